@@ -11,6 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use tokio::runtime::{Builder, Runtime};
 use tradepost_bridge::server::converse;
 use tradepost_bridge::{AskMode, Bridge, Options};
+use tradepost_buyer::transport::Network;
 use tradepost_wire::json::{Value, from_str};
 
 /// Nobody listens at port 1.
@@ -28,6 +29,7 @@ static BRIDGE: LazyLock<Arc<Bridge>> = LazyLock::new(|| {
         secret: [7; 32],
         ask: AskMode::default(),
         person_patience: Duration::from_millis(100),
+        network: Network::default(),
     };
     let bridge = Bridge::new([(NOBODY.to_owned(), None)], options).expect("an address");
     Arc::new(bridge.with_sellers([(format!("{NOBODY}/mcp"), None)]).expect("an address"))

@@ -23,7 +23,14 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
         Via::Task,
         Via::Text,
     ] {
-        let raw = RawResponse { via, status, content_type: None, retry_after: None, body };
+        let raw = RawResponse {
+            via,
+            status,
+            content_type: None,
+            retry_after: None,
+            challenges: &[],
+            body,
+        };
         let Some(failure) = read(&raw) else { continue };
         assert!(!failure.to_string().is_empty());
         let told = match &failure {

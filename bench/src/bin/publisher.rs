@@ -2,7 +2,7 @@
 //! another buyer waits beside them.
 //!
 //! `publisher fill ADDRESS TOKEN BUYS` makes an account, a creative for every ten buys, the buys, and for every
-//! hundred of them a property list and a task. `publisher measure ADDRESS PID TOKEN OTHER SECONDS CALLERS` prints
+//! ten of them a property list and a task. `publisher measure ADDRESS PID TOKEN OTHER SECONDS CALLERS` prints
 //! a line for each call: its name, the median and the 99th percentile of its time in microseconds, and the CPU time
 //! of the server's process by call in microseconds; and then, as `beside`, the calls of OTHER while CALLERS
 //! connections with TOKEN call without a pause. Columns are separated by tabs.
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const BUYS_OF_CREATIVE: usize = 10;
 
 /// How many buys there are for each property list and each task.
-const BUYS_OF_LIST: usize = 100;
+const BUYS_OF_LIST: usize = 10;
 
 /// Calls before those that count.
 const WARM_UP: usize = 10;
@@ -38,6 +38,8 @@ struct Line {
     /// Of the idempotency keys that are made here.
     prefix: String,
     keys: u64,
+    /// Whether the buy was paused by the last change.
+    is_paused: bool,
 }
 
 impl Line {
@@ -56,6 +58,7 @@ impl Line {
             buffer: Vec::new(),
             prefix: format!("bench-{started:x}-{:x}", std::process::id()),
             keys: 0,
+            is_paused: false,
         })
     }
 
@@ -222,6 +225,11 @@ fn keyed(line: &mut Line, request: &Value) -> Value {
     let mut request = request.clone();
     if request.get("idempotency_key").is_some() {
         request["idempotency_key"] = line.key().into();
+    }
+    // What is paused is resumed, and the other way round.
+    if request.get("paused").is_some() {
+        line.is_paused = !line.is_paused;
+        request["paused"] = line.is_paused.into();
     }
     request
 }

@@ -127,6 +127,18 @@ enum FailureParty {
     Directory,
 }
 
+/// Who chose the code and the message of a failure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Wording {
+    /// The bridge chose both.
+    #[default]
+    Ours,
+    /// The bridge chose the code, and the message repeats what the dealer or seller wrote.
+    TheirMessage,
+    /// The dealer or seller chose both.
+    Theirs,
+}
+
 /// The credentials that a dealer or seller wants of its callers.
 #[derive(Debug, Clone)]
 struct WantedCredentials {
@@ -144,14 +156,11 @@ impl WantedCredentials {
 #[derive(Debug, Clone, Default)]
 pub struct Trouble {
     code: Box<str>,
-    /// Whether the dealer or seller chose the code.
-    by_dealer: bool,
-    /// Whether the message repeats what the dealer or seller wrote, although the code is ours.
-    repeats_words: bool,
+    wording: Wording,
     party: FailureParty,
     message: Box<str>,
     problems: Vec<Value>,
-    total: usize,
+    total: u32,
     retryable: bool,
     retry_after: Option<Duration>,
     hint: Box<str>,
@@ -165,6 +174,11 @@ pub struct Trouble {
     /// How the dealer or seller wants its callers to authenticate.
     wanted: Option<Box<WantedCredentials>>,
     errors: Vec<Self>,
+}
+
+/// A number of problems, at most the largest that a [`Trouble`] counts.
+fn counted(problems: usize) -> u32 {
+    u32::try_from(problems).unwrap_or(u32::MAX)
 }
 
 impl Trouble {
@@ -249,7 +263,7 @@ impl Trouble {
     pub(super) fn add_problems(&mut self, more: Vec<Value>, total: usize) {
         self.problems.extend(more);
         self.problems.truncate(MAX_LISTED);
-        self.total += total;
+        self.total = self.total.saturating_add(counted(total));
         let noun = if self.total == 1 { "problem" } else { "problems" };
         self.message = format!("the arguments have {} {noun}", self.total).into();
     }
@@ -276,7 +290,12 @@ impl Trouble {
         let hint = "the dealer may have received the lead all the same, without the appointment: tell the \
                     user, and do not send it again; for another time ask the user first, and say in the \
                     message that a lead was sent before";
-        Self { may_have_acted: true, key: Some(key.into()), ..self }.hint(hint)
+        Self { is_in_doubt: true, key: Some(key.into()), ..self }.hint(hint)
+    }
+
+    /// Number of problems that are counted and not listed.
+    fn unlisted(&self) -> u32 {
+        self.total.saturating_sub(counted(self.problems.len()))
     }
 
     fn whom(&self) -> &'static str {
@@ -299,13 +318,13 @@ impl Trouble {
         let challenges: Vec<_> = wanted.collect();
         json!({
             "code": self.code,
-            "from": (if self.by_dealer { whom } else { "bridge" }),
+            "from": (if self.wording == Wording::Theirs { whom } else { "bridge" }),
             "dealer"?: named("dealer"),
             "seller"?: named("seller"),
             "directory"?: named("directory"),
             "message": self.message,
             "problems": self.problems,
-            "problems_in_all"?: (self.total > self.problems.len()).then_some(self.total),
+            "problems_in_all"?: (self.unlisted() > 0).then_some(self.total),
             "retryable": self.retryable,
             "retry_after_ms"?: self.retry_after.map(milliseconds),
             "in_doubt"?: self.is_in_doubt.then_some(true),
@@ -325,7 +344,7 @@ impl Trouble {
     pub fn text(&self) -> String {
         // What a dealer or seller wrote stands in quotation marks.
         let said = |text: &str| {
-            if self.by_dealer || self.repeats_words {
+            if self.wording != Wording::Ours {
                 format!("\"{}\"", quoted(text, SENTENCE))
             } else {
                 text.to_owned()
@@ -342,8 +361,8 @@ impl Trouble {
             };
             out.push_str(&format!("\n- {field}: {}", said(member(problem, "problem"))));
         }
-        if self.total > self.problems.len() {
-            out.push_str(&format!("\n- and {} more", self.total - self.problems.len()));
+        if self.unlisted() > 0 {
+            out.push_str(&format!("\n- and {} more", self.unlisted()));
         }
         for error in &self.errors {
             out.push_str(&format!("\n- {}", error.text().replace('\n', "\n  ")));
@@ -441,7 +460,7 @@ fn of_refused(refused: &Refused, message: String) -> Trouble {
         By::Protocol(error) => of_protocol(error),
         By::Http(_) => Trouble::new(Code::DealerRefused, message),
         By::Adcp(_) | By::Grpc { .. } | By::Words { .. } => {
-            Trouble { repeats_words: true, ..Trouble::new(Code::DealerRefused, message) }
+            Trouble { wording: Wording::TheirMessage, ..Trouble::new(Code::DealerRefused, message) }
         }
     };
     trouble.retryable = refused.is_retryable();
@@ -475,9 +494,9 @@ fn of_received(error: &Received) -> Trouble {
     let said_more = details.as_object().is_some_and(|members| !members.is_empty());
     Trouble {
         code: identifier(error.code.name()).into(),
-        by_dealer: true,
+        wording: Wording::Theirs,
         problems: problems.collect(),
-        total: error.problems().count(),
+        total: counted(error.problems().count()),
         error_id: (!error_id.is_empty()).then(|| error_id.into()),
         details: said_more.then(|| Box::new(Cleaner::brief().clean(&details))),
         ..Trouble::new(Code::DealerRefused, said(&error.message)).hint(hint)
@@ -494,9 +513,9 @@ fn of_protocol(error: &ProtocolError) -> Trouble {
     });
     Trouble {
         code: identifier(error.code.name()).into(),
-        by_dealer: true,
+        wording: Wording::Theirs,
         problems: problems.collect(),
-        total: error.violations.len(),
+        total: counted(error.violations.len()),
         ..Trouble::new(Code::DealerRefused, said(&error.message)).hint(hint)
     }
 }

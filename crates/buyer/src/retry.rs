@@ -287,12 +287,10 @@ impl<W: World> Recoverer<W> {
                 self.follow(&advice, &failure, &budget, sender, &mut attempt).await
             else {
                 // Of a card that was read in vain there is nothing left to say.
-                let advice = match advice {
-                    Advice::Retry(Retry { first: First::ReadCard, .. }) => {
-                        advise(&attempt, &failure, &budget)
-                    }
-                    advice => advice,
-                };
+                let has_read_card =
+                    matches!(advice, Advice::Retry(Retry { first: First::ReadCard, .. }));
+                let advice =
+                    if has_read_card { advise(&attempt, &failure, &budget) } else { advice };
                 let stopped = matches!(failure, Failure::Unanswered(Unanswered::Stopped));
                 return gave_up(failure, advice, spent, doubt, stopped);
             };

@@ -104,7 +104,7 @@ impl Response {
 #[derive(Debug)]
 pub(crate) enum Opened {
     /// One answer.
-    Whole(Response),
+    Whole(Box<Response>),
     /// Events, as they come.
     Events(Box<Events>),
 }
@@ -304,7 +304,10 @@ impl Transport {
         headers.insert(ACCEPT, HeaderValue::from_static(types));
         let (head, response) = self.begin(request.headers(headers)).await?;
         if !events::is_events(head.content_type.as_deref()) {
-            return self.complete(head, response, time).await.map(Opened::Whole);
+            return self
+                .complete(head, response, time)
+                .await
+                .map(|whole| Opened::Whole(Box::new(whole)));
         }
         let (reader, body) = (events::Reader::default(), Vec::new());
         let max_body = self.limits.max_body;

@@ -1,5 +1,5 @@
 //! Annotations of GitHub Actions, as workflow commands: one command ([`annotation`]) for whoever has
-//! something to say, and the report of a probe ([`write`]), with a command for each failure, of the level
+//! something to say, and the report of a probe ([`write()`]), with a command for each failure, of the level
 //! that its requirement has.
 
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
 //! Reports for continuous integration in JUnit's XML: the document ([`Document`]) for whoever has tests
-//! to report, and the report of a probe ([`write`]), with a suite for each thing probed.
+//! to report, and the report of a probe ([`write()`]), with a suite for each thing probed.
 //!
 //! A `failure` is what turns a build red, so that only a broken MUST is one, as it is for the exit
 //! code. A SHOULD that is not kept, or a MAY that is not done, is a skipped test that says so; and

@@ -1,5 +1,5 @@
 //! Reports in Markdown, as a summary of a job or a comment: text of others that stays text ([`plain`]) and
-//! tables ([`table`]), and the report of a probe ([`write`]): what to mend first, then the counts, and what
+//! tables ([`table`]), and the report of a probe ([`write()`]): what to mend first, then the counts, and what
 //! was not looked at.
 
 use std::fmt::Write as _;

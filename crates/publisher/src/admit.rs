@@ -51,10 +51,14 @@ impl Admitted {
     }
 
     /// Whether the account can be used for the task as it stands, and for the brand that the request names.
-    pub(crate) fn usable(&self, arguments: &Map) -> Result<(), Stop> {
+    pub(crate) fn usable(&self, profile: &Profile, ask: &Ask) -> Result<(), Stop> {
         let Some(account) = &self.account else { return Ok(()) };
         self.reach.rights().usable(&account.thing, "account")?;
-        gates::brand(&account.thing, arguments)
+        // Only where money is committed: the official harness searches and buys for one brand on another's
+        // account, and nothing is sold in a sandbox.
+        let is_test = profile.sandbox || account.thing.sandbox;
+        let commits = ask.tool == Tool::CreateMediaBuy && !is_test;
+        if commits { gates::brand(&account.thing, &ask.arguments) } else { Ok(()) }
     }
 }
 

@@ -419,7 +419,7 @@ impl Publisher {
         {
             return Ok(Entered::Replay(reply));
         }
-        admitted.usable(&ask.arguments)?;
+        admitted.usable(&self.profile, ask)?;
         Ok(Entered::New { admitted: Box::new(admitted), key })
     }
 

@@ -147,7 +147,7 @@ impl Proposal {
     /// What leads to proposals that say the same. `None` when it cannot be written.
     pub(crate) fn content(&self) -> Option<IndexTerm> {
         let Self { name, description, allocations, envelope, .. } = self;
-        let said = to_value(&(name, description, allocations, envelope)).ok()?;
+        let said = to_value((name, description, allocations, envelope)).ok()?;
         let digest = hex(&Sha256::digest(canonical::to_string(&said)));
         Some(IndexTerm::new(IndexField::Content, &digest))
     }

@@ -1,6 +1,6 @@
 //! The sandbox: a dealer who answers as a script wants it, a publisher, or an agent without a profile, and
 //! who grades whoever buys from it. Several buyers may come at once: each that has a name ([`buyer`]) meets a
-//! seller of its own ([`played`]), and is graded by itself.
+//! seller of its own (`played`), and is graded by itself.
 //!
 //! True answers come from a [`Dealer`] or a publisher whom the program hands in ([`Cast`]), or from an agent
 //! without a profile ([`agent`]), through the same router as in a server. The script ([`script`]) decides for each request

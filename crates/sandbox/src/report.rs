@@ -1,5 +1,5 @@
 //! What the sandbox tells about a buyer, for programs and for people; [`overview`] is about all of them, and
-//! [`build`] for continuous integration.
+//! `build` for continuous integration.
 
 use std::fmt::Write as _;
 

@@ -11,8 +11,8 @@ use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::MAX_LISTED;
 
 use super::{
-    CERTIFICATE_HINT, Code, PROXY_HINT, Trouble, WantedCredentials, late, of_protocol, said,
-    token_hint,
+    CERTIFICATE_HINT, Code, PROXY_HINT, Trouble, WantedCredentials, Wording, counted, late,
+    of_protocol, said, token_hint,
 };
 use crate::clean::{Cleaner, dealer_text, identifier, quoted};
 
@@ -52,9 +52,10 @@ impl Trouble {
                     By::Adcp(adcp) => of_adcp(&adcp.error),
                     By::Protocol(error) => of_protocol(error),
                     By::Http(_) => Self::new(Code::SellerRefused, message),
-                    By::Aap { .. } | By::Grpc { .. } | By::Words { .. } => {
-                        Self { repeats_words: true, ..Self::new(Code::SellerRefused, message) }
-                    }
+                    By::Aap { .. } | By::Grpc { .. } | By::Words { .. } => Self {
+                        wording: Wording::TheirMessage,
+                        ..Self::new(Code::SellerRefused, message)
+                    },
                 };
                 trouble.retryable = refused.is_retryable();
                 trouble.retry_after = refused.retry_after;
@@ -135,8 +136,8 @@ fn of_adcp(error: &Error) -> Trouble {
     let details = Value::Object(error.details.clone());
     Trouble {
         code: identifier(error.code.name()).into(),
-        by_dealer: true,
-        total: problems.len(),
+        wording: Wording::Theirs,
+        total: counted(problems.len()),
         problems,
         details: (!error.details.is_empty())
             .then(|| Box::new(Cleaner::brief().of_seller().clean(&details))),

@@ -263,7 +263,7 @@ impl AdcpClient {
         let body = request.to_string().into_bytes();
         let headers = self.headers(headers, &body)?;
         let mut events = match self.post_for_events(headers, body).await? {
-            Opened::Whole(response) => return Ok(response),
+            Opened::Whole(response) => return Ok(*response),
             Opened::Events(events) => events,
         };
         while let Some(data) = events.next().await? {
@@ -281,10 +281,8 @@ impl AdcpClient {
 }
 
 fn members(value: Value) -> Map {
-    match value {
-        Value::Object(members) => members,
-        _ => Map::new(),
-    }
+    let Value::Object(members) = value else { return Map::new() };
+    members
 }
 
 /// The headers of MCP, with the session that was agreed on and the arguments that the tool wants there.

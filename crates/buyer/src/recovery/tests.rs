@@ -477,14 +477,14 @@ fn the_stricter_layer_decides_where_they_disagree() {
 
 #[test]
 fn a_lead_without_its_appointment_may_have_been_received() {
-    for (code, retryable, unkeyed, may_have_acted) in [
+    for (code, retryable, unkeyed, in_doubt) in [
         ("APPOINTMENT_TIME_UNAVAILABLE", false, "ask:OtherTime", true),
         // A lead that was received must not be sent twice.
         ("APPOINTMENT_TIME_UNAVAILABLE", true, "ask:InDoubt", true),
         ("VEHICLE_UNAVAILABLE", false, "fix:SearchAgain", false),
     ] {
         let failure = aap(json!({"code": code, "retryable": retryable}));
-        assert_eq!(failure.may_have_acted(), may_have_acted, "{code}");
+        assert_eq!(failure.in_doubt(), in_doubt, "{code}");
         let attempt = Attempt { effect: Effect::Unkeyed, ..Attempt::default() };
         assert_eq!(short(&advise(&attempt, &failure, &PLENTY)), unkeyed, "{code}");
     }

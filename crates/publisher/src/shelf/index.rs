@@ -132,7 +132,7 @@ pub struct Query {
     /// Nothing that belongs to one of these accounts.
     pub except_accounts: Vec<String>,
     /// Only what is in one of these states, as they were written. For a status that changes with the time, see
-    /// [`page`](trait.Shelf.html#method.page).
+    /// `page` of `dyn Shelf`.
     pub states: Vec<String>,
     /// Only what is of this class.
     pub class: Option<String>,

@@ -76,8 +76,12 @@ impl Shelf for Open {
                 *counts.entry((record.state.clone(), record.class.clone())).or_default() += 1;
             }
         }
-        let tally = |((state, class), things)| Tally { state, class, things };
-        Ok(counts.into_iter().map(tally).collect())
+        let mut tallies = Vec::new();
+        for (key, things) in counts {
+            let (state, class) = key;
+            tallies.push(Tally { state, class, things });
+        }
+        Ok(tallies)
     }
 
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {

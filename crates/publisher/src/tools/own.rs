@@ -23,7 +23,8 @@ pub(super) fn library<T: Thing>(
     wanted: Wanted<'_>,
     chosen: fn(&T) -> &String,
 ) -> Result<BTreeMap<String, Kept<T>>, Fault> {
-    let (owner, account) = (&account.record.owner, &account.record.id);
+    let owner = &account.record.owner;
+    let account = &account.record.id;
     let found: Vec<Kept<T>> = match wanted {
         Wanted::All => {
             let query = Query { account: Some(account.clone()), ..Query::of_owner(owner) };

@@ -60,8 +60,17 @@ pub(crate) struct PageSize {
     pub most: usize,
 }
 
-/// A page of things that are kept, read without the pages before and behind it; and how many there are in all
-/// in each state and of each class. `account` narrows it to the account that the request is for.
+/// A page of things that are kept.
+#[derive(Debug)]
+pub(crate) struct KeptPage<T> {
+    /// The page.
+    pub page: Page<Kept<T>>,
+    /// How many things there are in all in each state and of each class.
+    pub tallies: Vec<Tally>,
+}
+
+/// A page of things that are kept, read without the pages before and behind it. `account` narrows it to the
+/// account that the request is for.
 ///
 /// # Errors
 /// `INVALID_REQUEST` for a cursor that is none of this list.
@@ -71,8 +80,9 @@ pub(crate) fn kept<T: Thing>(
     query: &Query,
     asked: Option<&Pagination>,
     size: PageSize,
-) -> Result<(Page<Kept<T>>, Vec<Tally>), Stop> {
-    let (reach, now) = (&work.admitted.reach, work.ask.now);
+) -> Result<KeptPage<T>, Stop> {
+    let reach = &work.admitted.reach;
+    let now = work.ask.now;
     let scope = scope(&work.ask.arguments, work.admitted.account_id());
     let tallies = reach.tallies::<T>(work.shelf, account, query, now)?;
     let total: u64 = tallies.iter().map(|tally| tally.things).sum();
@@ -82,7 +92,7 @@ pub(crate) fn kept<T: Thing>(
     let query = Query { skip, limit, ..query.clone() };
     let items = reach.page::<T>(work.shelf, account, &query, now)?;
     let pagination = pagination(skip + items.len(), total, &scope);
-    Ok((Page { items, pagination }, tallies))
+    Ok(KeptPage { page: Page { items, pagination }, tallies })
 }
 
 impl PageSize {

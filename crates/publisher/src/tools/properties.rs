@@ -69,7 +69,7 @@ pub(super) fn list(work: &Work<'_>, form: &ListPropertyLists) -> Result<Reply, S
     let size = PageSize { usual: 50, most: page::MOST };
     let (account, asked) = (work.admitted.account_id(), form.pagination.as_ref());
     let Page { items, pagination } = match &form.name_contains {
-        None => page::kept::<PropertyList>(work, account, &Query::default(), asked, size)?.0,
+        None => page::kept::<PropertyList>(work, account, &Query::default(), asked, size)?.page,
         Some(part) => {
             let part = part.to_lowercase();
             let mut lists: Vec<Kept<PropertyList>> = work.all_of_account()?;

@@ -8,7 +8,7 @@ use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::page::{self, PageSize};
+use super::page::{self, Page, PageSize};
 use crate::forms::Direction;
 use crate::forms::tasks::{Filters, GetTaskStatus, ListTasks, Sort, SortField};
 use crate::refuse::{self, Stop};
@@ -65,23 +65,16 @@ fn row(kept: &Kept<Task>) -> Map {
 /// `list_tasks`.
 pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
     let filters = form.filters.as_ref();
-    let (page, tallies, field, direction) = match by_status(form) {
-        Some(query) => {
-            let size = PageSize { usual: page::MOST, most: page::MOST };
-            let account = work.admitted.account_id();
-            let asked = form.pagination.as_ref();
-            let (page, tallies) = page::kept::<Task>(work, account, &query, asked, size)?;
-            let is_descending = query.order.is_descending();
-            let direction = if is_descending { Direction::Desc } else { Direction::Asc };
-            (page, tallies, SortField::CreatedAt, direction)
-        }
+    let Listed { page, tallies, field, direction } = match by_status(form) {
+        Some(query) => listed_by_status(work, form, &query)?,
         None => {
             let mut tasks: Vec<Kept<Task>> = work.all_of_account()?;
             tasks.retain(|kept| filters.is_none_or(|filters| fits(kept, filters)));
             let (field, direction) = sort(form.sort.as_ref(), &mut tasks);
             let tallies = tasks.iter().map(tally).collect();
             let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
-            (page::of(tasks, form.pagination.as_ref(), &scope)?, tallies, field, direction)
+            let page = page::of(tasks, form.pagination.as_ref(), &scope)?;
+            Listed { page, tallies, field, direction }
         }
     };
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
@@ -110,6 +103,28 @@ pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
         "pagination": page.pagination,
     });
     Ok(Reply::completed("tasks", body))
+}
+
+/// A page of tasks with what is said of the whole list.
+struct Listed {
+    page: Page<Kept<Task>>,
+    tallies: Vec<Tally>,
+    field: SortField,
+    direction: Direction,
+}
+
+/// The page that is asked for, where the store can find it by itself.
+fn listed_by_status(work: &Work<'_>, form: &ListTasks, query: &Query) -> Result<Listed, Stop> {
+    let size = PageSize { usual: page::MOST, most: page::MOST };
+    let account = work.admitted.account_id();
+    let found = page::kept::<Task>(work, account, query, form.pagination.as_ref(), size)?;
+    let is_descending = query.order.is_descending();
+    Ok(Listed {
+        page: found.page,
+        tallies: found.tallies,
+        field: SortField::CreatedAt,
+        direction: if is_descending { Direction::Desc } else { Direction::Asc },
+    })
 }
 
 /// The query for a list that the store can divide into pages by itself: by status at most, in the order of

@@ -42,7 +42,7 @@ fn an_approved_buy_comes_about_and_hands_the_token_on() {
     says(&shop, approval());
     let update = shop.update(id, json!({"end_time": "2026-09-01T00:00:00Z"}));
     assert_eq!(update["revision"], 2, "{update}");
-    expect![[r#"[{"plan_id":"plan_7","caller":"https://gazette.example","purchase_type":"media_buy","governance_context":"next-token","phase":"modification","planned_delivery":{"start_time":"2026-07-01T00:00:00Z","end_time":"2026-09-01T00:00:00Z","total_budget":1000,"currency":"USD","channels":["display"]},"modification_summary":"the buyer changes budget, flight, targeting or packages"}]"#]].assert_eq(&json!(asked(&shop)).to_string());
+    expect![[r#"[{"plan_id":"plan_7","caller":"https://gazette.example","purchase_type":"media_buy","governance_context":"next-token","phase":"modification","planned_delivery":{"media_buy_id":"mb_1","start_time":"2026-07-01T00:00:00Z","end_time":"2026-09-01T00:00:00Z","total_budget":1000,"currency":"USD","channels":["display"]},"modification_summary":"the buyer changes budget, flight, targeting or packages"}]"#]].assert_eq(&json!(asked(&shop)).to_string());
     // A pause commits nothing.
     assert_eq!(shop.update(id, json!({"paused": true}))["revision"], 3);
     assert_eq!(asked(&shop).len(), 0);
@@ -147,7 +147,10 @@ fn a_buyer_of_3_2_sends_the_token_and_names_no_plan() {
     let newer = json!({"governance_context": "token-of-the-plan", "adcp_version": "3.2"});
     // Without a token nothing is asked, in no release; without a plan nothing is in 3.1.
     let refused = [json!({"adcp_version": "3.2"}), token].map(|order| errors(&shop.create(order)));
-    expect![[r#""#]].assert_eq(&refused.concat());
+    expect![[r#"
+        {"code":"PERMISSION_DENIED","message":"the account's governance agent has to be asked with its token; send the governance_context of its approval","recovery":"correctable","field":"governance_context","suggestion":"get a token with check_governance, or ask the seller"}
+        {"code":"INVALID_REQUEST","message":"the account has a governance agent; name the plan that the buy belongs to","recovery":"correctable","field":"plan_id","suggestion":"correct what field and issues name and send again"}
+    "#]].assert_eq(&refused.concat());
     assert_eq!(asked(&shop).len(), 0);
     let mut decision = approval();
     decision.as_object_mut().unwrap().shift_remove("plan_id");

@@ -27,6 +27,7 @@ mod formats;
 mod gates;
 mod governance;
 mod health;
+mod history;
 mod idempotency;
 mod leaks;
 mod memo;

@@ -314,6 +314,7 @@ fn absent_and_anothers_are_one_answer() {
         "nova",
         tradepost_wire::adcp::Tool::CreateMediaBuy,
         Shop::order(json!({
+            "brand": {"domain": "novamotors.example"},
             "packages": [package(json!({"creative_assignments": null}))],
         })),
     );

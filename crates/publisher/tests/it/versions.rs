@@ -174,12 +174,8 @@ fn defaults_of_3_2_are_no_request() {
             "budget": {"total": 1, "currency": "USD", "reallocation_unlimited": true, "accounting_mode": mode},
         }]})
     };
-    let creatives = |projection: &str, limit: u32| {
-        json!({"assignment_projection": projection, "assignment_limit": limit})
-    };
-    let accounts = |activity: bool, limit: u32| {
-        json!({"include_webhook_activity": activity, "webhook_activity_limit": limit})
-    };
+    let creatives = |projection: &str, limit: u32| json!({"assignment_projection": projection, "assignment_limit": limit});
+    let accounts = |activity: bool, limit: u32| json!({"include_webhook_activity": activity, "webhook_activity_limit": limit});
     let table = [
         (Tool::SyncPlans, plan("gross_commitment"), "completed"),
         (Tool::SyncPlans, plan("verified_net_cost"), "plans[0].budget.accounting_mode"),
@@ -191,7 +187,7 @@ fn defaults_of_3_2_are_no_request() {
     ];
     for (tool, mut arguments, expected) in table {
         arguments["adcp_version"] = json!("3.2");
-        let answer = shop.ask(tool, arguments.clone());
+        let answer = shop.ask_as("nova", tool, arguments.clone());
         let found = match answer.get("adcp_error") {
             Some(error) => {
                 assert_eq!(error["code"], "UNSUPPORTED_FEATURE", "{tool} {arguments}");

@@ -11,6 +11,7 @@ use tradepost_buyer::failure::Failure as Failed;
 use tradepost_buyer::grpc;
 use tradepost_buyer::refusal::By;
 use tradepost_buyer::text::{SENTENCE, plain};
+use tradepost_buyer::trust::judge;
 use tradepost_server::clock::Clock;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary;

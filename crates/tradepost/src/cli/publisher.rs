@@ -25,9 +25,9 @@ use crate::adcp::vault::StoreVault;
 use crate::config::{self, Config, read};
 use crate::publisher_staff::PublisherOperation;
 
-mod details;
 mod decider;
 mod deliveries;
+mod details;
 mod list;
 mod offline;
 mod sales;

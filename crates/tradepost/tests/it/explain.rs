@@ -30,6 +30,7 @@ const NOT_CODES: &[&str] = &[
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
     "TASK_ID",
+    "TASK_STATE_UNSPECIFIED",
     "UPDATE_DOCS",
     "UPDATE_EXPECT",
     "UPDATE_PROTO",

@@ -210,7 +210,7 @@ fn an_agent_that_has_moved_is_found_by_its_card_once() {
         let client = reading(&old, client(&old));
         let call = client.call_with_recovery(Skill::LeadSubmit, json!({}), &recoverer, uncorrected);
         let recovered = old.run(call).unwrap();
-        assert!(!recovered.doubt.may_have_acted(), "{status}");
+        assert!(!recovered.doubt.in_doubt(), "{status}");
         let before = old.requests();
         let after = new.requests();
         assert!(before[1].contains("cache-control: no-cache\r\n"), "{}", before[1]);
@@ -234,7 +234,7 @@ fn a_card_that_leads_nowhere_else_is_not_read_twice() {
         let call = client.call_with_recovery(Skill::LeadSubmit, json!({}), &recoverer, uncorrected);
         let gave_up = old.run(call).unwrap_err();
         assert_eq!(gave_up.advice, Advice::Stop(End::NoAgent));
-        assert!(!gave_up.doubt.may_have_acted());
+        assert!(!gave_up.doubt.in_doubt());
         assert_eq!(old.requests().len(), requests);
     }
 }

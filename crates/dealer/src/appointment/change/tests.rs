@@ -345,7 +345,8 @@ fn every_refusal_has_a_code_of_its_own_and_says_what_to_do() {
         CalendarRefusal::UnusableReason,
         CalendarRefusal::InTheWay { ids: vec!["appt_1".into()] },
     ];
-    let codes: std::collections::BTreeSet<_> = refusals.iter().map(|refusal| refusal.code().name()).collect();
+    let codes: std::collections::BTreeSet<_> =
+        refusals.iter().map(|refusal| refusal.code().name()).collect();
     assert_eq!(codes.len(), refusals.len());
     for refusal in refusals {
         let message = refusal.message(&TimeZone::UTC, at(NOW));

@@ -15,8 +15,10 @@ const PAGE: usize = 50;
 
 /// Replies.
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListAccounts) -> Result<Reply, Stop> {
-    let (reach, now) = (&work.admitted.reach, work.ask.now);
-    let (tenant, rights) = (&reach.tenant, reach.rights());
+    let reach = &work.admitted.reach;
+    let rights = reach.rights();
+    let tenant = &reach.tenant;
+    let now = work.ask.now;
     let asked = form.pagination.as_ref();
     let size = asked.and_then(|page| page.max_results).and_then(|size| usize::try_from(size).ok());
     let size = size.unwrap_or(PAGE);

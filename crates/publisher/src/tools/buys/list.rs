@@ -52,9 +52,8 @@ fn page(work: &Work<'_>, form: &GetMediaBuys) -> Result<Page<Kept<MediaBuy>>, St
     }
     let statuses = filter.map_or(&[Status::Active][..], |OneOrMore(asked)| asked.as_slice());
     let size = PageSize { usual: page::MOST, most: page::MOST };
-    let (page, _) =
-        page::kept(work, account, &in_status(statuses), form.pagination.as_ref(), size)?;
-    Ok(page)
+    let asked = form.pagination.as_ref();
+    Ok(page::kept(work, account, &in_status(statuses), asked, size)?.page)
 }
 
 /// A query for what is in one of these statuses.

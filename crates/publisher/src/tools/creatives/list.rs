@@ -19,7 +19,7 @@ use crate::refuse::{self, Stop};
 use crate::reply::Reply;
 use crate::resolve::Reference;
 use crate::shelf::{IndexField, Kept, Order, Query, Record, Tally, own_id};
-use crate::tools::page::{self, PageSize};
+use crate::tools::page::{self, Page, PageSize};
 use crate::work::Work;
 
 /// A creative with what is shown of it besides.
@@ -37,26 +37,9 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListCreatives) -> Result
         let message = "this seller does not count what each creative has served";
         return Err(refuse::at(Code::UnsupportedFeature, "filters.has_served", message).into());
     }
-    let size = PageSize { usual: 50, most: page::MOST };
-    let asked = form.pagination.as_ref();
-    let (items, pagination, tallies, field, direction) = match by_status(form) {
-        Some(query) => {
-            let account = work.admitted.account_id();
-            let (page, tallies) = page::kept::<Creative>(work, account, &query, asked, size)?;
-            let is_descending = query.order.is_descending();
-            let direction = if is_descending { Direction::Desc } else { Direction::Asc };
-            let rows = rows(work, page.items)?;
-            (rows, page.pagination, tallies, SortField::CreatedDate, direction)
-        }
-        None => {
-            let mut rows = rows(work, candidates(work, filters)?)?;
-            rows.retain(|row| row.passes(filters));
-            let (field, direction) = sort(form.sort.as_ref(), &mut rows);
-            let tallies = rows.iter().map(Row::tally).collect();
-            let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
-            let page = page::sized(rows, asked, &scope, size.usual, size.most)?;
-            (page.items, page.pagination, tallies, field, direction)
-        }
+    let Listed { items, pagination, tallies, field, direction } = match by_status(form) {
+        Some(query) => listed_by_status(work, form, &query)?,
+        None => listed_one_by_one(work, form)?,
     };
     let (statuses, formats) = summary(&tallies);
     let total: u64 = statuses.values().sum();
@@ -79,6 +62,45 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListCreatives) -> Result
         "format_summary": formats,
     });
     Ok(Reply::completed("the creatives that fit", body))
+}
+
+/// How many creatives a page has.
+const SIZE: PageSize = PageSize { usual: 50, most: page::MOST };
+
+/// A page of creatives with what is said of the whole list.
+struct Listed {
+    items: Vec<Row>,
+    pagination: Value,
+    tallies: Vec<Tally>,
+    field: SortField,
+    direction: Direction,
+}
+
+/// The page that is asked for, where the store can find it by itself.
+fn listed_by_status(work: &Work<'_>, form: &ListCreatives, query: &Query) -> Result<Listed, Stop> {
+    let account = work.admitted.account_id();
+    let found = page::kept::<Creative>(work, account, query, form.pagination.as_ref(), SIZE)?;
+    let is_descending = query.order.is_descending();
+    Ok(Listed {
+        items: rows(work, found.page.items)?,
+        pagination: found.page.pagination,
+        tallies: found.tallies,
+        field: SortField::CreatedDate,
+        direction: if is_descending { Direction::Desc } else { Direction::Asc },
+    })
+}
+
+/// The same where each creative has to be looked at.
+fn listed_one_by_one(work: &Work<'_>, form: &ListCreatives) -> Result<Listed, Stop> {
+    let filters = form.filters.as_ref();
+    let mut rows = rows(work, candidates(work, filters)?)?;
+    rows.retain(|row| row.passes(filters));
+    let (field, direction) = sort(form.sort.as_ref(), &mut rows);
+    let tallies = rows.iter().map(Row::tally).collect();
+    let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
+    let page = page::sized(rows, form.pagination.as_ref(), &scope, SIZE.usual, SIZE.most)?;
+    let Page { items, pagination } = page;
+    Ok(Listed { items, pagination, tallies, field, direction })
 }
 
 /// The query for a list that the store can divide into pages by itself: by status at most, in the order of

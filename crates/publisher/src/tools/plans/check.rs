@@ -60,7 +60,9 @@ impl Decision<'_> {
             return;
         }
         // What a buyer intends to call is checked by whom it would call, where the request says so.
-        if let (Some(target), Some(approved)) = (&self.form.target_agent, &self.plan.approved_sellers) {
+        if let (Some(target), Some(approved)) =
+            (&self.form.target_agent, &self.plan.approved_sellers)
+        {
             let target = target.trim_end_matches('/');
             if !approved.iter().any(|url| url.trim_end_matches('/') == target) {
                 let text = "the agent that is to be called is none of the plan's approved sellers";

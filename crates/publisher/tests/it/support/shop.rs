@@ -128,8 +128,13 @@ impl Shop {
 
     /// One whose account of `acme` is like this.
     pub(crate) fn with(change: impl FnOnce(&mut Account)) -> Self {
+        Self::of(profile(), change)
+    }
+
+    /// One of a publisher with this profile, whose account of `acme` is like this.
+    pub(crate) fn of(profile: Profile, change: impl FnOnce(&mut Account)) -> Self {
         let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-        let desk = Desk::of(Profile { catalogue: catalogue(), onboarding, ..profile() });
+        let desk = Desk::of(Profile { catalogue: catalogue(), onboarding, ..profile });
         let brand = json!({"domain": "acmeoutdoor.example"});
         let mut account = Account::new(ACCOUNT, brand, "pinnacle.example", Billing::Operator);
         change(&mut account);

@@ -89,6 +89,14 @@ tradepost_wire::catalog! {
     UnknownDealer = "unknown_dealer" {
         exit: 2, hint: "use one of the dealers that the error lists",
     }
+    /// Nobody of this name works for the publisher.
+    UnknownMember = "unknown_member" {
+        exit: 2, hint: "name somebody whom `tradepost console user list` shows for the publisher",
+    }
+    /// The role of whom `--by` names does not permit this.
+    NotPermitted = "not_permitted" {
+        exit: 2, hint: "let somebody decide whose role permits it; an approver may decide everything",
+    }
     /// The database that is to take a folder holds something else.
     DatabaseUsed = "database_used" { exit: 2, hint: "name an empty database" }
     /// Something else was being moved to the database.

@@ -86,7 +86,7 @@ fn a_seller_says_the_same_on_every_binding() {
 fn what_is_sent_unchecked_is_refused_in_the_words_of_the_check() {
     let publisher = start_here(&|_| {});
     for client in clients(&publisher) {
-        let client = client.with_token(&token("acme").unwrap()).unwrap();
+        let client = client.with_token(token("acme").unwrap()).unwrap();
         let via = client.via();
         let wrong = arguments(&json!({"buying_mode": "guess", "brief": 5}));
         let Err(Failure::Unsent(Unsent::Arguments(unsent))) =

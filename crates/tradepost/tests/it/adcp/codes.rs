@@ -129,22 +129,17 @@ fn a_later_release_is_answered_in_the_last_that_is_spoken() {
     );
 }
 
+/// Another caller's credential is a text like any other: who knows it has leaked nothing of their own.
 #[test]
-fn credential_in_args_for_the_callers_own_wherever_it_stands() {
-    let leaked = json!({
-        "buying_mode": "brief", "brief": "I am token-of-acme",
-        "context": {"session": "token-of-acme", "token-of-acme": 1},
-    });
-    check(&usual(), "get_products", leaked, "CREDENTIAL_IN_ARGS", expect![[r#""#]]);
-}
-
-#[test]
-fn another_callers_credential_is_a_text_like_any_other() {
-    let arguments = json!({"buying_mode": "brief", "brief": "I am token-of-nova"});
+fn the_callers_own_credential_is_refused_wherever_it_stands() {
     let publisher = start_with(&|_| {});
-    for binding in [Binding::Mcp, Binding::A2a, Binding::Older] {
-        let answer = publisher.call(binding, "acme", "get_products", &arguments).json().to_string();
-        assert!(!answer.contains("CREDENTIAL_IN_ARGS"), "{answer}");
+    for (brief, is_refused) in [("I am token-of-acme", true), ("I am token-of-nova", false)] {
+        let sent = json!({"buying_mode": "brief", "brief": brief, "context": {"note": brief}});
+        for binding in [Binding::Mcp, Binding::A2a, Binding::Older] {
+            let answer = publisher.call(binding, "acme", "get_products", &sent).json().to_string();
+            assert_eq!(answer.contains("CREDENTIAL_IN_ARGS"), is_refused, "{answer}");
+            assert_eq!(answer.contains(brief), !is_refused, "the context comes back: {answer}");
+        }
     }
 }
 

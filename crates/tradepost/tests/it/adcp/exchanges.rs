@@ -19,7 +19,7 @@ fn our_own_buyer_gets_answers_and_refusals_over_mcp() {
     let client = AdcpClient::mcp(Transport::new(Limits::default()), &address, ids).unwrap();
     // The seller is to say no, and not the check before sending.
     let client = client.unchecked();
-    let client = client.with_token(&token("acme").unwrap()).unwrap();
+    let client = client.with_token(token("acme").unwrap()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let call = |tool: &'static str, value| runtime.block_on(client.call(tool, arguments(value)));
     let answered = call("get_adcp_capabilities", json!({})).unwrap();

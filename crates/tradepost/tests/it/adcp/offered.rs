@@ -10,7 +10,7 @@ use crate::support::models;
 use crate::support::publisher::{Publisher, start};
 
 /// How many bytes of a model's room the tools may take.
-const MAX_LIST: usize = 40 * 1024;
+const MAX_LIST: usize = 42 * 1024;
 
 fn ask(publisher: &Publisher, method: &str, params: &Value) -> Value {
     publisher.mcp("nobody", method, params).json()

@@ -227,7 +227,8 @@ fn grpc_agent(scheme: &str, dealer: &SecureDealer, proxy: &ConnectProxy) -> Agen
     let card = json!({"name": "A", "supportedInterfaces": [
         {"url": "dealer.example:443", "protocolBinding": "GRPC", "protocolVersion": "1.0"}]});
     let url = Url::parse(&format!("{scheme}://{NAME}")).unwrap();
-    let discovered = Discovered { url, etag: None, card: Card::read(&card.to_string()).unwrap() };
+    let card = Card::read(&card.to_string()).unwrap();
+    let discovered = Discovered { url, etag: None, card, is_signed: false };
     let transport = Transport::on(network, Limits::default());
     AgentClient::new(transport, &discovered, fastrand::Rng::with_seed(1)).unwrap()
 }
@@ -271,7 +272,8 @@ fn a_certificate_that_is_not_trusted_has_a_hint_of_its_own() {
     };
     let other =
         |authority: &Authority| authority.issue(|params| *params = named(&["other.example"]));
-    let issue: [(&dyn Fn(&Authority) -> Pair, bool, &str, &str); 4] = [
+    type Issue<'a> = &'a dyn Fn(&Authority) -> Pair;
+    let issue: [(Issue<'_>, bool, &str, &str); 4] = [
         (&usual, false, "nobody that is trusted here has issued it", "if you trust its issuer"),
         (&expired, true, "it has expired", "tell the seller, who has to renew it"),
         (&future, true, "it is not valid yet", "look whether the clock of this machine is right"),

@@ -363,7 +363,9 @@ fn a_card_behind_a_token_is_read_with_it() {
         }
     });
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), guard);
-    let report = run(&address, with(options(), |it| it.token = Some(token.clone())));
+    let with_token = with(options(), |it| it.token = Some(token.clone()));
+    let own = server.address.to_string();
+    let report = run(&address, tokens_for(with_token, [&address, &own]));
     assert_a(&report);
     assert!(!report.agent.is_empty());
     let json = tradepost_wire::json::to_string(&report).unwrap();
@@ -385,14 +387,18 @@ fn tenants_are_asked_for_where_the_card_has_one_alone() {
     let checks = ["a2a.rest.tenant", "a2a.jsonrpc.tenant"];
     let server = conformance::start_conformance(Profile::Streaming);
     let token = server.caller("a", None).trim_start_matches("Bearer ").to_owned();
-    let options = with(options(), |it| it.token = Some(token));
+    let own = server.address.to_string();
+    let options_for = |address: &str| {
+        let with_token = with(options(), |it| it.token = Some(token.clone()));
+        tokens_for(with_token, [address, &own])
+    };
     let asked = Arc::<Mutex<Vec<String>>>::default();
     let note = Arc::clone(&asked);
     let whole: ChangeRequest = Arc::new(move |it| {
         note.lock().unwrap().push(format!("{} {}", it.first, it.text()));
     });
     let address = proxy::start(server.address, NAMED, whole, Arc::new(|_, _| {}));
-    let report = run(&address, options.clone());
+    let report = run(&address, options_for(&address));
     assert_a(&report);
     let none = Verdict::NotApplicable("the card declares no tenant".to_owned());
     assert!(checks.iter().all(|id| of(&report, id) == none));
@@ -418,12 +424,12 @@ fn tenants_are_asked_for_where_the_card_has_one_alone() {
         });
     });
     let address = proxy::start(server.address, NAMED, serve, declare.clone());
-    let report = run(&address, options.clone());
+    let report = run(&address, options_for(&address));
     assert_a(&report);
     assert!(checks.iter().all(|id| of(&report, id) == Verdict::Pass));
 
     // Without it the card promises what nobody serves.
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), declare);
-    let report = run(&address, options);
+    let report = run(&address, options_for(&address));
     assert!(checks.iter().all(|id| failed(&report).contains(id)));
 }

@@ -182,7 +182,9 @@ fn a_default_is_no_request_and_anything_else_is_one() {
         for place in added::places(tool) {
             let pointer = format!("/{}", place.replace("[]", "/0").replace('.', "/"));
             let mut asked = request_with(place, &other);
-            assert_eq!(added::settle(tool, Release::V3_2, &mut asked), [pointer.clone()], "{tool}");
+            // What is in a member that is refused as a whole may be named as well.
+            let refused = added::settle(tool, Release::V3_2, &mut asked);
+            assert!(refused.contains(&pointer), "{tool} {place}: {refused:?}");
             assert!(asked.pointer(&pointer).is_some(), "what is refused is not taken out");
             let mut older = request_with(place, &other);
             assert_eq!(added::settle(tool, Release::V3_1, &mut older), Vec::<String>::new());

@@ -39,7 +39,7 @@ fn an_aap_error_shows_every_problem_and_what_to_do() {
               error id: err_1
               retry: no, the same request would be refused again
             hint: correct every entry of details.errors and send again
-            {"kind":"refused","may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","jsonrpc_code":-32602,"error_id":"err_1","details":{"errors":[{"instanceLocation":"/filters/make","keyword":"type","error":"must be array"},{"instanceLocation":"","keyword":"new\u001b","error":"\u202ebad\r\nline"}],"allowed":["a","b"],"total":2},"retryable":false,"retry_after_ms":2000,"http_status":200}
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","jsonrpc_code":-32602,"error_id":"err_1","details":{"errors":[{"instanceLocation":"/filters/make","keyword":"type","error":"must be array"},{"instanceLocation":"","keyword":"new\u001b","error":"\u202ebad\r\nline"}],"allowed":["a","b"],"total":2},"retryable":false,"retry_after_ms":2000,"http_status":200}
         "#]],
     );
 }
@@ -54,39 +54,39 @@ fn an_adcp_error_shows_what_is_wrong_and_whether_to_come_back() {
     check(
         refused(&error),
         &expect![[r#"
-        3 VALIDATION_ERROR: 2 problems
-          Values of the request are wrong, or break a rule of the business.
-          /packages/0/budget: no number (type)
-          details.accepted_values: a, b
-          the seller suggests: send a number
-          retry: no, the same request would be refused again
-        hint: correct every entry of issues and send again
-        {"kind":"refused","may_have_acted":false,"code":"VALIDATION_ERROR","recovery":"correctable","jsonrpc_code":-32000,"sentence":"Values of the request are wrong, or break a rule of the business.","error":{"code":"VALIDATION_ERROR","message":"2 \u202eproblems","recovery":"correctable","field":"packages[0].budget","suggestion":"send\na number","retry_after":5,"issues":[{"pointer":"/packages/0/budget","message":"no number","keyword":"type"}],"details":{"accepted_values":["a","b"]}},"retryable":false,"retry_after_ms":5000,"http_status":200}
-    "#]],
+            3 VALIDATION_ERROR: 2 problems
+              Values of the request are wrong, or break a rule of the business.
+              /packages/0/budget: no number (type)
+              details.accepted_values: a, b
+              the seller suggests: send a number
+              retry: no, the same request would be refused again
+            hint: correct every entry of issues and send again
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"VALIDATION_ERROR","recovery":"correctable","jsonrpc_code":-32000,"sentence":"Values of the request are wrong, or break a rule of the business.","error":{"code":"VALIDATION_ERROR","message":"2 \u202eproblems","recovery":"correctable","field":"packages[0].budget","suggestion":"send\na number","retry_after":5,"issues":[{"pointer":"/packages/0/budget","message":"no number","keyword":"type"}],"details":{"accepted_values":["a","b"]}},"retryable":false,"retry_after_ms":5000,"http_status":200}
+        "#]],
     );
     let hasty = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
         "code": "CONFIGURATION_ERROR", "message": "no upstream", "recovery": "transient"}}});
     check(
         refused(&hasty),
         &expect![[r#"
-        9 CONFIGURATION_ERROR: no upstream
-          The seller is set up wrongly; neither waiting nor another request helps.
-          retry: no, the same request would be refused again
-        hint: tell the people who run the seller
-        {"kind":"refused","may_have_acted":false,"code":"CONFIGURATION_ERROR","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller is set up wrongly; neither waiting nor another request helps.","error":{"code":"CONFIGURATION_ERROR","message":"no upstream","recovery":"transient"},"retryable":false,"retry_after_ms":2000,"http_status":200}
-    "#]],
+            9 CONFIGURATION_ERROR: no upstream
+              The seller is set up wrongly; neither waiting nor another request helps.
+              retry: no, the same request would be refused again
+            hint: tell the people who run the seller
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"CONFIGURATION_ERROR","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller is set up wrongly; neither waiting nor another request helps.","error":{"code":"CONFIGURATION_ERROR","message":"no upstream","recovery":"transient"},"retryable":false,"retry_after_ms":2000,"http_status":200}
+        "#]],
     );
     let unknown = json!({"code": -32000, "message": "x", "data": {"adcp_error": {
         "code": "X_ACME_NEW", "message": "later"}}});
     check(
         refused(&unknown),
         &expect![[r#"
-        7 X_ACME_NEW: later
-          The seller cannot do this at the moment.
-          retry: the same request may succeed after 2 s
-        hint: act on what the seller says; the code is new to us
-        {"kind":"refused","may_have_acted":false,"code":"X_ACME_NEW","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller cannot do this at the moment.","error":{"code":"X_ACME_NEW","message":"later"},"retryable":true,"retry_after_ms":2000,"http_status":200}
-    "#]],
+            7 X_ACME_NEW: later
+              The seller cannot do this at the moment.
+              retry: the same request may succeed after 2 s
+            hint: act on what the seller says; the code is new to us
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"X_ACME_NEW","recovery":"transient","jsonrpc_code":-32000,"sentence":"The seller cannot do this at the moment.","error":{"code":"X_ACME_NEW","message":"later"},"retryable":true,"retry_after_ms":2000,"http_status":200}
+        "#]],
     );
 }
 
@@ -100,12 +100,12 @@ fn what_is_said_in_words_is_no_reason_to_come_back() {
     check(
         failure::Failure::Refused(Box::new(refused)),
         &expect![[r#"
-        9 the seller failed: Sorry, no.
-          the error object is larger than 4096 bytes
-          retry: no, the same request would be refused again
-        hint: act on what the seller says
-        {"kind":"refused","may_have_acted":false,"retryable":false,"http_status":200}
-    "#]],
+            9 the seller failed: Sorry, no.
+              the error object is larger than 4096 bytes
+              retry: no, the same request would be refused again
+            hint: act on what the seller says
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"retryable":false,"http_status":200}
+        "#]],
     );
     let by = By::Grpc { code: 14, message: "down".into() };
     let refused = Refused { by, retry_after, kept: Kept::default() };
@@ -115,7 +115,7 @@ fn what_is_said_in_words_is_no_reason_to_come_back() {
             7 the server answers with gRPC status 14: down
               retry: the same request may succeed later
             hint: act on what the seller says
-            {"kind":"refused","may_have_acted":true,"grpc_status":14,"retryable":true}
+            {"kind":"refused","in_doubt":true,"may_have_acted":true,"grpc_status":14,"retryable":true}
         "#]],
     );
 }
@@ -128,12 +128,12 @@ fn a_protocol_error_shows_its_fields() {
     check(
         refused(&error),
         &expect![[r#"
-        3 INVALID_PARAMS: Invalid parameters
-          message.parts: must have at least 1 item
-          retry: no, the same request would be refused again
-        hint: correct every field listed and send again
-        {"kind":"refused","may_have_acted":false,"code":"INVALID_PARAMS","jsonrpc_code":-32602,"reason":null,"metadata":{},"violations":[{"field":"message.parts","description":"must have at least 1 item"}],"retryable":false,"retry_after_ms":2000,"http_status":200}
-    "#]],
+            3 INVALID_PARAMS: Invalid parameters
+              message.parts: must have at least 1 item
+              retry: no, the same request would be refused again
+            hint: correct every field listed and send again
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"INVALID_PARAMS","jsonrpc_code":-32602,"reason":null,"metadata":{},"violations":[{"field":"message.parts","description":"must have at least 1 item"}],"retryable":false,"retry_after_ms":2000,"http_status":200}
+        "#]],
     );
 }
 
@@ -144,11 +144,11 @@ fn an_unknown_code_is_shown_as_it_came() {
     check(
         refused(&error),
         &expect![[r#"
-        7 CREDIT_DECLINED: sorry
-          retry: the same request may succeed after 2 s
-        hint: act on what the seller says; the code is new to us
-        {"kind":"refused","may_have_acted":false,"code":"CREDIT_DECLINED","jsonrpc_code":-32000,"error_id":"","retryable":true,"retry_after_ms":2000,"http_status":200}
-    "#]],
+            7 CREDIT_DECLINED: sorry
+              retry: the same request may succeed after 2 s
+            hint: act on what the seller says; the code is new to us
+            {"kind":"refused","in_doubt":false,"may_have_acted":false,"code":"CREDIT_DECLINED","jsonrpc_code":-32000,"error_id":"","retryable":true,"retry_after_ms":2000,"http_status":200}
+        "#]],
     );
 }
 
@@ -162,7 +162,7 @@ fn a_request_that_was_not_sent_shows_every_problem() {
             2 not sent: SCHEMA_VALIDATION_FAILED: the request failed validation: /type: must be string
               /type: must be string (type)
             hint: correct every problem listed, or send anyway with --no-check
-            {"kind":"unsent","may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","details":{"errors":[{"instanceLocation":"/type","keyword":"type","error":"must be string","expected":"string"}]}}
+            {"kind":"unsent","in_doubt":false,"may_have_acted":false,"code":"SCHEMA_VALIDATION_FAILED","details":{"errors":[{"instanceLocation":"/type","keyword":"type","error":"must be string","expected":"string"}]}}
         "#]],
     );
 }
@@ -173,21 +173,21 @@ fn an_answer_that_is_none_shows_its_beginning() {
     check(
         failure::Failure::garbled(Defect::NotJson, kept),
         &expect![[r#"
-        10 the answer is not valid JSON
-          HTTP 200, text/html, 18 bytes
-          begins: <html>[2J hello
-        hint: check that the address is that of an A2A v1.0 agent
-        {"kind":"garbled","may_have_acted":true,"http_status":200}
-    "#]],
+            10 the answer is not valid JSON
+              HTTP 200, text/html, 18 bytes
+              begins: <html>[2J hello
+            hint: check that the address is that of an A2A v1.0 agent
+            {"kind":"garbled","in_doubt":true,"may_have_acted":true,"http_status":200}
+        "#]],
     );
     let timed_out = Unanswered::TimedOut(Duration::from_millis(1500));
     check(
         failure::Failure::Unanswered(timed_out),
         &expect![[r#"
-        10 no answer within 1.5 s
-        hint: try again, or allow more time with --timeout
-        {"kind":"unanswered","may_have_acted":true}
-    "#]],
+            10 no answer within 1.5 s
+            hint: try again, or allow more time with --timeout
+            {"kind":"unanswered","in_doubt":true,"may_have_acted":true}
+        "#]],
     );
 }
 

@@ -12,7 +12,7 @@ use tradepost_wire::json::json;
 use super::buys::{ACCOUNT, KEYS, buy, order};
 use super::check;
 use super::usual;
-use crate::support::publisher::Scene;
+use crate::support::publisher::{Binding, Scene, start_with};
 use crate::support::{NOW, at};
 
 /// The names of things.
@@ -110,18 +110,26 @@ fn scope_insufficient_comes_before_what_the_seller_has_not() {
     );
 }
 
+/// `build_creative` is a task of AdCP that this seller does not have.
 #[test]
-fn scope_insufficient_for_a_task_that_this_seller_has_not() {
-    let scope = Authorization { allowed_tasks: Some(set(&["get_products"])), ..Authorization::default() };
-    let creative = json!({"message": "a banner", "context": {"n": 1}});
-    check(&scoped(scope), "build_creative", creative, "SCOPE_INSUFFICIENT", expect![[r#""#]]);
-}
-
-#[test]
-fn a_task_that_is_granted_and_not_here_is_unsupported() {
-    let scope = Authorization { allowed_tasks: Some(set(&["build_creative"])), ..Authorization::default() };
-    let creative = json!({"message": "a banner"});
-    check(&scoped(scope), "build_creative", creative, "UNSUPPORTED_FEATURE", expect![[r#""#]]);
+fn a_task_that_is_not_here_is_a_matter_of_scope_first() {
+    let none =
+        Authorization { allowed_tasks: Some(set(&["get_products"])), ..Authorization::default() };
+    let granted =
+        Authorization { allowed_tasks: Some(set(&["build_creative"])), ..Authorization::default() };
+    for (scope, code) in [(none, "SCOPE_INSUFFICIENT"), (granted, "UNSUPPORTED_FEATURE")] {
+        let publisher = start_with(&|config| {
+            let agents = &mut config.publishers[0].profile.agents;
+            let scope = Some(scope.clone());
+            agents[0] = Arc::new(BuyerAgent { scope, ..BuyerAgent::clone(&agents[0]) });
+        });
+        for binding in [Binding::Mcp, Binding::A2a, Binding::Older] {
+            let sent = json!({"message": "a banner"});
+            let answer =
+                publisher.call(binding, "acme", "build_creative", &sent).json().to_string();
+            assert!(answer.contains(&format!(r#""code":"{code}""#)), "{answer}");
+        }
+    }
 }
 
 #[test]

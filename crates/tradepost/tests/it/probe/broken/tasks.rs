@@ -13,7 +13,8 @@ fn events(expected: &[&str], change: impl Fn(&mut Vec<Value>) + Send + Sync + 's
         Arc::new(|_, _| {}),
         Some(Arc::new(change)),
     );
-    found(&run(&address, two_callers(&server)), expected);
+    let callers = tokens_for(two_callers(&server), [&address, &server.address.to_string()]);
+    found(&run(&address, callers), expected);
 }
 
 fn two_callers(server: &conformance::ConformanceServer) -> Options {
@@ -65,7 +66,8 @@ fn whole_streams_pass_the_proxy_of_these_tests() {
     let request: ChangeRequest = Arc::new(|_| {});
     let answer: ChangeAnswer = Arc::new(|_, _| {});
     let address = proxy::start_with_events(server.address, NAMED, request, answer, Some(change));
-    let report = run(&address, two_callers(&server));
+    let report =
+        run(&address, tokens_for(two_callers(&server), [&address, &server.address.to_string()]));
     assert_a(&report);
     for id in [
         "a2a.stream.same-task",

@@ -1,0 +1,307 @@
+//! What a request costs does not grow with what its buyer has bought before, and statuses that change with the
+//! time are found by how they stand now.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use jiff::{SignedDuration, Timestamp};
+use tradepost_publisher::account::Account;
+use tradepost_publisher::agent::Billing;
+use tradepost_publisher::buy::force;
+use tradepost_publisher::demo;
+use tradepost_publisher::profile::Profile;
+use tradepost_publisher::shelf::memory::MemoryVault;
+use tradepost_publisher::shelf::{
+    IndexField, IndexTerm, Job, KeyRow, Kind, Query, Record, Shelf, Tally, Vault, Whose,
+};
+use tradepost_publisher::world::Later;
+use tradepost_wire::adcp::Tool;
+use tradepost_wire::fault::Fault;
+use tradepost_wire::json::{Value, json};
+
+use crate::support::{Desk, profile};
+
+const ACCOUNT: &str = "acc_1";
+
+/// A shelf in memory that counts the records that are read.
+#[derive(Debug, Default)]
+struct CountingVault {
+    vault: MemoryVault,
+    read: Arc<AtomicUsize>,
+}
+
+struct CountingShelf<'a> {
+    shelf: &'a dyn Shelf,
+    read: &'a AtomicUsize,
+}
+
+impl Shelf for CountingShelf<'_> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
+        self.shelf.whose(kind, id)
+    }
+
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
+        self.read.fetch_add(1, Ordering::Relaxed);
+        self.shelf.get(kind, id)
+    }
+
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
+        let found = self.shelf.list(kind, query)?;
+        self.read.fetch_add(found.len(), Ordering::Relaxed);
+        Ok(found)
+    }
+
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault> {
+        self.shelf.count(kind, query)
+    }
+
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
+        self.shelf.key(scope, key)
+    }
+
+    fn check_writable(&self) -> Result<(), Fault> {
+        self.shelf.check_writable()
+    }
+
+    fn put(&self, record: Record) -> Result<(), Fault> {
+        self.shelf.put(record)
+    }
+
+    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
+        self.shelf.remove(kind, id)
+    }
+
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
+        self.shelf.remember(scope, key, row)
+    }
+
+    fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {
+        self.shelf.forget_keys(before)
+    }
+}
+
+impl Vault for CountingVault {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
+        self.vault.read(&mut |shelf| job(&CountingShelf { shelf, read: &self.read }))
+    }
+
+    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
+        let read = Arc::clone(&self.read);
+        self.vault.write(Box::new(move |shelf| job(&CountingShelf { shelf, read: &read })))
+    }
+}
+
+fn creative(number: usize) -> Value {
+    json!({
+        "creative_id": format!("creative_{number}"), "name": "A banner",
+        "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_300x250"},
+        "assets": {"image": {
+            "asset_type": "image", "url": "https://cdn.example/a.png", "width": 300, "height": 250,
+        }},
+    })
+}
+
+/// A publisher whose one buyer has so many media buys, and a creative, a list and a task for every ten of them.
+fn with_buys(buys: usize) -> (Desk, Arc<AtomicUsize>) {
+    let vault = CountingVault::default();
+    let read = Arc::clone(&vault.read);
+    let desk = Desk::on(Profile { catalogue: demo::catalogue(), ..profile() }, Arc::new(vault));
+    let now = desk.now;
+    desk.put(move |shelf| {
+        let brand = json!({"domain": "a.example"});
+        let account = Account::new(ACCOUNT, brand, "a.example", Billing::Operator);
+        account.open(shelf, "agent:acme", now)?;
+        for number in 0..buys {
+            let package = json!({
+                "package_id": format!("pkg_{number}"), "product_id": "outdoor_display",
+                "pricing_option_id": "cpm_auction", "budget": 100,
+                "creative_assignments": [{"creative_id": format!("creative_{}", number / 10)}],
+            });
+            let fixture = json!({"packages": [package]});
+            let fixture = fixture.as_object().unwrap();
+            force::seed(shelf, "agent:acme", ACCOUNT, &format!("mb_{number}"), fixture, now)?;
+        }
+        for number in 0..buys / 10 {
+            let task = json!({
+                "task_id": format!("task_{number}"), "task_type": "create_media_buy", "status": "submitted",
+            });
+            let id = format!("10:0:agent:acmetask_{number}");
+            put(shelf, Kind::Task, &id, "submitted", "create_media_buy", task, now)?;
+            let list = json!({
+                "list_id": format!("pl_{number}"), "given": {"name": "Sites"}, "property_count": 0,
+            });
+            put(shelf, Kind::PropertyList, &format!("pl_{number}"), "", "", list, now)?;
+        }
+        Ok(())
+    });
+    for number in 0..buys / 10 {
+        let sync = json!({"account": {"account_id": ACCOUNT}, "creatives": [creative(number)]});
+        ask(&desk, Tool::SyncCreatives, sync);
+    }
+    (desk, read)
+}
+
+fn put(
+    shelf: &dyn Shelf,
+    kind: Kind,
+    id: &str,
+    state: &str,
+    class: &str,
+    body: Value,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let chosen = body["task_id"].as_str().unwrap_or(id);
+    shelf.put(Record {
+        kind,
+        id: id.to_owned(),
+        owner: "agent:acme".to_owned(),
+        account: Some(ACCOUNT.to_owned()),
+        state: state.to_owned(),
+        class: class.to_owned(),
+        changes_at: None,
+        terms: vec![IndexTerm::new(IndexField::ChosenId, chosen)],
+        revision: 1,
+        body,
+        created_at: now,
+        updated_at: now,
+        place: 0,
+    })
+}
+
+/// The answer to a request of the buyer, with a key of its own.
+fn ask(desk: &Desk, tool: Tool, mut arguments: Value) -> Value {
+    static KEYS: AtomicUsize = AtomicUsize::new(0);
+    if tool.keyed() {
+        let key = format!("history-key-{:08}", KEYS.fetch_add(1, Ordering::Relaxed));
+        arguments["idempotency_key"] = key.into();
+    }
+    let document = desk.ask_as(&desk.caller("acme"), tool, arguments).document();
+    assert_ne!(document["status"], "failed", "{tool:?} {document}");
+    document
+}
+
+#[test]
+fn no_request_reads_more_for_a_buyer_with_more_history() {
+    let on_account = json!({"account_id": ACCOUNT});
+    let page = json!({"max_results": 5});
+    let package = json!({
+        "product_id": "outdoor_display", "pricing_option_id": "cpm_auction", "bid_price": 5, "budget": 1000,
+        "creative_assignments": [{"creative_id": "creative_1"}],
+    });
+    let table = [
+        (Tool::GetMediaBuys, json!({"pagination": page})),
+        (Tool::GetMediaBuys, json!({"account": on_account, "pagination": page})),
+        (Tool::GetMediaBuys, json!({"status_filter": "rejected"})),
+        (Tool::GetMediaBuys, json!({"media_buy_ids": ["mb_7"]})),
+        (Tool::GetMediaBuyDelivery, json!({"media_buy_ids": ["mb_7"]})),
+        (
+            Tool::GetProducts,
+            json!({"buying_mode": "brief", "brief": "outdoor", "account": on_account}),
+        ),
+        (Tool::ListCreatives, json!({"pagination": page})),
+        (Tool::ListCreatives, json!({"filters": {"creative_ids": ["creative_1"]}})),
+        (Tool::ListCreatives, json!({"filters": {"media_buy_ids": ["mb_17"]}})),
+        (Tool::ListCreatives, json!({"filters": {"assigned_to_packages": ["pkg_17"]}})),
+        (Tool::ListTasks, json!({"pagination": page})),
+        (Tool::GetTaskStatus, json!({"task_id": "task_1"})),
+        (Tool::ListPropertyLists, json!({"pagination": page})),
+        (Tool::ListAccounts, json!({})),
+        (Tool::SyncCreatives, json!({"account": on_account, "creatives": [creative(1)]})),
+        (
+            Tool::SyncCreatives,
+            json!({
+                "account": on_account, "creatives": [creative(1)],
+                "assignments": [{"creative_id": "creative_1", "package_id": "pkg_17"}],
+            }),
+        ),
+        (
+            Tool::CreateMediaBuy,
+            json!({
+                "account": on_account, "brand": {"domain": "a.example"},
+                "start_time": "2026-07-01T00:00:00Z", "end_time": "2026-08-01T00:00:00Z",
+                "packages": [package],
+            }),
+        ),
+        (
+            Tool::UpdateMediaBuy,
+            json!({"account": on_account, "media_buy_id": "mb_7", "paused": true}),
+        ),
+    ];
+    let few = with_buys(60);
+    let many = with_buys(240);
+    for (tool, arguments) in table {
+        let [of_few, of_many] = [&few, &many].map(|(desk, read)| {
+            let before = read.load(Ordering::Relaxed);
+            ask(desk, tool, arguments.clone());
+            read.load(Ordering::Relaxed) - before
+        });
+        assert_eq!(of_few, of_many, "{tool:?} {arguments}");
+    }
+}
+
+#[test]
+fn statuses_follow_the_clock_whether_written_anew_or_not() {
+    let mut desk = Desk::of(Profile { catalogue: demo::catalogue(), ..profile() });
+    let now = desk.now;
+    let at = move |hours: i64| (now + SignedDuration::from_hours(hours)).to_string();
+    desk.put(move |shelf| {
+        let brand = json!({"domain": "a.example"});
+        let account = Account::new(ACCOUNT, brand, "a.example", Billing::Operator);
+        account.open(shelf, "agent:acme", now)?;
+        for number in 0..12_i64 {
+            let statuses = ["pending_start", "active", "paused", "canceled"];
+            let status = statuses[usize::try_from(number % 4).unwrap()];
+            let fixture = json!({
+                "status": status, "start_time": at(number % 5), "end_time": at(number % 5 + 3),
+                "total_budget": 10,
+            });
+            let fixture = fixture.as_object().unwrap();
+            force::seed(shelf, "agent:acme", ACCOUNT, &format!("mb_{number:02}"), fixture, now)?;
+        }
+        Ok(())
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for hour in 0..10 {
+        desk.now = now + SignedDuration::from_hours(hour);
+        let everything = ask(&desk, Tool::GetMediaBuys, json!({"media_buy_ids": all_ids()}));
+        let before = listed(&desk);
+        for (status, ids, total) in &before {
+            let expected: Vec<_> = rows(&everything, |row| row["status"] == status.as_str());
+            assert_eq!((ids, *total), (&expected, expected.len() as u64), "{status} at {hour}");
+        }
+        runtime.block_on(desk.publisher.tick(desk.now));
+        assert_eq!(listed(&desk), before, "at {hour}");
+    }
+}
+
+fn all_ids() -> Vec<String> {
+    (0..12).map(|number| format!("mb_{number:02}")).collect()
+}
+
+fn rows(answer: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<String> {
+    let rows = answer["media_buys"].as_array().unwrap().iter().filter(|row| wanted(row));
+    rows.map(|row| row["media_buy_id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// For each status the buys that are listed, page by page, and how many there are said to be.
+fn listed(desk: &Desk) -> Vec<(String, Vec<String>, u64)> {
+    let mut listed = Vec::new();
+    for status in ["pending_start", "active", "paused", "completed", "canceled"] {
+        let (mut ids, mut cursor, mut total) = (Vec::new(), Value::Null, 0);
+        loop {
+            let mut request = json!({"status_filter": status, "pagination": {"max_results": 2}});
+            if !cursor.is_null() {
+                request["pagination"]["cursor"] = cursor;
+            }
+            let page = ask(desk, Tool::GetMediaBuys, request);
+            ids.extend(rows(&page, |_| true));
+            total = page["pagination"]["total_count"].as_u64().unwrap().max(total);
+            cursor = page["pagination"]["cursor"].clone();
+            if cursor.is_null() {
+                break;
+            }
+        }
+        listed.push((status.to_owned(), ids, total));
+    }
+    listed
+}
