@@ -125,10 +125,8 @@ fn is_judged(verdict: &Verdict) -> bool {
 
 /// What findings about an agent add up to. Waived ones do not count; warnings never do. What was not
 /// looked at may be broken: it costs the A where it is more than a tenth of the MUSTs.
-///
-/// # Errors
-/// Why there is no grade, where fewer than half of the MUSTs were looked at: whoever sees so little
-/// cannot say how good an agent is.
+/// Returns `None` where fewer than half of the MUSTs were looked at: that is too little to judge an
+/// agent by.
 pub(super) fn of(findings: &[Finding]) -> Option<Grade> {
     let coverage = coverage(findings);
     if !coverage.is_enough() {

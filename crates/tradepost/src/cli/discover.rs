@@ -214,9 +214,9 @@ fn summary(found: &Discovered, report: Option<&Report>, fit: Fit) -> String {
         let mut value = format!("{binding} (A2A {version}{tenant}) {}", interface.url);
         if let Some(origin) = elsewhere(found, interface) {
             value.push_str(&match found.is_signed {
-                true => " (another host than the card's)".to_owned(),
+                true => " (another origin than the card's)".to_owned(),
                 false => format!(
-                    " (another host than the card's; a token goes there only with --token-for {origin})"
+                    " (another origin than the card's; a token goes there only with --token-for {origin})"
                 ),
             });
         }
@@ -303,7 +303,7 @@ mod tests {
             description    Sells cars.
             provider       Demo Inc https://demo.example
             card           https://dealer.example/.well-known/agent-card.json
-            interface      GRPC (A2A 1.0) dealer.example:8443 (another host than the card's; a token goes there only with --token-for https://dealer.example:8443)
+            interface      GRPC (A2A 1.0) dealer.example:8443 (another origin than the card's; a token goes there only with --token-for https://dealer.example:8443)
             interface      JSONRPC (A2A 1.0, tenant t1) https://dealer.example/a2a
             AAP versions   1.1, 1.0
             can be called  AAP 1.1 at https://dealer.example/a2a

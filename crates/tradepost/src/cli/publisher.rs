@@ -38,22 +38,22 @@ pub(super) enum Command {
     /// List, show and export the media buys: what was sold.
     #[command(subcommand)]
     Buys(sales::Command),
-    /// The same of the packages of media buys.
+    /// List, show and export the packages of media buys.
     #[command(subcommand)]
     Packages(sales::Command),
-    /// The same of creatives.
+    /// List, show and export creatives.
     #[command(subcommand)]
     Creatives(sales::Command),
-    /// The same of proposals of media plans.
+    /// List, show and export proposals of media plans.
     #[command(subcommand)]
     Proposals(sales::Command),
-    /// The same of accounts.
+    /// List, show and export accounts.
     #[command(subcommand)]
     Accounts(sales::Command),
-    /// The same of tasks: what waits for a decision, and what was decided by whom.
+    /// List, show and export tasks: what waits for a decision, and who decided what.
     #[command(subcommand)]
     Tasks(sales::Command),
-    /// The same of what media buys have delivered.
+    /// List, show and export what media buys have delivered.
     #[command(subcommand)]
     Delivery(sales::Command),
     /// List all accounts, creatives or tasks at once, or what was granted, the oldest first.

@@ -21,9 +21,9 @@ pub(super) struct TokenArguments {
 /// What a token is for.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct TokenFor {
-    /// The origin that the token is for (scheme, host and port), where the agent's card leads to another host than the
-    /// address that you give; may be repeated. Without it the token goes to the origin of that address alone, or
-    /// where a card leads that a key of yours has signed.
+    /// The origin that the token is for (scheme, host and port), where the agent's card leads to another one than the
+    /// address that you give; may be repeated. Without it the token goes to the origin of that address alone and, for
+    /// commands with --keys, to where a card leads that one of these keys has signed.
     #[arg(long, value_name = "ORIGIN")]
     token_for: Vec<Origin>,
 }

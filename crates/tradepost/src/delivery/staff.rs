@@ -109,7 +109,7 @@ impl StaffMessage<'_> {
         Written { subject, body }
     }
 
-    /// `Sold: 15000 EUR, acme.example (agent nova)`.
+    /// Writes the subject: `Sold: 15000 EUR, acme.example, agent nova`.
     fn headline(&self) -> String {
         let event = self.event;
         let what = match (event.event, event.subject) {

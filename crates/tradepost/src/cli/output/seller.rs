@@ -181,7 +181,7 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
             Failure::usage(message).hint("give the credential with --token, never as an argument")
         }
         Unsent::TokenForOther { endpoint, .. } => Failure::new(UNTRUSTED, message).hint(format!(
-            "if the token is for it, say so: --token-for {endpoint}; a card that a key of --keys has signed may lead there, too"
+            "if the token is for it, say so: --token-for {endpoint} (or, where the command has --keys, give the key that signed the card)"
         )),
         Unsent::Setup(_) => Failure::new(1, message),
     }

@@ -76,19 +76,21 @@ pub(in crate::cli) struct Choice {
     /// Only what is in this state.
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
-    /// Only what lies on this account.
+    /// Only what belongs to this account.
     #[arg(long, value_name = "ID")]
     account: Option<String>,
     /// Only what belongs to this buyer agent, by its id in the configuration.
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// Only what is of this product; creatives and accounts are of none.
+    /// Only what belongs to this product. Not for creatives and accounts.
     #[arg(long, value_name = "ID")]
     product: Option<String>,
-    /// Only what was made since this date (UTC) or moment; of delivery, what was reported since then.
+    /// Only what was made since this date (UTC) or moment; of delivery, media buys whose
+    /// flight ends after it, with what was reported since then.
     #[arg(long, value_name = "DATE", value_parser = since)]
     from: Option<Timestamp>,
-    /// Only what was made before this date (UTC) or moment; of delivery, what was reported before it.
+    /// Only what was made before this date (UTC) or moment; of delivery, media buys whose
+    /// flight begins before it, with what was reported before it.
     #[arg(long, value_name = "DATE", value_parser = since)]
     until: Option<Timestamp>,
 }

@@ -167,7 +167,7 @@ fn a_card_signed_by_a_trusted_key_says_where_the_token_goes() {
     let hint = format!("a token goes there only with --token-for {}", agent.address);
     assert!(shown.contains(&hint), "{shown}");
     let (_, shown, _) = tradepost(&["discover", &host.address, "--keys", &keys]);
-    assert!(shown.contains("another host than the card's)"), "{shown}");
+    assert!(shown.contains("another origin than the card's)"), "{shown}");
 }
 
 #[test]
