@@ -111,7 +111,10 @@ impl Dealer {
     async fn connect_anew(&self, before: &Connection) -> Option<Arc<Connection>> {
         let found = discover_anew(&self.setup.transport, &self.address).await.ok()?;
         let connection = self.connection(found).ok()?;
-        let is_elsewhere = connection.client.choice().interface != before.client.choice().interface;
+        let new = connection.client.choice();
+        let old = before.client.choice();
+        // A request was written for one version, and is not sent in another.
+        let is_elsewhere = new.interface != old.interface && new.version == old.version;
         *self.known.lock().await = Some(Arc::clone(&connection));
         is_elsewhere.then_some(connection)
     }

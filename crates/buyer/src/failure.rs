@@ -199,6 +199,9 @@ pub struct Kept {
     pub length: usize,
     /// How the server wants its callers to authenticate, where it says so.
     pub challenges: Vec<Challenge>,
+    /// Whether it answers a question that comes before the request, such as a handshake: the request
+    /// itself was not sent.
+    pub is_before_request: bool,
 }
 
 impl Kept {
@@ -211,6 +214,7 @@ impl Kept {
             body: body.iter().take(MAX_KEPT).copied().collect(),
             length: body.len(),
             challenges: Vec::new(),
+            is_before_request: false,
         }
     }
 
@@ -258,6 +262,8 @@ impl Failure {
     pub fn in_doubt(&self) -> bool {
         match self {
             Self::Unsent(_) => false,
+            Self::Refused(refused) if refused.kept.is_before_request => false,
+            Self::Garbled(garbled) if garbled.kept.is_before_request => false,
             Self::Refused(refused) => match &refused.by {
                 // A gateway answers so when it has lost sight of the seller behind it; but who does not
                 // implement the request or its version, or wants a sign-in to the network, has not acted.

@@ -400,7 +400,8 @@ impl<W: World> Recoverer<W> {
                     First::Nothing => attempt.tried.retries += 1,
                     First::ReadCard => {
                         attempt.tried.card = true;
-                        if !sender.read_card().await {
+                        let reading = async { Ok(sender.read_card().await) };
+                        if !self.within(budget.time, reading).await.unwrap_or(false) {
                             return None;
                         }
                     }

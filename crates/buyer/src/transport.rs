@@ -444,8 +444,9 @@ impl Transport {
             response.extensions_mut().insert(number);
         }
         match proxy {
-            // Only proxies answer so (RFC 9110 §15.5.8), and what they refuse they do not pass on.
-            Some(proxy) if response.status().as_u16() == 407 => {
+            // Only proxies answer so (RFC 9110 §15.5.8), and what they refuse they do not pass on. Through a
+            // tunnel it is the seller who answers.
+            Some(proxy) if url.scheme() == "http" && response.status().as_u16() == 407 => {
                 let why = ProxyProblem::Credentials;
                 Err(Failure::Unsent(Unsent::Proxy { proxy, why }))
             }

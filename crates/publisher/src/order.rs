@@ -152,10 +152,10 @@ impl Publisher {
     /// creatives. How many tasks ended. To be
     /// called every second or so.
     pub async fn tick(&self, now: Timestamp) -> usize {
-        self.settle::<MediaBuy>(now).await;
-        self.settle::<Creative>(now).await;
-        self.settle::<Task>(now).await;
-        self.settle::<Proposal>(now).await;
+        self.settle::<MediaBuy>(now, end::settle::<MediaBuy>).await;
+        self.settle::<Creative>(now, end::settle::<Creative>).await;
+        self.settle::<Task>(now, end::settle::<Task>).await;
+        self.settle::<Proposal>(now, end::forget_drafts).await;
         // A list of ids alone: each task is looked at again in its own transaction, because a
         // person may have decided about it meanwhile.
         let due = self.reported(self.vault.look(|shelf| end::due(shelf, now)));
@@ -178,7 +178,11 @@ impl Publisher {
     }
 
     /// Writes down anew how things of a type stand that have changed by themselves, so that they are found by it.
-    async fn settle<T: Thing>(&self, now: Timestamp) {
+    async fn settle<T: Thing>(
+        &self,
+        now: Timestamp,
+        work: fn(&dyn Shelf, Timestamp, usize) -> Result<bool, Fault>,
+    ) {
         let due = |shelf: &dyn Shelf| {
             let by_now = Some(Changes::By(now));
             let first = Query { changes: by_now, limit: 1, ..Query::default() };
@@ -187,7 +191,7 @@ impl Publisher {
         let mut goes_on = self.reported(self.vault.look(due));
         let mut rounds = 0;
         while goes_on && rounds < SETTLED_ROUNDS {
-            let job = move |shelf: &dyn Shelf| end::settle::<T>(shelf, now, SETTLED_AT_ONCE);
+            let job = move |shelf: &dyn Shelf| work(shelf, now, SETTLED_AT_ONCE);
             goes_on = self.reported(self.vault.act::<bool, Fault>(job).await);
             rounds += 1;
         }

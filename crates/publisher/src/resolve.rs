@@ -397,15 +397,11 @@ impl Reach {
         shelf: &dyn Shelf,
         query: &Query,
     ) -> Result<Vec<Kept<T>>, Fault> {
-        let own = Query { owner: Some(self.tenant.clone()), account: None, ..query.clone() };
-        let mut found = shelf.all::<T>(&own)?;
-        for account in &self.accounts {
-            let shared = Query { owner: None, account: Some(account.clone()), ..query.clone() };
-            let shared = shelf.all::<T>(&shared)?;
-            // Those of its own are in the first list already.
-            found.extend(shared.into_iter().filter(|kept| kept.record.owner != self.tenant));
+        let mut found = Vec::new();
+        // Each names its owner, so that nothing of anybody else is looked at.
+        for query in self.queries(shelf, None, query)? {
+            found.extend(shelf.all::<T>(&query)?);
         }
-        found.retain(|kept| !kept.record.account.as_ref().is_some_and(|id| self.shut.contains(id)));
         found.sort_by_key(|kept| kept.record.place);
         Ok(found)
     }

@@ -188,8 +188,9 @@ pub(crate) fn note_waiting_creatives(
         count: u64::try_from(waiting.len()).unwrap_or(u64::MAX),
         ..event.of_account(Some(account))
     };
-    // The same creative waits again once its buyer has changed it.
-    let known_by = format!("{}:{}", first.record.revision, first.record.id);
+    // The same creative waits again once its buyer has changed it, or has removed it and sent it again.
+    let known_by =
+        format!("{}:{}:{}", now.as_microsecond(), first.record.revision, first.record.id);
     event.keep(shelf, &known_by, now)
 }
 

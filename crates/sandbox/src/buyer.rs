@@ -4,6 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use tradepost_wire::format::hex;
+
 /// Below which path buyers have their names.
 const PREFIX: &str = "/buyers/";
 
@@ -63,7 +65,8 @@ impl Place {
     #[must_use]
     pub fn folder(&self) -> String {
         match &self.buyer {
-            Some(name) => format!("buyer-{name}"),
+            // Some disks do not tell `Ada` from `ada`.
+            Some(name) => format!("buyer-{}", hex(name.0.as_bytes())),
             None => "buyer".to_owned(),
         }
     }

@@ -102,7 +102,7 @@ impl AdcpClient {
         let text = |tool: &Value, name: &str| {
             tool.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
         };
-        let tools = Box::pin(self.list_tools(session)).await?;
+        let tools = Box::pin(self.list_tools(session)).await.map_err(without_effect)?;
         let offered = |tool: &Value| Offered {
             name: text(tool, "name"),
             description: text(tool, "description"),
@@ -114,8 +114,15 @@ impl AdcpClient {
     async fn list_tools(&self, session: &Session) -> Result<Vec<Value>, Failure> {
         let mut listed = Vec::new();
         let mut params = Map::new();
+        let max_body = self.transport.limits().max_body;
+        let mut length = 0;
         for _ in 0..MAX_PAGES {
             let (mut result, response) = self.ask(session, "tools/list", &params).await?;
+            // All pages together are bounded as one answer is: tools are kept with their schemas.
+            length += response.body.len();
+            if length > max_body {
+                return Err(Failure::garbled(Defect::TooLarge(max_body), response.kept()));
+            }
             let Some(Value::Array(tools)) = result.get_mut("tools").map(Value::take) else {
                 let defect = Defect::NotAdcp("the list of tools is none");
                 return Err(Failure::garbled(defect, response.kept()));
@@ -162,7 +169,7 @@ impl AdcpClient {
                     Ok(agreed) => agreed,
                     // A server without a handshake has said before what is wrong.
                     Err(refused) if refuses_to_look(&refused) => return Err(failure),
-                    Err(failure) => return Err(failure),
+                    Err(failure) => return Err(without_effect(failure)),
                 };
                 session.agree(agreed.clone());
                 (agreed, Vec::new())
@@ -203,7 +210,7 @@ impl AdcpClient {
             }
             // Whatever else is said to the question is no answer of a server of the newest version.
             Err(failure) if is_about_the_caller(&failure) || is_of_unknown_versions(&failure) => {
-                return Err(failure);
+                return Err(without_effect(failure));
             }
             Err(_) => {}
         }
@@ -358,12 +365,15 @@ fn is_about_the_caller(failure: &Failure) -> bool {
         || status >= 500 && rpc_error(failure).is_none()
 }
 
-/// A failure before the request was sent: nobody can have acted on it.
-fn without_effect(failure: Failure) -> Failure {
-    match failure {
-        Failure::Unanswered(_) => Failure::Unsent(Unsent::Unreachable(failure.to_string())),
-        Failure::Unsent(_) | Failure::Garbled(_) | Failure::Refused(_) => failure,
+/// Marks a failure before the request was sent: nobody can have acted on it.
+fn without_effect(mut failure: Failure) -> Failure {
+    match &mut failure {
+        Failure::Unanswered(_) => return Failure::Unsent(Unsent::Unreachable(failure.to_string())),
+        Failure::Refused(refused) => refused.kept.is_before_request = true,
+        Failure::Garbled(garbled) => garbled.kept.is_before_request = true,
+        Failure::Unsent(_) => {}
     }
+    failure
 }
 
 fn is_gone(failure: &Failure) -> bool {

@@ -328,6 +328,7 @@ fn over_mcp_a_server_is_asked_first_which_versions_it_speaks() {
         let failure = fake.run(call.call("create_media_buy", Map::new())).unwrap_err();
         let is_known = matches!(failure, Failure::Unsent(_) | Failure::Refused(_));
         assert!(is_known, "{failure:?}");
+        assert!(!failure.in_doubt(), "nothing was bought: {failure:?}");
         assert_eq!(methods(&fake), ["server/discover 2026-07-28"], "{failure:?}");
     }
 }

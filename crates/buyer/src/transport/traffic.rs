@@ -119,11 +119,12 @@ impl TrafficLog {
         let text = match tradepost_wire::json::from_str::<Value>(text) {
             Ok(document) => hidden(document, false).to_string(),
             Err(_) if is_form => parameters(text),
-            Err(_) => text.to_owned(),
+            Err(_) => text.lines().map(without_secrets_of_event).collect::<Vec<_>>().join("\n"),
         };
         let text = self.without_sent(&text);
         for line in beginning(&text).lines() {
-            out.push_str(&format!("\n{mark} {}", escape_json(line)));
+            // A carriage return would let a server write over its line on a terminal.
+            out.push_str(&format!("\n{mark} {}", escape_json(line).replace('\r', " ")));
         }
     }
 
@@ -168,9 +169,21 @@ fn is_secret_header(name: &HeaderName, value: &HeaderValue) -> bool {
 /// Whether a name is that of a secret: a credential, or a token. Those by which pages of a list are
 /// asked for open nothing.
 fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let is_token = name.ends_with("token") && !name.contains("page") && !name.contains("cursor");
-    is_credential(&name) || is_token || name == "governance_context"
+    let lower = name.to_ascii_lowercase();
+    let is_token = lower.ends_with("token") && !lower.contains("page") && !lower.contains("cursor");
+    // The words of a name are told apart by its capitals.
+    is_credential(name) || is_token || lower == "governance_context"
+}
+
+/// A line of a stream of events, without the secret members of the document in it.
+fn without_secrets_of_event(line: &str) -> String {
+    let document = line
+        .strip_prefix("data:")
+        .and_then(|data| tradepost_wire::json::from_str::<Value>(data.trim_start()).ok());
+    match document {
+        Some(document) => format!("data: {}", hidden(document, false)),
+        None => line.to_owned(),
+    }
 }
 
 /// A document without the texts and numbers of its secret members; `all` are, within such a member.

@@ -202,6 +202,9 @@ impl fmt::Display for Cursor {
     }
 }
 
+/// The places that a store can give.
+const PLACES: std::ops::RangeInclusive<u64> = 1..=i64::MAX.unsigned_abs();
+
 impl FromStr for Cursor {
     type Err = &'static str;
 
@@ -212,7 +215,10 @@ impl FromStr for Cursor {
                 None => (text, None),
             };
             let package = package.map(str::parse).transpose().ok()?;
-            Some(Self { place: place.parse().ok().filter(|place| *place > 0)?, package })
+            Some(Self {
+                place: place.parse().ok().filter(|place| PLACES.contains(place))?,
+                package,
+            })
         };
         read().ok_or("is no cursor of a list; copy it from a row, or from where the list ended")
     }

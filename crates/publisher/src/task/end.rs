@@ -17,7 +17,7 @@ use crate::buy::{self, MediaBuy, action};
 use crate::creative::Creative;
 use crate::decision::{DecidedStep, DecisionEntry, Matter, SCHEDULE, Step};
 use crate::exclusive::{self, ExclusiveDays};
-use crate::proposal::Proposal;
+use crate::proposal::{self, Proposal};
 use crate::publisher::Publisher;
 use crate::refuse;
 use crate::reply::object;
@@ -79,6 +79,27 @@ pub(crate) fn settle<T: Thing>(
         settled += usize::from(shelf.settle::<T>(&record.id, now)?);
     }
     Ok(settled == limit)
+}
+
+/// Removes drafts of proposals that are to be forgotten, and writes anew how the others stand, at most so
+/// many. Returns true if there may be more.
+pub(crate) fn forget_drafts(
+    shelf: &dyn Shelf,
+    now: Timestamp,
+    limit: usize,
+) -> Result<bool, Fault> {
+    let found = shelf.all::<Proposal>(&Query { limit, ..changed(now) })?;
+    let mut done = 0;
+    for kept in &found {
+        let is_draft = kept.thing.status == proposal::Status::Draft;
+        let is_done = if is_draft && kept.thing.forgotten_at() <= now {
+            shelf.remove(Kind::Proposal, &kept.record.id)?
+        } else {
+            shelf.settle::<Proposal>(&kept.record.id, now)?
+        };
+        done += usize::from(is_done);
+    }
+    Ok(done == limit)
 }
 
 impl Office<'_> {
@@ -330,7 +351,9 @@ impl Office<'_> {
         self.shelf.add(new, &draft)?;
         let missing = || Fault::new("booking a buy", "it is not where it was put");
         let kept: Kept<MediaBuy> = self.shelf.find(&id)?.ok_or_else(missing)?;
-        staff_event::note_sold(self.shelf, &kept, &task.record.owner, self.now)?;
+        // Who has asked may be another than whose account it is; older tasks do not say so.
+        let asked_by = task.thing.asked_by.as_deref().unwrap_or(&task.record.owner);
+        staff_event::note_sold(self.shelf, &kept, asked_by, self.now)?;
         Ok(kept)
     }
 

@@ -7,7 +7,7 @@ use expect_test::expect;
 use tradepost_publisher::demo;
 use tradepost_publisher::profile::{Onboarding, Profile};
 use tradepost_publisher::shelf::memory::MemoryVault;
-use tradepost_publisher::shelf::{Job, Shelf, Vault};
+use tradepost_publisher::shelf::{Job, Kind, Query, Shelf, Vault};
 use tradepost_publisher::world::{Later, Supply};
 use tradepost_wire::adcp::Tool;
 use tradepost_wire::fault::Fault;
@@ -424,6 +424,23 @@ fn a_proposal_expires() {
     desk.now = "2026-06-16T12:00:00Z".parse().unwrap();
     propose(&desk);
     assert_eq!(problems(&refine(&desk, entry)), "PROPOSAL_NOT_FOUND refine[0].proposal_id");
+}
+
+#[test]
+fn forgotten_drafts_are_removed_though_nobody_asks_again() {
+    let mut desk = gazette();
+    propose(&desk);
+    let tick = |desk: &Desk| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(desk.publisher.tick(desk.now));
+        let listed = desk.vault.look(|shelf| shelf.list(Kind::Proposal, &Query::default()));
+        let records: Result<Vec<_>, Fault> = listed;
+        records.unwrap().len()
+    };
+    desk.now = "2026-06-08T12:00:00Z".parse().unwrap();
+    assert!(tick(&desk) > 0, "expired ones are known for a week");
+    desk.now = "2026-06-16T12:00:00Z".parse().unwrap();
+    assert_eq!(tick(&desk), 0);
 }
 
 #[test]

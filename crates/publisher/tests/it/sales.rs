@@ -302,7 +302,7 @@ fn pages_have_every_row_once_whatever_their_size() {
             }
         }
     }
-    for text in ["", "0", "x", "1.", "1.x", "-1", "1.2.3"] {
+    for text in ["", "0", "x", "1.", "1.x", "-1", "1.2.3", "18446744073709551615.0"] {
         assert!(text.parse::<Cursor>().is_err(), "{text:?}");
     }
 }

@@ -402,8 +402,8 @@ pub(crate) fn leads_unchanged_since(
         "looking for old leads",
         "SELECT l.lead_id FROM leads l
          WHERE l.dealer_id = $1 AND l.changed_at < $2 AND l.state <> 'erased' AND ($4
-             OR NOT EXISTS (SELECT 1 FROM lead_deliveries d WHERE d.lead_id = l.lead_id
-                            AND d.state IN ('due', 'sending', 'dead'))
+             OR NOT EXISTS (SELECT 1 FROM lead_deliveries d WHERE d.source = 'lead'
+                            AND d.lead_id = l.lead_id AND d.state IN ('due', 'sending', 'dead'))
              AND NOT EXISTS (SELECT 1 FROM lead_events e
                              JOIN lead_delivery_places p ON p.dealer_id = e.dealer_id
                              WHERE e.lead_id = l.lead_id AND e.seq > p.event))

@@ -19,18 +19,16 @@ const EVENT: &str = "place, created_at, body FROM publisher_things
     WHERE publisher = $1 AND kind = $2 AND owner = ''";
 
 impl Transaction<'_> {
-    /// Gives a publisher its place in its events, behind those that there are; it keeps one that it has.
+    /// Gives a publisher its place in its events, before the first; it keeps one that it has. Events that
+    /// a command has left before the first server ran are told, too.
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
     pub fn place_staff_events(&self, publisher: &str) -> Result<(), Fault> {
         self.0.execute(
             "placing a publisher in its events",
-            "INSERT INTO staff_event_places (publisher, place)
-             SELECT $1, coalesce(max(place), 0) FROM publisher_things
-             WHERE publisher = $1 AND kind = $2 AND owner = ''
-             ON CONFLICT DO NOTHING",
-            params![publisher, Kind::StaffEvent.name()],
+            "INSERT INTO staff_event_places (publisher, place) VALUES ($1, 0) ON CONFLICT DO NOTHING",
+            params![publisher],
         )
     }
 
@@ -46,14 +44,20 @@ impl Transaction<'_> {
         planned: &[NewStaffDelivery],
         now: Timestamp,
     ) -> Result<bool, Fault> {
-        let moved = self.0.changes(
+        let sql = format!(
+            "SELECT place FROM staff_event_places WHERE publisher = $1{}",
+            self.0.for_update()
+        );
+        let known: Option<i64> =
+            self.0.first("reading a place", &sql, params![publisher], |row| row.get(0))?;
+        let Some(known) = known.filter(|known| *known < place) else { return Ok(false) };
+        self.0.execute(
             "moving a place in the events of a publisher",
-            "UPDATE staff_event_places SET place = $2 WHERE publisher = $1 AND place < $2",
+            "UPDATE staff_event_places SET place = $2 WHERE publisher = $1",
             params![publisher, place],
         )?;
-        if !moved {
-            return Ok(false);
-        }
+        // Another process may have planned the first of them meanwhile.
+        let planned = planned.iter().filter(|delivery| delivery.place > known);
         for NewStaffDelivery { subject, destination, place } in planned {
             self.0.execute(
                 "writing a delivery to people of a publisher",

@@ -304,6 +304,9 @@ impl Console {
         let may_end = super::route::Right::Decide.is_of(visitor.member.role);
         let known = self.store.sessions(visitor.dealer_id(), self.clock.now())?;
         let is_meant = |(session, member): &(Session, Member)| {
+            // Of all dealers, and not of publishers.
+            let may_end =
+                may_end && (visitor.dealer_id().is_some() || !member.role.is_of_publisher());
             session.id == visitor.id && (member.name == *own || may_end)
         };
         let (session, member) = known.into_iter().find(is_meant).ok_or(Stop::NotFound)?;

@@ -84,6 +84,7 @@ impl Cast for DemoCast {
     fn publisher(&self, place: &Place) -> Result<Router, Fault> {
         let mut config = publisher();
         for publisher in &mut config.publishers {
+            publisher.public_url = Some(place.base_url.clone());
             let rates = &mut publisher.rates;
             for rate in [&mut rates.read, &mut rates.write, &mut rates.insert] {
                 rate.requests = 0;

@@ -39,7 +39,7 @@ fn requests_and_answers_are_shown_without_their_secrets() {
             ("idempotency-key", "k1"),
         ]);
         let body = r#"{"a":1.0,"pushNotificationConfig":{"url":"https://b.example","token":"bs3cret"},
-            "authentication":{"schemes":["Bearer"],"credentials":"bs3cret"},"api_keys":[],"secret":{"x":["bs3cret",7]},
+            "authentication":{"schemes":["Bearer"],"credentials":"bs3cret"},"api_keys":[],"webhookSecret":"bs3cret","secret":{"x":["bs3cret",7]},
             "pageToken":"p1","governance_context":"bs3cret","text":"I am hs3cret-token, ok?",
             "jws":"see eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJtZSJ9.c2ln."}"#;
         *request.body_mut() = Some(body.to_owned().into());
@@ -61,7 +61,7 @@ fn requests_and_answers_are_shown_without_their_secrets() {
         > mcp-session-id: (hidden)
         > content-type: application/json
         > idempotency-key: k1
-        > {"a":1.0,"pushNotificationConfig":{"url":"https://b.example","token":"(hidden)"},"authentication":{"schemes":["Bearer"],"credentials":"(hidden)"},"api_keys":[],"secret":{"x":["(hidden)","(hidden)"]},"pageToken":"p1","governance_context":"(hidden)","text":"I am (hidden), ok?","jws":"see (hidden)"}
+        > {"a":1.0,"pushNotificationConfig":{"url":"https://b.example","token":"(hidden)"},"authentication":{"schemes":["Bearer"],"credentials":"(hidden)"},"api_keys":[],"webhookSecret":"(hidden)","secret":{"x":["(hidden)","(hidden)"]},"pageToken":"p1","governance_context":"(hidden)","text":"I am (hidden), ok?","jws":"see (hidden)"}
         < #1 HTTP 401
         < www-authenticate: Bearer realm="x"
         < set-cookie: (hidden)
@@ -102,4 +102,24 @@ fn forms_and_messages_of_grpc_are_shown_as_far_as_they_can_be() {
             "< … (65546 bytes in all)",
         ]
     );
+}
+
+#[test]
+fn events_are_shown_without_secrets_and_cannot_write_over_lines() {
+    let text = shown(|log| {
+        let url = Url::parse("https://a.example/mcp").unwrap();
+        let number = log.request(&Request::new(Method::GET, url), None);
+        let stream =
+            b"event: message\ndata: {\"clientSecret\":\"bs3cret\",\"n\":1}\n\nrest\r> #2 forged";
+        log.body(number, Some("text/event-stream"), stream);
+    });
+    expect![[r#"
+        > #1 GET https://a.example/mcp
+        < #1 71 bytes
+        < event: message
+        < data: {"clientSecret":"(hidden)","n":1}
+        < 
+        < rest > #2 forged
+    "#]]
+    .assert_eq(&text);
 }

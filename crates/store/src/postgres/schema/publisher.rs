@@ -40,8 +40,8 @@ pub(super) const INDEX: &str = r#"
     );
     CREATE INDEX publisher_counts_by_account
         ON publisher_counts (publisher, kind, account, state, class, things);
-    UPDATE publisher_things SET state = COALESCE(body::json ->> 'status', state),
-            class = CASE WHEN body::json ->> 'sandbox' = 'true' THEN 'sandbox' ELSE 'live' END
+    UPDATE publisher_things SET state = COALESCE(replace(body, '\u0000', '\ufffd')::json ->> 'status', state),
+            class = CASE WHEN replace(body, '\u0000', '\ufffd')::json ->> 'sandbox' = 'true' THEN 'sandbox' ELSE 'live' END
         WHERE kind = 'account';
     UPDATE publisher_things SET changes_at = 0
         WHERE kind IN ('media_buy', 'creative', 'task') OR kind = 'proposal' AND state = 'draft';
@@ -50,27 +50,27 @@ pub(super) const INDEX: &str = r#"
         FROM publisher_things GROUP BY 1, 2, 3, 4, 5, 6;
     INSERT INTO publisher_terms
         SELECT DISTINCT publisher, kind, 'package', p ->> 'package_id', owner, place
-        FROM publisher_things CROSS JOIN LATERAL json_array_elements(body::json -> 'packages') p
+        FROM publisher_things CROSS JOIN LATERAL json_array_elements(replace(body, '\u0000', '\ufffd')::json -> 'packages') p
         WHERE kind = 'media_buy' AND p ->> 'package_id' IS NOT NULL;
     INSERT INTO publisher_terms
         SELECT DISTINCT publisher, kind, 'creative', a ->> 'creative_id', owner, place
         FROM publisher_things
-            CROSS JOIN LATERAL json_array_elements(body::json -> 'packages') p
+            CROSS JOIN LATERAL json_array_elements(replace(body, '\u0000', '\ufffd')::json -> 'packages') p
             CROSS JOIN LATERAL json_array_elements(p -> 'creative_assignments') a
         WHERE kind = 'media_buy' AND a ->> 'creative_id' IS NOT NULL;
     INSERT INTO publisher_terms
-        SELECT publisher, kind, 'chosen_id', body::json ->> (kind || '_id'), owner, place
+        SELECT publisher, kind, 'chosen_id', replace(body, '\u0000', '\ufffd')::json ->> (kind || '_id'), owner, place
         FROM publisher_things
         WHERE kind IN ('creative', 'audience', 'event_source', 'task')
-            AND body::json ->> (kind || '_id') IS NOT NULL;
+            AND replace(body, '\u0000', '\ufffd')::json ->> (kind || '_id') IS NOT NULL;
     INSERT INTO publisher_terms
-        SELECT publisher, kind, 'about', body::json -> 'about' ->> 'thing', owner, place
+        SELECT publisher, kind, 'about', replace(body, '\u0000', '\ufffd')::json -> 'about' ->> 'thing', owner, place
         FROM publisher_things
-        WHERE kind = 'notice' AND body::json -> 'about' ->> 'thing' IS NOT NULL;
+        WHERE kind = 'notice' AND replace(body, '\u0000', '\ufffd')::json -> 'about' ->> 'thing' IS NOT NULL;
     INSERT INTO publisher_terms
         SELECT publisher, kind, 'natural_key',
-               COALESCE(body::json -> 'brand' ->> 'domain', '') || ' ' || (body::json ->> 'operator'),
+               COALESCE(replace(body, '\u0000', '\ufffd')::json -> 'brand' ->> 'domain', '') || ' ' || (replace(body, '\u0000', '\ufffd')::json ->> 'operator'),
                owner, place
         FROM publisher_things
-        WHERE kind = 'account' AND body::json ->> 'operator' IS NOT NULL;
+        WHERE kind = 'account' AND replace(body, '\u0000', '\ufffd')::json ->> 'operator' IS NOT NULL;
 "#;

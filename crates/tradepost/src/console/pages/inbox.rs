@@ -143,8 +143,12 @@ impl Console {
         sees_customers: bool,
     ) -> Result<Vec<Item>, Stop> {
         let (of, state) = (visitor.dealer_id(), Some(DeliveryState::Dead));
-        let mut dead = self.store.publisher_deliveries(of, None, state)?;
-        dead.extend(self.store.deliveries(of, None, state)?);
+        // Whoever sees all dealers sees nothing of a publisher.
+        let dead = if visitor.member.role.is_of_publisher() {
+            self.store.publisher_deliveries(of, None, state)?
+        } else {
+            self.store.deliveries(of, None, state)?
+        };
         let mut items: Vec<Item> = Vec::new();
         let here = Local { zone: TimeZone::UTC, now };
         // The store has the latest first, and the oldest failure of a lead
