@@ -18,7 +18,7 @@ struct Added {
 #[derive(Debug, Clone, Copy)]
 enum Default {
     Flag(bool),
-    Number(u64),
+    Number(u32),
     Word(&'static str),
 }
 
@@ -27,7 +27,10 @@ impl Default {
     fn is(self, value: &Value) -> bool {
         match self {
             Self::Flag(flag) => value.as_bool() == Some(flag),
-            Self::Number(number) => value.as_u64() == Some(number),
+            // Clients that write numbers by way of Protocol Buffers send 50 as 50.0.
+            Self::Number(number) => {
+                value.as_f64().is_some_and(|given| given.total_cmp(&f64::from(number)).is_eq())
+            }
             Self::Word(word) => value.as_str() == Some(word),
         }
     }
@@ -36,7 +39,7 @@ impl Default {
     fn value(self) -> Value {
         match self {
             Self::Flag(flag) => flag.into(),
-            Self::Number(number) => number.into(),
+            Self::Number(number) => u64::from(number).into(),
             Self::Word(word) => word.into(),
         }
     }
