@@ -1,6 +1,7 @@
 //! Reading the card of an agent again, once, when nobody answers where it said (HTTP 404, 405 or 410):
 //! the agent may have moved while its old card was kept, here or in a cache on the way.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -42,6 +43,13 @@ impl CardReader {
     pub(crate) async fn read(&self) -> Option<Discovered> {
         (self.0)().await
     }
+}
+
+/// Goes on with the client of where an agent has moved, if it has. Returns true then.
+pub(crate) fn follow_move<C: Clone>(client: &mut Cow<'_, C>, moved: Option<C>) -> bool {
+    let Some(moved) = moved else { return false };
+    *client = Cow::Owned(moved);
+    true
 }
 
 /// Whether a client may go on at the address of a card that was read again: it is another one than

@@ -9,6 +9,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
 use super::{AdcpClient, Answered, KEY, rows};
+use crate::card_reader::follow_move;
 use crate::client::seller_of;
 use crate::failure::{Failure, Unsent};
 use crate::record::{self, Record};
@@ -224,11 +225,7 @@ where
 
     async fn read_card(&mut self) -> bool {
         let moved = self.client.moved().await;
-        let is_moved = moved.is_some();
-        if let Some(moved) = moved {
-            self.client = Cow::Owned(moved);
-        }
-        is_moved
+        follow_move(&mut self.client, moved)
     }
 
     async fn authenticate(&mut self, _: First) -> bool {

@@ -11,6 +11,7 @@ use tradepost_wire::json::Map;
 
 use super::{AgentClient, Outgoing, Reply, Stream, Task, named};
 use crate::binding::{Item, Method};
+use crate::card_reader::follow_move;
 use crate::client::{seller_of, uuid};
 use crate::failure::{Failure, Kept};
 use crate::recovery::{Attempt, Effect};
@@ -263,11 +264,7 @@ impl Sender for Saying<'_> {
 
     async fn read_card(&mut self) -> bool {
         let moved = self.client.moved().await;
-        let is_moved = moved.is_some();
-        if let Some(moved) = moved {
-            self.client = Cow::Owned(moved);
-        }
-        is_moved
+        follow_move(&mut self.client, moved)
     }
 }
 
@@ -287,10 +284,6 @@ impl Sender for Asking<'_> {
 
     async fn read_card(&mut self) -> bool {
         let moved = self.client.moved().await;
-        let is_moved = moved.is_some();
-        if let Some(moved) = moved {
-            self.client = Cow::Owned(moved);
-        }
-        is_moved
+        follow_move(&mut self.client, moved)
     }
 }

@@ -9,6 +9,7 @@ use tradepost_wire::json::Value;
 
 use super::{Client, seller_of};
 use crate::answer::Answer;
+use crate::card_reader::follow_move;
 use crate::failure::Failure;
 use crate::recovery::{Attempt, Effect, First, Fix};
 use crate::retry::{GaveUp, Key, Recovered, Recoverer, Sender, World};
@@ -120,11 +121,7 @@ impl<C: FnMut(&Fix, &Failure, &mut Value) -> bool + Send> Sender for Calls<'_, C
 
     async fn read_card(&mut self) -> bool {
         let moved = self.client.moved().await;
-        let is_moved = moved.is_some();
-        if let Some(moved) = moved {
-            self.client = Cow::Owned(moved);
-        }
-        is_moved
+        follow_move(&mut self.client, moved)
     }
 
     async fn authenticate(&mut self, _: First) -> bool {
