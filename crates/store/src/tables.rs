@@ -13,6 +13,7 @@ pub(super) mod processes;
 pub(super) mod alerts;
 pub(super) mod consents;
 pub(super) mod counts;
+mod delivery_places;
 pub(super) mod feeds;
 pub(super) mod health;
 pub(super) mod hosting;

@@ -10,6 +10,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 use tradepost_wire::json;
 
+use super::delivery_places::DeliveryPlaces;
 use super::{Database, Transaction};
 use crate::Store;
 use crate::sql::{Read, Row, params};
@@ -17,6 +18,9 @@ use crate::staff_events::{KeptStaffEvent, NewStaffDelivery};
 
 const EVENT: &str = "place, created_at, body FROM publisher_things
     WHERE publisher = $1 AND kind = $2 AND owner = ''";
+
+const PLACES: DeliveryPlaces =
+    DeliveryPlaces { table: "staff_event_places", owner: "publisher", event: "place" };
 
 impl Transaction<'_> {
     /// Gives a publisher its place in its events, before the first; it keeps one that it has. Events that
@@ -44,18 +48,9 @@ impl Transaction<'_> {
         planned: &[NewStaffDelivery],
         now: Timestamp,
     ) -> Result<bool, Fault> {
-        let sql = format!(
-            "SELECT place FROM staff_event_places WHERE publisher = $1{}",
-            self.0.for_update()
-        );
-        let known: Option<i64> =
-            self.0.first("reading a place", &sql, params![publisher], |row| row.get(0))?;
-        let Some(known) = known.filter(|known| *known < place) else { return Ok(false) };
-        self.0.execute(
-            "moving a place in the events of a publisher",
-            "UPDATE staff_event_places SET place = $2 WHERE publisher = $1",
-            params![publisher, place],
-        )?;
+        let Some(known) = self.move_delivery_place(&PLACES, publisher, place)? else {
+            return Ok(false);
+        };
         // Another process may have planned the first of them meanwhile.
         let planned = planned.iter().filter(|delivery| delivery.place > known);
         for NewStaffDelivery { subject, destination, place } in planned {

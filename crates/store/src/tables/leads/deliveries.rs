@@ -9,6 +9,7 @@ use tradepost_server::tasks::log::PushBusy;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
 
+use super::super::delivery_places::DeliveryPlaces;
 use super::super::{Database, Transaction};
 use super::word;
 use crate::sql::{Read, Row, members, params};
@@ -38,6 +39,9 @@ pub(crate) const SCHEMA: &str = "
     ) WITHOUT ROWID;
     CREATE INDEX lead_events_by_dealer ON lead_events (dealer_id, seq);
 ";
+
+const PLACES: DeliveryPlaces =
+    DeliveryPlaces { table: "lead_delivery_places", owner: "dealer_id", event: "event" };
 
 const COLUMNS: &str =
     "d.key, d.source, d.dealer_id, d.lead_id, d.destination, d.event, d.state, d.attempts,
@@ -75,15 +79,11 @@ impl Transaction<'_> {
         planned: &[NewDelivery],
         now: Timestamp,
     ) -> Result<(), Fault> {
-        let moved = self.0.change(
-            "moving a place in the leads",
-            "UPDATE lead_delivery_places SET event = $2 WHERE dealer_id = $1 AND event < $2",
-            params![dealer_id, event],
-        )?;
-        // Somebody else has looked at them.
-        if moved == 0 {
+        let Some(known) = self.move_delivery_place(&PLACES, dealer_id, event)? else {
             return Ok(());
-        }
+        };
+        // Another process may have planned the first of them meanwhile.
+        let planned = planned.iter().filter(|delivery| delivery.event > known);
         self.put_deliveries(planned, now)
     }
 
@@ -103,10 +103,14 @@ impl Transaction<'_> {
                 params![lead, destination, now],
             )?;
         }
-        self.put_deliveries(wanted, now)
+        self.put_deliveries(wanted.iter(), now)
     }
 
-    fn put_deliveries(&self, wanted: &[NewDelivery], now: Timestamp) -> Result<(), Fault> {
+    fn put_deliveries<'d>(
+        &self,
+        wanted: impl Iterator<Item = &'d NewDelivery>,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
         for wanted in wanted {
             let NewDelivery { dealer_id, lead_id, destination, event } = wanted;
             let due = DeliveryState::Due.name();

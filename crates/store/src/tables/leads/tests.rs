@@ -204,6 +204,36 @@ fn a_dealer_that_names_a_destination_is_told_from_then_on() {
 }
 
 #[test]
+fn processes_that_overlap_plan_each_delivery_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("database");
+    old(&path);
+    let database = open(&path);
+    let now = moment(9_000).unwrap();
+    database.transaction(|tx| tx.place_deliveries("d", true)).unwrap();
+    for lead_id in ["lead_1", "lead_2"] {
+        assert!(database.transaction(|tx| tx.revoke_consent(lead_id, now)).unwrap());
+    }
+    let delivery = |(event, lead_id): &(i64, String)| NewDelivery {
+        dealer_id: "d".into(),
+        lead_id: lead_id.clone(),
+        destination: "crm".into(),
+        event: *event,
+    };
+    let seen = database.unplanned_events("d", 10).unwrap();
+    let all: Vec<NewDelivery> = seen.iter().map(delivery).collect();
+    let [first, last] = all.as_slice() else { panic!("{all:?}") };
+    let plan = |event: i64, planned: &[NewDelivery]| {
+        database.transaction(|tx| tx.plan_deliveries("d", event, planned, now)).unwrap();
+    };
+    // One process has seen the first event alone, another one both, before either has planned.
+    plan(first.event, std::slice::from_ref(first));
+    plan(last.event, &all);
+    let kept = database.deliveries(DeliverySource::Lead, None, None, None).unwrap();
+    assert_eq!(kept.len(), 2, "{kept:?}");
+}
+
+#[test]
 fn what_is_looked_up_for_each_lead_takes_a_whole_key_and_not_all_that_the_dealer_has() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("database");

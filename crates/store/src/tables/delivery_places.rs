@@ -1,0 +1,41 @@
+//! Places in outboxes: up to which event the events of a dealer or a publisher have been turned into deliveries.
+
+use tradepost_wire::fault::Fault;
+
+use super::Transaction;
+use crate::sql::params;
+
+/// A table of places.
+pub(super) struct DeliveryPlaces {
+    /// Name of the table.
+    pub(super) table: &'static str,
+    /// Column of whose place it is.
+    pub(super) owner: &'static str,
+    /// Column of the event.
+    pub(super) event: &'static str,
+}
+
+impl Transaction<'_> {
+    /// Moves a place forward to an event, and returns where it was: the events behind that are the caller's to
+    /// deliver. `None` when there is no place, or another process has moved it as far.
+    pub(super) fn move_delivery_place(
+        &self,
+        places: &DeliveryPlaces,
+        owner_id: &str,
+        to: i64,
+    ) -> Result<Option<i64>, Fault> {
+        let DeliveryPlaces { table, owner, event } = places;
+        let sql = format!("SELECT {event} FROM {table} WHERE {owner} = $1{}", self.0.for_update());
+        let known: Option<i64> =
+            self.0.first("reading a place in events", &sql, params![owner_id], |row| row.get(0))?;
+        let known = known.filter(|known| *known < to);
+        if known.is_some() {
+            self.0.execute(
+                "moving a place in events",
+                &format!("UPDATE {table} SET {event} = $2 WHERE {owner} = $1"),
+                params![owner_id, to],
+            )?;
+        }
+        Ok(known)
+    }
+}
