@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::fault::Fault;
 
-use super::{Changes, KeyRow, Kind, Query, Record, Shelf, Tally, Whose};
+use super::{KeyRow, Kind, Query, Record, Shelf, Tally, Whose};
 
 /// For how long something counts after it was read: also what a tenant may do is among it, and another
 /// process may have taken that away.
@@ -26,18 +26,6 @@ enum Asked {
     Whose(Kind, String),
     Get(Kind, String),
     List(Kind, Query),
-}
-
-impl Asked {
-    /// A list. The moment at which it is asked for makes no other list of it: what was found by an
-    /// earlier moment is stale and not wrong.
-    fn list(kind: Kind, query: &Query) -> Self {
-        let changes = query.changes.map(|changes| match changes {
-            Changes::By(_) => Changes::By(Timestamp::UNIX_EPOCH),
-            Changes::After(_) => Changes::After(Timestamp::UNIX_EPOCH),
-        });
-        Self::List(kind, Query { changes, ..query.clone() })
-    }
 }
 
 /// What was found.
@@ -138,7 +126,7 @@ impl Shelf for Noting<'_> {
 
     fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
         let found = self.shelf.list(kind, query)?;
-        let asked = Asked::list(kind, query);
+        let asked = Asked::List(kind, query.clone());
         self.recent.note(asked, Found::Records(found.clone()), self.now);
         Ok(found)
     }
@@ -217,7 +205,7 @@ impl Shelf for Recalled<'_> {
     }
 
     fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
-        self.records(&Asked::list(kind, query))
+        self.records(&Asked::List(kind, query.clone()))
     }
 
     fn count(&self, _: Kind, _: &Query) -> Result<Vec<Tally>, Fault> {

@@ -13,11 +13,8 @@ use crate::forms::products::GetProducts;
 use crate::money::currency::find_money;
 use crate::proposal::{Envelope, Proposal, Status};
 use crate::refuse::{self, Stop};
-use crate::shelf::{Changes, Kept, Query};
+use crate::shelf::{Kept, Query};
 use crate::work::Work;
-
-/// How many drafts that are forgotten a search throws away.
-const FORGOTTEN_AT_ONCE: usize = 20;
 
 /// The states of records.
 const DRAFT: &str = "draft";
@@ -43,7 +40,6 @@ pub(super) fn for_brief(
     let even = "The budget over what fits the brief, weighed by how well it fits.";
     let best = "The budget on the two products that fit the brief best.";
     let plans = [("Balanced plan", even, balanced), ("Focused plan", best, focused)];
-    forget(work)?;
     let mut proposals = Vec::new();
     for (name, description, plan) in plans {
         let Some(plan) = plan else { continue };
@@ -88,19 +84,6 @@ fn current(work: &Work<'_>, draft: &Proposal) -> Result<Vec<Kept<Proposal>>, Fau
         work.shelf.all(&Query { term: draft.content(), ..drafts(work) })?;
     known.retain(|kept| !work.horizon.has_come(kept.thing.expires_at));
     Ok(known)
-}
-
-/// Takes drafts away that have expired long ago, so that briefs leave nothing behind for good.
-fn forget(work: &Work<'_>) -> Result<(), Fault> {
-    let now = work.ask.now;
-    let changes = Some(Changes::By(now));
-    let query = Query { changes, limit: FORGOTTEN_AT_ONCE, ..drafts(work) };
-    for kept in work.shelf.all::<Proposal>(&query)? {
-        if kept.thing.forgotten_at() <= now {
-            work.shelf.remove(kept.record.kind, &kept.record.id)?;
-        }
-    }
-    Ok(())
 }
 
 /// Keeps the next version of a proposal: the same draft, changed. A committed proposal stays as it
