@@ -20,6 +20,7 @@ pub mod context;
 mod course;
 pub mod dealer;
 pub mod dealers;
+mod deliveries;
 pub mod discover;
 pub mod doctor;
 pub mod explain;

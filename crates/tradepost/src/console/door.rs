@@ -90,6 +90,15 @@ impl Visitor<'_> {
     pub(super) fn dealer_id(&self) -> Option<&str> {
         self.member.dealer_id.as_deref()
     }
+
+    /// Whether somebody is among the people about whom a manager like this one decides: those of the same
+    /// dealer or publisher, or of all dealers and not of publishers.
+    pub(super) fn has_among_own(&self, member: &Member) -> bool {
+        match self.dealer_id() {
+            Some(own) => member.dealer_id.as_deref() == Some(own),
+            None => !member.role.is_of_publisher(),
+        }
+    }
 }
 
 impl Door {
@@ -304,9 +313,7 @@ impl Console {
         let may_end = super::route::Right::Decide.is_of(visitor.member.role);
         let known = self.store.sessions(visitor.dealer_id(), self.clock.now())?;
         let is_meant = |(session, member): &(Session, Member)| {
-            // Of all dealers, and not of publishers.
-            let may_end =
-                may_end && (visitor.dealer_id().is_some() || !member.role.is_of_publisher());
+            let may_end = may_end && visitor.has_among_own(member);
             session.id == visitor.id && (member.name == *own || may_end)
         };
         let (session, member) = known.into_iter().find(is_meant).ok_or(Stop::NotFound)?;

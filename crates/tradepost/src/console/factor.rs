@@ -332,12 +332,8 @@ impl Console {
     /// Takes the second factor from one of a manager's people, whose sessions end.
     pub(super) fn reset_factor(&self, visitor: &Visitor<'_>) -> Answer {
         let member = self.store.member(visitor.id)?.ok_or(Stop::NotFound)?;
-        // Whoever sees every dealer is not for the manager of one to decide about, and a publisher's people
-        // are not for whoever manages all dealers.
-        let is_own = visitor
-            .dealer_id()
-            .map_or(!member.role.is_of_publisher(), |own| member.dealer_id.as_deref() == Some(own));
-        if !is_own || !self.store.has_second_factor(&member.name)? {
+        // Whoever sees every dealer is not for the manager of one to decide about.
+        if !visitor.has_among_own(&member) || !self.store.has_second_factor(&member.name)? {
             return Err(Stop::NotFound);
         }
         if member.name == visitor.member.name {

@@ -1,25 +1,18 @@
 //! `tradepost leads deliveries`, `resend` and `test-delivery`: whether leads reach somebody.
 
-use std::time::Duration;
-
-use jiff::Timestamp;
-use tokio::runtime::Builder;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, NewDelivery, Parcel, sample};
 use tradepost_dealer::record::{LeadRecord, LeadState};
 use tradepost_dealer::staff::{Action, NewEntry};
-use tradepost_server::clock::Clock;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
 use super::{Place, history};
-use crate::cli::context::runtime;
+use crate::cli::deliveries::{self, DeliveryWords};
 use crate::cli::output::Failure;
-use crate::cli::output::table::Cells;
-use crate::cli::output::table::Column::Text;
 use crate::cli::{Context, Outcome, dealers};
 use crate::config::Dealer;
 use crate::config::delivery::Delivery;
-use crate::delivery::carrier::{self, Letter};
+use crate::delivery::carrier::Letter;
 
 /// Which are listed.
 #[derive(Debug, clap::Args)]
@@ -74,17 +67,8 @@ pub(super) fn list(listing: &Listing, context: &Context) -> Outcome {
     dealers::check_known(listing.dealer.as_deref(), &store, &listing.place, context)?;
     let state = listing.dead.then_some(DeliveryState::Dead);
     let found = store.deliveries(listing.dealer.as_deref(), listing.lead.as_deref(), state)?;
-    let moment = |at: Option<Timestamp>| at.map(|at| format!("{at:.0}")).unwrap_or_default();
-    let columns: [Cells<'_, DeliveryRecord>; 7] = [
-        (Text("lead"), &|it| it.lead_id.clone()),
-        (Text("dealer"), &|it| it.dealer_id.clone()),
-        (Text("destination"), &|it| it.destination.clone()),
-        (Text("state"), &|it| it.state.to_string()),
-        (Text("attempts"), &|it| it.attempts.to_string()),
-        (Text("last answer"), &|it| it.answer.clone().unwrap_or_default()),
-        (Text("since or next"), &|it| moment(it.ended_at.or(it.due_at))),
-    ];
-    context.output.list(&found, document, "no deliveries", &columns);
+    let words = DeliveryWords { subject: "lead", owner: "dealer", none: "no deliveries" };
+    deliveries::print(&found, words, document, context);
     Ok(())
 }
 
@@ -201,27 +185,18 @@ pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
 }
 
 fn try_out(dealer: &Dealer, delivery: &Delivery) -> Result<String, Failure> {
-    let clock = Clock::system();
-    let carrier = carrier::open(delivery, &clock).map_err(Failure::usage)?;
-    let id = format!("test_{}", uuid::Uuid::now_v7().simple());
-    let (lead, event) = sample::lead(&dealer.terms, id.clone(), clock.now());
-    let parcel = Parcel {
-        lead: &lead,
-        event: &event,
-        same_person: &[],
-        id: &id,
-        attempt: 1,
-        is_resent: false,
-        is_test: true,
-        now: clock.now(),
-    };
-    let letter = Letter::of(&parcel, &delivery.destination.form, &dealer.terms);
-    let runtime = runtime(Builder::new_current_thread())?;
-    let sent = runtime.block_on(carrier.carry(letter));
-    // A lookup that nobody waits for any more must not keep the command.
-    runtime.shutdown_timeout(Duration::ZERO);
-    sent.map_err(|failed| {
-        Failure::new(1, format!("the test was not taken: {}", failed.answer))
-            .hint("correct the destination in the configuration, or what is there")
+    deliveries::send_test(delivery, |id, now| {
+        let (lead, event) = sample::lead(&dealer.terms, id.clone(), now);
+        let parcel = Parcel {
+            lead: &lead,
+            event: &event,
+            same_person: &[],
+            id: &id,
+            attempt: 1,
+            is_resent: false,
+            is_test: true,
+            now,
+        };
+        Letter::of(&parcel, &delivery.destination.form, &dealer.terms)
     })
 }

@@ -1,10 +1,6 @@
 //! `tradepost publisher deliveries`, `resend` and `test-delivery`: whether the publisher's people are told
 //! of what was sold and what waits.
 
-use std::time::Duration;
-
-use jiff::Timestamp;
-use tokio::runtime::Builder;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
 use tradepost_publisher::staff_event::StaffEvent;
 use tradepost_server::clock::Clock;
@@ -12,13 +8,11 @@ use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
 use super::Whose;
-use crate::cli::context::runtime;
+use crate::cli::deliveries::{self, DeliveryWords};
 use crate::cli::output::Failure;
-use crate::cli::output::table::Cells;
-use crate::cli::output::table::Column::Text;
 use crate::cli::{Context, Outcome};
 use crate::config::delivery::PublisherDestination;
-use crate::delivery::carrier::{self, Letter};
+use crate::delivery::carrier::Letter;
 use crate::delivery::staff::StaffMessage;
 
 /// Which are listed.
@@ -63,17 +57,9 @@ pub(super) fn list(listing: &Listing, context: &Context) -> Outcome {
         let id = publisher.profile.id.as_str();
         found.extend(vault.store().publisher_deliveries(Some(id), subject.as_deref(), state)?);
     }
-    let moment = |at: Option<Timestamp>| at.map(|at| format!("{at:.0}")).unwrap_or_default();
-    let columns: [Cells<'_, DeliveryRecord>; 7] = [
-        (Text("about"), &|it| it.lead_id.clone()),
-        (Text("publisher"), &|it| it.dealer_id.clone()),
-        (Text("destination"), &|it| it.destination.clone()),
-        (Text("state"), &|it| it.state.to_string()),
-        (Text("attempts"), &|it| it.attempts.to_string()),
-        (Text("last answer"), &|it| it.answer.clone().unwrap_or_default()),
-        (Text("since or next"), &|it| moment(it.ended_at.or(it.due_at))),
-    ];
-    context.output.list(&found, document, "no messages to people", &columns);
+    let words =
+        DeliveryWords { subject: "about", owner: "publisher", none: "no messages to people" };
+    deliveries::print(&found, words, document, context);
     Ok(())
 }
 
@@ -131,26 +117,11 @@ pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
 }
 
 fn try_out(publisher: &str, wanted: &PublisherDestination) -> Result<String, Failure> {
-    let clock = Clock::system();
-    let carrier = carrier::open(&wanted.delivery, &clock).map_err(Failure::usage)?;
-    let id = format!("test_{}", uuid::Uuid::now_v7().simple());
     let event = StaffEvent::sample();
-    let message = StaffMessage {
-        publisher,
-        event: &event,
-        at: clock.now(),
-        id: &id,
-        attempt: 1,
-        is_resent: false,
-    };
-    let written = message.write(&wanted.delivery.destination.form);
-    let letter = Letter { id, attempt: 1, written };
-    let runtime = runtime(Builder::new_current_thread())?;
-    let sent = runtime.block_on(carrier.carry(letter));
-    // A lookup that nobody waits for any more must not keep the command.
-    runtime.shutdown_timeout(Duration::ZERO);
-    sent.map_err(|failed| {
-        Failure::new(1, format!("the test was not taken: {}", failed.answer))
-            .hint("correct the destination in the configuration, or what is there")
+    deliveries::send_test(&wanted.delivery, |id, at| {
+        let message =
+            StaffMessage { publisher, event: &event, at, id: &id, attempt: 1, is_resent: false };
+        let written = message.write(&wanted.delivery.destination.form);
+        Letter { id, attempt: 1, written }
     })
 }

@@ -90,10 +90,7 @@ impl Console {
                 .into_iter()
                 .map(|member| {
                     let has_factor = with_factor.contains(&member.name);
-                    let is_own =
-                        visitor.dealer_id().map_or(!member.role.is_of_publisher(), |own| {
-                            member.dealer_id.as_deref() == Some(own)
-                        });
+                    let is_own = visitor.has_among_own(&member);
                     MemberRow {
                         can_reset: has_factor && is_own && member.name != visitor.member.name,
                         second_factor: match (member.password.is_empty(), has_factor) {

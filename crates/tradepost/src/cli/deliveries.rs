@@ -1,0 +1,71 @@
+//! Deliveries on the command line: of leads to destinations, and of messages to a publisher's people.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::runtime::Builder;
+use tradepost_dealer::delivery::DeliveryRecord;
+use tradepost_server::clock::Clock;
+use tradepost_wire::json::Value;
+
+use super::Context;
+use super::context::runtime;
+use super::output::Failure;
+use super::output::table::Cells;
+use super::output::table::Column::Text;
+use crate::config::delivery::Delivery;
+use crate::delivery::carrier::{self, Letter};
+
+/// Words of a list of deliveries.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DeliveryWords {
+    /// Heading of what a delivery is about.
+    pub(super) subject: &'static str,
+    /// Heading of whose it is.
+    pub(super) owner: &'static str,
+    /// Sentence for people when there is none.
+    pub(super) none: &'static str,
+}
+
+/// Prints deliveries as a table for people, and each as its document for programs.
+pub(super) fn print(
+    records: &[DeliveryRecord],
+    words: DeliveryWords,
+    document: fn(&DeliveryRecord) -> Value,
+    context: &Context,
+) {
+    let moment = |at: Option<Timestamp>| at.map(|at| format!("{at:.0}")).unwrap_or_default();
+    let columns: [Cells<'_, DeliveryRecord>; 7] = [
+        (Text(words.subject), &|record| record.lead_id.clone()),
+        (Text(words.owner), &|record| record.dealer_id.clone()),
+        (Text("destination"), &|record| record.destination.clone()),
+        (Text("state"), &|record| record.state.to_string()),
+        (Text("attempts"), &|record| record.attempts.to_string()),
+        (Text("last answer"), &|record| record.answer.clone().unwrap_or_default()),
+        (Text("since or next"), &|record| moment(record.ended_at.or(record.due_at))),
+    ];
+    context.output.list(records, document, words.none, &columns);
+}
+
+/// Sends a test to a destination, now and from here, and returns what was answered. `letter` writes it from an
+/// id and the time.
+///
+/// # Errors
+/// When the destination cannot be used, or has not taken the test.
+pub(super) fn send_test(
+    delivery: &Delivery,
+    letter: impl FnOnce(String, Timestamp) -> Letter,
+) -> Result<String, Failure> {
+    let clock = Clock::system();
+    let carrier = carrier::open(delivery, &clock).map_err(Failure::usage)?;
+    let id = format!("test_{}", uuid::Uuid::now_v7().simple());
+    let letter = letter(id, clock.now());
+    let runtime = runtime(Builder::new_current_thread())?;
+    let sent = runtime.block_on(carrier.carry(letter));
+    // A lookup that nobody waits for any more must not keep the command.
+    runtime.shutdown_timeout(Duration::ZERO);
+    sent.map_err(|failed| {
+        Failure::new(1, format!("the test was not taken: {}", failed.answer))
+            .hint("correct the destination in the configuration, or what is there")
+    })
+}
