@@ -7,13 +7,12 @@
 //! of the server's process by call in microseconds; and then, as `beside`, the calls of OTHER while CALLERS
 //! connections with TOKEN call without a pause. Columns are separated by tabs.
 
-use std::error::Error;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+use tradepost_bench::{Fallible, McpConnection};
 
 /// Nothing on this machine takes longer to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -27,14 +26,10 @@ const BUYS_OF_LIST: usize = 10;
 /// Calls before those that count.
 const WARM_UP: usize = 10;
 
-type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
-
-/// A connection to the server's MCP binding.
+/// A buyer's connection.
 struct Line {
-    stream: TcpStream,
-    host: String,
+    connection: McpConnection,
     token: String,
-    buffer: Vec<u8>,
     /// Of the idempotency keys that are made here.
     prefix: String,
     keys: u64,
@@ -44,18 +39,10 @@ struct Line {
 
 impl Line {
     fn open(host: &str, token: &str) -> Fallible<Self> {
-        let stream = TcpStream::connect(host)?;
-        if !stream.peer_addr()?.ip().is_loopback() {
-            return Err("only loopback addresses can be measured".into());
-        }
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
         let started = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
         Ok(Self {
-            stream,
-            host: host.to_owned(),
+            connection: McpConnection::open(host, PATIENCE)?,
             token: token.to_owned(),
-            buffer: Vec::new(),
             prefix: format!("bench-{started:x}-{:x}", std::process::id()),
             keys: 0,
             is_paused: false,
@@ -70,55 +57,20 @@ impl Line {
 
     /// Sends a call and reads its answer; how long that took.
     fn send(&mut self, tool: &str, arguments: &Value) -> Fallible<Duration> {
-        let params = json!({"name": tool, "arguments": arguments});
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-        let body = body.to_string();
-        let request = format!(
-            "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            self.host,
-            self.token,
-            body.len()
-        );
-        self.buffer.clear();
-        let mut piece = [0; 64 * 1024];
-        let mut end = None;
-        let sent = Instant::now();
-        self.stream.write_all(request.as_bytes())?;
-        while end.is_none_or(|end| self.buffer.len() < end) {
-            let read = self.stream.read(&mut piece)?;
-            if read == 0 {
-                return Err("the connection ended within an answer".into());
-            }
-            self.buffer.extend_from_slice(piece.get(..read).unwrap_or_default());
-            end = end.or_else(|| whole(&self.buffer));
-        }
-        Ok(sent.elapsed())
+        let call = self.connection.call(&self.token, tool, arguments);
+        self.connection.send(&call)
     }
 
     /// The document that answers a call; a refusal is an error.
     fn ask(&mut self, tool: &str, arguments: &Value) -> Fallible<Value> {
         self.send(tool, arguments)?;
-        let answer = String::from_utf8_lossy(&self.buffer);
-        let (_, body) = answer.split_once("\r\n\r\n").ok_or("no body")?;
-        let mut body: Value = serde_json::from_str(body)?;
+        let mut body = self.connection.body()?;
         let refused = body.pointer("/result/isError") == Some(&Value::Bool(true));
         match body.pointer_mut("/result/structuredContent").map(Value::take) {
             Some(document) if !refused => Ok(document),
             _ => Err(format!("{tool}: {body}").into()),
         }
     }
-}
-
-/// How long an answer is, once its head is there.
-fn whole(buffer: &[u8]) -> Option<usize> {
-    let end = buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
-    let head = std::str::from_utf8(buffer.get(..end)?).ok()?;
-    let length = head.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
-    });
-    Some(end + 4 + length?)
 }
 
 fn creative(number: usize, name: &str) -> Value {
@@ -164,7 +116,8 @@ fn fill(address: &str, token: &str, buys: usize) -> Fallible<()> {
     let account = account(&mut line)?;
     let creatives = buys.div_ceil(BUYS_OF_CREATIVE).max(1);
     for number in 0..creatives {
-        let (key, name) = (line.key(), format!("Creative {number}"));
+        let key = line.key();
+        let name = format!("Creative {number}");
         let request = json!({
             "idempotency_key": key, "account": {"account_id": account}, "creatives": [creative(number, &name)],
         });
@@ -178,7 +131,8 @@ fn fill(address: &str, token: &str, buys: usize) -> Fallible<()> {
         line.ask("create_property_list", &list)?;
         let key = line.key();
         let day = 1 + number % 300;
-        let start = format!("{}-{:02}-{:02}T00:00:00Z", 2027 + number / 300, 1 + day / 28, 1 + day % 28);
+        let start =
+            format!("{}-{:02}-{:02}T00:00:00Z", 2027 + number / 300, 1 + day / 28, 1 + day % 28);
         let end = format!("{}T23:59:00Z", start.split('T').next().unwrap_or_default());
         let task = json!({
             "idempotency_key": key, "account": {"account_id": account}, "brand": {"domain": "a.example"},
@@ -203,20 +157,48 @@ fn calls(account: &str, buy: &str) -> Vec<(&'static str, &'static str, Value)> {
         request
     };
     vec![
-        ("get_products", "get_products", json!({"buying_mode": "brief", "brief": "outdoor display", "account": on_account})),
+        (
+            "get_products",
+            "get_products",
+            json!({"buying_mode": "brief", "brief": "outdoor display", "account": on_account}),
+        ),
         ("get_media_buys, a page of 100", "get_media_buys", json!({})),
-        ("get_media_buys, a page of 10 on the account", "get_media_buys", json!({"account": on_account, "pagination": {"max_results": 10}})),
-        ("get_media_buys, none in the status", "get_media_buys", json!({"status_filter": "rejected"})),
+        (
+            "get_media_buys, a page of 10 on the account",
+            "get_media_buys",
+            json!({"account": on_account, "pagination": {"max_results": 10}}),
+        ),
+        (
+            "get_media_buys, none in the status",
+            "get_media_buys",
+            json!({"status_filter": "rejected"}),
+        ),
         ("get_media_buys, by id", "get_media_buys", json!({"media_buy_ids": [buy]})),
-        ("get_media_buy_delivery, by id", "get_media_buy_delivery", json!({"media_buy_ids": [buy]})),
+        (
+            "get_media_buy_delivery, by id",
+            "get_media_buy_delivery",
+            json!({"media_buy_ids": [buy]}),
+        ),
         ("list_creatives", "list_creatives", json!({"account": on_account})),
-        ("list_creatives, by id", "list_creatives", json!({"filters": {"creative_ids": ["creative_1"]}})),
+        (
+            "list_creatives, by id",
+            "list_creatives",
+            json!({"filters": {"creative_ids": ["creative_1"]}}),
+        ),
         ("list_accounts", "list_accounts", json!({})),
         ("list_tasks", "list_tasks", json!({})),
         ("list_property_lists", "list_property_lists", json!({})),
-        ("sync_creatives, one", "sync_creatives", with_key(json!({"account": on_account, "creatives": [creative(1, "Creative 1")]}))),
+        (
+            "sync_creatives, one",
+            "sync_creatives",
+            with_key(json!({"account": on_account, "creatives": [creative(1, "Creative 1")]})),
+        ),
         ("create_media_buy", "create_media_buy", purchase("$KEY", account, "creative_bench")),
-        ("update_media_buy", "update_media_buy", with_key(json!({"account": on_account, "media_buy_id": buy, "paused": true}))),
+        (
+            "update_media_buy",
+            "update_media_buy",
+            with_key(json!({"account": on_account, "media_buy_id": buy, "paused": true})),
+        ),
     ]
 }
 
@@ -296,7 +278,10 @@ fn measure(arguments: &[String]) -> Fallible<()> {
     let quiet_account = account(&mut quiet)?;
     let shown = json!({"account": {"account_id": quiet_account}});
     let quiet_calls = [
-        ("get_products", json!({"buying_mode": "brief", "brief": "outdoor display", "account": {"account_id": quiet_account}})),
+        (
+            "get_products",
+            json!({"buying_mode": "brief", "brief": "outdoor display", "account": {"account_id": quiet_account}}),
+        ),
         ("get_media_buys", shown.clone()),
         ("list_creatives", shown),
         ("list_accounts", json!({})),
@@ -304,7 +289,8 @@ fn measure(arguments: &[String]) -> Fallible<()> {
     let done: Fallible<Vec<(&str, Vec<Duration>)>> = std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for place in 0..callers {
-            let (busy, ends) = (&busy, &ends);
+            let busy = &busy;
+            let ends = &ends;
             threads.push(scope.spawn(move || -> Fallible<()> {
                 let mut line = Line::open(address, token)?;
                 // Reading calls alone, the costliest first.
@@ -339,7 +325,13 @@ fn measure(arguments: &[String]) -> Fallible<()> {
         Ok(measured)
     });
     for (tool, times) in done? {
-        writeln!(out, "beside\t{tool}\t{}\t{}\t{}", part(&times, 500), part(&times, 990), times.len())?;
+        writeln!(
+            out,
+            "beside\t{tool}\t{}\t{}\t{}",
+            part(&times, 500),
+            part(&times, 990),
+            times.len()
+        )?;
     }
     Ok(())
 }

@@ -7,12 +7,11 @@
 //! fails when a pair of samples differs at the 1 % level after Holm's correction, or an answer does.
 
 use std::collections::BTreeMap;
-use std::error::Error;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::io::Write as _;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+use tradepost_bench::{Fallible, McpConnection};
 
 /// The level at which two samples count as different.
 const LEVEL: f64 = 0.01;
@@ -29,8 +28,6 @@ const OFFERED: [(&str, &str); 3] = [
     ("$PRICE", "cpc_fixed"),
     ("$AGENT", "https://ads.gazette.example"),
 ];
-
-type Fallible<T> = Result<T, Box<dyn Error>>;
 
 /// Identifiers by the words of the requests.
 type Words = BTreeMap<String, String>;
@@ -53,40 +50,23 @@ impl Dice {
     }
 }
 
-/// A connection to the server's MCP binding.
+/// A connection, and the identifiers that are made for it.
 struct Line {
-    stream: TcpStream,
-    host: String,
-    buffer: Vec<u8>,
+    connection: McpConnection,
     dice: Dice,
 }
 
 impl Line {
     fn open(host: &str) -> Fallible<Self> {
-        let stream = TcpStream::connect(host)?;
-        if !stream.peer_addr()?.ip().is_loopback() {
-            return Err("only loopback addresses can be measured".into());
-        }
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
         let seed = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
         let dice = Dice(u64::try_from(seed % u128::from(u64::MAX))?);
-        Ok(Self { stream, host: host.to_owned(), buffer: Vec::new(), dice })
+        Ok(Self { connection: McpConnection::open(host, PATIENCE)?, dice })
     }
 
     /// The bytes of a call.
     fn call(&mut self, token: &str, tool: &str, arguments: &Value, words: &Words) -> Vec<u8> {
         let arguments = self.filled(arguments, words);
-        let params = json!({"name": tool, "arguments": arguments});
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-        let body = body.to_string();
-        format!(
-            "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            self.host,
-            body.len()
-        )
-        .into_bytes()
+        self.connection.call(token, tool, &arguments)
     }
 
     /// A request with everything put in, and a key of its own.
@@ -103,24 +83,10 @@ impl Line {
         }
     }
 
-    /// Sends a request; how many nanoseconds the answer took, and its status and length, with the
-    /// body left in the buffer.
+    /// Sends a request; how many nanoseconds the answer took, and its text.
     fn send(&mut self, request: &[u8]) -> Fallible<(u64, String)> {
-        self.buffer.clear();
-        let mut piece = [0; 16 * 1024];
-        let mut end = None;
-        let sent = Instant::now();
-        self.stream.write_all(request)?;
-        while end.is_none_or(|end| self.buffer.len() < end) {
-            let read = self.stream.read(&mut piece)?;
-            if read == 0 {
-                return Err("the connection ended within an answer".into());
-            }
-            self.buffer.extend_from_slice(piece.get(..read).unwrap_or_default());
-            end = end.or_else(|| whole(&self.buffer));
-        }
-        let took = u64::try_from(sent.elapsed().as_nanos())?;
-        Ok((took, String::from_utf8(self.buffer.clone())?))
+        let took = u64::try_from(self.connection.send(request)?.as_nanos())?;
+        Ok((took, self.connection.answer()?.to_owned()))
     }
 
     /// The document that answers a call.
@@ -128,19 +94,23 @@ impl Line {
         let tool = step.pointer("/tool").and_then(Value::as_str).ok_or("a step has no tool")?;
         let request = step.pointer("/request").ok_or("a step has no request")?;
         let call = self.call(token, tool, request, words);
-        let (_, answer) = self.send(&call)?;
-        let (_, body) = answer.split_once("\r\n\r\n").ok_or("no body")?;
-        let mut body: Value = serde_json::from_str(body)?;
+        self.connection.send(&call)?;
+        let mut body = self.connection.body()?;
         let document = body.pointer_mut("/result/structuredContent").map(Value::take);
         document.ok_or_else(|| format!("{tool}: {body}").into())
     }
 
-    /// Makes one of everything.
-    fn furnish(&mut self, token: &str, things: &Value) -> Fallible<Words> {
+    /// Makes one of everything. The product that waits for approval is exclusive, so that each tenant takes one
+    /// of its days.
+    fn furnish(&mut self, token: &str, things: &Value, day: usize) -> Fallible<Words> {
         let own = |(word, id): &(&str, &str)| ((*word).to_owned(), (*id).to_owned());
         let mut words: Words = OFFERED.iter().map(own).collect();
         for word in list(things, "chosen") {
             words.insert(word.as_str().unwrap_or_default().to_owned(), self.dice.like("chosen_"));
+        }
+        let days = list(things, "days").get(day).and_then(Value::as_object);
+        for (word, moment) in days.into_iter().flatten() {
+            words.insert(word.clone(), moment.as_str().unwrap_or_default().to_owned());
         }
         for step in list(things, "making") {
             let document = self.ask(token, step, &words)?;
@@ -157,17 +127,6 @@ impl Line {
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-/// How long an answer is, once its head is there.
-fn whole(buffer: &[u8]) -> Option<usize> {
-    let end = buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
-    let head = std::str::from_utf8(buffer.get(..end)?).ok()?;
-    let length = head.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
-    });
-    Some(end + 4 + length?)
 }
 
 /// Where the identifier stands in a request.
@@ -206,8 +165,8 @@ fn main() -> Fallible<()> {
     let pairs: usize = pairs.parse()?;
     let only = std::env::var("ONLY").unwrap_or_default();
     let mut line = Line::open(address)?;
-    let foreign = line.furnish(theirs, &things)?;
-    let own = line.furnish(mine, &things)?;
+    let foreign = line.furnish(theirs, &things, 0)?;
+    let own = line.furnish(mine, &things, 1)?;
     let (mut measured, mut left_out) = (Vec::new(), Vec::new());
     for probe in &probes {
         let path = place(probe.pointer("/request").unwrap_or(&Value::Null), "");

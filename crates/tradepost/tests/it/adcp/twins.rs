@@ -100,26 +100,25 @@ impl Stage {
         let things: Value = tradepost_wire::json::from_str(THINGS).unwrap();
         let (acme, nova) = (Words::new(), Words::new());
         let mut stage = Self { publisher: start_with(&sells), things, acme, nova };
-        stage.nova = stage.furnish("nova");
-        stage.acme = stage.furnish("acme");
+        stage.nova = stage.furnish("nova", 0);
+        stage.acme = stage.furnish("acme", 1);
         stage
     }
 
-    /// Makes everything as somebody.
-    fn furnish(&self, who: &str) -> Words {
+    /// Makes everything as somebody. The product that waits for approval is exclusive, so that each takes
+    /// one of its days.
+    fn furnish(&self, who: &str, day: usize) -> Words {
         let mut words: Words =
             OFFERED.iter().map(|(word, id)| ((*word).to_owned(), (*id).to_owned())).collect();
         for word in self.things["chosen"].as_array().unwrap() {
             words.insert(word.as_str().unwrap().to_owned(), like("chosen_1"));
         }
+        for (word, moment) in self.things["days"][day].as_object().unwrap() {
+            words.insert(word.clone(), moment.as_str().unwrap().to_owned());
+        }
         for step in self.things["making"].as_array().unwrap() {
             let tool = step["tool"].as_str().unwrap();
-            let mut request = filled(&step["request"], &words);
-            if who == "nova" && request["start_time"] == "2026-12-24T00:00:00Z" {
-                // The product that waits for approval is exclusive, so each takes a day of its own.
-                request["start_time"] = json!("2026-12-22T00:00:00Z");
-                request["end_time"] = json!("2026-12-23T00:00:00Z");
-            }
+            let request = filled(&step["request"], &words);
             let answer = self.publisher.call(Binding::Mcp, who, tool, &request);
             let document = Outcome::raw(Binding::Mcp, &answer);
             let text = document.to_string();
