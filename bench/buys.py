@@ -52,7 +52,8 @@ def main():
             own = set(names(thing["kind"], thing["id"], json.loads(body)))
             for name in own:
                 body = body.replace(f'"{name}"', f'"{name}x{copy}"')
-            thing.update(id=f"{thing['id']}x{copy}", body=body)
+            # A microsecond later, each: what is bought one by one is not created at the same moment.
+            thing.update(id=f"{thing['id']}x{copy}", body=body, created_at=thing["created_at"] + copy)
             new = database.execute(sql, [thing[column] for column in columns]).fetchone()[0]
             for publisher, kind, field, value, owner in terms.get(place, []):
                 value = f"{value}x{copy}" if value in own else value

@@ -149,8 +149,27 @@ fn fill(address: &str, token: &str, buys: usize) -> Fallible<()> {
     Ok(())
 }
 
+/// A request for the last page of ten of a list that has several.
+fn last_page(line: &mut Line, tool: &str) -> Fallible<Value> {
+    let mut request = json!({"pagination": {"max_results": 10}});
+    loop {
+        let answer = line.ask(tool, &request)?;
+        match answer.pointer("/pagination/cursor") {
+            Some(next) => request["pagination"]["cursor"] = next.clone(),
+            None => return Ok(request),
+        }
+    }
+}
+
+/// Requests for the last pages.
+struct LastPages {
+    buys: Value,
+    creatives: Value,
+    tasks: Value,
+}
+
 /// The calls whose cost is measured, with their names. Each request is made anew for its key.
-fn calls(account: &str, buy: &str) -> Vec<(&'static str, &'static str, Value)> {
+fn calls(account: &str, buy: &str, last: &LastPages) -> Vec<(&'static str, &'static str, Value)> {
     let on_account = json!({"account_id": account});
     let with_key = |mut request: Value| {
         request["idempotency_key"] = "$KEY".into();
@@ -173,6 +192,9 @@ fn calls(account: &str, buy: &str) -> Vec<(&'static str, &'static str, Value)> {
             "get_media_buys",
             json!({"status_filter": "rejected"}),
         ),
+        ("get_media_buys, the last page", "get_media_buys", last.buys.clone()),
+        ("list_creatives, the last page", "list_creatives", last.creatives.clone()),
+        ("list_tasks, the last page", "list_tasks", last.tasks.clone()),
         ("get_media_buys, by id", "get_media_buys", json!({"media_buy_ids": [buy]})),
         (
             "get_media_buy_delivery, by id",
@@ -255,8 +277,13 @@ fn measure(arguments: &[String]) -> Fallible<()> {
     let page = line.ask("get_media_buys", &page)?;
     let buy = page.pointer("/media_buys/0/media_buy_id").and_then(Value::as_str);
     let buy = buy.ok_or("there is no media buy")?.to_owned();
+    let last = LastPages {
+        buys: last_page(&mut line, "get_media_buys")?,
+        creatives: last_page(&mut line, "list_creatives")?,
+        tasks: last_page(&mut line, "list_tasks")?,
+    };
     let mut out = std::io::stdout().lock();
-    for (name, tool, request) in calls(&account_id, &buy) {
+    for (name, tool, request) in calls(&account_id, &buy, &last) {
         for _ in 0..WARM_UP {
             let request = keyed(&mut line, &request);
             line.ask(tool, &request)?;
@@ -273,7 +300,7 @@ fn measure(arguments: &[String]) -> Fallible<()> {
         writeln!(out, "{name}\t{}\t{}\t{cpu}", part(&times, 500), part(&times, 990))?;
     }
     let ends = AtomicBool::new(false);
-    let busy = calls(&account_id, &buy);
+    let busy = calls(&account_id, &buy, &last);
     let mut quiet = Line::open(address, other)?;
     let quiet_account = account(&mut quiet)?;
     let shown = json!({"account": {"account_id": quiet_account}});

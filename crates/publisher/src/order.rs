@@ -228,15 +228,15 @@ impl Publisher {
             for state in [Notice::DONE, Notice::DEAD] {
                 let mut query = Query { limit: NOTICES_AT_ONCE, ..Query::in_state(state) };
                 loop {
-                    let page = shelf.list(Kind::Notice, &query)?;
-                    // Those behind it were made later.
-                    let last = page.last().filter(|last| last.created_at < notices);
-                    let next = last.map(|last| last.place);
-                    for record in page.iter().filter(|record| record.updated_at < notices) {
+                    let mut page = shelf.list(Kind::Notice, &query)?;
+                    let goes_on = page.last().is_some_and(|last| last.created_at < notices);
+                    for record in page.extract_if(.., |record| record.updated_at < notices) {
                         shelf.remove(Kind::Notice, &record.id)?;
                     }
-                    let Some(after) = next else { break };
-                    query.after = after;
+                    if !goes_on {
+                        break;
+                    }
+                    query.continue_behind(page.iter());
                 }
             }
             // Nobody is told of what is that old.

@@ -72,43 +72,25 @@ impl FoundBy {
     }
 }
 
-/// In which order things are listed.
+/// The order of a list: by creation, as buyers are told it; things of the same moment in the order in which they were
+/// stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// In the order of making.
+    /// The first created comes first.
     #[default]
     Oldest,
-    /// The one that was made last comes first.
+    /// The last created comes first.
     Newest,
-    /// By when they were created, as buyers are told it: the clocks of two servers differ, so that what was made
-    /// later may be older. To be asked for with states and an owner or an account.
-    FirstCreated,
-    /// The same from the other end.
-    LastCreated,
 }
 
 impl Order {
-    /// Whether the latest comes first.
-    #[must_use]
-    pub const fn is_descending(self) -> bool {
-        matches!(self, Self::Newest | Self::LastCreated)
-    }
-
-    /// Whether things stand by when they were created.
-    #[must_use]
-    pub const fn is_by_creation(self) -> bool {
-        matches!(self, Self::FirstCreated | Self::LastCreated)
-    }
-
-    /// How two records stand to each other in it.
+    /// Compares two records by it.
     pub(crate) fn compare(self, one: &Record, other: &Record) -> Ordering {
-        let by_place = one.place.cmp(&other.place);
-        let by_creation = one.created_at.cmp(&other.created_at).then(by_place);
+        let by_creation =
+            one.created_at.cmp(&other.created_at).then_with(|| one.place.cmp(&other.place));
         match self {
-            Self::Oldest => by_place,
-            Self::Newest => by_place.reverse(),
-            Self::FirstCreated => by_creation,
-            Self::LastCreated => by_creation.reverse(),
+            Self::Oldest => by_creation,
+            Self::Newest => by_creation.reverse(),
         }
     }
 }
@@ -140,11 +122,12 @@ pub struct Query {
     pub term: Option<IndexTerm>,
     /// Only what has changed its state by itself, or has not. What has comes in the order in which it did.
     pub changes: Option<Changes>,
-    /// In which order.
+    /// The order of the list.
     pub order: Order,
-    /// Only what comes behind the place of this number in an order of making; 0 for everything.
-    pub after: u64,
-    /// How many of the first are passed over.
+    /// Only what was created at this moment or comes behind it in the order; `None` for everything.
+    pub from: Option<Timestamp>,
+    /// How many of the first are passed over. To go on behind a page, see [`Query::continue_behind`]: what is
+    /// passed over is read, so that a page must not be found by this number alone.
     pub skip: usize,
     /// At most so many; all when 0.
     pub limit: usize,
@@ -191,12 +174,27 @@ impl Query {
             && self.class.as_ref().is_none_or(|class| record.class == *class)
     }
 
-    /// Whether a place comes behind the one that the query goes on after.
-    pub(crate) const fn is_behind(&self, place: u64) -> bool {
-        match self.order {
-            Order::Newest => self.after == 0 || place < self.after,
-            Order::Oldest | Order::FirstCreated | Order::LastCreated => place > self.after,
-        }
+    /// Whether a record stands where the list begins, or behind it.
+    pub(crate) fn reaches(&self, record: &Record) -> bool {
+        self.from.is_none_or(|from| match self.order {
+            Order::Oldest => record.created_at >= from,
+            Order::Newest => record.created_at <= from,
+        })
+    }
+
+    /// Moves the beginning behind a page of the list. What was created at the same moment as the last of the page is
+    /// all that is passed over, so that a late page costs what the first one does.
+    pub fn continue_behind<'r>(
+        &mut self,
+        page: impl DoubleEndedIterator<Item = &'r Record> + ExactSizeIterator,
+    ) {
+        let length = page.len();
+        let mut backwards = page.rev().map(|record| record.created_at);
+        let Some(last) = backwards.next() else { return };
+        let same = 1 + backwards.take_while(|moment| *moment == last).count();
+        let goes_on = self.from == Some(last) && same == length;
+        self.skip = if goes_on { self.skip.saturating_add(same) } else { same };
+        self.from = Some(last);
     }
 }
 
@@ -231,7 +229,7 @@ impl dyn Shelf + '_ {
         let mut changed = self.changed::<T>(query, now)?;
         changed.retain(|kept| {
             let settled = kept.indexed(now);
-            query.is_behind(settled.place) && query.selects(&settled)
+            query.reaches(&settled) && query.selects(&settled)
         });
         if changed.is_empty() {
             return self.all(&settled);
@@ -276,7 +274,7 @@ impl dyn Shelf + '_ {
             changes: Some(Changes::By(now)),
             states: Vec::new(),
             class: None,
-            after: 0,
+            from: None,
             skip: 0,
             limit: 0,
             ..query.clone()

@@ -50,7 +50,7 @@ impl Shelf for Open {
         let wanted = |record: &&Record| {
             record.kind == kind
                 && query.selects(record)
-                && query.is_behind(record.place)
+                && query.reaches(record)
                 && query.term.as_ref().is_none_or(|term| record.terms.contains(term))
                 && match query.changes {
                     None => true,

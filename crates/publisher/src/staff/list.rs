@@ -1,10 +1,11 @@
 //! What the publisher's people look through: what was sold and what led to it, the newest first, a page
 //! at a time. Command line and console ask here.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tradepost_wire::adcp::Standing;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::Fault;
@@ -26,10 +27,6 @@ const SLICE: usize = 100;
 /// How many things are looked at for one page, wanted or not: one that asks for what is rare gets a short
 /// page and where it goes on, so that nobody waits long for the store behind it.
 const MOST_LOOKED_AT: usize = 2_000;
-
-/// By how much things may lie in another order than that of their moments: two that are made at the same
-/// time may get their places the other way round.
-const SLACK: SignedDuration = SignedDuration::from_mins(10);
 
 /// How far a task can be that is kept: it waits for no credential.
 const TASK_STATES: [Standing; 7] = [
@@ -162,7 +159,7 @@ impl Filter {
 
     /// Whether nothing that was made before this can be wanted.
     fn is_before_all(&self, made_at: Timestamp) -> bool {
-        self.from.is_some_and(|from| made_at < from.saturating_sub(SLACK).unwrap_or(from))
+        self.from.is_some_and(|from| made_at < from)
     }
 }
 
@@ -177,48 +174,50 @@ pub(super) fn tenant_named(agent: &str) -> String {
 /// The place of a row in a list, by which the list goes on behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
+    created_at: Timestamp,
+    /// The number that the store gave to the thing.
     place: u64,
     /// The package of the media buy at that place; `None` for everything there.
     package: Option<u32>,
 }
 
 impl Cursor {
+    /// The place of a record with everything that belongs to it.
+    fn of(record: &Record) -> Self {
+        Self { created_at: record.created_at, place: record.place, package: None }
+    }
+
     /// Whether it comes behind another one in a list.
     fn is_behind(self, other: Self) -> bool {
         let is_later_package = match (self.package, other.package) {
             (Some(own), Some(done)) => own > done,
             (Some(_) | None, None) | (None, Some(_)) => false,
         };
-        self.place < other.place || (self.place == other.place && is_later_package)
+        match self.created_at.cmp(&other.created_at).then(self.place.cmp(&other.place)) {
+            Ordering::Less => true,
+            Ordering::Equal => is_later_package,
+            Ordering::Greater => false,
+        }
     }
 }
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.package {
-            Some(package) => write!(f, "{}.{package}", self.place),
-            None => write!(f, "{}", self.place),
-        }
+        write!(f, "{}.{}", self.created_at.as_microsecond(), self.place)?;
+        self.package.map_or(Ok(()), |package| write!(f, ".{package}"))
     }
 }
-
-/// The places that a store can give.
-const PLACES: std::ops::RangeInclusive<u64> = 1..=i64::MAX.unsigned_abs();
 
 impl FromStr for Cursor {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let read = || {
-            let (place, package) = match text.split_once('.') {
-                Some((place, package)) => (place, Some(package)),
-                None => (text, None),
-            };
-            let package = package.map(str::parse).transpose().ok()?;
-            Some(Self {
-                place: place.parse().ok().filter(|place| PLACES.contains(place))?,
-                package,
-            })
+            let mut parts = text.splitn(3, '.');
+            let created_at = Timestamp::from_microsecond(parts.next()?.parse().ok()?).ok()?;
+            let place = parts.next()?.parse().ok()?;
+            let package = parts.next().map(str::parse).transpose().ok()?;
+            Some(Self { created_at, place, package })
         };
         read().ok_or("is no cursor of a list; copy it from a row, or from where the list ended")
     }
@@ -335,41 +334,41 @@ impl Walk<'_> {
         rows: impl Fn(&Kept<T>) -> Result<Vec<Option<Value>>, Fault>,
     ) -> Result<Listing, Fault> {
         let mut listing = Listing::default();
-        let mut query = self.query();
-        query.after = self.begin::<T>(&query)?;
+        let mut query = Query { from: self.begin(), ..self.query() };
         let mut looked_at = 0;
         loop {
             let slice = self.office.shelf.page::<T>(&query, self.office.now)?;
             for kept in &slice {
-                query.after = kept.record.place;
                 if self.is_by_creation() && self.filter.is_before_all(kept.record.created_at) {
                     return Ok(listing);
                 }
                 if !self.is_of_period(&kept.record) {
                     continue;
                 }
-                if !self.take(kept.record.place, rows(kept)?, &mut listing) {
+                if !self.take(Cursor::of(&kept.record), rows(kept)?, &mut listing) {
                     return Ok(listing);
                 }
             }
-            looked_at += slice.len();
+            // What comes before the page at its first moment does not count, so that each page gets further.
+            looked_at += slice.iter().filter(|kept| self.is_of_page(&kept.record)).count();
             if slice.len() < query.limit {
                 return Ok(listing);
             }
             if looked_at >= MOST_LOOKED_AT {
-                listing.next = Some(Cursor { place: query.after, package: None });
+                listing.next = slice.last().map(|last| Cursor::of(&last.record));
                 return Ok(listing);
             }
+            query.continue_behind(slice.iter().map(|kept| &kept.record));
         }
     }
 
     /// Takes the wanted rows of a thing. Whether there is room for further ones; without, it is noted where
     /// the list goes on.
-    fn take(&self, place: u64, rows: Vec<Option<Value>>, listing: &mut Listing) -> bool {
+    fn take(&self, thing: Cursor, rows: Vec<Option<Value>>, listing: &mut Listing) -> bool {
         let is_single = rows.len() == 1;
         for (index, document) in (0_u32..).zip(rows) {
             let package = if is_single { None } else { Some(index) };
-            let cursor = Cursor { place, package };
+            let cursor = Cursor { package, ..thing };
             let is_behind = self.page.after.is_none_or(|after| cursor.is_behind(after));
             let Some(document) = document.filter(|_| is_behind) else { continue };
             if listing.rows.len() == self.page.limit {
@@ -379,6 +378,11 @@ impl Walk<'_> {
             listing.rows.push(Row { cursor, document });
         }
         true
+    }
+
+    /// Whether a record comes behind the page before.
+    fn is_of_page(&self, record: &Record) -> bool {
+        self.page.after.is_none_or(|after| Cursor::of(record).is_behind(after))
     }
 
     /// Whether the period is about when things were made.
@@ -424,41 +428,11 @@ impl Walk<'_> {
         known.iter().map(|state| (*state).to_owned()).collect()
     }
 
-    /// The place behind which the page begins; 0 for the beginning of the list.
-    fn begin<T: Thing>(&self, query: &Query) -> Result<u64, Fault> {
-        let after = match self.page.after {
-            None => 0,
-            // Packages of the same media buy may be left.
-            Some(Cursor { place, package: Some(_) }) => place + 1,
-            Some(Cursor { place, package: None }) => place,
-        };
-        match self.filter.until.filter(|_| self.is_by_creation()) {
-            Some(until) => {
-                let last = self.last_place_before::<T>(query, until)? + 1;
-                Ok(if after == 0 { last } else { last.min(after) })
-            }
-            None => Ok(after),
-        }
-    }
-
-    /// The place of the last thing that was made before a moment, found by halving: what is newer is not
-    /// read.
-    fn last_place_before<T: Thing>(&self, query: &Query, moment: Timestamp) -> Result<u64, Fault> {
-        let moment = moment.saturating_add(SLACK).unwrap_or(moment);
-        let shelf = self.office.shelf;
-        // Whatever its state: that may have changed since it was written.
-        let query = Query { states: Vec::new(), limit: 1, ..query.clone() };
-        let newest = shelf.list(T::KIND, &query)?;
-        let mut before = 0;
-        let mut beyond = newest.first().map_or(0, |record| record.place);
-        while before < beyond {
-            let middle = before + (beyond - before) / 2;
-            let next = Query { order: Order::Oldest, after: middle, ..query.clone() };
-            match shelf.list(T::KIND, &next)?.first() {
-                Some(record) if record.created_at < moment => before = record.place,
-                Some(_) | None => beyond = middle,
-            }
-        }
-        Ok(before)
+    /// The moment at which the page begins; `None` for the beginning of the list. Rows of that moment that come before
+    /// the page are left out by their cursors.
+    fn begin(&self) -> Option<Timestamp> {
+        let after = self.page.after.map(|after| after.created_at);
+        let until = self.filter.until.filter(|_| self.is_by_creation());
+        after.into_iter().chain(until).min()
     }
 }

@@ -1,5 +1,6 @@
-//! Pages of a list: a cursor is a place in one list, and useless in another.
+//! Pages of a list: a cursor is a place in one list, and is refused in another.
 
+use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::canonical;
 use tradepost_wire::json::{Map, Value, json};
@@ -84,15 +85,77 @@ pub(crate) fn kept<T: Thing>(
     let reach = &work.admitted.reach;
     let now = work.ask.now;
     let scope = scope(&work.ask.arguments, work.admitted.account_id());
-    let tallies = reach.tallies::<T>(work.shelf, account, query, now)?;
-    let total: u64 = tallies.iter().map(|tally| tally.things).sum();
-    let total = usize::try_from(total).unwrap_or(usize::MAX);
-    let limit = size.of(asked);
-    let skip = begin(asked, &scope, total)?;
-    let query = Query { skip, limit, ..query.clone() };
+    let query = query_of_page(query, asked, &scope, size)?;
     let items = reach.page::<T>(work.shelf, account, &query, now)?;
-    let pagination = pagination(skip + items.len(), total, &scope);
+    let PageWithCursor { items, cursor } = PageWithCursor::new(items, query.clone(), &scope);
+    let tallies = reach.tallies::<T>(work.shelf, account, &query, now)?;
+    let total: u64 = tallies.iter().map(|tally| tally.things).sum();
+    let pagination = json!({
+        "has_more": cursor.is_some(), "total_count": total, "cursor"?: cursor,
+    });
     Ok(KeptPage { page: Page { items, pagination }, tallies })
+}
+
+/// The query for the page of a list of kept things that a request asks for, and for one thing more, which shows whether
+/// another page follows.
+///
+/// # Errors
+/// `INVALID_REQUEST` for a cursor that is none of this list.
+pub(crate) fn query_of_page(
+    query: &Query,
+    asked: Option<&Pagination>,
+    scope: &str,
+    size: PageSize,
+) -> Result<Query, Refusal> {
+    let limit = size.of(asked) + 1;
+    let Some(cursor) = cursor(asked) else { return Ok(Query { limit, ..query.clone() }) };
+    let start = ListStart::from_cursor(cursor, scope).ok_or_else(foreign_cursor)?;
+    Ok(Query { from: Some(start.from), skip: start.skip, limit, ..query.clone() })
+}
+
+/// A page of kept things with the cursor of the next one.
+#[derive(Debug)]
+pub(crate) struct PageWithCursor<T> {
+    /// The page.
+    pub items: Vec<Kept<T>>,
+    /// The cursor of the next page; `None` on the last.
+    pub cursor: Option<String>,
+}
+
+impl<T> PageWithCursor<T> {
+    /// Makes the page of what a query of [`query_of_page`] has found.
+    pub(crate) fn new(mut items: Vec<Kept<T>>, mut query: Query, scope: &str) -> Self {
+        let size = query.limit.saturating_sub(1);
+        let has_more = items.len() > size;
+        items.truncate(size);
+        query.continue_behind(items.iter().map(|kept| &kept.record));
+        let start = query.from.map(|from| ListStart { from, skip: query.skip });
+        let cursor = start.filter(|_| has_more).map(|start| start.to_cursor(scope));
+        Self { items, cursor }
+    }
+}
+
+/// Where a later page of a list of kept things begins.
+struct ListStart {
+    /// The moment at which the last item of the page before was created.
+    from: Timestamp,
+    /// How many items of that moment the pages before had.
+    skip: usize,
+}
+
+impl ListStart {
+    /// Reads a cursor; `None` for one that is none of the list.
+    fn from_cursor(cursor: &str, scope: &str) -> Option<Self> {
+        let (list, start) = cursor.split_once('.')?;
+        let (from, skip) = start.split_once('.')?;
+        let from = Timestamp::from_microsecond(from.parse().ok()?).ok()?;
+        let skip = skip.parse().ok()?;
+        (list == mark(scope)).then_some(Self { from, skip })
+    }
+
+    fn to_cursor(&self, scope: &str) -> String {
+        format!("{}.{}.{}", mark(scope), self.from.as_microsecond(), self.skip)
+    }
 }
 
 impl PageSize {
@@ -106,11 +169,19 @@ impl PageSize {
 
 /// How many items of a list come before the page that is asked for.
 fn begin(asked: Option<&Pagination>, scope: &str, total: usize) -> Result<usize, Refusal> {
-    let Some(cursor) = asked.and_then(|asked| asked.cursor.as_deref()) else { return Ok(0) };
-    place(cursor, scope).filter(|from| *from <= total).ok_or_else(|| {
-        let message = "this cursor is none of this list; begin without one";
-        refuse::invalid("pagination.cursor", message).into()
-    })
+    let Some(cursor) = cursor(asked) else { return Ok(0) };
+    place(cursor, scope).filter(|from| *from <= total).ok_or_else(foreign_cursor)
+}
+
+/// The cursor of a request.
+fn cursor(asked: Option<&Pagination>) -> Option<&str> {
+    asked.and_then(|asked| asked.cursor.as_deref())
+}
+
+/// The refusal of a cursor that is none of the list.
+fn foreign_cursor() -> Refusal {
+    let message = "this cursor is none of this list; begin without one";
+    refuse::invalid("pagination.cursor", message).into()
 }
 
 /// `pagination` of an answer whose page ends before an item of so many.

@@ -118,12 +118,14 @@ fn listed_by_status(work: &Work<'_>, form: &ListTasks, query: &Query) -> Result<
     let size = PageSize { usual: page::MOST, most: page::MOST };
     let account = work.admitted.account_id();
     let found = page::kept::<Task>(work, account, query, form.pagination.as_ref(), size)?;
-    let is_descending = query.order.is_descending();
     Ok(Listed {
         page: found.page,
         tallies: found.tallies,
         field: SortField::CreatedAt,
-        direction: if is_descending { Direction::Desc } else { Direction::Asc },
+        direction: match query.order {
+            Order::Oldest => Direction::Asc,
+            Order::Newest => Direction::Desc,
+        },
     })
 }
 
@@ -135,8 +137,8 @@ fn by_status(form: &ListTasks) -> Option<Query> {
         return None;
     }
     let order = match sort.and_then(|sort| sort.direction).unwrap_or(Direction::Desc) {
-        Direction::Asc => Order::FirstCreated,
-        Direction::Desc => Order::LastCreated,
+        Direction::Asc => Order::Oldest,
+        Direction::Desc => Order::Newest,
     };
     let mut states: Vec<String> = Standing::NAMES.iter().map(|name| (*name).to_owned()).collect();
     if let Some(filters) = &form.filters {

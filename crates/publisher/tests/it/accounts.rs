@@ -489,10 +489,15 @@ fn accounts_are_listed_page_by_page_and_by_what_they_are() {
     check(json!({}), expect![[r#"acc_1 acc_2 acc_3 {"has_more":false,"total_count":3}"#]]);
     check(
         json!({"pagination": {"max_results": 2}}),
-        expect![[r#"acc_1 acc_2 {"has_more":true,"cursor":"acc_2","total_count":3}"#]],
+        expect![[
+            r#"acc_1 acc_2 {"has_more":true,"cursor":"a062dd4952b935e4.1780315200000000.2","total_count":3}"#
+        ]],
     );
+    let first = json!({"pagination": {"max_results": 2}});
+    let first = desk.ask(Tool::ListAccounts, first).document();
+    let cursor = &first["pagination"]["cursor"];
     check(
-        json!({"pagination": {"max_results": 2, "cursor": "acc_2"}}),
+        json!({"pagination": {"max_results": 2, "cursor": cursor}}),
         expect![[r#"acc_3 {"has_more":false,"total_count":3}"#]],
     );
     check(json!({"sandbox": true}), expect![[r#"acc_2 {"has_more":false,"total_count":1}"#]]);
@@ -516,27 +521,27 @@ fn accounts_are_listed_page_by_page_and_by_what_they_are() {
         Tool::ListAccounts,
         foreign,
         &expect![[r#"
-        {
-          "status": "failed",
-          "message": "this cursor is not one of this list; begin without a cursor",
-          "adcp_error": {
-            "code": "INVALID_REQUEST",
-            "message": "this cursor is not one of this list; begin without a cursor",
-            "recovery": "correctable",
-            "field": "pagination.cursor",
-            "suggestion": "correct what field and issues name and send again"
-          },
-          "errors": [
             {
-              "code": "INVALID_REQUEST",
-              "message": "this cursor is not one of this list; begin without a cursor",
-              "recovery": "correctable",
-              "field": "pagination.cursor",
-              "suggestion": "correct what field and issues name and send again"
-            }
-          ],
-          "adcp_version": "3.1"
-        }"#]],
+              "status": "failed",
+              "message": "this cursor is none of this list; begin without one",
+              "adcp_error": {
+                "code": "INVALID_REQUEST",
+                "message": "this cursor is none of this list; begin without one",
+                "recovery": "correctable",
+                "field": "pagination.cursor",
+                "suggestion": "correct what field and issues name and send again"
+              },
+              "errors": [
+                {
+                  "code": "INVALID_REQUEST",
+                  "message": "this cursor is none of this list; begin without one",
+                  "recovery": "correctable",
+                  "field": "pagination.cursor",
+                  "suggestion": "correct what field and issues name and send again"
+                }
+              ],
+              "adcp_version": "3.1"
+            }"#]],
     );
 }
 

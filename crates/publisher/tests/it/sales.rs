@@ -302,7 +302,9 @@ fn pages_have_every_row_once_whatever_their_size() {
             }
         }
     }
-    for text in ["", "0", "x", "1.", "1.x", "-1", "1.2.3", "18446744073709551615.0"] {
+    for text in
+        ["", "0", "x", "1.", "1.x", "-1", "1.2.", "1.2.x", "1.2.3.4", "9223372036854775807.1"]
+    {
         assert!(text.parse::<Cursor>().is_err(), "{text:?}");
     }
 }

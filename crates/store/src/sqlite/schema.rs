@@ -44,6 +44,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     steps::ROOFTOP_CASE,
     steps::PUBLISHER_INDEX,
     steps::STAFF_EVENTS,
+    steps::PUBLISHER_ORDER,
 ];
 
 const SNAPSHOTS: &str = "

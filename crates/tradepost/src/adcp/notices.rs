@@ -87,14 +87,13 @@ impl Notices {
 
     /// Those that are due, page by page, until `take` has enough.
     fn each_due(&self, mut take: impl FnMut(Kept<Notice>) -> bool) -> Result<(), Fault> {
-        let mut after = 0;
+        let mut query = Query { limit: PAGE, ..Query::in_state(Notice::DUE) };
         loop {
-            let query = Query { after, limit: PAGE, ..Query::in_state(Notice::DUE) };
             let page = self.ground.vault.look(|shelf| shelf.all::<Notice>(&query));
             let page = page.map_err(Fault::on("reading due notifications"))?;
+            query.continue_behind(page.iter().map(|notice| &notice.record));
             let full = page.len() == PAGE;
             for notice in page {
-                after = notice.record.place;
                 if !take(notice) {
                     return Ok(());
                 }

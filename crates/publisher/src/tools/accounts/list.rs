@@ -1,17 +1,20 @@
 //! `list_accounts`: the accounts that the caller may use, and what it may do with each.
 
+use tradepost_wire::canonical;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
 use super::{Reply, Work, shown};
 use crate::account::Account;
 use crate::forms::accounts::ListAccounts;
-use crate::refuse::{self, Stop};
+use crate::refuse::Stop;
 use crate::resolve::{NaturalKey, Reference};
 use crate::shelf::Query;
+use crate::shelf::index::arranged;
+use crate::tools::page::{self, PageSize, PageWithCursor};
 
-/// How many accounts a page has when nothing is said.
-const PAGE: usize = 50;
+/// How many accounts a page has.
+const SIZE: PageSize = PageSize { usual: 50, most: page::MOST };
 
 /// Replies.
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListAccounts) -> Result<Reply, Stop> {
@@ -20,18 +23,10 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListAccounts) -> Result<
     let tenant = &reach.tenant;
     let now = work.ask.now;
     let asked = form.pagination.as_ref();
-    let size = asked.and_then(|page| page.max_results).and_then(|size| usize::try_from(size).ok());
-    let size = size.unwrap_or(PAGE);
-    // The last account of the page before. Only the caller's own list is looked at, so that
-    // the ids of others do nothing here.
-    let mut after = 0;
-    if let Some(cursor) = asked.and_then(|page| page.cursor.as_ref()) {
-        let last = rights.account_by_id(tenant, cursor, work.shelf)?;
-        let message = "this cursor is not one of this list; begin without a cursor";
-        let last = last.filter(|last| fits(form, &last.thing));
-        let last = last.ok_or_else(|| refuse::invalid("pagination.cursor", message))?;
-        after = last.record.place;
-    }
+    // The account is a filter here, and decides about the list as others do.
+    let named = work.ask.arguments.get("account").map(canonical::to_string);
+    let scope = page::scope(&work.ask.arguments, named.as_deref());
+    let query = page::query_of_page(&own(form, tenant), asked, &scope, SIZE)?;
     // What was granted is a few accounts, and what the caller owns may be many.
     let mut others = rights.granted(tenant, work.shelf)?;
     others.retain(|account| fits(form, &account.thing));
@@ -50,19 +45,16 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListAccounts) -> Result<
             accounts.extend(own);
         }
         None => {
-            let query = own(form, tenant);
             for tally in work.shelf.tallies::<Account>(&query, now)? {
                 total += usize::try_from(tally.things).unwrap_or(usize::MAX);
             }
-            let query = Query { after, limit: size.saturating_add(1), ..query };
-            accounts.extend(work.shelf.page::<Account>(&query, now)?);
+            let whole = query.clone().whole_beginning();
+            accounts.extend(work.shelf.page::<Account>(&whole, now)?);
         }
     }
-    accounts.retain(|account| account.record.place > after);
-    accounts.sort_by_key(|account| account.record.place);
-    let has_more = accounts.len() > size;
-    accounts.truncate(size);
-    let cursor = accounts.last().filter(|_| has_more).map(|last| &last.record.id);
+    accounts.retain(|account| query.reaches(&account.record));
+    let accounts = arranged(accounts, &query);
+    let PageWithCursor { items: accounts, cursor } = PageWithCursor::new(accounts, query, &scope);
     let pagination = json!({"has_more": cursor.is_some(), "cursor"?: cursor, "total_count": total});
     let rows: Vec<_> = accounts.iter().map(|account| shown(work, &account.thing)).collect();
     let message = match rows.len() {

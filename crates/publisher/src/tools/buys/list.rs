@@ -18,7 +18,7 @@ use crate::creative::{Creative, Status as Review};
 use crate::forms::buys::GetMediaBuys;
 use crate::refuse::{self, Stop};
 use crate::reply::{Reply, object};
-use crate::shelf::{Kept, Order, Query};
+use crate::shelf::{Kept, Query};
 use crate::tools::page::{self, Page, PageSize};
 use crate::work::Work;
 
@@ -61,8 +61,7 @@ fn in_status(statuses: &[Status]) -> Query {
     let mut states: Vec<String> = statuses.iter().map(|status| status.name().to_owned()).collect();
     states.sort_unstable();
     states.dedup();
-    let order = if states.is_empty() { Order::Oldest } else { Order::FirstCreated };
-    Query { states, order, ..Query::default() }
+    Query { states, ..Query::default() }
 }
 
 /// What was looked up for the buys of a page, so that it is read once.

@@ -80,13 +80,15 @@ struct Listed {
 fn listed_by_status(work: &Work<'_>, form: &ListCreatives, query: &Query) -> Result<Listed, Stop> {
     let account = work.admitted.account_id();
     let found = page::kept::<Creative>(work, account, query, form.pagination.as_ref(), SIZE)?;
-    let is_descending = query.order.is_descending();
     Ok(Listed {
         items: rows(work, found.page.items)?,
         pagination: found.page.pagination,
         tallies: found.tallies,
         field: SortField::CreatedDate,
-        direction: if is_descending { Direction::Desc } else { Direction::Asc },
+        direction: match query.order {
+            Order::Oldest => Direction::Asc,
+            Order::Newest => Direction::Desc,
+        },
     })
 }
 
@@ -112,8 +114,8 @@ fn by_status(form: &ListCreatives) -> Option<Query> {
         return None;
     }
     let order = match sort.and_then(|sort| sort.direction).unwrap_or(Direction::Desc) {
-        Direction::Asc => Order::FirstCreated,
-        Direction::Desc => Order::LastCreated,
+        Direction::Asc => Order::Oldest,
+        Direction::Desc => Order::Newest,
     };
     let filters = form.filters.as_ref();
     if filters.is_some_and(|filters| filters.sent.keys().any(|name| name != "statuses")) {

@@ -56,21 +56,21 @@ impl<'v> Listing<'v> {
         kind: Kind,
         query: &'v Query,
     ) -> Self {
-        let after = i64::try_from(query.after).unwrap_or(i64::MAX);
         // No limit is more than there can be.
         let limit = if query.limit == 0 { usize::MAX } else { query.limit };
         let number =
             |count: usize| SqlValue::Integer(Some(i64::try_from(count).unwrap_or(i64::MAX)));
-        let mut values = vec![publisher.bind(), kind.name().bind(), SqlValue::Integer(Some(after))];
+        let mut values = vec![publisher.bind(), kind.name().bind()];
         values.extend([number(limit), number(query.skip)]);
-        let mut common = match (query.order, query.after) {
-            // The place is a value of the statement in any case.
-            (Order::Newest, 0) | (Order::Oldest | Order::FirstCreated | Order::LastCreated, _) => {
-                " AND t.place > $3"
-            }
-            (Order::Newest, _) => " AND t.place < $3",
+        let mut common = String::new();
+        if let Some(from) = query.from {
+            values.push(SqlValue::Integer(Some(from.as_microsecond())));
+            let is_reached = match query.order {
+                Order::Oldest => ">=",
+                Order::Newest => "<=",
+            };
+            common.push_str(&format!(" AND t.created_at {is_reached} ${}", values.len()));
         }
-        .to_owned();
         narrow(&mut common, &mut values, "t.owner", query.owner.as_ref());
         narrow(&mut common, &mut values, "t.account", query.account.as_ref());
         narrow(&mut common, &mut values, "t.class", query.class.as_ref());
@@ -116,14 +116,12 @@ impl<'v> Listing<'v> {
         let ordered = match query.order {
             // A planner that does not know how few have changed takes the index that has this order.
             _ if is_change => "ORDER BY t.changes_at, t.place",
-            Order::Oldest => "ORDER BY t.place",
-            Order::Newest => "ORDER BY t.place DESC",
-            Order::FirstCreated => "ORDER BY t.created_at, t.place",
-            Order::LastCreated => "ORDER BY t.created_at DESC, t.place DESC",
+            Order::Oldest => "ORDER BY t.created_at, t.place",
+            Order::Newest => "ORDER BY t.created_at DESC, t.place DESC",
         };
         // The planner looks at a bare parameter after LIMIT, and would plan the statement anew each time
         // that it is bound.
-        let order = format!("{ordered} LIMIT $4 + 0 OFFSET $5 + 0");
+        let order = format!("{ordered} LIMIT $3 + 0 OFFSET $4 + 0");
         let by_state = query.term.is_none() && !is_change && query.states.len() > 1;
         if !by_state {
             any_of(&mut common, &mut values, "t.state", &query.states);
@@ -150,13 +148,13 @@ fn index_of(query: &Query, is_change: bool) -> &'static str {
     if is_change {
         return "publisher_things_by_change";
     }
-    let by_creation = query.order.is_by_creation() && !query.states.is_empty();
-    match (&query.account, &query.owner, query.states.is_empty()) {
-        (Some(_), _, _) if by_creation => "publisher_things_by_account_state",
-        (Some(_), _, _) => "publisher_things_by_account",
-        (None, Some(_), _) if by_creation => "publisher_things_by_owner_state",
-        (None, Some(_), _) => "publisher_things_by_owner",
-        (None, None, false) => "publisher_things_by_state",
-        (None, None, true) => "publisher_things_by_place",
+    let has_states = !query.states.is_empty();
+    match (&query.account, &query.owner) {
+        (Some(_), _) if has_states => "publisher_things_by_account_state",
+        (Some(_), _) => "publisher_things_by_account",
+        (None, Some(_)) if has_states => "publisher_things_by_owner_state",
+        (None, Some(_)) => "publisher_things_by_owner",
+        (None, None) if has_states => "publisher_things_by_state",
+        (None, None) => "publisher_things_by_creation",
     }
 }

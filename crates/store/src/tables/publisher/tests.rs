@@ -36,60 +36,50 @@ fn lists_are_read_on_an_index_in_their_order() {
     let of_account = "publisher=? AND kind=? AND account=?";
     let one_of_account =
         Query { states: states(1), changes: after, owner: owner.owner.clone(), ..account.clone() };
-    for (query, is_by_creation, index, key) in [
-        (owner.clone(), false, "by_owner", of_owner),
-        (Query { states: states(2), ..owner.clone() }, false, "by_owner", of_owner),
-        (account.clone(), false, "by_account", of_account),
+    for (query, index, key) in [
+        (owner.clone(), "by_owner", of_owner),
+        (
+            Query { states: states(2), ..owner.clone() },
+            "by_owner_state",
+            "publisher=? AND kind=? AND owner=? AND state=?",
+        ),
+        (account.clone(), "by_account", of_account),
         (
             Query { states: states(1), changes: after, ..owner.clone() },
-            true,
             "by_owner_state",
             "publisher=? AND kind=? AND owner=? AND state=?",
         ),
         (
             Query { states: states(3), changes: after, ..owner.clone() },
-            true,
             "by_owner_state",
             "publisher=? AND kind=? AND owner=? AND state=?",
         ),
-        (
-            one_of_account,
-            true,
-            "by_account_state",
-            "publisher=? AND kind=? AND account=? AND state=?",
-        ),
-        (
-            Query { changes: by, ..owner },
-            false,
-            "by_change",
-            "publisher=? AND kind=? AND changes_at<?",
-        ),
-        (
-            Query::in_state("active"),
-            false,
-            "by_state",
-            "publisher=? AND kind=? AND state=? AND place>?",
-        ),
-        (Query::default(), false, "by_place", "publisher=? AND kind=? AND place>?"),
+        (one_of_account, "by_account_state", "publisher=? AND kind=? AND account=? AND state=?"),
+        (Query { changes: by, ..owner }, "by_change", "publisher=? AND kind=? AND changes_at<?"),
+        (Query::in_state("active"), "by_state", "publisher=? AND kind=? AND state=?"),
+        (Query::default(), "by_creation", "publisher=? AND kind=?"),
     ] {
-        let orders = match is_by_creation {
-            true => [Order::FirstCreated, Order::LastCreated],
-            false => [Order::Oldest, Order::Newest],
-        };
-        for order in orders {
-            let query = Query { order, skip: 100, limit: 50, ..query.clone() };
-            let steps = plan(&database, &query);
-            let mut looks = steps.iter().filter(|step| step.starts_with("SEARCH"));
-            let wanted = format!("INDEX publisher_things_{index} ({key}");
-            assert!(looks.all(|look| look.contains(&wanted)), "{query:?} {steps:#?}");
-            assert!(steps.iter().any(|step| step.contains(&wanted)), "{query:?} {steps:#?}");
-            let scans: Vec<_> = steps.iter().filter(|step| step.starts_with("SCAN")).collect();
-            // The pages of several states are put together.
-            let reads_all = scans.iter().any(|scan| scan.contains("publisher_things"));
-            assert!(!reads_all, "{query:?} {steps:#?}");
-            let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE"));
-            let is_joined = query.states.len() > 1;
-            assert!(is_joined || !sorts, "{query:?} {steps:#?}");
+        for (order, beginning) in [(Order::Oldest, "created_at>?"), (Order::Newest, "created_at<?")]
+        {
+            for from in [None, Some(Timestamp::UNIX_EPOCH)] {
+                let query = Query { order, from, skip: 100, limit: 50, ..query.clone() };
+                let steps = plan(&database, &query);
+                let mut looks = steps.iter().filter(|step| step.starts_with("SEARCH"));
+                let wanted = format!("INDEX publisher_things_{index} ({key}");
+                assert!(looks.all(|look| look.contains(&wanted)), "{query:?} {steps:#?}");
+                assert!(steps.iter().any(|step| step.contains(&wanted)), "{query:?} {steps:#?}");
+                // A later page is found by the index, and not by reading what comes before it.
+                let begins = steps.iter().any(|step| step.contains(beginning));
+                let is_by_change = index == "by_change";
+                assert!(is_by_change || begins == from.is_some(), "{query:?} {steps:#?}");
+                let scans: Vec<_> = steps.iter().filter(|step| step.starts_with("SCAN")).collect();
+                // The pages of several states are put together.
+                let reads_all = scans.iter().any(|scan| scan.contains("publisher_things"));
+                assert!(!reads_all, "{query:?} {steps:#?}");
+                let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE"));
+                let is_joined = query.states.len() > 1;
+                assert!(is_joined || !sorts, "{query:?} {steps:#?}");
+            }
         }
     }
     let led_to = Query::of_owner("o").led_to_by(IndexField::Package, "pkg");

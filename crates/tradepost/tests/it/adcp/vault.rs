@@ -99,7 +99,8 @@ fn carry_out(shelf: &dyn Shelf, step: &Step) {
                 terms: found.terms.iter().map(|(field, value)| term(*field, *value)).collect(),
                 revision: u64::from(word),
                 body: json!({"word": word, "text": "é\u{0}\"'", "number": 1e300}),
-                created_at: moment(9 - id),
+                // Several are created at the same moment.
+                created_at: moment((9 - id) / 2),
                 updated_at: moment(usize::from(word)),
                 place: 0,
             })
@@ -138,17 +139,18 @@ fn queries(number: usize) -> Vec<Query> {
         Query { states: states(2), owner: Some(owner), ..led_to_by },
     ];
     let changes = [None, Some(Changes::By(moment(1))), Some(Changes::After(moment(1)))];
+    let from = Some(moment(3));
     let parts = [
-        (Order::Oldest, 0, 0),
-        (Order::Newest, 0, 2),
-        (Order::FirstCreated, 1, 1),
-        (Order::LastCreated, 2, 3),
+        Query::default(),
+        Query { order: Order::Newest, limit: 2, ..Query::default() },
+        Query { order: Order::Oldest, from, skip: 1, limit: 1, ..Query::default() },
+        Query { order: Order::Newest, from, skip: 2, limit: 3, ..Query::default() },
     ];
     let mut queries = Vec::new();
     for query in narrowed {
         for changes in changes {
-            for (order, skip, limit) in parts {
-                queries.push(Query { changes, order, skip, limit, ..query.clone() });
+            for Query { order, from, skip, limit, .. } in parts.clone() {
+                queries.push(Query { changes, order, from, skip, limit, ..query.clone() });
             }
         }
     }
@@ -164,15 +166,19 @@ fn counted(shelf: &dyn Shelf, kind: Kind, query: &Query) -> Vec<(String, String,
     counted
 }
 
-/// What a query finds when it is walked one by one, each time from behind the place of the last.
-fn walked(shelf: &dyn Shelf, kind: Kind, query: &Query) -> Vec<String> {
-    let mut query = Query { skip: 0, limit: 1, ..query.clone() };
+/// What a query finds page by page, each page going on behind the one before.
+fn walked(shelf: &dyn Shelf, kind: Kind, query: &Query, size: usize) -> Vec<String> {
+    let mut query = Query { from: None, skip: 0, limit: size, ..query.clone() };
     let mut walked = Vec::new();
-    while let Some(record) = shelf.list(kind, &query).unwrap().pop() {
-        query.after = record.place;
-        walked.push(record.id);
+    loop {
+        let page = shelf.list(kind, &query).unwrap();
+        if page.is_empty() {
+            break;
+        }
+        query.continue_behind(page.iter());
+        walked.extend(page.into_iter().map(|record| record.id));
     }
-    let whole = shelf.list(kind, &Query { after: 0, limit: 0, ..query }).unwrap();
+    let whole = shelf.list(kind, &Query { from: None, skip: 0, limit: 0, ..query }).unwrap();
     assert!(whole.iter().map(|record| &record.id).eq(&walked), "each once and in the same order");
     walked
 }
@@ -196,12 +202,11 @@ pub fn everything(vault: &dyn Vault) -> Vec<String> {
                     lines.push(format!("{query:?} {ids:?} {:?}", counted(shelf, kind, &query)));
                 }
             }
-            let by_place = |query: &Query| {
-                let is_change = matches!(query.changes, Some(Changes::By(_)));
-                !is_change && matches!(query.order, Order::Oldest | Order::Newest)
-            };
-            for query in queries(1).into_iter().filter(by_place) {
-                lines.extend(walked(shelf, kind, &query));
+            let is_by_creation = |query: &Query| !matches!(query.changes, Some(Changes::By(_)));
+            for query in queries(1).into_iter().filter(is_by_creation) {
+                for size in 1..=3 {
+                    lines.extend(walked(shelf, kind, &query, size));
+                }
             }
         }
         for scope in 0..3 {

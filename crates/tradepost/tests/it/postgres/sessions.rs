@@ -20,7 +20,7 @@ fn those_who_start_together_make_the_tables_once() {
             scope.spawn(|| scratch.store());
         }
     });
-    assert_eq!(scratch.say("SELECT version::text FROM tradepost_schema"), ["16"]);
+    assert_eq!(scratch.say("SELECT version::text FROM tradepost_schema"), ["17"]);
 }
 
 #[test]
