@@ -43,8 +43,8 @@ pub use signer::RequestSigner;
 /// The member by which a seller recognises a request that it has seen.
 const KEY: &str = "idempotency_key";
 
-/// Calls the tasks of one seller. A clone shares the connections, the session and what is known of the
-/// seller's accounts.
+/// Calls the tasks of one seller. A clone shares the connections, and until it gets a token or a signer
+/// also the session and what is known of the seller's accounts.
 #[derive(Clone)]
 pub struct AdcpClient {
     transport: Transport,
@@ -183,14 +183,23 @@ impl AdcpClient {
     }
 
     /// Sends a bearer token with every call, never in clear text over a public network, and to no other origin
-    /// than it is for.
+    /// than it is for. Nothing of the session and of what is known of the seller's accounts is taken over:
+    /// both belong to the caller with the token of before.
     ///
     /// # Errors
     /// `Unsent`, when a card leads to another origin, the token could be read on the way or it cannot be sent in a
     /// header.
-    pub fn with_token(mut self, token: impl Into<BearerToken>) -> Result<Self, Failure> {
-        self.authorization = Some(token.into().header(&self.endpoint, &self.source)?);
-        Ok(self)
+    pub fn with_token(self, token: impl Into<BearerToken>) -> Result<Self, Failure> {
+        let authorization = Some(token.into().header(&self.endpoint, &self.source)?);
+        Ok(Self { authorization, ..self.forgetting_caller() })
+    }
+
+    /// The same client without what a seller has agreed on with its caller, and said to it.
+    fn forgetting_caller(mut self) -> Self {
+        if let Door::Mcp(session) = &mut self.door {
+            *session = Arc::new(session.restarted());
+        }
+        Self { authorizations: Arc::default(), idempotency: Arc::default(), ..self }
     }
 
     /// Speaks the newest version of MCP without asking the server first whether it does, as long as the server does
@@ -203,11 +212,11 @@ impl AdcpClient {
         self
     }
 
-    /// Signs every request (RFC 9421, AdCP "Signed requests").
+    /// Signs every request (RFC 9421, AdCP "Signed requests"). A signature names the caller as a token does
+    /// ([`Self::with_token`]).
     #[must_use]
-    pub fn signing(mut self, signer: RequestSigner) -> Self {
-        self.signer = Some(Arc::new(signer));
-        self
+    pub fn signing(self, signer: RequestSigner) -> Self {
+        Self { signer: Some(Arc::new(signer)), ..self.forgetting_caller() }
     }
 
     /// Sends arguments although they are not as published: for sellers of other releases.

@@ -30,9 +30,13 @@ const MAX_TOOLS: usize = 1_000;
 /// How many pages of tools are asked for.
 const MAX_PAGES: usize = 50;
 
-/// What was agreed on with the server.
+/// What was agreed on with the server, by one caller.
 #[derive(Debug, Default)]
-pub(super) struct Session(Mutex<Agreement>);
+pub(super) struct Session {
+    /// How the server is spoken to first.
+    beginning: Agreement,
+    agreement: Mutex<Agreement>,
+}
 
 /// How a server is spoken to.
 #[derive(Debug, Clone, Default)]
@@ -61,18 +65,27 @@ enum Remedy {
 }
 
 impl Session {
-    fn agreed(&self) -> Agreement {
-        // A copy, so that no lock is held while a request is under way.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn beginning_with(beginning: Agreement) -> Self {
+        Self { agreement: Mutex::new(beginning.clone()), beginning }
     }
 
     /// A server that is asked for nothing but what is wanted, as long as it does not refuse to look at that.
     pub(super) fn presumed() -> Self {
-        Self(Mutex::new(Agreement::Presumed))
+        Self::beginning_with(Agreement::Presumed)
+    }
+
+    /// A session that begins as this one did, with nothing of what was agreed on since.
+    pub(super) fn restarted(&self) -> Self {
+        Self::beginning_with(self.beginning.clone())
+    }
+
+    fn agreed(&self) -> Agreement {
+        // A copy, so that no lock is held while a request is under way.
+        self.agreement.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn agree(&self, agreed: Agreement) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = agreed;
+        *self.agreement.lock().unwrap_or_else(PoisonError::into_inner) = agreed;
     }
 }
 

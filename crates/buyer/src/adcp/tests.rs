@@ -198,6 +198,51 @@ fn over_mcp_a_server_with_sessions_is_greeted_and_greeted_again_when_it_forgot()
 }
 
 #[test]
+fn a_client_with_another_token_does_not_use_the_session_of_the_first() {
+    let greeting = |session| {
+        let result = json!({"protocolVersion": "2025-03-26", "capabilities": {}});
+        let headers = [("content-type", "application/json"), ("mcp-session-id", session)];
+        Reply::http(200, &headers, rpc(&result))
+    };
+    let opened = |session| {
+        let refused = Reply::http(400, &[], "Bad Request: Missing session ID");
+        [refused, greeting(session), Reply::http(202, &[], "")]
+    };
+    let done = || json_reply(&tool(&json!({"media_buy_id": "m"})));
+    let mut replies: Vec<_> = opened("s1").into_iter().chain([done()]).collect();
+    replies.extend(opened("s2").into_iter().chain([done(), done()]));
+    let fake = Fake::start(replies);
+    fake.run(async {
+        let first = mcp(&fake).with_token("first-token").unwrap();
+        first.call("create_media_buy", Map::new()).await.unwrap();
+        let second = first.clone().with_token("second-token").unwrap();
+        second.call("create_media_buy", Map::new()).await.unwrap();
+        first.call("create_media_buy", Map::new()).await.unwrap();
+    });
+    let line = |(head, body): (String, Value)| {
+        let header = |name: &str| {
+            let value = head.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
+            value.unwrap_or("none").to_owned()
+        };
+        let method = body["method"].as_str().unwrap();
+        format!("{method} {} {}", header("authorization"), header("mcp-session-id"))
+    };
+    let lines: Vec<_> = sent(&fake).into_iter().map(line).collect();
+    expect_test::expect![[r#"
+        tools/call Bearer first-token none
+        initialize Bearer first-token none
+        notifications/initialized Bearer first-token s1
+        tools/call Bearer first-token s1
+        tools/call Bearer second-token none
+        initialize Bearer second-token none
+        notifications/initialized Bearer second-token s2
+        tools/call Bearer second-token s2
+        tools/call Bearer first-token s1
+    "#]]
+    .assert_eq(&(lines.join("\n") + "\n"));
+}
+
+#[test]
 fn over_mcp_the_sellers_own_error_is_an_answer_and_no_wish_to_be_greeted() {
     let error = json!({"code": -32029, "message": "m", "data": failed("RATE_LIMITED")});
     let pre = json!({"jsonrpc": "2.0", "id": "{id}", "error": error}).to_string();

@@ -234,6 +234,26 @@ fn r_12_what_a_seller_permits_is_asked_again_after_300_seconds() {
 }
 
 #[test]
+fn what_a_seller_permits_is_not_known_of_another_token() {
+    let listed = |tasks: &Value| {
+        let account = json!({"account_id": "a1", "authorization": {"allowed_tasks": tasks}});
+        json_reply(&tool(&json!({"accounts": [account]})))
+    };
+    let fake = Fake::start(vec![listed(&json!(["create_media_buy"])), listed(&json!([]))]);
+    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    let account = json!({"account_id": "a1"});
+    let permits = |client: &AdcpClient| {
+        let read = fake.run(client.authorization(&account, &recoverer)).unwrap();
+        read.unwrap().permits("create_media_buy")
+    };
+    let first = strict(&fake).with_token("first-token").unwrap();
+    assert!(permits(&first));
+    assert!(!permits(&first.clone().with_token("second-token").unwrap()));
+    assert!(permits(&first.clone()));
+    assert_eq!(sent(&fake).len(), 2);
+}
+
+#[test]
 fn r_12_a_task_that_is_not_permitted_is_not_sent_until_the_seller_says_so() {
     let listed = |tasks: &Value| {
         let account = json!({"account_id": "a1", "authorization": {"allowed_tasks": tasks}});
