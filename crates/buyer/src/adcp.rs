@@ -53,6 +53,8 @@ pub struct AdcpClient {
     door: Door,
     /// What the seller says that it offers, as far as its card says so.
     offered: Vec<Offered>,
+    token: Option<BearerToken>,
+    /// The header with the token.
     authorization: Option<HeaderValue>,
     signer: Option<Arc<RequestSigner>>,
     checks: bool,
@@ -170,6 +172,7 @@ impl AdcpClient {
             endpoint,
             door,
             offered: Vec::new(),
+            token: None,
             authorization: None,
             signer: None,
             checks: true,
@@ -190,8 +193,9 @@ impl AdcpClient {
     /// `Unsent`, when a card leads to another origin, the token could be read on the way or it cannot be sent in a
     /// header.
     pub fn with_token(self, token: impl Into<BearerToken>) -> Result<Self, Failure> {
-        let authorization = Some(token.into().header(&self.endpoint, &self.source)?);
-        Ok(Self { authorization, ..self.forgetting_caller() })
+        let token = token.into();
+        let authorization = Some(token.header(&self.endpoint, &self.source)?);
+        Ok(Self { token: Some(token), authorization, ..self.forgetting_caller() })
     }
 
     /// The same client without what a seller has agreed on with its caller, and said to it.
@@ -243,7 +247,7 @@ impl AdcpClient {
     }
 
     /// Reads the card again in this way, once for each call with recovery, when nobody answers where it
-    /// said (HTTP 404, 405 or 410), and goes on where it leads now. A credential stays at its origin.
+    /// said (HTTP 404, 405 or 410), and goes on where it leads now. A token goes to no other origin than it is for.
     #[must_use]
     pub fn rereading(mut self, card: CardReader) -> Self {
         self.card = Some(card);
@@ -255,8 +259,10 @@ impl AdcpClient {
         let discovered = self.card.as_ref()?.read().await?;
         let binding = Binding::jsonrpc(&discovered).ok()?;
         let endpoint = binding.endpoint.clone();
-        may_move(&self.endpoint, &endpoint, self.authorization.is_some()).then(|| Self {
+        let source = EndpointSource::card(&discovered);
+        may_move(&self.endpoint, &endpoint, self.token.as_ref(), &source).then(|| Self {
             endpoint,
+            source,
             door: Door::A2a(binding),
             ..self.clone()
         })

@@ -38,6 +38,8 @@ pub struct AgentClient {
     binding: Binding,
     source: EndpointSource,
     streaming: bool,
+    token: Option<BearerToken>,
+    /// The header with the token.
     authorization: Option<HeaderValue>,
     card: Option<CardReader>,
     ids: Arc<Mutex<fastrand::Rng>>,
@@ -155,6 +157,7 @@ impl AgentClient {
             binding,
             source: EndpointSource::card(discovered),
             streaming: discovered.card.streaming,
+            token: None,
             authorization: None,
             card: None,
             ids: Arc::new(Mutex::new(ids)),
@@ -168,13 +171,15 @@ impl AgentClient {
     /// `Unsent`, when the card leads to another origin, the token could be read on the way or it cannot be sent in
     /// a header.
     pub fn with_token(mut self, token: impl Into<BearerToken>) -> Result<Self, Failure> {
-        self.authorization = Some(token.into().header(&self.binding.endpoint, &self.source)?);
+        let token = token.into();
+        self.authorization = Some(token.header(&self.binding.endpoint, &self.source)?);
+        self.token = Some(token);
         Ok(self)
     }
 
     /// Reads the card again in this way, once for each request with recovery, when nobody answers where
-    /// it said (HTTP 404, 405 or 410), and goes on where it leads now, by the same binding. A credential
-    /// stays at its origin.
+    /// it said (HTTP 404, 405 or 410), and goes on where it leads now, by the same binding. A token goes to
+    /// no other origin than it is for.
     #[must_use]
     pub fn rereading(mut self, card: CardReader) -> Self {
         self.card = Some(card);
@@ -185,9 +190,9 @@ impl AgentClient {
     async fn moved(&self) -> Option<Self> {
         let discovered = self.card.as_ref()?.read().await?;
         let binding = Binding::by(&discovered, self.binding.carrier).ok()?;
-        let has_credential = self.authorization.is_some();
-        may_move(&self.binding.endpoint, &binding.endpoint, has_credential)
-            .then(|| Self { binding, ..self.clone() })
+        let source = EndpointSource::card(&discovered);
+        may_move(&self.binding.endpoint, &binding.endpoint, self.token.as_ref(), &source)
+            .then(|| Self { binding, source, ..self.clone() })
     }
 
     /// Asks again and again, even when the agent could stream.

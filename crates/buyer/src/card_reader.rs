@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use reqwest::Url;
 
 use crate::discover::{Discovered, discover_anew};
+use crate::token::{BearerToken, EndpointSource};
 use crate::transport::Transport;
 
 /// Reads a card anew, and demands of it what was demanded of the first.
@@ -52,10 +53,17 @@ pub(crate) fn follow_move<C: Clone>(client: &mut Cow<'_, C>, moved: Option<C>) -
     true
 }
 
-/// Whether a client may go on at the address of a card that was read again: it is another one than
-/// before, and a credential does not leave the origin that it was given for.
-pub(crate) fn may_move(from: &Url, to: &Url, has_credential: bool) -> bool {
-    from != to && (!has_credential || from.origin() == to.origin())
+/// Whether a client may go on at the address that a card names which was read again: it is another one than
+/// before, and its token may go there, as it could to the address that the first card named.
+pub(crate) fn may_move(
+    from: &Url,
+    to: &Url,
+    token: Option<&BearerToken>,
+    source: &EndpointSource,
+) -> bool {
+    let may_go =
+        |token: &BearerToken| from.origin() == to.origin() || token.header(to, source).is_ok();
+    from != to && token.is_none_or(may_go)
 }
 
 #[cfg(test)]
@@ -63,17 +71,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_credential_does_not_move_to_another_origin() {
-        for (to, without, with) in [
-            ("https://a.example/old", false, false),
-            ("https://a.example/new", true, true),
-            ("https://a.example:8443/old", true, false),
-            ("https://b.example/old", true, false),
+    fn a_token_moves_to_another_origin_only_where_it_is_for_it() {
+        let usual = BearerToken::new("s3cret");
+        let origins = ["https://a.example", "https://b.example"].map(|it| it.parse().unwrap());
+        let for_both = usual.clone().only_for(origins);
+        for (to, without, with_usual, with_both) in [
+            ("https://a.example/old", false, false, false),
+            ("https://a.example/new", true, true, true),
+            ("https://a.example:8443/old", true, false, false),
+            ("https://b.example/old", true, false, true),
+            ("http://b.example/old", true, false, false),
         ] {
             let to = Url::parse(to).unwrap();
             let from = Url::parse("https://a.example/old").unwrap();
-            assert_eq!(may_move(&from, &to, false), without, "{to}");
-            assert_eq!(may_move(&from, &to, true), with, "{to}");
+            let source = EndpointSource::caller(&from);
+            for (token, expected) in
+                [(None, without), (Some(&usual), with_usual), (Some(&for_both), with_both)]
+            {
+                assert_eq!(may_move(&from, &to, token, &source), expected, "{to} {token:?}");
+            }
         }
     }
 }

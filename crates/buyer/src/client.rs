@@ -32,6 +32,8 @@ pub struct Client {
     endpoint: Url,
     source: EndpointSource,
     choice: Choice,
+    token: Option<BearerToken>,
+    /// The header with the token.
     authorization: Option<HeaderValue>,
     terms: Option<Arc<dyn Fn() -> Terms + Send + Sync>>,
     conversation: Option<String>,
@@ -79,6 +81,7 @@ impl Client {
             source: EndpointSource::card(discovered),
             transport,
             choice,
+            token: None,
             authorization: None,
             terms: None,
             conversation: None,
@@ -94,7 +97,9 @@ impl Client {
     /// `Unsent`, when the card leads to another origin, the token could be read on the way or it cannot be sent in
     /// a header.
     pub fn with_token(mut self, token: impl Into<BearerToken>) -> Result<Self, Failure> {
-        self.authorization = Some(token.into().header(&self.endpoint, &self.source)?);
+        let token = token.into();
+        self.authorization = Some(token.header(&self.endpoint, &self.source)?);
+        self.token = Some(token);
         Ok(self)
     }
 
@@ -116,7 +121,7 @@ impl Client {
     }
 
     /// Reads the card again in this way, once for each call with recovery, when nobody answers where it
-    /// said (HTTP 404, 405 or 410), and goes on where it leads now. A credential stays at its origin.
+    /// said (HTTP 404, 405 or 410), and goes on where it leads now. A token goes to no other origin than it is for.
     #[must_use]
     pub fn rereading(mut self, card: CardReader) -> Self {
         self.card = Some(card);
@@ -128,8 +133,10 @@ impl Client {
         let discovered = self.card.as_ref()?.read().await?;
         let choice = discovered.card.choose(Some(self.choice.version)).ok()?;
         let endpoint = endpoint(&discovered.url, &choice.interface).ok()?;
-        may_move(&self.endpoint, &endpoint, self.authorization.is_some()).then(|| Self {
+        let source = EndpointSource::card(&discovered);
+        may_move(&self.endpoint, &endpoint, self.token.as_ref(), &source).then(|| Self {
             endpoint,
+            source,
             choice,
             ..self.clone()
         })
