@@ -246,13 +246,14 @@ impl Seller {
             return Ok(AdcpClient::mcp(transport, &self.url, random_ids())?);
         }
         // With keys a card is needed, which alone can be signed; an MCP server has none.
-        if self.keys.is_none() {
+        let Some(keys) = &self.keys else {
             let found = AdcpClient::found(transport, &self.url, random_ids()).await;
             // Nothing but the card is asked for.
             return found.map_err(|failure| Failure::from(failure).without_effect());
-        }
-        let found = trust::discover(&transport, &self.url, self.keys.as_deref()).await?;
-        let card = trust::reader(&transport, &found.url, self.keys.as_deref());
+        };
+        let keys = trust::keys(keys)?;
+        let found = trust::discover(&transport, &self.url, Some(&keys)).await?;
+        let card = trust::reader(&transport, &found.url, Some(&keys));
         Ok(AdcpClient::a2a(transport, &found, random_ids())?.rereading(card))
     }
 }

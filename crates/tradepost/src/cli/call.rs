@@ -81,9 +81,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let token = arguments.token.bearer(context);
     let answer = block_on(async {
         let transport = arguments.network.transport(context, arguments.timeout)?;
-        let keys = arguments.keys.as_deref();
-        let found = trust::discover(&transport, &arguments.url, keys).await?;
-        let card = trust::reader(&transport, &found.url, keys);
+        let keys = arguments.keys.as_deref().map(trust::keys).transpose()?;
+        let found = trust::discover(&transport, &arguments.url, keys.as_ref()).await?;
+        let card = trust::reader(&transport, &found.url, keys.as_ref());
         let choice = found.card.choose(arguments.aap_version);
         let choice = choice.map_err(|why| failure::Failure::Unsent(Unsent::NotAap(why)))?;
         let mut client = Client::new(transport, &found, choice, random_ids())?.rereading(card);

@@ -65,9 +65,9 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let overall = arguments.retry.then(|| Duration::from_secs(arguments.overall));
     let (agent, followed) = block_on(async {
         let transport = arguments.network.transport(context, arguments.timeout)?;
-        let keys = arguments.keys.as_deref();
-        let found = trust::discover(&transport, &arguments.url, keys).await?;
-        let card = trust::reader(&transport, &found.url, keys);
+        let keys = arguments.keys.as_deref().map(trust::keys).transpose()?;
+        let found = trust::discover(&transport, &arguments.url, keys.as_ref()).await?;
+        let card = trust::reader(&transport, &found.url, keys.as_ref());
         let mut client = match arguments.words.binding {
             Some(carrier) => AgentClient::by(carrier, transport, &found, random_ids())?,
             None => AgentClient::new(transport, &found, random_ids())?,

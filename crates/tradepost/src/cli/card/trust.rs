@@ -44,7 +44,7 @@ pub fn signed(text: &str) -> Result<Signed, Failure> {
     })
 }
 
-/// Reads the keys of a file.
+/// Reads the keys of a file, which may be a pipe: what was read of it does not come again.
 ///
 /// # Errors
 /// When the file cannot be used.
@@ -61,28 +61,26 @@ pub fn keys(path: &Path) -> Result<KeySet, Failure> {
     Ok(keys)
 }
 
-/// The agent at an address, whose card is signed by a key of this file where one is named.
+/// The agent at an address, whose card is signed by one of these keys where there are any.
 ///
 /// # Errors
 /// When there is none, or its card is not to be trusted.
 pub async fn discover(
     transport: &Transport,
     url: &str,
-    keys: Option<&Path>,
+    keys: Option<&KeySet>,
 ) -> Result<Discovered, Failure> {
-    let keys = keys.map(self::keys).transpose()?;
     let found = discover::discover(transport, url, None).await;
     // Until here nothing but the card was asked for.
     let found = found.map_err(|failure| Failure::from(failure).without_effect())?;
-    judged(found, keys.as_ref())
+    judged(found, keys)
 }
 
 /// Reads the same card again, and trusts it on the same terms.
-pub fn reader(transport: &Transport, card: &Url, keys: Option<&Path>) -> CardReader {
+pub fn reader(transport: &Transport, card: &Url, keys: Option<&KeySet>) -> CardReader {
     let transport = transport.clone();
     let card = card.clone();
-    // The file was read before; one that was taken away since has nobody trusted.
-    let keys = keys.map(|path| self::keys(path).unwrap_or_default());
+    let keys = keys.cloned();
     CardReader::new(move || {
         let transport = transport.clone();
         let card = card.clone();

@@ -1,7 +1,7 @@
 //! Bearer tokens before cards that lead to another host, and before servers that send requests on: every command that
 //! sends a token keeps it at the origin that it is for.
 
-use std::io::BufReader;
+use std::io::{BufReader, Write as _};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -33,8 +33,10 @@ impl Noting {
                 let mut reader = BufReader::new(stream.try_clone().unwrap());
                 let Some(mut asked) = Passing::read(&mut reader) else { continue };
                 if asked.read_body(&mut reader).is_some() {
-                    let _ = answer(&own, &asked).write(&mut stream);
+                    let answer = answer(&own, &asked);
+                    // Before the caller can have ended.
                     let _ = sender.send(asked);
+                    let _ = answer.write(&mut stream);
                 }
             }
         });
@@ -89,14 +91,22 @@ fn agent() -> Noting {
 }
 
 fn tradepost(arguments: &[&str]) -> (i32, String, String) {
+    tradepost_reading(arguments, "")
+}
+
+/// The same with this on its standard input, which is a pipe.
+fn tradepost_reading(arguments: &[&str], input: &str) -> (i32, String, String) {
     let child = Command::new(env!("CARGO_BIN_EXE_tradepost"))
         .args(arguments)
         .env("TRADEPOST_TOKEN", TOKEN)
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    ended(child.unwrap())
+    let mut child = child.unwrap();
+    // One that does not read it may have ended.
+    let _ = child.stdin.take().expect("it is piped").write_all(input.as_bytes());
+    ended(child)
 }
 
 /// Each command that sends a token, before the agent at this address.
@@ -142,19 +152,43 @@ fn a_token_goes_where_its_owner_says_and_not_to_the_card() {
     assert_eq!(exit, 2, "{said}");
 }
 
+/// A key that signs cards.
+struct CardSigner {
+    folder: tempfile::TempDir,
+    public: String,
+}
+
+impl CardSigner {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let key = folder.path().join("key.pem").to_str().unwrap().to_owned();
+        let (exit, public, said) = tradepost(&["card", "keygen", "--alg", "eddsa", "--out", &key]);
+        assert_eq!(exit, 0, "{said}");
+        std::fs::write(folder.path().join("keys.json"), &public).unwrap();
+        Self { folder, public }
+    }
+
+    fn place(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// The card of an agent at this address, signed.
+    fn card(&self, address: &str) -> Value {
+        let file = self.place("card.json");
+        std::fs::write(&file, card(address).to_string()).unwrap();
+        let (exit, signed, said) =
+            tradepost(&["card", "sign", &file, "--key", &self.place("key.pem")]);
+        assert_eq!(exit, 0, "{said}");
+        tradepost_wire::json::from_str(&signed).unwrap()
+    }
+}
+
 #[test]
 fn a_card_signed_by_a_trusted_key_says_where_the_token_goes() {
-    let folder = tempfile::tempdir().unwrap();
-    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (key, keys, file) = (place("key.pem"), place("keys.json"), place("card.json"));
-    let (exit, public, said) = tradepost(&["card", "keygen", "--alg", "eddsa", "--out", &key]);
-    assert_eq!(exit, 0, "{said}");
-    std::fs::write(&keys, public).unwrap();
+    let signer = CardSigner::new();
+    let keys = signer.place("keys.json");
     let agent = agent();
-    std::fs::write(&file, card(&agent.address).to_string()).unwrap();
-    let (exit, signed, said) = tradepost(&["card", "sign", &file, "--key", &key]);
-    assert_eq!(exit, 0, "{said}");
-    let host = host(tradepost_wire::json::from_str(&signed).unwrap());
+    let host = host(signer.card(&agent.address));
     for command in [["search", "--no-check"], ["--text", "hello"]] {
         let call = [&["call", &host.address][..], &command, &["--keys", &keys]].concat();
         tradepost(&call);
@@ -168,6 +202,51 @@ fn a_card_signed_by_a_trusted_key_says_where_the_token_goes() {
     assert!(shown.contains(&hint), "{shown}");
     let (_, shown, _) = tradepost(&["discover", &host.address, "--keys", &keys]);
     assert!(shown.contains("another origin than the card's)"), "{shown}");
+}
+
+/// A host whose card leads to one agent first, and to another when it is read again, as often as is called.
+fn moving_host(first: Value, then: Value) -> Noting {
+    let reads = std::cell::Cell::new(0);
+    Noting::start(move |_, asked| match asked.target() {
+        "/.well-known/agent-card.json" => {
+            reads.set(reads.get() + 1);
+            answer(200, &[], if reads.get() % 2 == 1 { &first } else { &then })
+        }
+        _ => answer(404, &[], &json!({})),
+    })
+}
+
+/// An agent that is not there any more.
+fn gone_agent() -> Noting {
+    Noting::start(|_, _| answer(404, &[], &json!({})))
+}
+
+#[test]
+fn a_move_is_followed_with_a_token_that_is_for_the_new_origin() {
+    let old = gone_agent();
+    let new = agent();
+    let host = moving_host(card(&old.address), card(&new.address));
+    for command in &commands(&host.address)[..3] {
+        let for_old = [&command[..], &["--token-for", &old.address]].concat();
+        tradepost(&for_old);
+        assert_eq!((old.counts(), new.counts()), ((1, 0), (0, 0)), "{for_old:?}");
+        let for_both = [&for_old[..], &["--token-for", &new.address]].concat();
+        let (_, _, said) = tradepost(&for_both);
+        assert_eq!((old.counts(), new.counts()), ((1, 0), (1, 0)), "{for_both:?}: {said}");
+    }
+}
+
+#[test]
+fn keys_that_come_through_a_pipe_hold_for_a_card_that_is_read_again() {
+    let signer = CardSigner::new();
+    let old = gone_agent();
+    let new = agent();
+    let host = moving_host(signer.card(&old.address), signer.card(&new.address));
+    for command in &commands(&host.address)[..3] {
+        let call = [&command[..], &["--keys", "/dev/stdin"]].concat();
+        let (_, _, said) = tradepost_reading(&call, &signer.public);
+        assert_eq!((old.counts(), new.counts()), ((1, 0), (1, 0)), "{call:?}: {said}");
+    }
 }
 
 #[test]
