@@ -24,7 +24,7 @@ use super::keys::{GovernanceKey, WebhookKey};
 use super::upstream::Upstream;
 use crate::config::{self, Rates};
 
-/// How long a governance agent may take to decide, at most.
+/// How long a governance agent may take to decide, at most, with all the requests that it wants for it.
 const GOVERNANCE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The largest decision, in bytes.
@@ -64,7 +64,7 @@ pub struct Outside {
     pub(super) signer: Option<Signer>,
     /// Those that verifiers accept from it.
     pub(super) verifiers: Credentials,
-    /// How long a governance agent may take to decide.
+    /// How long a governance agent may take to decide, over all requests to it.
     patience: Duration,
     read: Limiter,
     write: Limiter,
@@ -153,7 +153,8 @@ impl Outside {
         }
     }
 
-    /// What an agent answers to a task.
+    /// What an agent answers to a task. One that answers each request in time, and takes too long over all of them,
+    /// is as silent as one that does not answer.
     async fn asked(
         &self,
         agent: &GovernanceAgent,
@@ -161,7 +162,12 @@ impl Outside {
         request: Map,
     ) -> Result<Map, Unreached> {
         let client = self.client(agent)?;
-        let answered = client.call(task, request).await.map_err(|failure| {
+        let called = tokio::time::timeout(self.patience, client.call(task, request)).await;
+        let Ok(called) = called else {
+            tracing::warn!(publisher = %self.publisher, task, "an agent took too long to answer");
+            return Err(Unreached::Silent);
+        };
+        let answered = called.map_err(|failure| {
             let code = code_of(&failure);
             tracing::warn!(publisher = %self.publisher, task, code, "an agent did not answer");
             code.map_or(Unreached::Silent, |code| Unreached::Refused(code.to_owned()))

@@ -6,13 +6,18 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use tradepost_publisher::world::{Unreached, World as _};
+use tradepost_publisher::world::{GovernanceAgent, Unreached, World as _};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
+use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, from_slice, json};
+use tradepost_wire::mcp::Version;
 
 use super::{Credentials, Outside};
 use crate::config::Rates;
+
+/// How long an agent may take.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a verifier does when it is called.
 #[derive(Clone)]
@@ -25,6 +30,8 @@ enum Does {
     Says(u16, String),
     /// Its tool answers with this.
     Finds(Value),
+    /// It wants a handshake first, takes its time over each request, and answers the last one with this.
+    Dawdles(Value),
 }
 
 /// The `Authorization` of each request.
@@ -45,7 +52,9 @@ async fn verifier(does: Does) -> (String, Shown) {
 }
 
 async fn serve(mut stream: TcpStream, does: Does, shown: Shown) {
-    let (mut length, mut credential) = (0, String::new());
+    let mut length = 0;
+    let mut credential = String::new();
+    let mut is_of_newest = false;
     let mut reader = BufReader::new(&mut stream);
     loop {
         let mut line = String::new();
@@ -56,6 +65,7 @@ async fn serve(mut stream: TcpStream, does: Does, shown: Shown) {
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.trim().parse().unwrap(),
             "authorization" => value.trim().clone_into(&mut credential),
+            "mcp-protocol-version" => is_of_newest = value.trim() == Version::NEWEST.name(),
             _ => {}
         }
     }
@@ -67,6 +77,13 @@ async fn serve(mut stream: TcpStream, does: Does, shown: Shown) {
         Does::Waits => return std::future::pending().await,
         Does::Says(status, body) => (status, body),
         Does::Finds(found) => answered(&from_slice(&body).unwrap_or_default(), &found),
+        Does::Dawdles(found) => {
+            tokio::time::sleep(PATIENCE / 2).await;
+            match is_of_newest {
+                true => (400, String::new()),
+                false => answered(&from_slice(&body).unwrap_or_default(), &found),
+            }
+        }
     };
     let head = format!(
         "HTTP/1.1 {status} Said\r\ncontent-type: application/json\r\nconnection: close\r\n\
@@ -76,12 +93,15 @@ async fn serve(mut stream: TcpStream, does: Does, shown: Shown) {
     let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
 }
 
+/// The tools of these agents.
+const KNOWN: [&str; 2] = ["get_creative_features", "check_governance"];
+
 /// MCP, as far as a client needs it that calls a tool.
 fn answered(message: &Value, found: &Value) -> (u16, String) {
     let result = match message["method"].as_str().unwrap_or_default() {
         "initialize" => json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
             "serverInfo": {"name": "Verifier", "version": "1"}}),
-        "tools/call" if message["params"]["name"] == "get_creative_features" => {
+        "tools/call" if KNOWN.iter().any(|task| message["params"]["name"] == *task) => {
             let content = json!([{"type": "text", "text": found.to_string()}]);
             json!({"content": content, "structuredContent": found,
                 "isError": found.get("adcp_error").is_some()})
@@ -97,7 +117,7 @@ fn world(credentials: Vec<(String, String)>) -> Outside {
     let egress = Egress::new(Resolver::system(), true);
     let world = Outside::new("gazette", Rates::default(), None, &clock, egress);
     let verifiers = Credentials(credentials);
-    Outside { verifiers, ..world }.answering_within(Duration::from_secs(2))
+    Outside { verifiers, ..world }.answering_within(PATIENCE)
 }
 
 async fn asked(world: &Outside, url: &str) -> Result<Map, Unreached> {
@@ -121,6 +141,7 @@ async fn a_verifier_that_fails_in_any_way_has_said_nothing() {
         (Does::Says(200, "no JSON".to_owned()), Unreached::Silent),
         (Does::Says(200, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#.to_owned()), Unreached::Silent),
         (Does::Finds(refused), of_code),
+        (Does::Dawdles(finding()), Unreached::Silent),
     ] {
         let (url, shown) = verifier(does).await;
         assert_eq!(asked(&world(Vec::new()), &url).await, Err(expected));
@@ -150,4 +171,21 @@ async fn a_verifier_is_shown_its_own_credential_and_no_other_is() {
     let shown = |shown: &Shown| shown.lock().unwrap().clone();
     assert!(shown(&to_known).iter().all(|it| it == "Bearer ours-at-known"), "{to_known:?}");
     assert!(shown(&to_other).iter().all(String::is_empty), "{to_other:?}");
+}
+
+#[tokio::test]
+async fn a_governance_agent_has_the_same_time_for_all_its_requests_together() {
+    let decided = json!({"status": "completed", "verdict": "approved"});
+    let question = json!({"plan_id": "p-1", "caller": "https://ads.gazette.example/mcp"});
+    for (does, expected) in [
+        (Does::Finds(decided.clone()), Ok(decided["verdict"].clone())),
+        (Does::Dawdles(decided.clone()), Err(Unreached::Silent)),
+    ] {
+        let (url, shown) = verifier(does).await;
+        let agent = GovernanceAgent { url, credential: None };
+        let request = question.as_object().unwrap().clone();
+        let answer = world(Vec::new()).check_governance(&agent, request).await;
+        assert_eq!(answer.map(|answer| answer["verdict"].clone()), expected);
+        assert!(!shown.lock().unwrap().is_empty(), "it was asked");
+    }
 }
