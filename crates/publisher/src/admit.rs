@@ -17,7 +17,7 @@ use crate::publisher::Publisher;
 use crate::refuse::{self, Refusal, Stop};
 use crate::resolve::{NaturalKey, Reach, Reference, Rights};
 use crate::shelf::{Kept, New, Record, Shelf};
-use crate::staff_event;
+use crate::staff_event::StaffEventRecorder;
 
 pub(crate) mod gates;
 
@@ -160,7 +160,8 @@ pub(crate) fn account(
     }
     account.account_id = publisher.world.fresh_id("acc");
     let kept = account.open(shelf, &tenant, ask.now)?;
-    staff_event::note_waiting_account(shelf, &kept, ask.now)?;
+    let is_sandbox = publisher.profile.sandbox;
+    StaffEventRecorder { shelf, is_sandbox, now: ask.now }.note_waiting_account(&kept)?;
     Ok(kept)
 }
 

@@ -2,6 +2,8 @@
 //! their approval. Each is kept in the transaction in which it becomes true. Who is told, and in which
 //! words, is for whoever delivers them.
 
+use std::fmt;
+
 use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 
@@ -54,6 +56,9 @@ kept! {
         /// Whether the account is for tests.
         #[serde(default)]
         sandbox: bool,
+        /// Whether the publisher was a sandbox.
+        #[serde(default)]
+        sandbox_publisher: bool,
         /// What the buy costs in all.
         budget?: Option<Amount>,
         /// ISO 4217.
@@ -74,6 +79,12 @@ impl StaffEvent {
     #[must_use]
     pub fn agent(&self) -> &str {
         self.tenant.split_once(':').map_or(self.tenant.as_str(), |(_, id)| id)
+    }
+
+    /// Whether nothing is sold by it: the account is for tests, or the publisher was a sandbox.
+    #[must_use]
+    pub fn is_for_tests(&self) -> bool {
+        self.sandbox || self.sandbox_publisher
     }
 
     /// An event of nothing, on an account for tests: to try a destination.
@@ -97,6 +108,7 @@ impl StaffEvent {
             account_id: None,
             account_name: None,
             sandbox: false,
+            sandbox_publisher: false,
             budget: None,
             currency: None,
             start_time: None,
@@ -127,87 +139,97 @@ impl StaffEvent {
             ..self
         }
     }
+}
 
-    /// Keeps it under an id that is the same whenever the same has happened.
-    fn keep(&self, shelf: &dyn Shelf, known_by: &str, now: Timestamp) -> Result<(), Fault> {
-        let id = format!("{}:{}:{known_by}", self.event, self.subject);
+/// Keeps events of one publisher at a moment.
+#[derive(Clone, Copy)]
+pub struct StaffEventRecorder<'s> {
+    /// Where they are kept.
+    pub shelf: &'s dyn Shelf,
+    /// Whether the publisher is a sandbox.
+    pub is_sandbox: bool,
+    /// The moment.
+    pub now: Timestamp,
+}
+
+impl fmt::Debug for StaffEventRecorder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StaffEventRecorder")
+            .field("is_sandbox", &self.is_sandbox)
+            .field("now", &self.now)
+            .finish_non_exhaustive()
+    }
+}
+
+impl StaffEventRecorder<'_> {
+    /// Notes that a media buy was booked, which this tenant has asked for.
+    pub(crate) fn note_sold(&self, kept: &Kept<MediaBuy>, tenant: &str) -> Result<(), Fault> {
+        let buy = &kept.thing;
+        let account = Account::of(&kept.record, self.shelf)?;
+        let (kind, subject) = (StaffEventKind::Sold, StaffEventSubject::MediaBuy);
+        let event = StaffEvent::new(kind, subject, &buy.media_buy_id, tenant).of_buy(buy);
+        let event = event.of_account(account.as_ref().map(|account| &account.thing));
+        self.keep(event, &buy.media_buy_id)
+    }
+
+    /// Notes that the media buy of a task waits for a person, which this tenant has asked for.
+    pub(crate) fn note_waiting_buy(&self, task: &Kept<Task>, tenant: &str) -> Result<(), Fault> {
+        let Some(buy) = &task.thing.draft else { return Ok(()) };
+        let account = Account::of(&task.record, self.shelf)?;
+        let (kind, subject) = (StaffEventKind::Waits, StaffEventSubject::MediaBuy);
+        let event = StaffEvent::new(kind, subject, &task.thing.task_id, tenant).of_buy(buy);
+        let event = event.of_account(account.as_ref().map(|account| &account.thing));
+        self.keep(event, &task.record.id)
+    }
+
+    /// Notes that those of the creatives of one request of a tenant wait for a person whose review ends by
+    /// nothing else.
+    pub(crate) fn note_waiting_creatives(
+        &self,
+        account: &Account,
+        sent: &[Kept<Creative>],
+        tenant: &str,
+    ) -> Result<(), Fault> {
+        let waits = |kept: &&Kept<Creative>| {
+            let creative = &kept.thing;
+            creative.status == creative::Status::PendingReview && creative.review_ends_at.is_none()
+        };
+        let waiting: Vec<&Kept<Creative>> = sent.iter().filter(waits).collect();
+        let Some(first) = waiting.first() else { return Ok(()) };
+        let (kind, subject) = (StaffEventKind::Waits, StaffEventSubject::Creatives);
+        let id = &first.thing.creative_id;
+        let event = StaffEvent::new(kind, subject, id, tenant);
+        let named = waiting.iter().take(MAX_NAMED).map(|it| it.thing.creative_id.clone());
+        let event = StaffEvent {
+            named: named.collect(),
+            count: u64::try_from(waiting.len()).unwrap_or(u64::MAX),
+            ..event.of_account(Some(account))
+        };
+        // The same creative waits again once its buyer has changed it, or has removed it and sent it again.
+        let at = self.now.as_microsecond();
+        let known_by = format!("{at}:{}:{}", first.record.revision, first.record.id);
+        self.keep(event, &known_by)
+    }
+
+    /// Notes that an account waits for approval, if it does.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn note_waiting_account(&self, kept: &Kept<Account>) -> Result<(), Fault> {
+        let account = &kept.thing;
+        if account.status != crate::account::Status::PendingApproval {
+            return Ok(());
+        }
+        let (kind, subject) = (StaffEventKind::Waits, StaffEventSubject::Account);
+        let event = StaffEvent::new(kind, subject, &account.account_id, &kept.record.owner);
+        self.keep(event.of_account(Some(account)), &account.account_id)
+    }
+
+    /// Keeps an event under an id that is the same whenever the same has happened.
+    fn keep(&self, event: StaffEvent, known_by: &str) -> Result<(), Fault> {
+        let event = StaffEvent { sandbox_publisher: self.is_sandbox, ..event };
+        let id = format!("{}:{}:{known_by}", event.event, event.subject);
         // It is the publisher's own: no buyer reads it.
-        shelf.add(New { id: &id, owner: "", account: None, state: "", now }, self)
+        self.shelf.add(New { id: &id, owner: "", account: None, state: "", now: self.now }, &event)
     }
-}
-
-/// Notes that a media buy was booked, which this tenant has asked for.
-pub(crate) fn note_sold(
-    shelf: &dyn Shelf,
-    kept: &Kept<MediaBuy>,
-    tenant: &str,
-    now: Timestamp,
-) -> Result<(), Fault> {
-    let buy = &kept.thing;
-    let account = Account::of(&kept.record, shelf)?;
-    let (kind, subject) = (StaffEventKind::Sold, StaffEventSubject::MediaBuy);
-    let event = StaffEvent::new(kind, subject, &buy.media_buy_id, tenant).of_buy(buy);
-    let event = event.of_account(account.as_ref().map(|account| &account.thing));
-    event.keep(shelf, &buy.media_buy_id, now)
-}
-
-/// Notes that the media buy of a task waits for a person, which this tenant has asked for.
-pub(crate) fn note_waiting_buy(
-    shelf: &dyn Shelf,
-    task: &Kept<Task>,
-    tenant: &str,
-    now: Timestamp,
-) -> Result<(), Fault> {
-    let Some(buy) = &task.thing.draft else { return Ok(()) };
-    let account = Account::of(&task.record, shelf)?;
-    let (kind, subject) = (StaffEventKind::Waits, StaffEventSubject::MediaBuy);
-    let event = StaffEvent::new(kind, subject, &task.thing.task_id, tenant).of_buy(buy);
-    let event = event.of_account(account.as_ref().map(|account| &account.thing));
-    event.keep(shelf, &task.record.id, now)
-}
-
-/// Notes that those of the creatives of one request of a tenant wait for a person whose review ends by
-/// nothing else.
-pub(crate) fn note_waiting_creatives(
-    shelf: &dyn Shelf,
-    account: &Account,
-    sent: &[Kept<Creative>],
-    tenant: &str,
-    now: Timestamp,
-) -> Result<(), Fault> {
-    let waits = |kept: &&Kept<Creative>| {
-        kept.thing.status == creative::Status::PendingReview && kept.thing.review_ends_at.is_none()
-    };
-    let waiting: Vec<&Kept<Creative>> = sent.iter().filter(waits).collect();
-    let Some(first) = waiting.first() else { return Ok(()) };
-    let (kind, subject) = (StaffEventKind::Waits, StaffEventSubject::Creatives);
-    let id = &first.thing.creative_id;
-    let event = StaffEvent::new(kind, subject, id, tenant);
-    let event = StaffEvent {
-        named: waiting.iter().take(MAX_NAMED).map(|it| it.thing.creative_id.clone()).collect(),
-        count: u64::try_from(waiting.len()).unwrap_or(u64::MAX),
-        ..event.of_account(Some(account))
-    };
-    // The same creative waits again once its buyer has changed it, or has removed it and sent it again.
-    let known_by =
-        format!("{}:{}:{}", now.as_microsecond(), first.record.revision, first.record.id);
-    event.keep(shelf, &known_by, now)
-}
-
-/// Notes that an account waits for approval, if it does.
-///
-/// # Errors
-/// When the store fails.
-pub fn note_waiting_account(
-    shelf: &dyn Shelf,
-    kept: &Kept<Account>,
-    now: Timestamp,
-) -> Result<(), Fault> {
-    let account = &kept.thing;
-    if account.status != crate::account::Status::PendingApproval {
-        return Ok(());
-    }
-    let (kind, subject) = (StaffEventKind::Waits, StaffEventSubject::Account);
-    let event = StaffEvent::new(kind, subject, &account.account_id, &kept.record.owner);
-    event.of_account(Some(account)).keep(shelf, &account.account_id, now)
 }

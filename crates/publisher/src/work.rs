@@ -18,6 +18,7 @@ use crate::publisher::Publisher;
 use crate::refuse::{self, Stop};
 use crate::reply::Reply;
 use crate::shelf::{Kept, New, Query, Shelf, Thing};
+use crate::staff_event::StaffEventRecorder;
 use crate::supply::Outage;
 use crate::task::Task;
 use crate::task::end::record_id;
@@ -87,6 +88,12 @@ impl Work<'_> {
     pub(crate) fn fresh_id(&self, prefix: &'static str) -> Result<String, Fault> {
         self.shelf.check_writable()?;
         Ok(self.publisher.world.fresh_id(prefix))
+    }
+
+    /// Keeps what people are told of.
+    pub(crate) fn staff_events(&self) -> StaffEventRecorder<'_> {
+        let is_sandbox = self.publisher.profile.sandbox;
+        StaffEventRecorder { shelf: self.shelf, is_sandbox, now: self.ask.now }
     }
 
     /// Whether the request is for an account that is for tests.

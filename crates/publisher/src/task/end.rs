@@ -22,7 +22,7 @@ use crate::publisher::Publisher;
 use crate::refuse;
 use crate::reply::object;
 use crate::shelf::{Changes, Kept, Kind, New, Query, Record, Shelf, Thing, own_id};
-use crate::staff_event;
+use crate::staff_event::StaffEventRecorder;
 
 /// What a buyer reads first whose buy was declined.
 const DECLINED: &str = "the seller has declined the buy";
@@ -353,7 +353,9 @@ impl Office<'_> {
         let kept: Kept<MediaBuy> = self.shelf.find(&id)?.ok_or_else(missing)?;
         // Who has asked may be another than whose account it is; older tasks do not say so.
         let asked_by = task.thing.asked_by.as_deref().unwrap_or(&task.record.owner);
-        staff_event::note_sold(self.shelf, &kept, asked_by, self.now)?;
+        let is_sandbox = self.publisher.profile.sandbox;
+        let events = StaffEventRecorder { shelf: self.shelf, is_sandbox, now: self.now };
+        events.note_sold(&kept, asked_by)?;
         Ok(kept)
     }
 

@@ -51,7 +51,7 @@ fn of_event(outlet: &Outlet, kept: &KeptStaffEvent) -> Vec<NewStaffDelivery> {
 /// Says an event in the log, which has no ids of buyers and no budgets.
 fn say(publisher: &str, kept: &KeptStaffEvent) {
     let (event, place) = (&kept.event, kept.place);
-    let (subject, sandbox, count) = (event.subject, event.sandbox, event.count);
+    let (subject, sandbox, count) = (event.subject, event.is_for_tests(), event.count);
     // Of anybody else the name may be an address.
     let agent = event.tenant.strip_prefix("agent:").unwrap_or_default();
     match event.event {
@@ -122,7 +122,7 @@ impl StaffMessage<'_> {
             (StaffEventKind::Waits, StaffEventSubject::Account) => "An account waits for you",
         };
         // First: whatever else holds, nobody runs it.
-        let test = if event.sandbox { "SANDBOX, nothing is sold. " } else { "" };
+        let test = if event.is_for_tests() { "SANDBOX, nothing is sold. " } else { "" };
         let parts = [self.budget(), self.account(), Some(format!("agent {}", event.agent()))];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         one_line(&format!("{test}{what}: {}", parts.join(", ")))
@@ -257,6 +257,7 @@ impl StaffMessage<'_> {
             "media_buy_id"?: media_buy,
             "task_id"?: task,
             "account"?: account,
+            "sandbox": event.is_for_tests(),
             "agent": event.agent(),
             "budget"?: event.budget,
             "currency"?: event.currency.as_ref(),

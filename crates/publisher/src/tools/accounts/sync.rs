@@ -18,7 +18,6 @@ use crate::refuse::{self, Refusal, Stop};
 use crate::reply::object;
 use crate::resolve::NaturalKey;
 use crate::shelf::{Kept, Query};
-use crate::staff_event;
 
 /// Replies.
 pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncAccounts) -> Result<Reply, Stop> {
@@ -169,7 +168,7 @@ impl Desk<'_> {
         if !self.form.dry_run {
             let (shelf, now) = (self.work.shelf, self.work.ask.now);
             let kept = account.clone().open(shelf, &self.tenant, now)?;
-            staff_event::note_waiting_account(shelf, &kept, now)?;
+            self.work.staff_events().note_waiting_account(&kept)?;
             self.own.push(kept);
         }
         Ok(Done { account, action: "created", warnings: Vec::new() })

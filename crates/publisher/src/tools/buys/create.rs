@@ -18,7 +18,6 @@ use crate::money::Amount;
 use crate::proposal::Proposal;
 use crate::refuse::Stop;
 use crate::reply::{Reply, object};
-use crate::staff_event;
 use crate::task::Task;
 use crate::work::Work;
 
@@ -109,7 +108,7 @@ fn book(work: &Work<'_>, draft: Draft) -> Result<Reply, Stop> {
     work.add(id, whose, "", &thing)?;
     let absent = || Fault::new("booking a buy", "it is not where it was put");
     let kept = work.shelf.find::<MediaBuy>(id)?.ok_or_else(absent)?;
-    staff_event::note_sold(work.shelf, &kept, &work.ask.caller.tenant(), now)?;
+    work.staff_events().note_sold(&kept, &work.ask.caller.tenant())?;
     let actions = action::permitted(&kept.thing, &draft.products, now);
     let mut body = created(&kept, &actions, Some(&account.thing), now);
     // The token of the governance agent goes on to the caller.
@@ -135,8 +134,7 @@ fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop
     let with_draft = |task| Task { draft: Some(draft.buy), due_at, ..task };
     let task = work.keep_task(forced, with_draft)?;
     if waits_for_person {
-        let tenant = work.ask.caller.tenant();
-        staff_event::note_waiting_buy(work.shelf, &task, &tenant, work.ask.now)?;
+        work.staff_events().note_waiting_buy(&task, &work.ask.caller.tenant())?;
     }
     Ok(work.submitted(&task.thing.task_id, message))
 }

@@ -22,7 +22,6 @@ use crate::forms::creatives::{Assignment, CreativeAsset, Mode, SyncCreatives};
 use crate::refuse::{self, Refusal, Stop};
 use crate::reply::{Reply, object};
 use crate::shelf::{Kept, New, own_id};
-use crate::staff_event;
 use crate::tools::own;
 use crate::work::Work;
 
@@ -458,7 +457,8 @@ impl Sync<'_> {
             }
         }
         let tenant = self.work.ask.caller.tenant();
-        staff_event::note_waiting_creatives(shelf, &self.account.thing, &reviewed, &tenant, now)?;
+        let events = self.work.staff_events();
+        events.note_waiting_creatives(&self.account.thing, &reviewed, &tenant)?;
         for (index, buy) in self.buys.buys.iter_mut().enumerate() {
             // One revision of a buy, however many creatives were assigned in it.
             if touched.contains(&index) {

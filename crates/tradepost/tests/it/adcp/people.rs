@@ -13,7 +13,7 @@ use tradepost::config::delivery::{PublisherDestination, PublisherDestinations};
 use tradepost::delivery::Deliveries;
 use tradepost_publisher::account::{Account, Status};
 use tradepost_publisher::agent::Billing;
-use tradepost_publisher::staff_event::note_waiting_account;
+use tradepost_publisher::staff_event::StaffEventRecorder;
 use tradepost_server::clock::Clock;
 use tradepost_server::outbox::Edge;
 use tradepost_store::Store;
@@ -41,6 +41,11 @@ impl Gazette {
     /// Starts it. `server` is more of the section of the server, `deliveries` the destinations of
     /// messages to people.
     fn start(server: &str, deliveries: &str) -> Self {
+        Self::start_as("", server, deliveries)
+    }
+
+    /// The same as a publisher that has these keys besides.
+    fn start_as(publisher: &str, server: &str, deliveries: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let sold = folder.path().join("catalogue.json");
         std::fs::write(&sold, offer().to_string()).unwrap();
@@ -57,6 +62,7 @@ impl Gazette {
             catalogue = {sold:?}
             billing = ["operator"]
             onboarding = {{ review = {{ message = "Sign the contract." }} }}
+            {publisher}
 
             [[publishers.agents]]
             id = "acme"
@@ -66,9 +72,14 @@ impl Gazette {
         );
         let process = Process::configured(folder.path(), &config);
         let mut started = Self { folder, process, bearer: String::new() };
-        let made = started.run(&["keys", "create", "--publisher", "gazette", "--name", "acme"]);
-        started.bearer = format!("Bearer {}", made.trim());
+        started.bearer = started.bearer_of("acme");
         started
+    }
+
+    /// A new key of an agent, as it is sent.
+    fn bearer_of(&self, agent: &str) -> String {
+        let made = self.run(&["keys", "create", "--publisher", "gazette", "--name", agent]);
+        format!("Bearer {}", made.trim())
     }
 
     fn output(&self, arguments: &[&str]) -> Output {
@@ -397,7 +408,7 @@ fn go_to(store: &Store, step: Step) {
         account.status = Status::PendingApproval;
         tx.shelf("gazette", |shelf| {
             let kept = account.open(shelf, "agent:acme", now)?;
-            note_waiting_account(shelf, &kept, now)
+            StaffEventRecorder { shelf, is_sandbox: false, now }.note_waiting_account(&kept)
         })?
     };
     store.write_blocking(open).unwrap();
@@ -594,6 +605,32 @@ fn what_the_time_approves_is_told_as_sold_and_recorded() {
     assert_eq!((&entry["actor"], &entry["action"]), (&json!("schedule"), &json!("approved")));
     assert_eq!(entry["subject"], asked["task_id"]);
     assert_eq!(hook.quiet().len(), 2);
+}
+
+#[test]
+fn what_a_sandbox_publisher_tells_says_so_whatever_the_account_is() {
+    let mut hook = Webhook::start();
+    let gazette = Gazette::start_as("sandbox = true", "", &hub(&hook.url()));
+    let account = gazette.open_account();
+    hook.wait(1);
+    gazette.approve_account(&account);
+    gazette.buy(&account, "front", 1);
+    hook.wait(2);
+    gazette.buy(&account, "back", 2);
+    hook.wait(3);
+    gazette.buy(&account, "soon", 3);
+    hook.wait(4);
+    gazette.send_creatives(&account);
+    let messages: Vec<Value> = hook.wait(5).iter().map(|it| it.json()).collect();
+    for message in &messages {
+        let summary = message["summary"].as_str().unwrap();
+        assert!(summary.starts_with("SANDBOX, nothing is sold. "), "{message}");
+        assert_eq!(message["sandbox"], json!(true), "{message}");
+        assert_eq!(message["account"]["sandbox"], json!(false), "{message}");
+    }
+    gazette.process.until("the log says so, too", || {
+        gazette.process.log().matches("sandbox=true").count() == messages.len()
+    });
 }
 
 #[test]
