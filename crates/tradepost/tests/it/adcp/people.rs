@@ -634,6 +634,26 @@ fn what_a_sandbox_publisher_tells_says_so_whatever_the_account_is() {
 }
 
 #[test]
+fn a_sale_that_waited_is_told_with_the_agent_that_asked_for_it() {
+    let mut hook = Webhook::start();
+    let nova = "[[publishers.agents]]\nid = \"nova\"\ncredentials = [\"nova\"]\n";
+    let gazette = Gazette::start("", &format!("{nova}{}", hub(&hook.url())));
+    let account = gazette.open_account();
+    hook.wait(1);
+    gazette.approve_account(&account);
+    gazette.run(&["publisher", "grant", &account, "nova"]);
+    let nova = Gazette { bearer: gazette.bearer_of("nova"), ..gazette };
+    let asked = nova.buy(&account, "front", 1);
+    let task = asked["task_id"].as_str().unwrap_or_else(|| panic!("{asked}"));
+    hook.wait(2);
+    nova.run(&["publisher", "approve", "task", task]);
+    let messages: Vec<Value> = hook.wait(3).iter().map(|it| it.json()).collect();
+    let agents: Vec<_> = messages.iter().map(|it| (told(it).0, &it["agent"])).collect();
+    let (acme, nova) = (json!("acme"), json!("nova"));
+    assert_eq!(agents, [("waits", &acme), ("waits", &nova), ("sold", &nova)]);
+}
+
+#[test]
 fn roles_at_a_publisher_and_at_a_dealer_do_not_mix() {
     let gazette = Gazette::start("", "");
     for (arguments, expected) in [

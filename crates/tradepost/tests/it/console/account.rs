@@ -264,7 +264,7 @@ fn code(secret: &str, passed: SignedDuration) -> String {
 }
 
 /// Sets a second factor up: its secret, and the recovery codes.
-fn set_up(browser: &mut Browser<'_>, passed: SignedDuration) -> (String, Vec<String>) {
+pub(super) fn set_up(browser: &mut Browser<'_>, passed: SignedDuration) -> (String, Vec<String>) {
     assert_eq!(browser.post("/console/account/factor", &[]).status, 303);
     let page = text(&browser.get("/console/account/factor"));
     assert!(page.contains("<svg") && page.contains("role=\"img\""), "{page}");

@@ -1,9 +1,12 @@
 //! The people of a publisher, who share the console with those of dealers.
 
 use expect_test::expect;
+use jiff::SignedDuration;
 use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_store::refusals::{Refusal, RefusalCount};
+use tradepost_store::staff_events::NewStaffDelivery;
 
+use super::account::set_up;
 use super::hostile::{FIELDS, asked};
 use super::*;
 
@@ -116,4 +119,52 @@ fn people_of_a_publisher_read_its_record_and_its_refusals() {
     assert!(refused.contains("err_1") && !refused.contains("err_2"), "{refused}");
     let shown = text(&amy.get("/console/refusals?error_id=err_1"));
     assert!(shown.contains("BUDGET_TOO_LOW"), "{shown}");
+}
+
+/// Gives up a message to the people of a publisher, about this.
+fn give_up_message(world: &World, subject: &str) {
+    let planned =
+        NewStaffDelivery { subject: subject.to_owned(), destination: "desk".to_owned(), place: 1 };
+    let give_up = move |tx: &tradepost_store::Transaction<'_>| {
+        tx.place_staff_events("gazette")?;
+        assert!(tx.plan_staff_events("gazette", 1, std::slice::from_ref(&planned), at(NOW))?);
+        assert!(tx.begin_delivery(1, at(NOW), at(NOW))?.is_some());
+        tx.delivery_failed(1, "410 Gone", false, Err(at(NOW)))
+    };
+    world.server.store.write_blocking(give_up).unwrap();
+}
+
+#[test]
+fn whoever_manages_all_dealers_manages_no_publisher() {
+    let world = World::new();
+    world.add("amy", Role::Approver, Some("gazette"));
+    let mut amy = world.enter("amy");
+    set_up(&mut amy, SignedDuration::ZERO);
+    let mut dora = world.enter("dora");
+    set_up(&mut dora, SignedDuration::ZERO);
+    let group = world.enter("group");
+    let people = text(&group.get("/console/people"));
+    assert!(people.contains("Reset the second factor of dora"), "{people}");
+    assert!(!people.contains("Reset the second factor of amy"), "{people}");
+    let reset =
+        |name: &str| group.post(&format!("/console/members/{name}/factor/reset"), &[]).status;
+    assert_eq!((reset("amy"), reset("dora")), (404, 303));
+    let sessions = world.server.store.sessions(None, at(NOW)).unwrap();
+    let session = sessions.into_iter().find(|(session, _)| session.name == "amy").unwrap().0.id;
+    let end = format!("/console/sessions/{session}/end");
+    assert_eq!(group.post(&end, &[]).status, 404);
+    assert_eq!(amy.get("/console").status, 200, "she is still there");
+}
+
+#[test]
+fn whoever_sees_all_dealers_sees_no_message_to_a_publisher() {
+    let world = World::new();
+    world.add("amy", Role::Approver, Some("gazette"));
+    give_up_message(&world, "mb_1");
+    let told = "The message about mb_1 has not arrived";
+    assert!(text(&world.enter("amy").get("/console")).contains(told));
+    for name in ["group", "maria"] {
+        let inbox = text(&world.enter(name).get("/console"));
+        assert!(!inbox.contains(told) && !inbox.contains("mb_1"), "{name}: {inbox}");
+    }
 }

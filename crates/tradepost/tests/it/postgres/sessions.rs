@@ -33,6 +33,60 @@ fn tables_of_a_newer_version_are_refused_and_older_ones_left_alone_by_those_who_
     assert_eq!(Store::join(&scratch.url()).unwrap_err().chain(), newer);
 }
 
+/// Takes back what the last two migrations have made.
+const OLDER: &str = "
+    DROP TABLE publisher_terms;
+    DROP TABLE publisher_counts;
+    DROP TABLE staff_event_places;
+    DROP INDEX publisher_things_by_place;
+    ALTER TABLE publisher_things DROP COLUMN class, DROP COLUMN changes_at;
+    CREATE INDEX publisher_things_by_owner ON publisher_things (publisher, kind, owner, place);
+    ALTER TABLE lead_deliveries DROP COLUMN source;
+    DELETE FROM tradepost_schema;
+    INSERT INTO tradepost_schema VALUES (14)";
+
+#[test]
+fn things_with_an_escaped_nul_are_migrated_and_keep_it() {
+    let Some(scratch) = Scratch::new() else { return };
+    drop(scratch.store());
+    scratch.say(OLDER);
+    let bodies = [
+        (
+            "account",
+            r#"{"status":"active","sandbox":true,"brand":{"domain":"acme.example"},"operator":"acme.example","name":"A\u0000"}"#,
+        ),
+        (
+            "media_buy",
+            r#"{"packages":[{"package_id":"p1","creative_assignments":[{"creative_id":"c\u00001"}]}],"name":"\u0000"}"#,
+        ),
+        ("creative", r#"{"creative_id":"c\u00001"}"#),
+        ("notice", r#"{"about":{"thing":"buy_1"},"text":"\\u0000 and \u0000"}"#),
+    ];
+    for (kind, body) in bodies {
+        scratch.say(&format!(
+            "INSERT INTO publisher_things
+                 (publisher, kind, id, owner, state, revision, created_at, updated_at, body)
+             VALUES ('gazette', '{kind}', '{kind}', 'agent:acme', '', 1, 1, 1, '{body}')"
+        ));
+    }
+    drop(scratch.store());
+    let terms = "SELECT concat_ws(' ', kind, field, value) FROM publisher_terms ORDER BY 1";
+    assert_eq!(
+        scratch.say(terms),
+        [
+            "account natural_key acme.example acme.example",
+            "creative chosen_id c\u{fffd}1",
+            "media_buy creative c\u{fffd}1",
+            "media_buy package p1",
+            "notice about buy_1",
+        ]
+    );
+    let account = "SELECT state || ' ' || class FROM publisher_things WHERE kind = 'account'";
+    assert_eq!(scratch.say(account), ["active sandbox"]);
+    let kept = scratch.say("SELECT body FROM publisher_things ORDER BY place");
+    assert_eq!(kept, bodies.map(|(_, body)| body));
+}
+
 #[test]
 fn one_of_two_delivers_and_the_other_when_that_one_is_cut_off() {
     let Some(scratch) = Scratch::new() else { return };

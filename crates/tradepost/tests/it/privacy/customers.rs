@@ -3,9 +3,10 @@
 use jiff::SignedDuration;
 use std::sync::Arc;
 use tradepost::wiring::Wiring;
-use tradepost_dealer::delivery::NewDelivery;
+use tradepost_dealer::delivery::{DeliveryState, NewDelivery};
 use tradepost_dealer::record::LeadState;
 use tradepost_server::clock::Clock;
+use tradepost_store::staff_events::NewStaffDelivery;
 use tradepost_store::{HostedState, NewHosted, Old};
 
 use super::*;
@@ -106,6 +107,33 @@ fn what_is_old_is_erased_and_recorded_but_not_while_somebody_is_to_be_told() {
         assert_eq!(who, ["delivery lead_delivered", "retention lead_erased"]);
         assert_eq!(server.store.check_consents(None, None).unwrap()[0].faults, []);
     }
+}
+
+#[test]
+fn a_message_to_a_publisher_s_people_keeps_no_lead_from_being_erased() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = serve(folder.path(), "");
+    let lead = send(&server, &of("ada@example.com", "+14155550123"));
+    let store = &server.store;
+    // Both are told of by one outbox, and by the same id, where it comes to the worst.
+    let planned =
+        NewStaffDelivery { subject: lead.clone(), destination: "desk".to_owned(), place: 1 };
+    let plan = move |tx: &tradepost_store::Transaction<'_>| {
+        tx.place_staff_events("gazette")?;
+        tx.plan_staff_events("gazette", 1, std::slice::from_ref(&planned), at(NOW))
+    };
+    assert!(store.write_blocking(plan).unwrap());
+    let old = || Old {
+        dealer_id: dealer::ID.to_owned(),
+        unchanged_since: at(NOW) + SignedDuration::from_hours(1),
+        with_undelivered: false,
+        removed_by: None,
+    };
+    assert_eq!(store.erase_old_leads(old(), at(NOW)).unwrap(), 1);
+    assert_eq!(server.history(&json!(lead)).lead.state, LeadState::Erased);
+    let told = store.publisher_deliveries(Some("gazette"), Some(&lead), None).unwrap();
+    let states: Vec<_> = told.iter().map(|delivery| delivery.state).collect();
+    assert_eq!(states, [DeliveryState::Due], "it is still told");
 }
 
 #[test]
