@@ -1,5 +1,6 @@
 //! What travels, shown to people: requests and answers, with the secrets in them hidden.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -28,8 +29,8 @@ const SESSION: &str = "mcp-session-id";
 pub struct ExchangeNumber(u64);
 
 /// Is shown every request and every answer of a transport. Secrets are hidden: the values of headers,
-/// members and parameters that are named like credentials, signed tokens, and every credential that was
-/// sent, wherever it comes back. Everything else is shown, also what a request says of a person.
+/// members and parameters that are named like credentials, also in documents within texts, signed tokens, and every
+/// credential that was sent, wherever it comes back. Everything else is shown, also what a request says of a person.
 pub struct TrafficLog {
     write: Box<dyn Fn(&str) + Send + Sync>,
     count: AtomicU64,
@@ -119,7 +120,7 @@ impl TrafficLog {
         let text = match tradepost_wire::json::from_str::<Value>(text) {
             Ok(document) => hidden(document, false).to_string(),
             Err(_) if is_form => parameters(text),
-            Err(_) => text.lines().map(without_secrets_of_event).collect::<Vec<_>>().join("\n"),
+            Err(_) => without_secrets_of_text(text),
         };
         let text = self.without_sent(&text);
         for line in beginning(&text).lines() {
@@ -175,17 +176,6 @@ fn is_secret(name: &str) -> bool {
     is_credential(name) || is_token || lower == "governance_context"
 }
 
-/// A line of a stream of events, without the secret members of the document in it.
-fn without_secrets_of_event(line: &str) -> String {
-    let document = line
-        .strip_prefix("data:")
-        .and_then(|data| tradepost_wire::json::from_str::<Value>(data.trim_start()).ok());
-    match document {
-        Some(document) => format!("data: {}", hidden(document, false)),
-        None => line.to_owned(),
-    }
-}
-
 /// A document without the texts and numbers of its secret members; `all` are, within such a member.
 fn hidden(value: Value, all: bool) -> Value {
     match value {
@@ -198,8 +188,35 @@ fn hidden(value: Value, all: bool) -> Value {
         }
         Value::Array(items) => items.into_iter().map(|item| hidden(item, all)).collect(),
         Value::String(_) | Value::Number(_) if all => HIDDEN.into(),
-        value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => value,
+        Value::String(text) => without_secrets_of_text(&text).into(),
+        value @ (Value::Null | Value::Bool(_) | Value::Number(_)) => value,
     }
+}
+
+/// A text without the secret members of the document in it, or of those in its lines: the content of a tool of MCP, or a
+/// stream of events. Texts of documents may have documents again; each is less than half as long as the one around it
+/// where it is quoted once more, so that few fit.
+fn without_secrets_of_text(text: &str) -> String {
+    without_secrets_of_document(text).unwrap_or_else(|| {
+        let lines = text
+            .split('\n')
+            .map(|line| without_secrets_of_document(line).map_or(Cow::Borrowed(line), Cow::Owned));
+        lines.collect::<Vec<_>>().join("\n")
+    })
+}
+
+/// A text without the secret members of the document that it is or that stands among its words; `None` where there is
+/// nothing to hide.
+fn without_secrets_of_document(text: &str) -> Option<String> {
+    [('{', '}'), ('[', ']')].into_iter().find_map(|(first, last)| {
+        let begin = text.find(first)?;
+        let end = text.rfind(last)? + last.len_utf8();
+        let (before, from) = text.split_at(begin);
+        let (document, after) = from.split_at_checked(end.checked_sub(begin)?)?;
+        let document = tradepost_wire::json::from_str::<Value>(document).ok()?;
+        let shown = hidden(document.clone(), false);
+        (shown != document).then(|| format!("{before}{shown}{after}"))
+    })
 }
 
 /// The parameters of a query or a form, without the values of the secret ones.

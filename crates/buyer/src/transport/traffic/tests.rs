@@ -2,6 +2,7 @@ use std::sync::{Arc, Mutex as StdMutex};
 
 use expect_test::expect;
 use reqwest::Method;
+use tradepost_wire::json::json;
 
 use super::*;
 
@@ -122,4 +123,57 @@ fn events_are_shown_without_secrets_and_cannot_write_over_lines() {
         < rest > #2 forged
     "#]]
     .assert_eq(&text);
+}
+
+#[test]
+fn documents_within_texts_are_shown_without_their_secrets() {
+    let within = |text: String| json!({"content": [{"type": "text", "text": text}]}).to_string();
+    let secret = r#"{"access_token":"js3cret","n":1}"#;
+    let texts = [
+        secret.to_owned(),
+        format!("[1, {secret}]"),
+        format!("Signed in [1]:\n```json\n{secret}\n```\n"),
+        format!("{{1}} and\n{secret}\n{secret}"),
+        within(secret.to_owned()),
+        within(within(secret.to_owned())),
+    ];
+    let text = shown(|log| {
+        let url = Url::parse("https://a.example/mcp").unwrap();
+        let number = log.request(&Request::new(Method::GET, url), None);
+        for text in &texts {
+            log.body(number, None, within(text.clone()).as_bytes());
+        }
+        let event = format!("data: {}", within(secret.to_owned()));
+        log.body(number, Some("text/event-stream"), event.as_bytes());
+        // What hides nothing is shown as it came.
+        for text in [r#"{ "n" : [ 1 ] }"#, "} no {", "{", "[ü]"] {
+            log.body(number, None, within(text.to_owned()).as_bytes());
+        }
+    });
+    assert!(!text.contains("s3cret"), "{text}");
+    expect![[r#"
+        > #1 GET https://a.example/mcp
+        < #1 77 bytes
+        < {"content":[{"type":"text","text":"{\"access_token\":\"(hidden)\",\"n\":1}"}]}
+        < #1 82 bytes
+        < {"content":[{"type":"text","text":"[1, {\"access_token\":\"(hidden)\",\"n\":1}]"}]}
+        < #1 109 bytes
+        < {"content":[{"type":"text","text":"Signed in [1]:\n```json\n{\"access_token\":\"(hidden)\",\"n\":1}\n```\n"}]}
+        < #1 126 bytes
+        < {"content":[{"type":"text","text":"{1} and\n{\"access_token\":\"(hidden)\",\"n\":1}\n{\"access_token\":\"(hidden)\",\"n\":1}"}]}
+        < #1 138 bytes
+        < {"content":[{"type":"text","text":"{\"content\":[{\"type\":\"text\",\"text\":\"{\\\"access_token\\\":\\\"(hidden)\\\",\\\"n\\\":1}\"}]}"}]}
+        < #1 231 bytes
+        < {"content":[{"type":"text","text":"{\"content\":[{\"type\":\"text\",\"text\":\"{\\\"content\\\":[{\\\"type\\\":\\\"text\\\",\\\"text\\\":\\\"{\\\\\\\"access_token\\\\\\\":\\\\\\\"(hidden)\\\\\\\",\\\\\\\"n\\\\\\\":1}\\\"}]}\"}]}"}]}
+        < #1 83 bytes
+        < data: {"content":[{"type":"text","text":"{\"access_token\":\"(hidden)\",\"n\":1}"}]}
+        < #1 56 bytes
+        < {"content":[{"type":"text","text":"{ \"n\" : [ 1 ] }"}]}
+        < #1 45 bytes
+        < {"content":[{"type":"text","text":"} no {"}]}
+        < #1 40 bytes
+        < {"content":[{"type":"text","text":"{"}]}
+        < #1 43 bytes
+        < {"content":[{"type":"text","text":"[ü]"}]}
+    "#]].assert_eq(&text);
 }
