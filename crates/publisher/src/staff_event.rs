@@ -1,14 +1,15 @@
-//! Events of which the publisher's people are told: that something was sold, and that something waits for
-//! their approval. Each is kept in the transaction in which it becomes true. Who is told, and in which
+//! Events of which the publisher's people are told: that something was sold, that its buyer has changed it, and
+//! that something waits for their approval. Each is kept in the transaction in which it becomes true. Who is told, and in which
 //! words, is for whoever delivers them.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use jiff::Timestamp;
 use tradepost_wire::fault::Fault;
 
 use crate::account::Account;
-use crate::buy::MediaBuy;
+use crate::buy::{MediaBuy, Package};
 use crate::creative::{self, Creative};
 use crate::money::Amount;
 use crate::shelf::{Kept, New, Shelf, kept};
@@ -22,8 +23,37 @@ tradepost_wire::words! {
     pub enum StaffEventKind {
         /// A media buy was booked, at once or once it was approved.
         Sold = "sold",
+        /// The buyer has changed a media buy that was booked: what it costs, what is in it, or whether and when it
+        /// runs.
+        Changed = "changed",
         /// Something waits for the approval of a person.
         Waits = "waits",
+    }
+
+    /// What a buyer has changed about a media buy.
+    pub enum BuyChange {
+        /// It ends for good.
+        Canceled = "canceled",
+        /// It is held.
+        Paused = "paused",
+        /// It runs again.
+        Resumed = "resumed",
+        /// It costs more.
+        BudgetRaised = "budget_raised",
+        /// It costs less.
+        BudgetLowered = "budget_lowered",
+        /// Its packages share the same budget otherwise.
+        BudgetMoved = "budget_moved",
+        /// It begins or ends at another time, or a package does.
+        DatesChanged = "dates_changed",
+        /// There are more packages.
+        PackagesAdded = "packages_added",
+        /// Packages end for good.
+        PackagesCanceled = "packages_canceled",
+        /// Packages are held.
+        PackagesPaused = "packages_paused",
+        /// Packages run again.
+        PackagesResumed = "packages_resumed",
     }
 
     /// What an event is about.
@@ -61,8 +91,12 @@ kept! {
         sandbox_publisher: bool,
         /// What the buy costs in all.
         budget?: Option<Amount>,
+        /// What it cost before it was changed.
+        budget_before?: Option<Amount>,
         /// ISO 4217.
         currency?: Option<String>,
+        /// What was changed about it.
+        changes?: Vec<BuyChange>,
         /// When the buy begins.
         start_time?: Option<Timestamp>,
         /// When it ends.
@@ -110,7 +144,9 @@ impl StaffEvent {
             sandbox: false,
             sandbox_publisher: false,
             budget: None,
+            budget_before: None,
             currency: None,
+            changes: Vec::new(),
             start_time: None,
             end_time: None,
             named: Vec::new(),
@@ -170,6 +206,29 @@ impl StaffEventRecorder<'_> {
         let event = StaffEvent::new(kind, subject, &buy.media_buy_id, tenant).of_buy(buy);
         let event = event.of_account(account.as_ref().map(|account| &account.thing));
         self.keep(event, &buy.media_buy_id)
+    }
+
+    /// Notes what a tenant has changed about a media buy that was booked, where it is anything of which people
+    /// are told.
+    pub(crate) fn note_changed(
+        &self,
+        before: &MediaBuy,
+        kept: &Kept<MediaBuy>,
+        tenant: &str,
+    ) -> Result<(), Fault> {
+        let buy = &kept.thing;
+        let changes = changes_of(before, buy);
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let account = Account::of(&kept.record, self.shelf)?;
+        let (kind, subject) = (StaffEventKind::Changed, StaffEventSubject::MediaBuy);
+        let event = StaffEvent::new(kind, subject, &buy.media_buy_id, tenant).of_buy(buy);
+        let event = event.of_account(account.as_ref().map(|account| &account.thing));
+        let budget_before =
+            (before.total_budget != buy.total_budget).then_some(before.total_budget);
+        let event = StaffEvent { changes, budget_before, ..event };
+        self.keep(event, &format!("{}:{}", kept.record.revision, buy.media_buy_id))
     }
 
     /// Notes that the media buy of a task waits for a person, which this tenant has asked for.
@@ -232,4 +291,37 @@ impl StaffEventRecorder<'_> {
         // It is the publisher's own: no buyer reads it.
         self.shelf.add(New { id: &id, owner: "", account: None, state: "", now: self.now }, &event)
     }
+}
+
+/// What people are told of the differences between a media buy and itself after a change.
+fn changes_of(before: &MediaBuy, after: &MediaBuy) -> Vec<BuyChange> {
+    if before.cancellation.is_none() && after.cancellation.is_some() {
+        // Whatever else there is to say of it, nothing of it runs.
+        return vec![BuyChange::Canceled];
+    }
+    // New packages stand behind those that there were.
+    let pairs = || before.packages.iter().zip(&after.packages);
+    let any = |differs: fn(&Package, &Package) -> bool| pairs().any(|(was, is)| differs(was, is));
+    let budget = after.total_budget.cmp(&before.total_budget);
+    let is_canceled = any(|was, is| was.is_live() && !is.is_live());
+    let found = [
+        (BuyChange::Paused, !before.paused && after.paused),
+        (BuyChange::Resumed, before.paused && !after.paused),
+        (BuyChange::BudgetRaised, budget == Ordering::Greater),
+        (BuyChange::BudgetLowered, budget == Ordering::Less),
+        (
+            BuyChange::BudgetMoved,
+            budget == Ordering::Equal && any(|was, is| was.budget != is.budget),
+        ),
+        (
+            BuyChange::DatesChanged,
+            (before.start_time, before.end_time) != (after.start_time, after.end_time)
+                || any(|was, is| (was.start_time, was.end_time) != (is.start_time, is.end_time)),
+        ),
+        (BuyChange::PackagesAdded, after.packages.len() > before.packages.len()),
+        (BuyChange::PackagesCanceled, is_canceled),
+        (BuyChange::PackagesPaused, any(|was, is| !was.paused && is.paused)),
+        (BuyChange::PackagesResumed, any(|was, is| was.paused && !is.paused)),
+    ];
+    found.into_iter().filter_map(|(change, is_so)| is_so.then_some(change)).collect()
 }

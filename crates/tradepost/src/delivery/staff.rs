@@ -4,7 +4,8 @@
 use jiff::Timestamp;
 use tradepost_dealer::adf::one_line;
 use tradepost_dealer::delivery::{ChatStyle, DeliveryRecord, Form, Written, chat};
-use tradepost_publisher::staff_event::{StaffEvent, StaffEventKind, StaffEventSubject};
+use tradepost_publisher::money::Amount;
+use tradepost_publisher::staff_event::{BuyChange, StaffEvent, StaffEventKind, StaffEventSubject};
 use tradepost_server::fault::Fault;
 use tradepost_store::Store;
 use tradepost_store::staff_events::{KeptStaffEvent, NewStaffDelivery};
@@ -57,6 +58,10 @@ fn say(publisher: &str, kept: &KeptStaffEvent) {
     match event.event {
         StaffEventKind::Sold => {
             tracing::info!(publisher, event = place, %subject, agent, count, sandbox, "sold");
+        }
+        StaffEventKind::Changed => {
+            let changes = words(&event.changes);
+            tracing::info!(publisher, event = place, %subject, agent, sandbox, changes, "changed");
         }
         StaffEventKind::Waits => tracing::info!(
             publisher, event = place, %subject, agent, count, sandbox,
@@ -114,6 +119,7 @@ impl StaffMessage<'_> {
         let event = self.event;
         let what = match (event.event, event.subject) {
             (StaffEventKind::Sold, _) => "Sold",
+            (StaffEventKind::Changed, _) => "Changed by its buyer",
             (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => "A media buy waits for you",
             (StaffEventKind::Waits, StaffEventSubject::Creatives) => match event.count {
                 1 => "A creative waits for you",
@@ -123,14 +129,19 @@ impl StaffMessage<'_> {
         };
         // First: whatever else holds, nobody runs it.
         let test = if event.is_for_tests() { "SANDBOX, nothing is sold. " } else { "" };
-        let parts = [self.budget(), self.account(), Some(format!("agent {}", event.agent()))];
+        let changes = (!event.changes.is_empty()).then(|| words(&event.changes));
+        let agent = Some(format!("agent {}", event.agent()));
+        let parts = [changes, self.budget(), self.account(), agent];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         one_line(&format!("{test}{what}: {}", parts.join(", ")))
     }
 
     fn budget(&self) -> Option<String> {
-        let budget = self.event.budget?;
-        Some(format!("{budget} {}", self.event.currency.as_deref().unwrap_or_default()))
+        self.event.budget.map(|budget| self.money(budget))
+    }
+
+    fn money(&self, amount: Amount) -> String {
+        format!("{amount} {}", self.event.currency.as_deref().unwrap_or_default())
     }
 
     /// The account's name, which its buyer has chosen.
@@ -142,7 +153,7 @@ impl StaffMessage<'_> {
     fn command(&self) -> String {
         let (publisher, id) = (self.publisher, short(&self.event.id));
         match (self.event.event, self.event.subject) {
-            (StaffEventKind::Sold, _) => {
+            (StaffEventKind::Sold | StaffEventKind::Changed, _) => {
                 format!("tradepost publisher buys show {id} --publisher {publisher}")
             }
             (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => {
@@ -160,7 +171,7 @@ impl StaffMessage<'_> {
     /// What the command does.
     fn command_label(&self) -> &'static str {
         match (self.event.event, self.event.subject) {
-            (StaffEventKind::Sold, _) => "Look at it",
+            (StaffEventKind::Sold | StaffEventKind::Changed, _) => "Look at it",
             (StaffEventKind::Waits, StaffEventSubject::Creatives) => "Look at what waits",
             (StaffEventKind::Waits, StaffEventSubject::MediaBuy | StaffEventSubject::Account) => {
                 "Approve it"
@@ -172,7 +183,9 @@ impl StaffMessage<'_> {
     fn lines(&self) -> Vec<(&'static str, String)> {
         let event = self.event;
         let id = match (event.event, event.subject) {
-            (StaffEventKind::Sold, _) => Some(("Media buy", short(&event.id))),
+            (StaffEventKind::Sold | StaffEventKind::Changed, _) => {
+                Some(("Media buy", short(&event.id)))
+            }
             (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => {
                 Some(("Task", short(&event.id)))
             }
@@ -191,7 +204,9 @@ impl StaffMessage<'_> {
             id,
             account.map(|text| ("Account", text)),
             Some(("Agent", short(event.agent()))),
+            (!event.changes.is_empty()).then(|| ("Changes", words(&event.changes))),
             self.budget().map(|text| ("Budget", text)),
+            event.budget_before.map(|before| ("Budget before", self.money(before))),
             dates.map(|text| ("Dates", text)),
             self.named(),
             Some(("Publisher", self.publisher.to_owned())),
@@ -237,12 +252,13 @@ impl StaffMessage<'_> {
             |id| json!({"account_id": id, "name": event.account_name, "sandbox": event.sandbox}),
         );
         let (media_buy, task) = match (event.event, event.subject) {
-            (StaffEventKind::Sold, _) => (Some(&event.id), None),
+            (StaffEventKind::Sold | StaffEventKind::Changed, _) => (Some(&event.id), None),
             (StaffEventKind::Waits, StaffEventSubject::MediaBuy) => (None, Some(&event.id)),
             (StaffEventKind::Waits, StaffEventSubject::Creatives | StaffEventSubject::Account) => {
                 (None, None)
             }
         };
+        let changes: Vec<_> = event.changes.iter().map(|change| change.name()).collect();
         let is_of = |subject| event.subject == subject && !event.named.is_empty();
         json!({
             "type": "tradepost.publisher_event",
@@ -259,7 +275,9 @@ impl StaffMessage<'_> {
             "account"?: account,
             "sandbox": event.is_for_tests(),
             "agent": event.agent(),
+            "changes"?: (!event.changes.is_empty()).then_some(changes),
             "budget"?: event.budget,
+            "budget_before"?: event.budget_before,
             "currency"?: event.currency.as_ref(),
             "start_time"?: event.start_time.map(rfc3339),
             "end_time"?: event.end_time.map(rfc3339),
@@ -273,6 +291,12 @@ impl StaffMessage<'_> {
     fn chat(&self, style: ChatStyle, subject: &str) -> Value {
         chat::message(style, subject, &self.lines())
     }
+}
+
+/// Changes in words: `budget raised, paused`.
+fn words(changes: &[BuyChange]) -> String {
+    let words = changes.iter().map(|change| change.name().replace('_', " "));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// A text of a buyer's on one line, shortened where it is long.

@@ -59,11 +59,12 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &UpdateMediaBuy) -> Resul
         let names: Vec<_> = change.actions.iter().map(|action| action.name()).collect();
         let first = names.first().copied().unwrap_or("updated");
         let summary = if names.is_empty() { "updated".to_owned() } else { names.join(", ") };
-        kept.thing = change.buy;
+        let before = std::mem::replace(&mut kept.thing, change.buy);
         let by = work.ask.caller.tenant();
         kept.thing.note(revision, now, first, &summary, Some(&by));
         force::save(work.shelf, &mut kept, now)?;
         exclusive::rebook_buy(work.shelf, &kept.thing, &offer, sandbox, now)?;
+        work.staff_events().note_changed(&before, &kept, &by)?;
     }
     let products = kept.thing.products(&offer);
     let actions = action::permitted(&kept.thing, &products, now);

@@ -608,6 +608,63 @@ fn what_the_time_approves_is_told_as_sold_and_recorded() {
 }
 
 #[test]
+fn what_a_buyer_changes_about_a_buy_is_told_once() {
+    let mut hook = Webhook::start();
+    let gazette = Gazette::start("", &hub(&hook.url()));
+    let account = gazette.open_account();
+    hook.wait(1);
+    gazette.approve_account(&account);
+    let mut buy = gazette.buy(&account, "back", 1);
+    hook.wait(2);
+    let package = buy["packages"][0]["package_id"].clone();
+    let mut number = 0;
+    let mut change = |changes: &Value| {
+        number += 1;
+        let mut request = json!({
+            "idempotency_key": format!("change-number-{number}-of-this"),
+            "account": {"account_id": account}, "media_buy_id": buy["media_buy_id"],
+            "revision": buy["revision"],
+        });
+        let members = changes.as_object().unwrap().clone();
+        request.as_object_mut().unwrap().extend(members);
+        let changed = gazette.call("update_media_buy", &request);
+        assert_eq!(changed["status"], "completed", "{changed}");
+        // The same request again changes nothing again.
+        let again = gazette.call("update_media_buy", &request);
+        assert_eq!(again["revision"], changed["revision"], "{again}");
+        buy["revision"] = changed["revision"].clone();
+    };
+    change(&json!({"packages": [{"package_id": package, "budget": 20000}]}));
+    hook.wait(3);
+    // What is so already is no change, and pacing is not told.
+    change(&json!({"packages": [{"package_id": package, "budget": 20000}]}));
+    change(&json!({"packages": [{"package_id": package, "pacing": "asap"}]}));
+    change(&json!({"paused": true}));
+    hook.wait(4);
+    change(&json!({"paused": false, "end_time": "2099-02-28T00:00:00Z"}));
+    hook.wait(5);
+    change(&json!({"canceled": true}));
+    let messages: Vec<Value> = hook.wait(6).iter().map(|it| it.json()).collect();
+    let told: Vec<_> = messages.iter().skip(1).map(|it| (told(it).0, &it["changes"])).collect();
+    assert_eq!(
+        told,
+        [
+            ("sold", &Value::Null),
+            ("changed", &json!(["budget_raised"])),
+            ("changed", &json!(["paused"])),
+            ("changed", &json!(["resumed", "dates_changed"])),
+            ("changed", &json!(["canceled"])),
+        ]
+    );
+    let raised = &messages[2];
+    assert_eq!((&raised["budget"], &raised["budget_before"]), (&json!(20000), &json!(15000)));
+    assert_eq!(raised["media_buy_id"], messages[1]["media_buy_id"]);
+    let summary = "Changed by its buyer: budget raised, 20000 USD, acme.example, agent acme";
+    assert_eq!(raised["summary"], json!(summary));
+    assert_eq!(hook.quiet().len(), 6);
+}
+
+#[test]
 fn what_a_sandbox_publisher_tells_says_so_whatever_the_account_is() {
     let mut hook = Webhook::start();
     let gazette = Gazette::start_as("sandbox = true", "", &hub(&hook.url()));
