@@ -21,6 +21,14 @@ fn projects(format: &Format, kind: &String) -> bool {
     format.canonical.as_ref().is_some_and(|own| own.kind.as_ref() == Some(kind))
 }
 
+/// What speaks against a creative in one format: what is missing, and what has the wrong measures.
+fn unmet(format: &Format, creative: &Given) -> Vec<Error> {
+    let mut errors = Vec::new();
+    required(format, creative, "creative", &mut errors);
+    fitting(format, &creative.placed("creative"), &mut errors);
+    errors
+}
+
 /// The formats that a publisher takes.
 #[derive(Debug, Default)]
 pub(crate) struct Formats {
@@ -50,17 +58,24 @@ impl Formats {
     }
 
     /// The format that a creative names: `None` when it is not taken, and `Some(None)` when it is
-    /// taken and nothing more is known of it.
+    /// taken and nothing more is known of it. Of several formats of one kind it is the one that speaks
+    /// least against the creative, because a kind does not say which size is meant.
     fn find(&self, creative: &Given) -> Option<Option<&Format>> {
-        let defined = |is: &dyn Fn(&Format) -> bool| self.defined.iter().find(|format| is(format));
         if let Some(kind) = &creative.format_kind {
-            let known = defined(&|format| projects(format, kind)).map(Some);
-            return known.or_else(|| self.kinds.contains(kind).then_some(None));
+            let of_kind = self.defined.iter().filter(|format| projects(format, kind));
+            let best = of_kind.min_by_key(|format| unmet(format, creative).len());
+            // A product may take the kind in a size that no format here has.
+            if self.kinds.contains(kind)
+                && best.is_none_or(|format| !unmet(format, creative).is_empty())
+            {
+                return Some(None);
+            }
+            return best.map(Some);
         }
         let wanted = creative.format_id.as_ref()?;
         let is =
-            |format: &Format| format.format_id.as_ref().is_some_and(|id| self.same(id, wanted));
-        let known = defined(&is).map(Some);
+            |format: &&Format| format.format_id.as_ref().is_some_and(|id| self.same(id, wanted));
+        let known = self.defined.iter().find(is).map(Some);
         known.or_else(|| self.named.iter().any(|id| self.same(id, wanted)).then_some(None))
     }
 
@@ -71,7 +86,11 @@ impl Formats {
             let named = |id: &FormatId| {
                 let is = |known: &FormatId| self.same(known, id);
                 let mut defined = self.defined.iter();
-                defined.any(|it| it.format_id.as_ref().is_some_and(is) && projects(it, kind))
+                defined.any(|it| {
+                    it.format_id.as_ref().is_some_and(is)
+                        && projects(it, kind)
+                        && unmet(it, creative).is_empty()
+                })
             };
             return options.iter().any(|option| option.format_kind.as_ref() == Some(kind))
                 || product.formats().iter().any(named);
@@ -269,9 +288,10 @@ fn slots(format: &Format) -> impl Iterator<Item = (&str, &Place)> {
     })
 }
 
-/// The requirements of a format for one of its places.
+/// The requirements of a format for one of its places, by either of its names.
 fn requirements_of<'a>(format: &'a Format, name: &str) -> Option<&'a Requirements> {
-    let (_, slot) = slots(format).find(|(known, _)| *known == name)?;
+    let is = |slot: &Place| slot.asset_group_id.as_deref() == Some(name);
+    let (_, slot) = slots(format).find(|(known, slot)| *known == name || is(slot))?;
     slot.requirements.as_ref()
 }
 

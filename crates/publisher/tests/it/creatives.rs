@@ -10,6 +10,7 @@ use tradepost_wire::json::{Value, json};
 use crate::support::script::Script;
 
 mod addresses;
+mod kinds;
 mod later;
 mod provenance;
 
