@@ -9,7 +9,7 @@ use tradepost_wire::fault::Fault;
 use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
 
-use super::report::{ADDITIVE, Delivery, Report};
+use super::report::{ADDITIVE, Delivery, Report, first_moment};
 use super::{Assigned, Cancellation, MediaBuy, Package, Party, Shown, Status};
 use crate::account::Account;
 use crate::exclusive;
@@ -94,7 +94,8 @@ pub(crate) fn save(
 }
 
 /// Adds a report to what a buy has delivered (`simulate_delivery`); the metrics of all its reports.
-/// `params` are those of the controller.
+/// `params` are those of the controller. The report is about the day that they name (`delivery_date`), or
+/// else about now.
 ///
 /// # Errors
 /// When the store fails.
@@ -114,8 +115,12 @@ pub fn deliver(
         reached.insert("reach_unit".to_owned(), reach_unit(&buy.thing));
     }
     let measured = given.vendor_metric_values.iter().cloned().collect();
-    let report = Report { at: now, figures, viewability: given.viewability, reached, measured };
-    let total = delivery(shelf, buy, now, |delivery| delivery.reports.push(report))?;
+    let at = given.delivery_date.as_deref().and_then(first_moment).unwrap_or(now);
+    let report = Report { at, figures, viewability: given.viewability, reached, measured };
+    let total = delivery(shelf, buy, now, |delivery| {
+        let place = delivery.reports.partition_point(|known| known.at <= at);
+        delivery.reports.insert(place, report);
+    })?;
     Ok(super::report::metrics(&total.reports))
 }
 
@@ -187,6 +192,7 @@ form! {
     #[derive(Default)]
     struct Delivered {
         reported_spend: Option<Spend>,
+        delivery_date: Option<String>,
         reach: Option<Value>,
         reach_unit: Option<Value>,
         viewability: Option<Value>,

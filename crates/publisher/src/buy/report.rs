@@ -47,6 +47,12 @@ kept! {
     }
 }
 
+/// The first moment of a day of UTC (`2026-04-15`); `None` when there is no such day.
+pub(crate) fn first_moment(day: &str) -> Option<Timestamp> {
+    let start = day.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok()?;
+    Some(start.timestamp())
+}
+
 /// From when until when, the end not included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period {

@@ -10,7 +10,7 @@ use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::buys;
-use crate::buy::report::{self, Delivery, Period, Report};
+use crate::buy::report::{self, Delivery, Period, Report, first_moment};
 use crate::buy::{MediaBuy, Package, Status};
 use crate::catalogue::{PricingOption, Product};
 use crate::forms::buys::GetMediaBuyDelivery;
@@ -65,12 +65,11 @@ pub(super) fn perform(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Rep
 fn range(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Option<Period>, Stop> {
     let mut problems = Vec::new();
     let mut day = |name: &str, asked: &Option<String>| -> Option<Timestamp> {
-        let date = asked.as_ref()?.parse::<Date>().ok();
-        let start = date.and_then(|date| date.to_zoned(TimeZone::UTC).ok());
+        let start = first_moment(asked.as_ref()?);
         if start.is_none() {
             problems.push(invalid(name, "there is no such day"));
         }
-        start.map(|start| start.timestamp())
+        start
     };
     let start = day("start_date", &form.start_date);
     let end = day("end_date", &form.end_date);

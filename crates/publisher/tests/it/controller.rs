@@ -823,3 +823,40 @@ fn what_is_seeded_is_there() {
         }
     "##]]);
 }
+
+#[test]
+fn simulated_delivery_lies_on_the_day_it_names() {
+    let mut script = Script::new();
+    let fixture = json!({
+        "status": "active", "currency": "USD",
+        "start_time": "2026-01-01T00:00:00Z", "end_time": "2099-12-31T00:00:00Z",
+        "packages": [{
+            "package_id": "p1", "product_id": "news_display", "pricing_option_id": "cpm", "budget": 200.0,
+        }],
+    });
+    let mut control = |scenario: &str, params: Value| {
+        let mut request = run(scenario, params);
+        request["account"] = sandbox();
+        script.ask(CONTROLLER, request)
+    };
+    let seeded = control("seed_media_buy", json!({"media_buy_id": "mb", "fixture": fixture}));
+    assert_eq!(seeded["success"], true, "{seeded}");
+    for (day, impressions) in [("2026-04-16", 400), ("2026-04-01", 100), ("2026-04-15", 200)] {
+        let batch = json!({"media_buy_id": "mb", "delivery_date": day, "impressions": impressions});
+        let answer = control("simulate_delivery", batch);
+        assert_eq!(answer["success"], true, "{answer}");
+    }
+    let nonsense = json!({"media_buy_id": "mb", "delivery_date": "2026-02-30", "impressions": 1});
+    let answer = control("simulate_delivery", nonsense);
+    assert_eq!(answer["error"], "INVALID_PARAMS", "{answer}");
+    let asked = json!({
+        "account": sandbox(), "media_buy_ids": ["mb"], "start_date": "2026-04-01",
+        "end_date": "2026-04-16",
+    });
+    let answer = script.ask(Tool::GetMediaBuyDelivery, asked);
+    let delivery = &answer["media_buy_deliveries"][0];
+    assert_eq!(delivery["totals"]["impressions"], 300, "{answer}");
+    let days = delivery["daily_breakdown"].as_array().cloned().unwrap_or_default();
+    let days: Vec<_> = days.iter().map(|day| day["date"].as_str().unwrap_or_default()).collect();
+    assert_eq!(days, ["2026-04-01", "2026-04-15"], "{answer}");
+}

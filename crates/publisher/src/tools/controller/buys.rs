@@ -9,6 +9,7 @@ use super::{At, Failed, invalid, moved, need, no_way_from, not_found, taken};
 use crate::account::Account;
 use crate::arm::{Answer, Arm};
 use crate::buy::force::{self, Forced};
+use crate::buy::report::first_moment;
 use crate::buy::{MediaBuy, Status};
 use crate::shelf::{Kept, Kind};
 use crate::task::Task;
@@ -60,6 +61,10 @@ pub(super) fn task(at: &At<'_>) -> Result<Value, Failed> {
 /// `simulate_delivery`: adds to what was delivered.
 pub(super) fn delivery(at: &At<'_>) -> Result<Value, Failed> {
     let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
+    let day = at.params.sent.get("delivery_date");
+    if day.is_some_and(|day| day.as_str().and_then(first_moment).is_none()) {
+        return Err(invalid("params.delivery_date is no day"));
+    }
     let total = force::deliver(work.shelf, &found(at, id)?, &at.params.sent, work.ask.now)?;
     let mut simulated = at.params.sent.clone();
     simulated.swap_remove("media_buy_id");
