@@ -11,8 +11,15 @@ use super::{Readers, Store};
 /// How many requests read at once; as many are being written or wait for a writer.
 const PLACES: usize = 4;
 
-/// How many of these one caller may have: half of the store's time is left to the others.
-const SHARE: usize = 2;
+/// How many of these one caller may have at most: half of the store's time is left to the others.
+const LARGEST_SHARE: usize = 2;
+
+/// How many requests of one caller read at once. With as many as there are cores, those of others would wait for a
+/// time slice of the processor at each step.
+fn share() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (cores / 2).clamp(1, LARGEST_SHARE)
+}
 
 /// How many connections read: one is left to what no caller has asked for.
 pub(crate) const READERS: usize = PLACES + 1;
@@ -29,7 +36,7 @@ pub(crate) struct PublisherAccess {
 
 impl PublisherAccess {
     pub(crate) fn new(readers: Readers, watcher: Readers) -> Self {
-        let turns = || Turns::with_share(PLACES, SHARE);
+        let turns = || Turns::with_share(PLACES, share());
         Self { readers, watcher, reads: turns(), writes: turns() }
     }
 }
