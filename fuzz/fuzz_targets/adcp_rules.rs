@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use tradepost_wire::adcp::error::MAX_BYTES;
 use tradepost_wire::adcp::rules::{self, Internals};
-use tradepost_wire::adcp::{Tool, credentials};
+use tradepost_wire::adcp::{AdcpTool, credentials};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
@@ -15,7 +15,7 @@ const LONG: usize = 24;
 
 fuzz_target!(|input: &[u8]| {
     let Some((first, text)) = input.split_first() else { return };
-    let tools = Tool::ALL;
+    let tools = AdcpTool::ALL;
     let tool = tools[usize::from(*first) % tools.len()];
     let Ok(arguments) = tradepost_wire::json::from_slice::<Value>(text) else { return };
     for pointer in credentials::find(&arguments) {

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_wire::a2a::http_json::{self, Target};
+use tradepost_wire::a2a::http_json::{self, MatchedRoute};
 use tradepost_wire::a2a::request;
 
 fuzz_target!(|input: &[u8]| {
@@ -31,7 +31,7 @@ fuzz_target!(|input: &[u8]| {
 });
 
 /// Whatever a path means, it means it when it is written without a tenant and fully encoded.
-fn found_again(target: &Target) {
+fn found_again(target: &MatchedRoute) {
     let encode = |text: &str| -> String { text.bytes().map(|b| format!("%{b:02X}")).collect() };
     let path = target.members.iter().fold(target.template().to_owned(), |path, (name, value)| {
         path.replacen(&format!("{{{name}}}"), &encode(value), 1)

@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_wire::json::{self, Bounds, MAX_DEPTH, RawValue, Value};
+use tradepost_wire::json::{self, ReadLimits, MAX_DEPTH, RawValue, Value};
 
-const BOUNDS: Bounds = Bounds { depth: MAX_DEPTH, containers: 1_000, reserved: true };
+const BOUNDS: ReadLimits = ReadLimits { depth: MAX_DEPTH, containers: 1_000, reserved: true };
 
 fuzz_target!(|text: &str| {
     let is_json = json::from_str::<&RawValue>(text).is_ok();

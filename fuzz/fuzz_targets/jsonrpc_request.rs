@@ -5,7 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use libfuzzer_sys::fuzz_target;
-use tradepost_wire::aap::{self, Skill, Terms, Version};
+use tradepost_wire::aap::{self, Skill, DealerTerms, Version};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::{a2a, jsonrpc};
 
@@ -27,7 +27,7 @@ fuzz_target!(|body: &[u8]| {
             return;
         }
     };
-    let terms = Terms {
+    let terms = DealerTerms {
         // 2026-05-01T12:00:00Z
         now: Timestamp::from_second(1_777_636_800).expect("a moment of this century"),
         clock_skew: SignedDuration::from_mins(5),
@@ -42,7 +42,7 @@ fuzz_target!(|body: &[u8]| {
         };
         for version in Version::ALL.iter().copied() {
             match aap::parse(skill, version, data, &terms) {
-                Ok(aap::Call::LeadSubmit(lead)) => {
+                Ok(aap::AapRequest::LeadSubmit(lead)) => {
                     assert!(!lead.usable_channels().is_empty(), "the channel rule holds");
                     assert!(!lead.canonical_payload().is_empty());
                 }

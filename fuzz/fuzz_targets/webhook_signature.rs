@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use tradepost_buyer::receiver::authentic::{Authenticity, Envelope, Webhooks};
 use tradepost_buyer::signed::signers::{Agent, Fetching, Keys, Published, Signers, Source, Unread};
-use tradepost_wire::adcp::signing::Fault;
+use tradepost_wire::adcp::signing::SignatureError;
 use tradepost_keys::http_signature::Target;
 
 const SELLER: &str = "https://s.example/mcp";
@@ -39,7 +39,7 @@ impl Published for Site {
         Duration::ZERO
     }
 
-    fn failed(&self, _: &str, _: Fault) {}
+    fn failed(&self, _: &str, _: SignatureError) {}
 }
 
 type Bytes<'b> = &'b [u8];

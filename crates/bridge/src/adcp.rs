@@ -15,12 +15,12 @@ use tradepost_buyer::failure::Failure;
 use tradepost_buyer::retry::{GaveUp, Recovered};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_buyer::{BearerToken, Transport};
-use tradepost_wire::adcp::Tool as Task;
+use tradepost_wire::adcp::AdcpTool as Task;
 use tradepost_wire::canonical;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Map, Value, json};
-use tradepost_wire::mcp::Form;
+use tradepost_wire::mcp::AgreementForm;
 
 use super::asking::Person;
 use super::clean::{Cleaner, quoted};
@@ -382,7 +382,7 @@ fn matter(seller: &Seller, row: &Row, payload: &Map, question: &str) -> Matter {
     let subject = canonical::to_string(&json!({
         "seller": seller.address, "tool": row.name, "payload": payload, "question": question,
     }));
-    let form = Form { message: question.to_owned(), title: "Yes, do this" };
+    let form = AgreementForm { message: question.to_owned(), title: "Yes, do this" };
     Matter { subject, form }
 }
 

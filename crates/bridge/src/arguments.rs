@@ -4,11 +4,11 @@
 
 use tradepost_wire::aap::inventory::Sort;
 use tradepost_wire::aap::lead::{Channel, PreferredContact};
-use tradepost_wire::aap::{self, Call, LeadSubmit, Skill, Terms, Version, schema};
+use tradepost_wire::aap::{self, AapRequest, DealerTerms, LeadSubmit, Skill, Version, schema};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{At, Extra, Keyword, Problems};
+use tradepost_wire::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 
 /// How many vehicles a search returns unless it says otherwise.
 const DEFAULT_LIMIT: usize = 10;
@@ -185,11 +185,11 @@ pub(super) struct LeadArguments {
 macro_rules! read_arguments {
     ($skill:expr, $arguments:expr, $names:expr, $problems:expr,
      $which:literal => $dealers:ident: $reader:ident, { $($members:tt)* }) => {
-        read_object!($arguments, &At::Root, $problems, closed {
-            optional "type" => kind: |v, at: &At<'_>, p: &mut Problems| {
+        read_object!($arguments, &DocumentPlace::Root, $problems, closed {
+            optional "type" => kind: |v, at: &DocumentPlace<'_>, p: &mut Problems| {
                 parse::constant(v, at, p, $skill.request_type())
             },
-            optional $which => $dealers: |v, at: &At<'_>, p: &mut Problems| $reader(v, at, p, $names),
+            optional $which => $dealers: |v, at: &DocumentPlace<'_>, p: &mut Problems| $reader(v, at, p, $names),
             $($members)*
         });
         let () = kind.unwrap_or_default();
@@ -214,7 +214,7 @@ pub(super) fn read_dealers(
 pub(super) fn read_facets(
     arguments: &Value,
     names: &[String],
-    terms: &Terms,
+    terms: &DealerTerms,
 ) -> Result<Asked<Value>, Problems> {
     let (skill, mut problems) = (Skill::InventoryFacets, Problems::new());
     read_arguments!(skill, arguments, names, &mut problems, "dealers" => dealers: several, {
@@ -229,7 +229,7 @@ pub(super) fn read_facets(
 pub(super) fn read_search(
     arguments: &Value,
     names: &[String],
-    terms: &Terms,
+    terms: &DealerTerms,
 ) -> Result<Asked<SearchArguments>, Problems> {
     let (skill, mut problems) = (Skill::InventorySearch, Problems::new());
     read_arguments!(skill, arguments, names, &mut problems, "dealers" => dealers: several, {
@@ -241,7 +241,7 @@ pub(super) fn read_search(
     let members = [("filters", filters), ("sort", sort)];
     let (payload, call) = checked(skill, members, terms, &mut problems);
     let sort = match call {
-        Some(Call::InventorySearch(search)) => search.sort,
+        Some(AapRequest::InventorySearch(search)) => search.sort,
         Some(_) | None => None,
     };
     point_to_filters(arguments, &mut problems);
@@ -256,7 +256,7 @@ fn point_to_filters(arguments: &Value, problems: &mut Problems) {
     for name in arguments.as_object().into_iter().flatten().map(|(name, _)| name) {
         if filters.is_some_and(|filters| filters.contains_key(name)) {
             let message = format!("unknown property \"{name}\"; did you mean filters.{name}?");
-            let pointer = At::Root.key(name).pointer();
+            let pointer = DocumentPlace::Root.key(name).pointer();
             problems.reword(&pointer, Keyword::AdditionalProperties, &message);
         }
     }
@@ -266,7 +266,7 @@ fn point_to_filters(arguments: &Value, problems: &mut Problems) {
 pub(super) fn read_vehicle(
     arguments: &Value,
     names: &[String],
-    terms: &Terms,
+    terms: &DealerTerms,
 ) -> Result<Asked<Value>, Problems> {
     let (skill, mut problems) = (Skill::InventoryVehicle, Problems::new());
     read_arguments!(skill, arguments, names, &mut problems, "dealer" => dealer: one, {
@@ -285,15 +285,15 @@ pub(super) fn read_vehicle(
 pub(super) fn read_lead(
     arguments: &Value,
     names: &[String],
-    terms: &Terms,
+    terms: &DealerTerms,
 ) -> Result<Asked<LeadArguments>, Problems> {
-    fn consent(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Value> {
+    fn consent(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Value> {
         read_object!(value, at, problems, closed {
             required "allowed_channels" => channels: keep,
         });
         channels
     }
-    fn token(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    fn token(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
         parse::text_of(value, at, problems, 1, Some(200))
     }
     let (skill, mut problems) = (Skill::LeadSubmit, Problems::new());
@@ -334,7 +334,7 @@ pub(super) fn read_lead(
         check_channels(&draft, &mut problems);
     }
     match check(skill, &draft, terms, &mut problems) {
-        Some(Call::LeadSubmit(lead)) => {
+        Some(AapRequest::LeadSubmit(lead)) => {
             let what = LeadArguments { parts, lead, confirmation, conversation };
             problems.into_result(Some(Asked { dealers: vec![dealer], what }))
         }
@@ -343,14 +343,14 @@ pub(super) fn read_lead(
 }
 
 fn check_confirmation(confirmation: &Option<String>, shown: Option<bool>, p: &mut Problems) {
-    let at = At::Root.key("consent_shown_to_user");
+    let at = DocumentPlace::Root.key("consent_shown_to_user");
     if confirmation.is_some() && shown != Some(true) {
         let message = "must be true: show the user the consent text, word for word, and ask";
-        parse::push(&at, p, Keyword::Const, message, Extra::None);
+        parse::push(&at, p, Keyword::Const, message, ProblemDetail::None);
     } else if confirmation.is_none() && shown == Some(true) {
         let message = "the user cannot have seen a text that does not exist yet; call without it \
                        and without confirmation first";
-        parse::push(&at, p, Keyword::Const, message, Extra::None);
+        parse::push(&at, p, Keyword::Const, message, ProblemDetail::None);
     }
 }
 
@@ -378,7 +378,8 @@ fn check_channels(draft: &Map, problems: &mut Problems) {
         PreferredContact::Sms => !granted.contains(&Channel::Sms),
         PreferredContact::Any => false,
     });
-    let (customer, consent) = (At::Root.key("customer"), At::Root.key("consent"));
+    let (customer, consent) =
+        (DocumentPlace::Root.key("customer"), DocumentPlace::Root.key("consent"));
     let channels = "allowed_channels";
     for (is_wrong, at, message) in [
         (
@@ -408,19 +409,30 @@ fn check_channels(draft: &Map, problems: &mut Problems) {
         ),
     ] {
         if is_wrong {
-            parse::push(&at, problems, Keyword::Const, message, Extra::None);
+            parse::push(&at, problems, Keyword::Const, message, ProblemDetail::None);
         }
     }
 }
 
 /// Has the wire read a payload, and adds its problems.
-fn check(skill: Skill, payload: &Map, terms: &Terms, problems: &mut Problems) -> Option<Call> {
+fn check(
+    skill: Skill,
+    payload: &Map,
+    terms: &DealerTerms,
+    problems: &mut Problems,
+) -> Option<AapRequest> {
     match aap::parse(skill, Version::V1_1, &Value::Object(payload.clone()), terms) {
         Ok(call) => Some(call),
         Err(refusal) => {
             if refusal.problems.is_empty() && problems.is_empty() {
                 let message = refusal.message.clone();
-                parse::push(&At::Root, problems, Keyword::Const, message, Extra::None);
+                parse::push(
+                    &DocumentPlace::Root,
+                    problems,
+                    Keyword::Const,
+                    message,
+                    ProblemDetail::None,
+                );
             }
             // What the bridge's own reader has missed already is not said twice.
             for problem in refusal.problems.listed() {
@@ -435,9 +447,9 @@ fn check(skill: Skill, payload: &Map, terms: &Terms, problems: &mut Problems) ->
 fn checked<const N: usize>(
     skill: Skill,
     members: [(&'static str, Option<Value>); N],
-    terms: &Terms,
+    terms: &DealerTerms,
     problems: &mut Problems,
-) -> (Map, Option<Call>) {
+) -> (Map, Option<AapRequest>) {
     let payload = payload(skill, members);
     let call = check(skill, &payload, terms, problems);
     (payload, call)
@@ -450,14 +462,18 @@ fn payload<const N: usize>(skill: Skill, members: [(&'static str, Option<Value>)
 }
 
 /// Whatever it is: the wire reads it.
-fn keep(value: &Value, _: &At<'_>, _: &mut Problems) -> Option<Value> {
+fn keep(value: &Value, _: &DocumentPlace<'_>, _: &mut Problems) -> Option<Value> {
     Some(value.clone())
 }
 
-fn read_page(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(usize, usize)> {
+fn read_page(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<(usize, usize)> {
     read_object!(value, at, problems, closed {
-        optional "skip" => skip: |v, at: &At<'_>, p: &mut Problems| parse::integer(v, at, p, 0, Some(MAX_SKIP)),
-        optional "limit" => limit: |v, at: &At<'_>, p: &mut Problems| parse::integer(v, at, p, 1, Some(MAX_LIMIT)),
+        optional "skip" => skip: |v, at: &DocumentPlace<'_>, p: &mut Problems| parse::integer(v, at, p, 0, Some(MAX_SKIP)),
+        optional "limit" => limit: |v, at: &DocumentPlace<'_>, p: &mut Problems| parse::integer(v, at, p, 1, Some(MAX_LIMIT)),
     });
     let number = |number: Option<i64>, default| {
         number.and_then(|number| usize::try_from(number).ok()).unwrap_or(default)
@@ -468,7 +484,7 @@ fn read_page(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(usi
 /// The place of a dealer or seller among `names`.
 pub(super) fn one(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     names: &[String],
 ) -> Option<usize> {
@@ -480,14 +496,14 @@ pub(super) fn one(
         } else {
             format!("must be one of {}", names.join(", "))
         };
-        parse::push(at, problems, Keyword::Enum, message, Extra::None);
+        parse::push(at, problems, Keyword::Enum, message, ProblemDetail::None);
     }
     place
 }
 
 pub(super) fn several(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     names: &[String],
 ) -> Option<Vec<usize>> {
@@ -509,7 +525,7 @@ pub(super) fn the_one(
 ) -> usize {
     let absent = arguments.as_object().is_some_and(|members| !members.contains_key(member));
     if absent && names.len() > 1 {
-        parse::missing(&At::Root, problems, member);
+        parse::missing(&DocumentPlace::Root, problems, member);
     }
     place.unwrap_or_default()
 }

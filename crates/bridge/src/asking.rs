@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tradepost_wire::json::{Value, json};
-use tradepost_wire::jsonrpc::Reply;
-use tradepost_wire::mcp::{self, Elicited, Form};
+use tradepost_wire::jsonrpc::RpcReply;
+use tradepost_wire::mcp::{self, AgreementForm, FormAnswer};
 
 /// How many questions one client may have open: a person reads one after the other, and a client
 /// has to be heard while they do.
@@ -62,7 +62,7 @@ pub(super) struct LateRefusal {
 struct LapsedQuestion {
     id: String,
     whose: String,
-    form: Form,
+    form: AgreementForm,
     /// Whether the no has come.
     is_refused: bool,
     refusal: Option<LateRefusal>,
@@ -95,7 +95,7 @@ impl Questions {
     }
 
     /// Takes the answer of this client. A no that comes late is given back, with what it is a no to.
-    pub(super) fn answered(&self, whose: &str, reply: Reply) -> Option<LateRefusal> {
+    pub(super) fn answered(&self, whose: &str, reply: RpcReply) -> Option<LateRefusal> {
         let id = tradepost_wire::json::from_str::<String>(reply.id.as_json()).ok()?;
         let mut open = self.lock();
         // Ids are easily guessed, and whose question it is is not (see `Sessions`).
@@ -113,7 +113,7 @@ impl Questions {
         let mut lapsed = self.lock_lapsed();
         let question = lapsed.iter_mut().find(|one| one.id == id && one.whose == whose)?;
         // A client closes its form when it is told that nobody waits any longer: that is no answer of a person.
-        if question.form.read(answer) != Some(Elicited::Declined) {
+        if question.form.read(answer) != Some(FormAnswer::Declined) {
             return None;
         }
         question.is_refused = true;
@@ -121,7 +121,7 @@ impl Questions {
     }
 
     /// Remembers a form that was not answered in time.
-    fn lapse(&self, id: &str, whose: &str, form: &Form) {
+    fn lapse(&self, id: &str, whose: &str, form: &AgreementForm) {
         let mut lapsed = self.lock_lapsed();
         if lapsed.len() >= MAX_LAPSED {
             lapsed.pop_front();
@@ -210,7 +210,7 @@ impl Drop for Asked<'_> {
 
 impl Line<'_> {
     /// Asks, and waits for what the client says that the person did.
-    pub(super) async fn ask(&self, form: &Form) -> AskedForm {
+    pub(super) async fn ask(&self, form: &AgreementForm) -> AskedForm {
         let (id, answered) = match self.questions.open(&self.whose, &self.call) {
             Ok(opened) => opened,
             Err(why) => return AskedForm { id: String::new(), outcome: Err(why) },
@@ -279,7 +279,7 @@ mod tests {
         let (out, mut said) = mpsc::channel(4);
         let (whose, call) = (String::new(), "1".to_owned());
         let line = Line { questions: &questions, whose, call, out };
-        let form = Form { message: "m".to_owned(), title: "t" };
+        let form = AgreementForm { message: "m".to_owned(), title: "t" };
         let close = async {
             said.recv().await.unwrap();
             questions.close();

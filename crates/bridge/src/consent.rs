@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use tradepost_buyer::display::MAX_ITEMS;
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::json::{Map, Value};
-use tradepost_wire::mcp::{Elicited, Form};
+use tradepost_wire::mcp::{AgreementForm, FormAnswer};
 
 use super::asking::{LateRefusal, Line, NoAnswer, Person};
 use super::clean::quoted;
@@ -30,7 +30,7 @@ pub(super) struct Matter {
     /// Everything of it, as one text: a yes is to this and to nothing else.
     pub(super) subject: String,
     /// The form, where the client can show one.
-    pub(super) form: Form,
+    pub(super) form: AgreementForm,
 }
 
 /// How a matter stands.
@@ -49,7 +49,7 @@ pub(super) enum Agreement {
     /// The client has to ask, and to call again with this.
     ByClient {
         /// The form.
-        form: Form,
+        form: AgreementForm,
         /// What comes back with the answer.
         state: String,
     },
@@ -169,11 +169,17 @@ impl Bridge {
     }
 
     /// Goes on when the person has agreed.
-    fn heed(&self, form: &Form, answer: &Value, token: &str, subject: &str) -> Result<(), Trouble> {
+    fn heed(
+        &self,
+        form: &AgreementForm,
+        answer: &Value,
+        token: &str,
+        subject: &str,
+    ) -> Result<(), Trouble> {
         let message = match form.read(answer) {
-            Some(Elicited::Agreed) => return Ok(()),
-            Some(Elicited::Declined) => "the person has said no",
-            Some(Elicited::Cancelled) => "the person has closed the form without an answer",
+            Some(FormAnswer::Agreed) => return Ok(()),
+            Some(FormAnswer::Declined) => "the person has said no",
+            Some(FormAnswer::Cancelled) => "the person has closed the form without an answer",
             None => return Err(misfit()),
         };
         // To close the form is no yes, either: whatever comes back with this token is refused from

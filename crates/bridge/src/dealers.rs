@@ -13,7 +13,7 @@ use tradepost_buyer::recovery::{Attempt, Effect};
 use tradepost_buyer::retry::{GaveUp, Key, Sender};
 use tradepost_buyer::{Answer, BearerToken, Client, Transport};
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
-use tradepost_wire::aap::{Skill, Terms};
+use tradepost_wire::aap::{DealerTerms, Skill};
 use tradepost_wire::json::Value;
 
 use super::Now;
@@ -266,6 +266,6 @@ pub(super) fn place_of(url: &str) -> String {
 }
 
 /// What is checked before sending. Where dealers differ, the most generous of them counts.
-pub(super) fn terms(now: Timestamp) -> Terms {
-    Terms { now, clock_skew: SignedDuration::from_mins(5), consent_lifetime: None }
+pub(super) fn terms(now: Timestamp) -> DealerTerms {
+    DealerTerms { now, clock_skew: SignedDuration::from_mins(5), consent_lifetime: None }
 }

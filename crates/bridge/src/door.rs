@@ -20,7 +20,7 @@ use tradepost_wire::fault::is_timeout;
 use tradepost_wire::http::MediaType;
 use tradepost_wire::http::own_page::{host_name, is_loopback_host, is_own_loopback_page};
 use tradepost_wire::json::{Value, json};
-use tradepost_wire::jsonrpc::{self, Incoming};
+use tradepost_wire::jsonrpc::{self, RpcIncoming};
 use tradepost_wire::mcp::{self, Lifecycle};
 use tradepost_wire::problem::Problems;
 
@@ -219,8 +219,8 @@ async fn answer(behind: &Arc<Behind>, parts: &Parts, bytes: &[u8]) -> Result<Res
     let bad = |message| Refused::new(StatusCode::BAD_REQUEST, message);
     let session = session(handler, &parts.headers)?;
     let message = match jsonrpc::read_incoming(bytes).map_err(|reject| bad(reject.message))? {
-        Incoming::Message(message) => message,
-        Incoming::Reply(reply) => {
+        RpcIncoming::Message(message) => message,
+        RpcIncoming::Reply(reply) => {
             let Some(session) = session else {
                 return Err(bad("an answer needs the Mcp-Session-Id of its question"));
             };

@@ -14,7 +14,7 @@ use tradepost_wire::canonical;
 use tradepost_wire::catalog::{Open, Vocabulary as _};
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Map, Value, json};
-use tradepost_wire::mcp::Form;
+use tradepost_wire::mcp::AgreementForm;
 
 use super::arguments::LeadArguments;
 use super::asking::Person;
@@ -183,7 +183,7 @@ fn settles(failure: &Failure) -> bool {
 fn lacks_time(failure: &Failure) -> bool {
     let Failure::Refused(refused) = failure else { return false };
     let By::Aap { error, .. } = &refused.by else { return false };
-    error.code == Open::Known(aap::Code::AppointmentTimeUnavailable)
+    error.code == Open::Known(aap::AapCode::AppointmentTimeUnavailable)
 }
 
 /// Whether it is a refusal that a lead may get again and again which has arrived: its consent is looked at
@@ -191,7 +191,10 @@ fn lacks_time(failure: &Failure) -> bool {
 fn says_nothing_of_it(failure: &Failure) -> bool {
     let Failure::Refused(refused) = failure else { return false };
     let By::Aap { error, .. } = &refused.by else { return false };
-    matches!(error.code, Open::Known(aap::Code::InvalidConsent | aap::Code::IdempotencyConflict))
+    matches!(
+        error.code,
+        Open::Known(aap::AapCode::InvalidConsent | aap::AapCode::IdempotencyConflict)
+    )
 }
 
 /// Everything that the user is asked about, as one text.
@@ -212,9 +215,9 @@ fn subject(
 }
 
 /// The form in which a client asks: the text to agree to, and what would be sent.
-fn form(dealer: &str, consent_text: &str, parts: &Map) -> Form {
+fn form(dealer: &str, consent_text: &str, parts: &Map) -> AgreementForm {
     let sent = consent::lines(parts);
-    Form {
+    AgreementForm {
         message: format!("{consent_text}\n\nThis would be sent to {dealer}:\n{sent}"),
         title: "I agree",
     }

@@ -20,7 +20,7 @@ use tradepost_buyer::transport::{Limits, Network, Transport};
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
-use tradepost_wire::mcp::{Form, Tool};
+use tradepost_wire::mcp::{AgreementForm, ListedTool};
 use trouble::Trouble;
 use unclear::Unclear;
 
@@ -113,7 +113,7 @@ enum Reply {
     Said(Outcome),
     /// The client has to ask the person and to call again with the state.
     Ask {
-        form: Form,
+        form: AgreementForm,
         state: String,
     },
 }
@@ -191,7 +191,7 @@ impl Bridge {
 
     /// The tools: those of the dealers in the order of the skills, and those of the sellers.
     #[must_use]
-    pub fn tools(&self) -> Vec<Tool> {
+    pub fn tools(&self) -> Vec<ListedTool> {
         let skills = Skill::ALL.iter().filter(|_| !self.dealers.is_empty());
         let names = self.dealers.last_known();
         let choice = DealerChoice::new(&names.names, self.dealers.has_directories());

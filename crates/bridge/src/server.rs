@@ -9,10 +9,12 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
-use tradepost_wire::jsonrpc::{self, Incoming, Message, Reply as ClientReply};
-use tradepost_wire::mcp::{self, Fail, Introduction, Lifecycle, Listing, Request, ToolResult};
+use tradepost_wire::jsonrpc::{self, RpcIncoming, RpcMessage, RpcReply as ClientReply};
+use tradepost_wire::mcp::{
+    self, Lifecycle, McpError, McpListing, McpRequest, ServerInfo, ToolResult,
+};
 
 use super::asking::{Line, Person, Questions, Sessions};
 pub use super::door::Door;
@@ -37,14 +39,14 @@ const HELLO: &str = "initialize";
 /// The bridge with the list of its tools, and what its clients' people are being asked.
 pub(super) struct Handler {
     bridge: Arc<Bridge>,
-    listing: Listing,
+    listing: McpListing,
     pub(super) questions: Questions,
     pub(super) sessions: Sessions,
 }
 
 impl Handler {
     pub(super) fn new(bridge: Arc<Bridge>) -> Self {
-        let listing = Listing::of(&bridge.tools(), Vec::new());
+        let listing = McpListing::of(&bridge.tools(), Vec::new());
         let questions = Questions::new(bridge.options.person_patience);
         let sessions = Sessions::new(bridge.options.secret);
         Self { bridge, listing, questions, sessions }
@@ -54,7 +56,7 @@ impl Handler {
     /// person, where the client can ask them while it waits; what is said before the answer goes `out`.
     pub(super) async fn answer(
         &self,
-        mut request: Request,
+        mut request: McpRequest,
         line: Option<&Line<'_>>,
         out: Option<&mpsc::Sender<String>>,
     ) -> (u16, String) {
@@ -77,15 +79,19 @@ impl Handler {
             }
             None => {
                 let message = "this server has tools/list and tools/call";
-                let fail = Fail::new(Code::MethodNotFound, message);
+                let fail = McpError::new(A2aCode::MethodNotFound, message);
                 Err(fail.with_status(request.lifecycle.of_unknown_methods()))
             }
         };
         answered.map_or_else(|fail| (fail.status, fail.body(&request.id)), |body| (200, body))
     }
 
-    async fn call(&self, request: &mut Request, line: Option<&Line<'_>>) -> Result<String, Fail> {
-        let invalid = |message: String| Fail::new(Code::InvalidParams, message);
+    async fn call(
+        &self,
+        request: &mut McpRequest,
+        line: Option<&Line<'_>>,
+    ) -> Result<String, McpError> {
+        let invalid = |message: String| McpError::new(A2aCode::InvalidParams, message);
         let Ok(tool) = request.tool(|_| true).map(str::to_owned) else {
             let message = r#"params must be {"name": a tool, "arguments": an object}"#;
             return Err(invalid(message.to_owned()));
@@ -107,7 +113,7 @@ impl Handler {
             None => {
                 let names: Vec<_> = self.listing.names().collect();
                 let fail = invalid(format!("no such tool; there are {}", names.join(", ")));
-                return Err(Fail { data: Some(json!({"tools": names})), ..fail });
+                return Err(McpError { data: Some(json!({"tools": names})), ..fail });
             }
         };
         let Outcome { document, text, is_error } = outcome;
@@ -125,7 +131,7 @@ impl Handler {
     }
 
     /// Takes a notification, of which one is heeded: that a call is not waited for any longer.
-    pub(super) fn notified(&self, whose: &str, message: &Message) {
+    pub(super) fn notified(&self, whose: &str, message: &RpcMessage) {
         let params = message.params.as_ref().filter(|_| message.method == mcp::CANCELLED);
         if let Some(call) = params.and_then(|params| params.get("requestId")) {
             self.questions.cancelled(whose, &call.to_string());
@@ -134,13 +140,13 @@ impl Handler {
 }
 
 /// Whether the client of this request can show its person a form, as far as the request says so.
-pub(super) fn can_be_asked(request: &Request) -> bool {
+pub(super) fn can_be_asked(request: &McpRequest) -> bool {
     let says = request.lifecycle == Lifecycle::Stateless || request.method == HELLO;
     says && mcp::can_be_asked(request.lifecycle, &request.params)
 }
 
-fn introduction(bridge: &Bridge) -> Introduction {
-    Introduction {
+fn introduction(bridge: &Bridge) -> ServerInfo {
+    ServerInfo {
         name: "tradepost",
         title: "Tradepost, a bridge to sellers".to_owned(),
         version: env!("CARGO_PKG_VERSION"),
@@ -221,7 +227,7 @@ struct Client<'h> {
 /// What becomes of a line.
 enum Heard<'h> {
     /// It wants to be worked on.
-    Request(Request, Option<Line<'h>>),
+    Request(McpRequest, Option<Line<'h>>),
     /// It is answered at once.
     Answer(String),
     /// Nobody answers it.
@@ -232,13 +238,13 @@ impl<'h> Client<'h> {
     /// Takes a line. What is not even JSON is passed over, as all official servers do.
     fn hear(&mut self, line: &[u8]) -> Heard<'h> {
         let message = match jsonrpc::read_incoming(line) {
-            Ok(Incoming::Message(message)) => message,
-            Ok(Incoming::Reply(reply)) => {
+            Ok(RpcIncoming::Message(message)) => message,
+            Ok(RpcIncoming::Reply(reply)) => {
                 self.handler.replied(ONLY, reply);
                 return Heard::Nothing;
             }
             Err(reject) if reject.id.is_null() => return Heard::Nothing,
-            Err(reject) => return Heard::Answer(Fail::rejected(&reject).body(&reject.id)),
+            Err(reject) => return Heard::Answer(McpError::rejected(&reject).body(&reject.id)),
         };
         if message.id.is_none() {
             self.handler.notified(ONLY, &message);
@@ -249,7 +255,7 @@ impl<'h> Client<'h> {
             Err((id, fail)) => return Heard::Answer(fail.body(&id)),
         };
         let lifecycle = Lifecycle::without_headers(&request.params);
-        let request = Request { lifecycle, ..request };
+        let request = McpRequest { lifecycle, ..request };
         if request.method == HELLO {
             self.can_be_asked = can_be_asked(&request);
         }

@@ -5,7 +5,7 @@ use tradepost_buyer::display::{
     MAX_ITEMS, dollars, grouped, label, member, of_vehicle, text, title,
 };
 use tradepost_buyer::text::{SENTENCE, plain};
-use tradepost_wire::aap::vehicle::Status;
+use tradepost_wire::aap::vehicle::ListingStatus;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
@@ -143,7 +143,7 @@ pub(super) fn vehicle(dealer: &str, data: &Value, message: Option<&str>) -> Stri
         line(&mut out, &label(name), &shown);
     }
     let status = data.get("status").and_then(Value::as_str);
-    if status.and_then(Status::from_name).is_none() {
+    if status.and_then(ListingStatus::from_name).is_none() {
         out.push_str("\nNot marked as on sale: do not offer it to the user.\n");
     }
     says(&mut out, message);

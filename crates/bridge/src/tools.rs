@@ -4,7 +4,7 @@
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
-use tradepost_wire::mcp::{Annotations, Tool};
+use tradepost_wire::mcp::{Annotations, ListedTool};
 
 use super::arguments::DealerChoice;
 use super::asking::Person;
@@ -42,7 +42,7 @@ pub(super) fn name(skill: Skill) -> String {
 }
 
 /// The tool of a skill.
-pub(super) fn tool(skill: Skill, dealers: DealerChoice<'_>) -> Tool {
+pub(super) fn tool(skill: Skill, dealers: DealerChoice<'_>) -> ListedTool {
     let description = match skill {
         Skill::DealerInformation => {
             "Lists the dealers and what each says of itself. Use it when the user asks about a dealer (address, \
@@ -87,7 +87,7 @@ pub(super) fn tool(skill: Skill, dealers: DealerChoice<'_>) -> Tool {
         ("autoagentprotocol.org/requestSchema", published.into()),
     ];
     let title = skill.title();
-    Tool {
+    ListedTool {
         name: name(skill).into(),
         title: title.to_owned(),
         description: description.to_owned(),

@@ -9,7 +9,7 @@ use tradepost_buyer::challenge::Challenge;
 use tradepost_buyer::failure::Unsent;
 use tradepost_buyer::refusal::{By, ProtocolError, Refused};
 use tradepost_buyer::text::{SENTENCE, WORD};
-use tradepost_wire::aap::error::Received;
+use tradepost_wire::aap::error::ReceivedRefusal;
 use tradepost_wire::catalog;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
@@ -478,7 +478,7 @@ fn said(message: &str) -> String {
 /// What to do about a code of the dealer's that is none of those we know.
 const NEW_CODE: &str = "act on what the dealer says; the code is new to this bridge";
 
-fn of_received(error: &Received) -> Trouble {
+fn of_received(error: &ReceivedRefusal) -> Trouble {
     let hint = error.code.known().map_or(NEW_CODE, |code| code.hint());
     let problems = error.problems().take(MAX_LISTED).map(|(field, keyword, problem)| {
         json!({

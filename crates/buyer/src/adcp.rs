@@ -13,7 +13,7 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use tradepost_wire::adcp;
 use tradepost_wire::adcp::rules::{self, Internals};
-use tradepost_wire::adcp::{EXTENSION, Tool};
+use tradepost_wire::adcp::{AdcpTool, EXTENSION};
 use tradepost_wire::catalog::Open;
 use tradepost_wire::json::{Map, Value};
 
@@ -332,7 +332,7 @@ impl AdcpClient {
             return Err(Failure::Unsent(Unsent::Credential(found)));
         }
         // What a task is that the rules do not have is between the caller and the seller.
-        if let (true, Some(tool)) = (self.checks, Tool::of_name(task)) {
+        if let (true, Some(tool)) = (self.checks, AdcpTool::of_name(task)) {
             rules::check(tool, &arguments, Internals::Off).map_err(|issues| {
                 Failure::Unsent(Unsent::Arguments(Box::new(issues.into_error())))
             })?;

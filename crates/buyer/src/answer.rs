@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tradepost_wire::aap::Skill;
-use tradepost_wire::aap::error::{Received, TYPE};
+use tradepost_wire::aap::error::{ReceivedRefusal, TYPE};
 use tradepost_wire::aap::vehicle;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::RawValue;
@@ -76,7 +76,7 @@ impl Answer {
 
 fn is_listed(vehicle: &Value) -> bool {
     let status = vehicle.get("status").and_then(Value::as_str);
-    status.is_some_and(|status| vehicle::Status::from_name(status).is_some())
+    status.is_some_and(|status| vehicle::ListingStatus::from_name(status).is_some())
 }
 
 /// The state of a task that has its result.
@@ -243,7 +243,7 @@ fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
             if found.replace((raw, payload)).is_some() {
                 return Err(Defect::NotAap("several data parts are of the response type"));
             }
-        } else if let Some(error) = Received::read(&payload).filter(|_| kind == Some(TYPE)) {
+        } else if let Some(error) = ReceivedRefusal::read(&payload).filter(|_| kind == Some(TYPE)) {
             // An error where a result belongs is still the seller's no.
             return Ok(Read::Refused(By::Aap { jsonrpc: 0, error }));
         } else {

@@ -5,8 +5,8 @@
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
-pub(crate) use tradepost_wire::a2a::Release;
-use tradepost_wire::a2a::older::Kind;
+pub(crate) use tradepost_wire::a2a::A2aRelease;
+use tradepost_wire::a2a::older::OlderKind;
 use tradepost_wire::a2a::{self, Operation};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
@@ -22,7 +22,7 @@ use crate::grpc;
 #[derive(Debug, Clone)]
 pub(crate) struct Binding {
     pub(crate) endpoint: Url,
-    pub(crate) release: Release,
+    pub(crate) release: A2aRelease,
     pub(crate) carrier: Carrier,
     tenant: Option<String>,
 }
@@ -58,17 +58,17 @@ pub(crate) enum Item {
 
 /// The headers of a request: the release, the extension that it uses, and whose it is.
 pub(crate) fn headers(
-    release: Release,
+    release: A2aRelease,
     extension: Option<&'static str>,
     authorization: Option<&HeaderValue>,
 ) -> HeaderMap {
     let mut headers = HeaderMap::new();
     match release {
-        Release::V1_0 => {
+        A2aRelease::V1_0 => {
             headers.insert(a2a::VERSION_HEADER, HeaderValue::from_static(a2a::VERSION));
         }
         // A request that names no version is one of 0.3 (A2A §3.6.2).
-        Release::V0_3 => {}
+        A2aRelease::V0_3 => {}
     }
     if let Some(extension) = extension {
         headers.insert(release.extensions_header(), HeaderValue::from_static(extension));
@@ -134,7 +134,7 @@ impl Binding {
         };
         Ok(Self {
             endpoint: address(&discovered.url, interface)?,
-            release: if newer { Release::V1_0 } else { Release::V0_3 },
+            release: if newer { A2aRelease::V1_0 } else { A2aRelease::V0_3 },
             carrier,
             // 0.3 has no tenants.
             tenant: interface.tenant.clone().filter(|_| newer),
@@ -206,8 +206,8 @@ impl Binding {
     /// A message with these parts, which are in the form of 1.0.
     pub(crate) fn message(&self, id: &str, mut parts: Vec<Value>, about: About<'_>) -> Value {
         let (kind, role) = match self.release {
-            Release::V1_0 => (None, "ROLE_USER"),
-            Release::V0_3 => {
+            A2aRelease::V1_0 => (None, "ROLE_USER"),
+            A2aRelease::V0_3 => {
                 parts.iter_mut().filter_map(Value::as_object_mut).for_each(older_part);
                 (Some("message"), "user")
             }
@@ -219,16 +219,16 @@ impl Binding {
     /// The member of a message's configuration by which its sender does not wait for the end.
     pub(crate) fn at_once(&self) -> (&'static str, Value) {
         match self.release {
-            Release::V1_0 => ("returnImmediately", true.into()),
-            Release::V0_3 => ("blocking", false.into()),
+            A2aRelease::V1_0 => ("returnImmediately", true.into()),
+            A2aRelease::V0_3 => ("blocking", false.into()),
         }
     }
 
     /// The member of a message's configuration that says which webhook is to be called.
     pub(crate) fn webhook(&self) -> &'static str {
         match self.release {
-            Release::V1_0 => "taskPushNotificationConfig",
-            Release::V0_3 => "pushNotificationConfig",
+            A2aRelease::V1_0 => "taskPushNotificationConfig",
+            A2aRelease::V0_3 => "pushNotificationConfig",
         }
     }
 }
@@ -261,12 +261,12 @@ impl Item {
         }
     }
 
-    fn made(kind: Kind, held: Value) -> Self {
+    fn made(kind: OlderKind, held: Value) -> Self {
         match kind {
-            Kind::Task => Self::Task(held),
-            Kind::Message => Self::Message(held),
-            Kind::StatusUpdate => Self::Status(held),
-            Kind::ArtifactUpdate => Self::Artifact(held),
+            OlderKind::Task => Self::Task(held),
+            OlderKind::Message => Self::Message(held),
+            OlderKind::StatusUpdate => Self::Status(held),
+            OlderKind::ArtifactUpdate => Self::Artifact(held),
         }
     }
 
@@ -275,9 +275,9 @@ impl Item {
         let Some(members) = result.as_object_mut() else { return Err(NEITHER) };
         // 0.3 names the kind in a member; 1.0 has a member of the kind's name around it.
         if let Some(kind) = members.get("kind").and_then(Value::as_str) {
-            return Kind::from_name(kind).map(|kind| Self::made(kind, result)).ok_or(NEITHER);
+            return OlderKind::from_name(kind).map(|kind| Self::made(kind, result)).ok_or(NEITHER);
         }
-        for kind in Kind::ALL.iter().copied() {
+        for kind in OlderKind::ALL.iter().copied() {
             let name = kind.member();
             if members.get(name).is_some_and(Value::is_object) && !members.contains_key("parts") {
                 let held = members.swap_remove(name);
@@ -302,7 +302,7 @@ mod tests {
     fn what_an_agent_calls_its_task_stays_within_its_segment() {
         let binding = |tenant: Option<&str>| Binding {
             endpoint: Url::parse("https://a.example/rest/").unwrap(),
-            release: Release::V1_0,
+            release: A2aRelease::V1_0,
             carrier: Carrier::HttpJson,
             tenant: tenant.map(str::to_owned),
         };

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderValue};
-use tradepost_wire::aap::{Skill, Terms};
+use tradepost_wire::aap::{DealerTerms, Skill};
 use tradepost_wire::json::{Value, json};
 use uuid::Uuid;
 
 use crate::answer::{self, Answer};
-use crate::binding::{Release, headers};
+use crate::binding::{A2aRelease, headers};
 use crate::card::Choice;
 use crate::card_reader::{CardReader, may_move};
 use crate::discover::{Discovered, endpoint};
@@ -35,7 +35,7 @@ pub struct Client {
     token: Option<BearerToken>,
     /// The header with the token.
     authorization: Option<HeaderValue>,
-    terms: Option<Arc<dyn Fn() -> Terms + Send + Sync>>,
+    terms: Option<Arc<dyn Fn() -> DealerTerms + Send + Sync>>,
     conversation: Option<String>,
     card: Option<CardReader>,
     ids: Arc<Mutex<fastrand::Rng>>,
@@ -115,7 +115,7 @@ impl Client {
     /// that the payload satisfies its schema and the rules of consent on these terms.
     // R-CARD-12
     #[must_use]
-    pub fn checking(mut self, terms: impl Fn() -> Terms + Send + Sync + 'static) -> Self {
+    pub fn checking(mut self, terms: impl Fn() -> DealerTerms + Send + Sync + 'static) -> Self {
         self.terms = Some(Arc::new(terms));
         self
     }
@@ -180,7 +180,7 @@ impl Client {
 
     fn headers(&self) -> HeaderMap {
         let extension = self.choice.version.uri();
-        headers(Release::V1_0, Some(extension), self.authorization.as_ref())
+        headers(A2aRelease::V1_0, Some(extension), self.authorization.as_ref())
     }
 
     fn request(

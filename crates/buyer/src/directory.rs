@@ -2,7 +2,7 @@
 
 use reqwest::Url;
 use tradepost_wire::a2a::card::DIRECTORY_PATH;
-use tradepost_wire::json::{Bounds, MAX_DEPTH, Value, document};
+use tradepost_wire::json::{MAX_DEPTH, ReadLimits, Value, document};
 
 use crate::discover::{based, led_to};
 use crate::failure::{Defect, Failure};
@@ -69,7 +69,7 @@ impl Directory {
     /// # Errors
     /// What makes it none.
     pub fn read(url: Url, body: &[u8]) -> Result<Self, Defect> {
-        let bounds = Bounds { depth: MAX_DEPTH, containers: 4 * MOST, reserved: true };
+        let bounds = ReadLimits { depth: MAX_DEPTH, containers: 4 * MOST, reserved: true };
         let text = decoded(body).ok_or(Defect::NotUtf8)?;
         let (value, _) = document(text, bounds).map_err(|_| Defect::NotJson)?;
         let (entries, left_out) = entries(&url, &value).map_err(Defect::NotADirectory)?;

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::{aap, adcp};
 
 use crate::card::NotAap;
@@ -65,9 +65,9 @@ pub enum Unsent {
         offered: Vec<aap::Skill>,
     },
     /// The request would be refused: every problem found before sending.
-    Invalid(Box<aap::Refusal>),
+    Invalid(Box<aap::AapRefusal>),
     /// The arguments of an AdCP task are not as published: what the seller would say.
-    Arguments(Box<adcp::error::Error>),
+    Arguments(Box<adcp::error::AdcpError>),
     /// The seller does not permit this task of AdCP on the account, by its `authorization`.
     NotPermitted {
         /// The task.
@@ -251,7 +251,7 @@ impl Failure {
 
     /// The error object of AdCP, when the seller sent one.
     #[must_use]
-    pub fn adcp(&self) -> Option<&adcp::error::Error> {
+    pub fn adcp(&self) -> Option<&adcp::error::AdcpError> {
         let Self::Refused(refused) = self else { return None };
         let By::Adcp(adcp) = &refused.by else { return None };
         Some(&adcp.error)
@@ -272,13 +272,13 @@ impl Failure {
                 By::Grpc { code, .. } => matches!(code, 2 | 4 | 13 | 14 | 15),
                 // The seller failed at its work, and nobody knows how much of it was done.
                 By::Protocol(error) => {
-                    let ours = [Code::InternalError, Code::Unavailable];
+                    let ours = [A2aCode::InternalError, A2aCode::Unavailable];
                     error.code.known().is_some_and(|code| ours.contains(&code))
                 }
                 // The lead itself may have been received although the appointment failed (AAP 1.1,
                 // "Errors").
                 By::Aap { error, .. } => {
-                    error.code.known() == Some(aap::Code::AppointmentTimeUnavailable)
+                    error.code.known() == Some(aap::AapCode::AppointmentTimeUnavailable)
                 }
                 // AdCP has words of its own for it, which are to be believed.
                 By::Adcp(_) | By::Words { .. } => false,
@@ -442,7 +442,7 @@ mod tests {
 
     #[test]
     fn causes_are_found_below_an_error_and_none_says_again_what_stands_above() {
-        let terms = aap::Terms {
+        let terms = aap::DealerTerms {
             now: jiff::Timestamp::UNIX_EPOCH,
             clock_skew: jiff::SignedDuration::ZERO,
             consent_lifetime: None,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use reqwest::Url;
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
@@ -119,8 +119,8 @@ impl End {
 
     /// The status, where it is one of gRPC's.
     #[must_use]
-    pub fn status(&self) -> Option<Status> {
-        Status::ALL.iter().copied().find(|status| i64::from(status.number()) == self.number)
+    pub fn status(&self) -> Option<RpcStatus> {
+        RpcStatus::ALL.iter().copied().find(|status| i64::from(status.number()) == self.number)
     }
 
     /// How long the agent asks us to wait, by its RetryInfo: seconds with a fraction, and an `s`.
@@ -138,7 +138,7 @@ impl End {
     /// As an error of the other bindings is: code, status, message and details.
     #[must_use]
     pub fn as_error(&self) -> Value {
-        let status = self.status().map(Status::name);
+        let status = self.status().map(RpcStatus::name);
         json!({"code": self.number, "status": status, "message": self.message,
             "details"?: self.listed()})
     }
@@ -195,7 +195,7 @@ mod tests {
             _ => None,
         });
         let end = end.unwrap();
-        assert_eq!(end.status(), Some(Status::NotFound));
+        assert_eq!(end.status(), Some(RpcStatus::NotFound));
         assert_eq!(end.message, "50 % of it%zz%");
         assert_eq!(end.details.unwrap().unwrap()["message"], "50 % of it");
         assert!(End::of(|_| None).is_none());

@@ -3,8 +3,8 @@
 //! governance agent. None of it is a failure of the request.
 // P-1, B-8, T-4, K-1
 
-use tradepost_wire::adcp::error::{Error, MAX_LISTED};
-pub use tradepost_wire::adcp::{Decision, Standing};
+use tradepost_wire::adcp::error::{AdcpError, MAX_LISTED};
+pub use tradepost_wire::adcp::{AdcpTaskStatus, GovernanceDecision};
 use tradepost_wire::catalog::Open;
 use tradepost_wire::json::Value;
 
@@ -18,9 +18,9 @@ use crate::text::{SENTENCE, WORD, plain};
 #[non_exhaustive]
 pub struct Outcome {
     /// How far the task is; `None` when the payload does not say.
-    pub standing: Option<Open<Standing>>,
+    pub standing: Option<Open<AdcpTaskStatus>>,
     /// What the seller says beside the result, which stands.
-    pub warnings: Vec<Error>,
+    pub warnings: Vec<AdcpError>,
     /// The rows that failed.
     pub rows: Vec<Row>,
 }
@@ -32,7 +32,7 @@ pub struct Row {
     /// Where the row is in the payload (`/accounts/0`).
     pub pointer: String,
     /// Its errors; at least one.
-    pub errors: Vec<Error>,
+    pub errors: Vec<AdcpError>,
     /// Whether it was sent again by itself, so that a later answer says what became of it.
     pub again: bool,
 }
@@ -44,7 +44,7 @@ impl Outcome {
         let errors = payload.get("errors").or_else(|| payload.pointer("/payload/errors"));
         Self {
             standing: payload.get("status").and_then(Value::as_str).map(Open::parse),
-            warnings: errors.map(Error::read_list).unwrap_or_default(),
+            warnings: errors.map(AdcpError::read_list).unwrap_or_default(),
             rows: rows(payload),
         }
     }
@@ -52,7 +52,7 @@ impl Outcome {
     /// Whether the task ended and its result is to be used.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        matches!(self.standing, None | Some(Open::Known(Standing::Completed)))
+        matches!(self.standing, None | Some(Open::Known(AdcpTaskStatus::Completed)))
     }
 }
 
@@ -61,7 +61,7 @@ fn rows(payload: &Value) -> Vec<Row> {
     let mut found = Vec::new();
     for (name, list) in payload.as_object().into_iter().flatten() {
         for (index, row) in list.as_array().into_iter().flatten().enumerate() {
-            let errors = row.get("errors").map(Error::read_list).unwrap_or_default();
+            let errors = row.get("errors").map(AdcpError::read_list).unwrap_or_default();
             if errors.is_empty() {
                 continue;
             }
@@ -90,7 +90,7 @@ impl Row {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Governance {
     /// The decision.
-    pub decision: Decision,
+    pub decision: GovernanceDecision,
     /// What has to be changed: each field with the value it must have, when there is one.
     pub conditions: Vec<Condition>,
     /// Why, fit for display.
@@ -153,9 +153,9 @@ impl Governance {
     #[must_use]
     pub fn next(&self) -> Next {
         match self.decision {
-            Decision::Approved => Next::Proceed,
-            Decision::Denied => Next::Block,
-            Decision::Conditions => {
+            GovernanceDecision::Approved => Next::Proceed,
+            GovernanceDecision::Denied => Next::Block,
+            GovernanceDecision::Conditions => {
                 let exact = self.conditions.iter().all(|condition| condition.required.is_some());
                 if exact && !self.conditions.is_empty() {
                     Next::ApplyAndCheckAgain
@@ -210,7 +210,7 @@ mod tests {
         let payload = json!({"status": "rejected", "reason": "policy"});
         assert!(failure(&payload).is_none());
         let outcome = Outcome::read(&payload);
-        assert_eq!(outcome.standing, Some(Open::Known(Standing::Rejected)));
+        assert_eq!(outcome.standing, Some(Open::Known(AdcpTaskStatus::Rejected)));
     }
 
     #[test]

@@ -26,7 +26,7 @@ use axum::response::Response;
 use axum::routing::post;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
-use tradepost_wire::adcp::signing::{Fault, Surface};
+use tradepost_wire::adcp::signing::{SignatureError, SignedKind};
 use tradepost_wire::fault::is_timeout;
 use tradepost_wire::http::MediaType;
 use tradepost_wire::json::json;
@@ -193,7 +193,7 @@ impl NotTaken {
         match self {
             Self::Denied(denied) => denied.code(),
             Self::Unreadable(NoDelivery::Ambiguous) => {
-                Some(Fault::BodyMalformed.code(Surface::Webhook))
+                Some(SignatureError::BodyMalformed.code(SignedKind::Webhook))
             }
             Self::Unreadable(NoDelivery::Webhook(webhook)) => Some(webhook.code().to_owned()),
             Self::Conflict => Some("idempotency_conflict".to_owned()),

@@ -7,7 +7,7 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use tradepost_wire::adcp::error::{Error, Recovery};
+use tradepost_wire::adcp::error::{AdcpError, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary as _};
 use tradepost_wire::json::Value;
 
@@ -64,7 +64,7 @@ impl Record {
 
     /// Of an error object, such as that of a row.
     #[must_use]
-    pub fn of_error(error: &Error, private: &[String]) -> Self {
+    pub fn of_error(error: &AdcpError, private: &[String]) -> Self {
         let field = error.field.as_deref().map(|field| without(field, private));
         Self {
             code: plain(error.code.name(), WORD),
@@ -144,7 +144,7 @@ const REFUSED: &str = "The seller says no.";
 
 /// The sentence of an error object.
 #[must_use]
-pub fn of_code(error: &Error) -> String {
+pub fn of_code(error: &AdcpError) -> String {
     in_one_line(match &error.code {
         Open::Known(code) => code.docs(),
         Open::Other(_) => match error.class() {
@@ -162,7 +162,7 @@ fn in_one_line(sentence: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tradepost_wire::adcp::error::Code;
+    use tradepost_wire::adcp::error::AdcpCode;
     use tradepost_wire::json::json;
 
     use super::*;
@@ -185,8 +185,8 @@ mod tests {
 
     #[test]
     fn z_1_every_code_has_a_sentence_and_so_has_one_that_is_new() {
-        for code in Code::ALL {
-            let sentence = of_code(&Error::new(*code, ""));
+        for code in AdcpCode::ALL {
+            let sentence = of_code(&AdcpError::new(*code, ""));
             assert!(sentence.ends_with('.') && sentence.len() > 15, "{code}: {sentence}");
         }
         for (recovery, expected) in [

@@ -5,9 +5,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use tradepost_wire::a2a::error::{Code, DOMAIN, FieldViolation};
-use tradepost_wire::aap::error::{Code as AapCode, DOMAIN as AAP_DOMAIN, Received};
-use tradepost_wire::adcp::error::{Error as AdcpError, Malformed, Recovery, Rule};
+use tradepost_wire::a2a::error::{A2aCode, DOMAIN, FieldViolation};
+use tradepost_wire::aap::error::{AapCode, DOMAIN as AAP_DOMAIN, ReceivedRefusal};
+use tradepost_wire::adcp::error::{AdcpError, ErrorFormatError, Recovery, RecoveryRule};
 use tradepost_wire::catalog::{Open, Vocabulary};
 use tradepost_wire::http;
 use tradepost_wire::json::Value;
@@ -49,7 +49,7 @@ pub enum By {
         /// The JSON-RPC number it came with.
         jsonrpc: i64,
         /// The object.
-        error: Received,
+        error: ReceivedRefusal,
     },
     /// An error of A2A or JSON-RPC.
     Protocol(ProtocolError),
@@ -67,7 +67,7 @@ pub enum By {
         /// For people, as sent; the beginning of it.
         text: String,
         /// What was wrong with the object that there was.
-        malformed: Option<Malformed>,
+        malformed: Option<ErrorFormatError>,
     },
 }
 
@@ -91,7 +91,7 @@ pub struct ProtocolError {
     /// The JSON-RPC number.
     pub jsonrpc: i64,
     /// The catalog row; for an unknown number the reason given, else the number.
-    pub code: Open<Code>,
+    pub code: Open<A2aCode>,
     /// For people, as sent.
     pub message: String,
     /// `ErrorInfo.reason`, as sent.
@@ -131,31 +131,31 @@ enum Strictness {
 impl Strictness {
     fn of(error: &AdcpError) -> Self {
         match error.rule() {
-            Rule::Advisory => Self::Note,
-            Rule::Gate
-            | Rule::Misconfigured
-            | Rule::Leak
-            | Rule::Never
-            | Rule::Final
-            | Rule::Seller => Self::Forbidden,
-            Rule::Class
-            | Rule::Credentials
-            | Rule::Renewal
-            | Rule::Context
-            | Rule::Throttled
-            | Rule::Reread
-            | Rule::InFlight
-            | Rule::NewKey
-            | Rule::Reconcile
-            | Rule::Scope
-            | Rule::Strip
-            | Rule::Permission
-            | Rule::Billing
-            | Rule::AgentBilling
-            | Rule::Setup
-            | Rule::Person
-            | Rule::Action
-            | Rule::Moved => match error.class() {
+            RecoveryRule::Advisory => Self::Note,
+            RecoveryRule::Gate
+            | RecoveryRule::Misconfigured
+            | RecoveryRule::Leak
+            | RecoveryRule::Never
+            | RecoveryRule::Final
+            | RecoveryRule::Seller => Self::Forbidden,
+            RecoveryRule::Class
+            | RecoveryRule::Credentials
+            | RecoveryRule::Renewal
+            | RecoveryRule::Context
+            | RecoveryRule::Throttled
+            | RecoveryRule::Reread
+            | RecoveryRule::InFlight
+            | RecoveryRule::NewKey
+            | RecoveryRule::Reconcile
+            | RecoveryRule::Scope
+            | RecoveryRule::Strip
+            | RecoveryRule::Permission
+            | RecoveryRule::Billing
+            | RecoveryRule::AgentBilling
+            | RecoveryRule::Setup
+            | RecoveryRule::Person
+            | RecoveryRule::Action
+            | RecoveryRule::Moved => match error.class() {
                 Recovery::Transient => Self::Transient,
                 Recovery::Correctable => Self::Correctable,
                 Recovery::Terminal => Self::Terminal,
@@ -259,8 +259,8 @@ pub(crate) fn is_passing(status: u16) -> bool {
 
 /// Whether a request that was refused with this code may succeed later, unchanged.
 #[must_use]
-pub fn is_retryable(code: Code) -> bool {
-    matches!(code, Code::InternalError | Code::Unavailable | Code::ResourceExhausted)
+pub fn is_retryable(code: A2aCode) -> bool {
+    matches!(code, A2aCode::InternalError | A2aCode::Unavailable | A2aCode::ResourceExhausted)
 }
 
 /// Reads the `error` member of a JSON-RPC answer; `None` when it is no error object.
@@ -332,14 +332,14 @@ fn whole(value: &Value) -> Option<i64> {
     value.as_number().and_then(tradepost_wire::parse::whole)
 }
 
-pub(crate) fn read_aap(data: &Value, message: &str) -> Option<Received> {
-    if let Some(received) = Received::read(data) {
+pub(crate) fn read_aap(data: &Value, message: &str) -> Option<ReceivedRefusal> {
+    if let Some(received) = ReceivedRefusal::read(data) {
         return Some(received);
     }
     let items = data.as_array().map(Vec::as_slice).unwrap_or_default();
     // A google.protobuf.Struct in JSON has its members in `value`.
     let objects = items.iter().chain(items.iter().filter_map(|item| item.get("value")));
-    if let Some(received) = objects.into_iter().find_map(Received::read) {
+    if let Some(received) = objects.into_iter().find_map(ReceivedRefusal::read) {
         return Some(received);
     }
     if let Some(received) = read_aap_info(data, message) {
@@ -351,7 +351,7 @@ pub(crate) fn read_aap(data: &Value, message: &str) -> Option<Received> {
     // Some gateways lose the data; then the code that leads the message is all that is left.
     let (name, text) = message.split_once(':')?;
     let code = AapCode::from_name(name.trim())?;
-    Some(Received {
+    Some(ReceivedRefusal {
         code: Open::Known(code),
         message: text.trim().to_owned(),
         retryable: code.retryable(),
@@ -361,7 +361,7 @@ pub(crate) fn read_aap(data: &Value, message: &str) -> Option<Received> {
 }
 
 /// An `ErrorInfo` of AAP's domain: what is left of the object where only typed details travel.
-fn read_aap_info(details: &Value, message: &str) -> Option<Received> {
+fn read_aap_info(details: &Value, message: &str) -> Option<ReceivedRefusal> {
     let info = typed(details, "ErrorInfo")?;
     let text =
         |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
@@ -372,7 +372,7 @@ fn read_aap_info(details: &Value, message: &str) -> Option<Received> {
     let metadata = info.get("metadata").unwrap_or(&Value::Null);
     let default = code.known().is_some_and(AapCode::retryable);
     let stated = text(metadata, "retryable").and_then(|word| word.parse().ok());
-    Some(Received {
+    Some(ReceivedRefusal {
         message: message.to_owned(),
         retryable: stated.unwrap_or(default),
         error_id: text(metadata, "error_id").unwrap_or_default(),
@@ -390,8 +390,8 @@ pub(crate) fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> Protoc
     let own = info.filter(|info| text(info, "domain") == DOMAIN);
     let own = own.map(|info| text(info, "reason"));
     // Some rows share a number, and other bindings have none: then the reason tells the row.
-    let row = Code::from_jsonrpc_and_reason(jsonrpc, own.as_deref())
-        .or_else(|| Code::from_name(own.as_deref()?));
+    let row = A2aCode::from_jsonrpc_and_reason(jsonrpc, own.as_deref())
+        .or_else(|| A2aCode::from_name(own.as_deref()?));
     let code = match (row, &reason) {
         (Some(row), _) => Open::Known(row),
         (None, Some(reason)) => Open::Other(reason.as_str().into()),

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use tradepost_wire::aap::DealerInformation;
 use tradepost_wire::aap::lead::LeadReceipt;
-use tradepost_wire::aap::vehicle::{Condition, Status};
+use tradepost_wire::aap::vehicle::{ListingStatus, VehicleCondition};
 use tradepost_wire::catalog::{Open, Vocabulary as _};
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::whole;
@@ -219,13 +219,13 @@ impl<'a> Listing<'a> {
 
     /// The condition.
     #[must_use]
-    pub fn condition(self) -> Option<Open<Condition>> {
+    pub fn condition(self) -> Option<Open<VehicleCondition>> {
         text(self.0, "condition").map(Open::parse)
     }
 
     /// Whether it can be bought.
     #[must_use]
-    pub fn status(self) -> Option<Open<Status>> {
+    pub fn status(self) -> Option<Open<ListingStatus>> {
         text(self.0, "status").map(Open::parse)
     }
 

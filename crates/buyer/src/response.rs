@@ -18,7 +18,7 @@
 
 use std::time::Duration;
 
-use tradepost_wire::aap::error::{Received, TYPE};
+use tradepost_wire::aap::error::{ReceivedRefusal, TYPE};
 use tradepost_wire::json::Value;
 
 use crate::answer::{self, Opened};
@@ -290,7 +290,7 @@ fn of_aap(data: &Value) -> Option<By> {
     if data.get("type").and_then(Value::as_str) != Some(TYPE) {
         return None;
     }
-    Some(By::Aap { jsonrpc: 0, error: Received::read(data)? })
+    Some(By::Aap { jsonrpc: 0, error: ReceivedRefusal::read(data)? })
 }
 
 /// Whether a task of either version of A2A ended without a result.

@@ -457,8 +457,8 @@ fn key_of(sender: &impl Sender) -> Option<String> {
 }
 
 fn is_scope(failure: &Failure) -> bool {
-    use tradepost_wire::adcp::error::Rule;
-    failure.adcp().is_some_and(|error| error.rule() == Rule::Scope)
+    use tradepost_wire::adcp::error::RecoveryRule;
+    failure.adcp().is_some_and(|error| error.rule() == RecoveryRule::Scope)
 }
 
 #[cfg(test)]

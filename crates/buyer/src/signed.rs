@@ -12,7 +12,7 @@ use tradepost_keys::PublicKey;
 use tradepost_keys::adcp::{self, Claim};
 use tradepost_keys::http_signature::{BadTarget, Message, Target};
 use tradepost_keys::replay::{Refused, Replay, Used};
-use tradepost_wire::adcp::signing::{Digest, Fault, Surface};
+use tradepost_wire::adcp::signing::{DigestRule, SignatureError, SignedKind};
 use tradepost_wire::json;
 
 pub mod signers;
@@ -25,8 +25,8 @@ const MAX_CANDIDATES: usize = 4;
 /// Finds out who signs.
 #[derive(Debug)]
 pub struct Checklist<W> {
-    surface: Surface,
-    digest: Digest,
+    surface: SignedKind,
+    digest: DigestRule,
     signers: Signers<W>,
     replay: Replay,
 }
@@ -43,7 +43,12 @@ pub struct Signed<W> {
 impl<W: Clone + Send + Sync + 'static> Checklist<W> {
     /// For messages of one kind, by one of these signers.
     #[must_use]
-    pub fn new(surface: Surface, digest: Digest, signers: Signers<W>, replay: Replay) -> Self {
+    pub fn new(
+        surface: SignedKind,
+        digest: DigestRule,
+        signers: Signers<W>,
+        replay: Replay,
+    ) -> Self {
         Self { surface, digest, signers, replay }
     }
 
@@ -58,7 +63,7 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         message: &Message<'_>,
         body: &[u8],
         now: Timestamp,
-    ) -> Result<Option<Signed<W>>, Fault> {
+    ) -> Result<Option<Signed<W>>, SignatureError> {
         let claim = Claim::of(message, self.surface, self.digest, !body.is_empty(), now)?;
         let Some(claim) = claim else { return Ok(None) };
         let signer = self.signer(&claim, message, now).await?;
@@ -87,7 +92,7 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         claim: &Claim,
         message: &Message<'_>,
         now: Timestamp,
-    ) -> Result<Arc<Signer<W>>, Fault> {
+    ) -> Result<Arc<Signer<W>>, SignatureError> {
         let begun = self.signers.elapsed();
         let base = message.base(&claim.input)?;
         let mut first = None;
@@ -103,10 +108,12 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         Err(first.unwrap_or_else(|| match (self.surface, self.signers.why()) {
             // A seller is told at once and can ask again; a webhook that is refused never comes
             // again, and its key may be just a moment old.
-            (Surface::Webhook, Fault::KeyUnknown) if !self.signers.is_current(begun) => {
-                Fault::JwksUnavailable
+            (SignedKind::Webhook, SignatureError::KeyUnknown)
+                if !self.signers.is_current(begun) =>
+            {
+                SignatureError::JwksUnavailable
             }
-            (Surface::Webhook | Surface::Request, why) => why,
+            (SignedKind::Webhook | SignedKind::Request, why) => why,
         }))
     }
 
@@ -117,16 +124,17 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         claim: &Claim,
         base: &str,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SignatureError> {
         adcp::purpose(&found.jwk, self.surface, claim.algorithm)?;
         if found.revoked {
-            return Err(Fault::KeyRevoked);
+            return Err(SignatureError::KeyRevoked);
         }
         let agent = &found.signer.agent;
         self.replay.room(&key_of(agent, claim), agent.keys.cap, now).map_err(refused)?;
-        let key = PublicKey::read(&found.jwk).ok().flatten().ok_or(Fault::KeyPurposeInvalid)?;
+        let key =
+            PublicKey::read(&found.jwk).ok().flatten().ok_or(SignatureError::KeyPurposeInvalid)?;
         let right = key.verifies(base.as_bytes(), &claim.signature);
-        if right { Ok(()) } else { Err(Fault::Invalid) }
+        if right { Ok(()) } else { Err(SignatureError::Invalid) }
     }
 }
 
@@ -151,17 +159,17 @@ pub fn target(
     scheme: &str,
     path: &str,
     (uri, headers): (&Uri, &HeaderMap),
-) -> Result<Target, Fault> {
+) -> Result<Target, SignatureError> {
     let read = |named: &str| {
         Target::read(&format!("{scheme}://{named}{path}")).map_err(|bad| match bad {
-            BadTarget::Characters => Fault::HeaderMalformed,
-            BadTarget::Authority | BadTarget::Shape => Fault::TargetMalformed,
+            BadTarget::Characters => SignatureError::HeaderMalformed,
+            BadTarget::Authority | BadTarget::Shape => SignatureError::TargetMalformed,
         })
     };
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().map(|host| {
         // A name that is not ASCII was put there by no client that follows the rules.
-        host.to_str().map_err(|_| Fault::HeaderMalformed)
+        host.to_str().map_err(|_| SignatureError::HeaderMalformed)
     });
     let host = host.transpose()?;
     let authority = uri.authority().map(|authority| authority.as_str());
@@ -170,15 +178,15 @@ pub fn target(
         (Some(authority), Some(host)) => {
             let target = read(authority)?;
             if read(host)?.authority() != target.authority() {
-                return Err(Fault::TargetMalformed);
+                return Err(SignatureError::TargetMalformed);
             }
             target
         }
-        (None, None) => return Err(Fault::TargetMalformed),
+        (None, None) => return Err(SignatureError::TargetMalformed),
     };
     let is_there = |place: &Target| place.authority() == target.authority();
     let ours = places.is_none_or(|places| places.iter().any(is_there));
-    if ours && hosts.next().is_none() { Ok(target) } else { Err(Fault::TargetMalformed) }
+    if ours && hosts.next().is_none() { Ok(target) } else { Err(SignatureError::TargetMalformed) }
 }
 
 /// Whether a body is JSON that two readers may read differently, as with a member that is there
@@ -194,9 +202,9 @@ fn key_of<W>(agent: &Agent<W>, claim: &Claim) -> String {
     format!("{} {}", agent.id, claim.keyid)
 }
 
-fn refused(refused: Refused) -> Fault {
+fn refused(refused: Refused) -> SignatureError {
     match refused {
-        Refused::Replayed => Fault::Replayed,
-        Refused::Full => Fault::RateAbuse,
+        Refused::Replayed => SignatureError::Replayed,
+        Refused::Full => SignatureError::RateAbuse,
     }
 }

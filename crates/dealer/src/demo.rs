@@ -5,7 +5,7 @@ use fastrand::Rng;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::aap::Vehicle;
-use tradepost_wire::aap::vehicle::{AnyCondition, Status};
+use tradepost_wire::aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_wire::format;
 
 use crate::import::{PriceTruth, Rooftop, Target, Unit};
@@ -113,17 +113,17 @@ fn unit(models: &[Model], rng: &mut Rng, index: usize, sold: bool, now: Timestam
     let model = choose(rng, models);
     let (year, condition, mileage) = age(rng, model, this_year);
     let status = match (sold, condition, rng.u8(0..100)) {
-        (true, _, _) => Status::Pending,
-        (false, AnyCondition::New, 0..=17) => Status::InTransit,
-        (false, _, 92..) => Status::Pending,
-        (false, _, _) => Status::Available,
+        (true, _, _) => ListingStatus::Pending,
+        (false, AnyCondition::New, 0..=17) => ListingStatus::InTransit,
+        (false, _, 92..) => ListingStatus::Pending,
+        (false, _, _) => ListingStatus::Available,
     };
     let place = rng.usize(0..ROOFTOPS.len());
     let rooftop = ROOFTOPS.get(place).copied().unwrap_or_default();
     let fees = FEES.get(place).copied().unwrap_or_default();
     let (msrp, list_price) = prices(rng, model, condition, this_year.saturating_sub(year), mileage);
     // Some units in transit have no price yet.
-    let priced = status != Status::InTransit || rng.u8(0..8) > 0;
+    let priced = status != ListingStatus::InTransit || rng.u8(0..8) > 0;
     let list_price = priced.then_some(list_price);
     let vin = vin(model, year, index, rng);
     let stock = format!("{}{}", ["F", "R"].get(place).unwrap_or(&"L"), 10_001 + index);
@@ -294,7 +294,7 @@ mod tests {
 
     use tradepost_wire::aap::Version;
     use tradepost_wire::aap::vehicle::Vocabularies;
-    use tradepost_wire::problem::{At, Problems};
+    use tradepost_wire::problem::{DocumentPlace, Problems};
 
     use super::*;
 
@@ -337,8 +337,13 @@ mod tests {
             let vehicle = unit.vehicle;
             let json = tradepost_wire::json::to_value(&vehicle).unwrap();
             let mut problems = Problems::new();
-            let read =
-                Vehicle::read(&json, &At::Root, &mut problems, Version::V1_1, Vocabularies::Sale);
+            let read = Vehicle::read(
+                &json,
+                &DocumentPlace::Root,
+                &mut problems,
+                Version::V1_1,
+                Vocabularies::Sale,
+            );
             assert!(read.is_some(), "{problems:?}");
             let fees = FEES[ROOFTOPS
                 .iter()

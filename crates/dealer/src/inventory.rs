@@ -11,8 +11,10 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_wire::aap::{Facets, Filters, Raw, Reply, Search, SearchPage, Vehicle, VehicleQuery};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::aap::{
+    AapReply, Facets, Filters, RawJson, Search, SearchPage, Vehicle, VehicleQuery,
+};
+use tradepost_wire::fault::InternalError;
 
 use crate::packed::Dictionary;
 use crate::settings::SearchPolicy;
@@ -79,7 +81,7 @@ pub struct Tombstone {
 #[derive(Debug, Clone)]
 pub struct Found {
     /// The vehicle as JSON, ready to send.
-    pub json: Raw,
+    pub json: RawJson,
     /// The dealer's id of the unit.
     pub vehicle_id: String,
 }
@@ -127,7 +129,7 @@ impl Inventory {
     ///
     /// # Errors
     /// When a listing cannot be serialised.
-    pub fn build(mut vehicles: Vec<Vehicle>, gone: Vec<Tombstone>) -> Result<Self, Fault> {
+    pub fn build(mut vehicles: Vec<Vehicle>, gone: Vec<Tombstone>) -> Result<Self, InternalError> {
         vehicles.sort_by(|a, b| {
             (Reverse(a.updated_at), &a.vehicle_id).cmp(&(Reverse(b.updated_at), &b.vehicle_id))
         });
@@ -183,8 +185,8 @@ impl Inventory {
     pub(super) fn again(
         &self,
         question: &Question,
-        work: impl FnOnce() -> Result<Reply, Broken>,
-    ) -> Result<Reply, Broken> {
+        work: impl FnOnce() -> Result<AapReply, Broken>,
+    ) -> Result<AapReply, Broken> {
         self.listings.again(question, work)
     }
 
@@ -292,9 +294,10 @@ impl Builder {
     ///
     /// # Errors
     /// When it cannot be serialised.
-    pub fn push(&mut self, vehicle: &Vehicle) -> Result<(), Fault> {
-        let text = tradepost_wire::json::to_string(vehicle).map_err(Fault::on(Self::BUILDING))?;
-        self.packing.push(&text).map_err(Fault::on(Self::BUILDING))?;
+    pub fn push(&mut self, vehicle: &Vehicle) -> Result<(), InternalError> {
+        let text =
+            tradepost_wire::json::to_string(vehicle).map_err(InternalError::on(Self::BUILDING))?;
+        self.packing.push(&text).map_err(InternalError::on(Self::BUILDING))?;
         self.gathered.push(vehicle);
         Ok(())
     }
@@ -303,12 +306,12 @@ impl Builder {
     ///
     /// # Errors
     /// When the dictionary is damaged.
-    pub fn build(self, gone: Vec<Tombstone>) -> Result<Inventory, Fault> {
+    pub fn build(self, gone: Vec<Tombstone>) -> Result<Inventory, InternalError> {
         let Self { packing, mut gathered } = self;
         let order = gathered.default_order();
         let listings = packing.finish(order.as_deref());
-        let listings =
-            listings.ok_or_else(|| Fault::new(Self::BUILDING, "the dictionary is broken"))?;
+        let listings = listings
+            .ok_or_else(|| InternalError::new(Self::BUILDING, "the dictionary is broken"))?;
         if let Some(order) = order {
             gathered.put_in(&order);
         }

@@ -11,10 +11,10 @@ use tradepost_wire::aap::lead::{
     LeadStatus,
 };
 use tradepost_wire::aap::{
-    LeadReceipt, LeadSubmit, Refusal, Reply, ReplyData, Skill, Vehicle, VehicleQuery,
+    AapRefusal, AapReply, LeadReceipt, LeadSubmit, ReplyData, Skill, Vehicle, VehicleQuery,
 };
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::Value;
 
@@ -123,7 +123,7 @@ impl Submission<'_> {
     ///
     /// # Errors
     /// The outer error is the store's, and then nothing has changed. The inner one is the refusal.
-    pub fn submit(&self, lot: &dyn Lot) -> Result<Result<Reply, Refusal>, Fault> {
+    pub fn submit(&self, lot: &dyn Lot) -> Result<Result<AapReply, AapRefusal>, InternalError> {
         // The hash is of the canonical form, so a retry with other white space is the same request.
         let hash = Sha256::digest(self.lead.canonical_payload()).to_vec();
         let sender = Sender::of(self.caller, self.conversation, self.lead);
@@ -141,7 +141,7 @@ impl Submission<'_> {
         // A repeated key is answered before these checks: a retry of an accepted lead must not fail
         // because the vehicle was sold meanwhile (§2.1).
         if self.drives_nothing() {
-            return Ok(Err(Refusal::test_drive_without_vehicle()));
+            return Ok(Err(AapRefusal::test_drive_without_vehicle()));
         }
         let subject = match self.look_up_vehicle()? {
             Ok(subject) => subject,
@@ -161,7 +161,7 @@ impl Submission<'_> {
             // The message is stored too, so a retry gets the same one after the clock or the
             // settings have changed.
             let reply = tradepost_wire::json::to_string(&(&receipt, &message))
-                .map_err(Fault::on("writing an answer for its key"))?;
+                .map_err(InternalError::on("writing an answer for its key"))?;
             let reply = ClaimedReply { payload_hash: hash, reply, first_seen_at: self.now };
             lot.claim(claim, &reply)?;
         }
@@ -169,7 +169,12 @@ impl Submission<'_> {
     }
 
     /// Decides on the lead and stores it.
-    fn take(&self, lot: &dyn Lot, sender: &Sender, subject: Subject) -> Result<Taken<'_>, Fault> {
+    fn take(
+        &self,
+        lot: &dyn Lot,
+        sender: &Sender,
+        subject: Subject,
+    ) -> Result<Taken<'_>, InternalError> {
         let rules = &self.dealer.leads;
         let vehicle = self.vehicle(subject.unit.as_deref());
         let contacts = &sender.contacts;
@@ -271,7 +276,7 @@ impl Submission<'_> {
 
     /// Refuses a lead that would exceed the daily limit of bytes per network, because a caller
     /// within its other limits must not fill the disk.
-    fn too_much(&self, lot: &dyn Lot) -> Result<Option<Refusal>, Fault> {
+    fn too_much(&self, lot: &dyn Lot) -> Result<Option<AapRefusal>, InternalError> {
         let Some(network) = &self.caller.network else {
             return Ok(None);
         };
@@ -287,7 +292,7 @@ impl Submission<'_> {
             |time: jiff::SignedDuration| u64::try_from(time.as_millis()).unwrap_or_default();
         let wait = Duration::from_millis(millis(wait).max(1));
         let day = Duration::from_millis(millis(policy::DAY));
-        Ok(Some(Refusal::too_much_to_keep(wait, most, day)))
+        Ok(Some(AapRefusal::storage_quota_exceeded(wait, most, day)))
     }
 
     fn id(&self, kind: &str) -> String {
@@ -309,7 +314,7 @@ impl Submission<'_> {
 
     /// Finds the listing of the vehicle of interest. Only a test drive requires that it is on offer
     /// (C-22).
-    fn look_up_vehicle(&self) -> Result<Result<Subject, Refusal>, Fault> {
+    fn look_up_vehicle(&self) -> Result<Result<Subject, AapRefusal>, InternalError> {
         const WHAT: &str = "looking up the vehicle of a lead";
         let Some(vehicle) = &self.lead.vehicle_of_interest else {
             return Ok(Ok(Subject::default()));
@@ -323,12 +328,12 @@ impl Submission<'_> {
             return Ok(Ok(Subject::default()));
         }
         let oldest = skills::oldest_remembered(self.dealer, self.now);
-        let found = self.inventory.find(&query, oldest).map_err(Fault::on(WHAT))?;
+        let found = self.inventory.find(&query, oldest).map_err(InternalError::on(WHAT))?;
         let drives = self.is_test_drive();
         let (unit, remark) = match found {
             Lookup::Listed(found) => {
                 let listing = tradepost_wire::json::from_str(found.json.as_json());
-                let listing = Some(listing.map_err(Fault::on(WHAT))?);
+                let listing = Some(listing.map_err(InternalError::on(WHAT))?);
                 return Ok(Ok(Subject { listing, unit: Some(found.vehicle_id), remark: None }));
             }
             Lookup::Gone(tombstone) if drives => {
@@ -382,7 +387,7 @@ impl Submission<'_> {
         rooftop: &Rooftop,
         request: &AppointmentRequest,
         earlier: Option<&str>,
-    ) -> Result<AppointmentRecord, Fault> {
+    ) -> Result<AppointmentRecord, InternalError> {
         let period = appointment::horizon(rooftop, self.now);
         let department = appointment::department(request.kind);
         let name = &rooftop.profile.name;
@@ -428,7 +433,7 @@ impl Submission<'_> {
 
     /// Refuses an appointment that is neither confirmed nor proposed, in strict mode. The lead is
     /// stored all the same.
-    fn strict_refusal(&self, taken: &Taken<'_>) -> Option<Refusal> {
+    fn strict_refusal(&self, taken: &Taken<'_>) -> Option<AapRefusal> {
         let appointment = taken.lead.submission.appointment.as_ref()?;
         let nowhere = match appointment.state {
             AppointmentState::Requested | AppointmentState::Rejected => true,
@@ -443,7 +448,7 @@ impl Submission<'_> {
         let is_strict = self.dealer.leads.strict_appointments && !is_denied(taken.held_for());
         (is_strict && asked_for_a_time && nowhere).then(|| {
             let (lead_id, requested_at) = (&taken.lead.lead_id, appointment.requested_at);
-            Refusal::appointment_time_unavailable(lead_id, requested_at)
+            AapRefusal::appointment_time_unavailable(lead_id, requested_at)
         })
     }
 
@@ -526,8 +531,8 @@ fn status_of(state: AppointmentState) -> Option<AppointmentStatus> {
     }
 }
 
-fn reply(receipt: LeadReceipt, message: String) -> Reply {
-    Reply { skill: Skill::LeadSubmit, data: ReplyData::Lead(receipt), message: Some(message) }
+fn reply(receipt: LeadReceipt, message: String) -> AapReply {
+    AapReply { skill: Skill::LeadSubmit, data: ReplyData::Lead(receipt), message: Some(message) }
 }
 
 /// Returns a text that identifies a vehicle that is not in the inventory.

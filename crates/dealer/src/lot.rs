@@ -3,7 +3,7 @@
 //! are serialised.
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
 use crate::calendar::Occupied;
@@ -95,19 +95,19 @@ pub trait Lot {
     ///
     /// # Errors
     /// When the store fails, as for all operations.
-    fn claimed_replies(&self, claim: &Claim<'_>) -> Result<Vec<ClaimedReply>, Fault>;
+    fn claimed_replies(&self, claim: &Claim<'_>) -> Result<Vec<ClaimedReply>, InternalError>;
 
     /// Stores the answer under a key, in each of its scopes.
     ///
     /// # Errors
     /// When the store fails.
-    fn claim(&self, claim: &Claim<'_>, reply: &ClaimedReply) -> Result<(), Fault>;
+    fn claim(&self, claim: &Claim<'_>, reply: &ClaimedReply) -> Result<(), InternalError>;
 
     /// Returns the lead that the same caller sent for the same customer about the same subject.
     ///
     /// # Errors
     /// When the store fails.
-    fn known_lead(&self, known: &KnownLead<'_>) -> Result<Option<LeadRecord>, Fault>;
+    fn known_lead(&self, known: &KnownLead<'_>) -> Result<Option<LeadRecord>, InternalError>;
 
     /// Returns the taken parts of a department's calendar within a period: confirmed appointments,
     /// without those of one lead, and blocks.
@@ -121,7 +121,7 @@ pub trait Lot {
         department: &str,
         period: Period,
         except_lead: Option<&str>,
-    ) -> Result<Vec<Occupied>, Fault>;
+    ) -> Result<Vec<Occupied>, InternalError>;
 
     /// Returns an appointment in its current state, when staff or the end of its lead have changed
     /// it; the current one of its lead when that has replaced it. `None` when it is unchanged.
@@ -132,7 +132,7 @@ pub trait Lot {
         &self,
         dealer_id: &str,
         appointment_id: &str,
-    ) -> Result<Option<AppointmentRecord>, Fault>;
+    ) -> Result<Option<AppointmentRecord>, InternalError>;
 
     /// Returns true when at least `limit` submissions were counted under a subject since a moment.
     ///
@@ -144,7 +144,7 @@ pub trait Lot {
         subject: &str,
         since: Timestamp,
         limit: u32,
-    ) -> Result<bool, Fault>;
+    ) -> Result<bool, InternalError>;
 
     /// Returns true when at least `limit` booked appointments were counted under a subject since a
     /// moment, without those of one lead.
@@ -158,14 +158,14 @@ pub trait Lot {
         since: Timestamp,
         limit: u32,
         except_lead: Option<&str>,
-    ) -> Result<bool, Fault>;
+    ) -> Result<bool, InternalError>;
 
     /// Stores a submission: the lead with its changes, and the event. Returns the number of the
     /// submission.
     ///
     /// # Errors
     /// When the store fails.
-    fn take_lead(&self, taken: &TakenLead<'_>) -> Result<i64, Fault>;
+    fn take_lead(&self, taken: &TakenLead<'_>) -> Result<i64, InternalError>;
 
     /// Returns the number of bytes stored for a network's leads since a moment, and the time of the
     /// first.
@@ -177,11 +177,11 @@ pub trait Lot {
         dealer_id: &str,
         network: &str,
         since: Timestamp,
-    ) -> Result<(u64, Option<Timestamp>), Fault>;
+    ) -> Result<(u64, Option<Timestamp>), InternalError>;
 
     /// Stores the evidence of a consent.
     ///
     /// # Errors
     /// When the store fails.
-    fn keep_consent(&self, grant: &Grant<'_>) -> Result<(), Fault>;
+    fn keep_consent(&self, grant: &Grant<'_>) -> Result<(), InternalError>;
 }

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_wire::aap::error::Gone;
+use tradepost_wire::aap::error::RemovedUnit;
 use tradepost_wire::aap::{
-    DealerInformation, Filters, Refusal, Reply, ReplyData, Search, Skill, VehicleQuery,
+    AapRefusal, AapReply, DealerInformation, Filters, ReplyData, Search, Skill, VehicleQuery,
 };
 
 use crate::inventory::{Broken, Inventory, Lookup, Question, Tombstone};
@@ -29,12 +29,12 @@ pub fn profile(dealer: &Dealer) -> DealerInformation {
 
 /// Answers `dealer.information`.
 #[must_use]
-pub fn dealer_information(profile: &Arc<DealerInformation>) -> Reply {
+pub fn dealer_information(profile: &Arc<DealerInformation>) -> AapReply {
     let message = match profile.rooftops.len() {
         1 => format!("{} has one rooftop.", profile.name),
         n => format!("{} has {n} rooftops.", profile.name),
     };
-    Reply {
+    AapReply {
         skill: Skill::DealerInformation,
         data: ReplyData::Dealer(Arc::clone(profile)),
         message: Some(message),
@@ -45,12 +45,12 @@ pub fn dealer_information(profile: &Arc<DealerInformation>) -> Reply {
 ///
 /// # Errors
 /// When the inventory's snapshot is damaged.
-pub fn repeat(inventory: &Inventory, question: &Question) -> Result<Reply, Broken> {
+pub fn repeat(inventory: &Inventory, question: &Question) -> Result<AapReply, Broken> {
     inventory.again(question, || answer(inventory, question))
 }
 
 /// Answers a question without the cache.
-pub(super) fn answer(inventory: &Inventory, question: &Question) -> Result<Reply, Broken> {
+pub(super) fn answer(inventory: &Inventory, question: &Question) -> Result<AapReply, Broken> {
     match question {
         Question::Facets(filters) => Ok(facets(inventory, filters)),
         Question::Search(wanted, policy) => search(inventory, wanted, *policy),
@@ -65,18 +65,26 @@ pub fn search(
     inventory: &Inventory,
     search: &Search,
     policy: SearchPolicy,
-) -> Result<Reply, Broken> {
+) -> Result<AapReply, Broken> {
     let (page, notes) = inventory.search(search, policy)?;
     let message = said::sentence(&notes, &search.filters);
-    Ok(Reply { skill: Skill::InventorySearch, data: ReplyData::Page(page), message: Some(message) })
+    Ok(AapReply {
+        skill: Skill::InventorySearch,
+        data: ReplyData::Page(page),
+        message: Some(message),
+    })
 }
 
 /// Answers `inventory.facets`.
 #[must_use]
-pub fn facets(inventory: &Inventory, filters: &Filters) -> Reply {
+pub fn facets(inventory: &Inventory, filters: &Filters) -> AapReply {
     let (facets, notes) = inventory.facets(filters);
     let message = said::sentence(&notes, filters);
-    Reply { skill: Skill::InventoryFacets, data: ReplyData::Facets(facets), message: Some(message) }
+    AapReply {
+        skill: Skill::InventoryFacets,
+        data: ReplyData::Facets(facets),
+        message: Some(message),
+    }
 }
 
 /// Answers `inventory.vehicle`, or refuses with `VEHICLE_NOT_FOUND` or `VEHICLE_UNAVAILABLE`.
@@ -88,9 +96,9 @@ pub fn vehicle(
     inventory: &Inventory,
     query: &VehicleQuery,
     now: Timestamp,
-) -> Result<Result<Reply, Refusal>, Broken> {
+) -> Result<Result<AapReply, AapRefusal>, Broken> {
     Ok(match inventory.find(query, oldest_remembered(dealer, now))? {
-        Lookup::Listed(found) => Ok(Reply {
+        Lookup::Listed(found) => Ok(AapReply {
             skill: Skill::InventoryVehicle,
             data: ReplyData::Vehicle(found.json),
             message: None,
@@ -109,23 +117,23 @@ pub fn oldest_remembered(dealer: &Dealer, now: Timestamp) -> Timestamp {
 
 /// Refuses with `VEHICLE_UNAVAILABLE`, and names similar vehicles.
 #[must_use]
-pub fn unavailable(inventory: &Inventory, tombstone: &Tombstone) -> Refusal {
-    let gone = Gone {
+pub fn unavailable(inventory: &Inventory, tombstone: &Tombstone) -> AapRefusal {
+    let gone = RemovedUnit {
         vin: tombstone.vin.as_deref(),
         stock: tombstone.stock.as_deref(),
         last_status: &tombstone.last_status,
         since: tombstone.removed_at,
     };
-    Refusal::vehicle_unavailable(&gone, &inventory.similar(tombstone, SIMILAR))
+    AapRefusal::vehicle_unavailable(&gone, &inventory.similar(tombstone, SIMILAR))
 }
 
 /// Refuses with `VEHICLE_NOT_FOUND`, and names the identifiers of the request.
 #[must_use]
-pub fn not_found(dealer: &Dealer, query: &VehicleQuery) -> Refusal {
+pub fn not_found(dealer: &Dealer, query: &VehicleQuery) -> AapRefusal {
     let identifiers: Vec<_> =
         [("vin", &query.vin), ("stock", &query.stock), ("vehicle_id", &query.vehicle_id)]
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.as_deref()?)))
             .collect();
-    Refusal::vehicle_not_found(&identifiers, &dealer.id)
+    AapRefusal::vehicle_not_found(&identifiers, &dealer.id)
 }

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{SignedDuration, Timestamp};
 use ring::rand::{SecureRandom as _, SystemRandom};
-use tradepost_wire::adcp::signing::{ALGORITHMS, Digest, Fault, Surface};
+use tradepost_wire::adcp::signing::{ALGORITHMS, DigestRule, SignatureError, SignedKind};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
@@ -26,7 +26,7 @@ const NONCE_BYTES: usize = 16;
 /// Maximum length of a nonce and of a key id in characters.
 const MAX_TEXT: usize = 256;
 
-impl From<Malformed> for Fault {
+impl From<Malformed> for SignatureError {
     fn from(_: Malformed) -> Self {
         Self::HeaderMalformed
     }
@@ -57,28 +57,29 @@ impl Claim {
     /// The first step that fails.
     pub fn of(
         message: &Message<'_>,
-        surface: Surface,
-        digest: Digest,
+        surface: SignedKind,
+        digest: DigestRule,
         has_body: bool,
         now: Timestamp,
-    ) -> Result<Option<Self>, Fault> {
+    ) -> Result<Option<Self>, SignatureError> {
         let Some((input, signature)) = http_signature::pick(message)? else { return Ok(None) };
         single(message, &input)?;
-        let text = |term: &Option<String>| term.clone().ok_or(Fault::ParamsIncomplete);
+        let text = |term: &Option<String>| term.clone().ok_or(SignatureError::ParamsIncomplete);
         let (nonce, keyid) = (text(&input.nonce)?, text(&input.keyid)?);
         let (alg, tag) = (text(&input.alg)?, text(&input.tag)?);
-        let created = input.created.ok_or(Fault::ParamsIncomplete)?;
-        let expires = input.expires.ok_or(Fault::ParamsIncomplete)?;
+        let created = input.created.ok_or(SignatureError::ParamsIncomplete)?;
+        let expires = input.expires.ok_or(SignatureError::ParamsIncomplete)?;
         let random = URL_SAFE_NO_PAD.decode(&nonce).is_ok_and(|bytes| bytes.len() >= NONCE_BYTES);
         if !random || nonce.len() > MAX_TEXT || !(1..=MAX_TEXT).contains(&keyid.len()) {
-            return Err(Fault::HeaderMalformed);
+            return Err(SignatureError::HeaderMalformed);
         }
         if tag != surface.tag() {
-            return Err(Fault::TagInvalid);
+            return Err(SignatureError::TagInvalid);
         }
         let known = Algorithm::of_http(&alg).filter(|known| ALGORITHMS.contains(known));
-        let algorithm = known.ok_or(Fault::AlgNotAllowed)?;
-        let moment = |seconds| Timestamp::from_second(seconds).map_err(|_| Fault::WindowInvalid);
+        let algorithm = known.ok_or(SignatureError::AlgNotAllowed)?;
+        let moment =
+            |seconds| Timestamp::from_second(seconds).map_err(|_| SignatureError::WindowInvalid);
         let (created, expires) = (moment(created)?, moment(expires)?);
         // Clocks may differ in either direction, so a signature is accepted from a minute before
         // its start until a minute after its end.
@@ -87,17 +88,19 @@ impl Claim {
             || created.duration_since(now) > SKEW
             || now.duration_since(expires) > SKEW
         {
-            return Err(Fault::WindowInvalid);
+            return Err(SignatureError::WindowInvalid);
         }
         if !["@method", "@target-uri", "@authority"].iter().all(|name| input.covers(name))
             || has_body && !input.covers("content-type")
         {
-            return Err(Fault::ComponentsIncomplete);
+            return Err(SignatureError::ComponentsIncomplete);
         }
         match (digest, input.covers("content-digest")) {
-            (Digest::Required, false) if has_body => return Err(Fault::ComponentsIncomplete),
-            (Digest::Forbidden, true) => return Err(Fault::ComponentsUnexpected),
-            (Digest::Required | Digest::Forbidden | Digest::Either, _) => {}
+            (DigestRule::Required, false) if has_body => {
+                return Err(SignatureError::ComponentsIncomplete);
+            }
+            (DigestRule::Forbidden, true) => return Err(SignatureError::ComponentsUnexpected),
+            (DigestRule::Required | DigestRule::Forbidden | DigestRule::Either, _) => {}
         }
         Ok(Some(Self { keyid, nonce, algorithm, expires, input, signature }))
     }
@@ -114,23 +117,23 @@ impl Claim {
     ///
     /// # Errors
     /// When the digest is another one.
-    pub fn body(&self, message: &Message<'_>, body: &[u8]) -> Result<(), Fault> {
+    pub fn body(&self, message: &Message<'_>, body: &[u8]) -> Result<(), SignatureError> {
         if !self.input.covers("content-digest") {
             return Ok(());
         }
-        let field = message.field("content-digest")?.ok_or(Fault::DigestMismatch)?;
+        let field = message.field("content-digest")?.ok_or(SignatureError::DigestMismatch)?;
         let digests = http_signature::digests(&field)?;
         let named = digests.iter().find(|(name, _)| *name == "sha-256");
         match named {
             Some((_, digest)) if *digest == sha256(body) => Ok(()),
-            Some(_) | None => Err(Fault::DigestMismatch),
+            Some(_) | None => Err(SignatureError::DigestMismatch),
         }
     }
 }
 
 /// Checks that covered headers without a list have one value, because of two values different
 /// readers could take different ones.
-fn single(message: &Message<'_>, input: &Input) -> Result<(), Fault> {
+fn single(message: &Message<'_>, input: &Input) -> Result<(), SignatureError> {
     if input.covers("content-type") {
         let mut quoted = false;
         let listed = |byte: u8| {
@@ -139,7 +142,7 @@ fn single(message: &Message<'_>, input: &Input) -> Result<(), Fault> {
         };
         let field = message.field("content-type")?;
         if field.is_some_and(|field| field.bytes().any(listed)) {
-            return Err(Fault::HeaderMalformed);
+            return Err(SignatureError::HeaderMalformed);
         }
     }
     if input.covers("content-digest")
@@ -155,12 +158,16 @@ fn single(message: &Message<'_>, input: &Input) -> Result<(), Fault> {
 ///
 /// # Errors
 /// When it may not.
-pub fn purpose(jwk: &Value, surface: Surface, algorithm: Algorithm) -> Result<(), Fault> {
+pub fn purpose(
+    jwk: &Value,
+    surface: SignedKind,
+    algorithm: Algorithm,
+) -> Result<(), SignatureError> {
     let text = |name: &str| jwk.get(name).and_then(Value::as_str);
     let uses = match surface {
-        Surface::Request => ["request-signing"].as_slice(),
+        SignedKind::Request => ["request-signing"].as_slice(),
         // The second one is from AdCP 3.0.
-        Surface::Webhook => ["request-signing", "webhook-signing"].as_slice(),
+        SignedKind::Webhook => ["request-signing", "webhook-signing"].as_slice(),
     };
     let operations = jwk.get("key_ops").and_then(Value::as_array);
     let verifies = operations.is_some_and(|all| all.iter().any(|one| one == "verify"));
@@ -170,14 +177,14 @@ pub fn purpose(jwk: &Value, surface: Surface, algorithm: Algorithm) -> Result<()
         && text("adcp_use").is_some_and(|purpose| uses.contains(&purpose))
         && text("alg") == Some(algorithm.name())
         && (text("kty"), text("crv")) == (Some(kty), crv);
-    if fits { Ok(()) } else { Err(Fault::KeyPurposeInvalid) }
+    if fits { Ok(()) } else { Err(SignatureError::KeyPurposeInvalid) }
 }
 
 /// A POST to be signed.
 #[derive(Debug, Clone, Copy)]
 pub struct Post<'p> {
     /// Request or webhook.
-    pub surface: Surface,
+    pub surface: SignedKind,
     /// Address.
     pub url: &'p str,
     /// Media type.

@@ -6,7 +6,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::parse::reject;
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use crate::keyset::KeySet;
 use crate::private::SigningKey;
@@ -28,7 +28,11 @@ pub fn sign(card: &Value, key: &SigningKey, jku: Option<&str>) -> Result<Value, 
     let protected = encode(protected_header(key, jku).to_string());
     let Ok(signature) = key.sign(format!("{protected}.{payload}").as_bytes()) else {
         let mut problems = Problems::new();
-        reject(&At::Root, &mut problems, "cannot be signed: the machine has no random numbers");
+        reject(
+            &DocumentPlace::Root,
+            &mut problems,
+            "cannot be signed: the machine has no random numbers",
+        );
         return Err(problems);
     };
     Ok(json!({"protected": protected, "signature": encode(signature)}))
@@ -122,7 +126,7 @@ impl Signed {
     pub fn read(card: &Value) -> Result<Self, Problems> {
         let payload = encode(signing_payload(card)?);
         let mut problems = Problems::new();
-        let at = At::Root.key("signatures");
+        let at = DocumentPlace::Root.key("signatures");
         let signatures = match card.get("signatures") {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(entries)) if entries.len() > MAX_SIGNATURES => {

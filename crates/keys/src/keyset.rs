@@ -9,7 +9,7 @@ use ring::signature::{
 use tradepost_wire::json;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::parse::reject;
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use crate::{Algorithm, decode, encode};
 
@@ -182,20 +182,20 @@ impl KeySet {
         let keys = match set.get("keys") {
             Some(Value::Array(keys)) if keys.len() > MAX_KEYS => {
                 let message = format!("has more than {MAX_KEYS} keys");
-                reject(&At::Root.key("keys"), &mut problems, message);
+                reject(&DocumentPlace::Root.key("keys"), &mut problems, message);
                 Vec::new()
             }
             Some(Value::Array(keys)) => {
                 let keys = keys.iter().enumerate();
-                let at = At::Root.key("keys");
+                let at = DocumentPlace::Root.key("keys");
                 keys.filter_map(|(n, jwk)| trusted(jwk, &at.index(n), &mut problems)).collect()
             }
             None if set.get("kty").is_some() => {
-                trusted(&set, &At::Root, &mut problems).into_iter().collect()
+                trusted(&set, &DocumentPlace::Root, &mut problems).into_iter().collect()
             }
             Some(_) | None => {
                 let message = "must be a JWK set, {\"keys\": [...]}, or one JWK";
-                reject(&At::Root, &mut problems, message);
+                reject(&DocumentPlace::Root, &mut problems, message);
                 Vec::new()
             }
         };
@@ -220,7 +220,7 @@ impl KeySet {
     }
 }
 
-fn trusted(jwk: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Trusted> {
+fn trusted(jwk: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Trusted> {
     // Key sets are published, so a private key in one has to be reported.
     if jwk.get("d").is_some() || jwk.get("k").is_some() {
         let message = "holds a private key; keep it secret, and give its public part";

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use tradepost_buyer::events::Reader;
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::http::MediaType;
 use tradepost_wire::json::Value;
 
@@ -73,7 +73,7 @@ impl Got {
 
     /// Whether whoever asked has to say first who it is, on any binding.
     pub(crate) fn wants_credential(&self) -> bool {
-        let unauthenticated = Status::Unauthenticated.number().to_string();
+        let unauthenticated = RpcStatus::Unauthenticated.number().to_string();
         self.status == 401 || self.metadata("grpc-status") == Some(unauthenticated.as_str())
     }
 

@@ -2,8 +2,8 @@
 
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::{Code, DOMAIN};
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::error::{A2aCode, DOMAIN};
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
@@ -78,7 +78,7 @@ impl ErrorView {
         let (domain, reason) = (member(info, "domain"), member(info, "reason"));
         let mut wrong = Wrong::default();
         wrong.unless(domain == DOMAIN, format!("its domain is {domain:?}"));
-        wrong.unless(Code::from_name(reason).is_some(), format!("its reason is {reason:?}"));
+        wrong.unless(A2aCode::from_name(reason).is_some(), format!("its reason is {reason:?}"));
         judge(&wrong.0)
     }
 
@@ -110,7 +110,7 @@ impl Reply {
         let documents = operation.and_then(|operation| grpc::documents(operation, &got.body));
         let documents = documents.unwrap_or_default();
         let end = grpc::end(&got);
-        let is_ok = end.as_ref().is_some_and(|end| end.status() == Some(Status::Ok));
+        let is_ok = end.as_ref().is_some_and(|end| end.status() == Some(RpcStatus::Ok));
         let said = match (documents.as_slice(), end) {
             // A stream that was left, or that broke off, has shown something all the same.
             ([_, ..], _) if streams => Said::Stream(documents),
@@ -159,7 +159,7 @@ impl Reply {
     pub(crate) fn is_no_route(&self) -> bool {
         // A task that is not there has the same status as an address that is not.
         let reason = self.error().and_then(ErrorView::reason);
-        matches!(self.got.status, 404 | 405 | 501) && reason != Some(Code::TaskNotFound.name())
+        matches!(self.got.status, 404 | 405 | 501) && reason != Some(A2aCode::TaskNotFound.name())
     }
 
     /// In a few words.
@@ -192,7 +192,7 @@ impl Reply {
     }
 
     /// Whether it is this error, judged by what has to be exact on its binding.
-    pub(crate) fn is(&self, code: Code) -> bool {
+    pub(crate) fn is(&self, code: A2aCode) -> bool {
         let Some(error) = self.error() else { return false };
         let status = error.status.as_deref();
         let fits = match self.binding {
@@ -206,7 +206,7 @@ impl Reply {
     }
 
     /// Judges whether it is one of these errors; the first is the expected one.
-    pub(crate) fn refused(&self, codes: &[Code]) -> Judged {
+    pub(crate) fn refused(&self, codes: &[A2aCode]) -> Judged {
         if codes.iter().any(|code| self.is(*code)) {
             return Ok(Verdict::Pass);
         }
@@ -219,18 +219,18 @@ impl Reply {
     }
 
     /// Three rows of the table had another HTTP status in 1.0.0 (A2A§5.4).
-    fn is_of_1_0_0(&self, code: Code) -> bool {
+    fn is_of_1_0_0(&self, code: A2aCode) -> bool {
         let old = [
-            (Code::TaskNotCancelable, 409),
-            (Code::ContentTypeNotSupported, 415),
-            (Code::InvalidAgentResponse, 502),
+            (A2aCode::TaskNotCancelable, 409),
+            (A2aCode::ContentTypeNotSupported, 415),
+            (A2aCode::InvalidAgentResponse, 502),
         ];
         self.binding == Binding::HttpJson
             && self.error().is_some()
             && old.contains(&(code, self.got.status))
     }
 
-    fn name(&self, code: Code) -> String {
+    fn name(&self, code: A2aCode) -> String {
         match self.binding {
             Binding::JsonRpc => format!("{} ({})", code.jsonrpc(), code.name()),
             Binding::HttpJson => format!("HTTP {} {} ({})", code.http(), code.grpc(), code.name()),

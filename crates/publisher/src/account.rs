@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::format::hex;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
@@ -153,7 +153,12 @@ impl Grant {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn put(&self, shelf: &dyn Shelf, tenant: &str, now: Timestamp) -> Result<(), Fault> {
+    pub fn put(
+        &self,
+        shelf: &dyn Shelf,
+        tenant: &str,
+        now: Timestamp,
+    ) -> Result<(), InternalError> {
         let id = own_id(tenant, "", &self.account_id);
         let account = Some(self.account_id.as_str());
         shelf.add(New { id: &id, owner: tenant, account, state: "", now }, self)
@@ -249,7 +254,10 @@ impl Account {
     }
 
     /// That on which something lies.
-    pub(crate) fn of(record: &Record, shelf: &dyn Shelf) -> Result<Option<Kept<Self>>, Fault> {
+    pub(crate) fn of(
+        record: &Record,
+        shelf: &dyn Shelf,
+    ) -> Result<Option<Kept<Self>>, InternalError> {
         record.account.as_ref().map_or(Ok(None), |id| shelf.find(id))
     }
 
@@ -257,10 +265,15 @@ impl Account {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn open(self, shelf: &dyn Shelf, owner: &str, now: Timestamp) -> Result<Kept<Self>, Fault> {
+    pub fn open(
+        self,
+        shelf: &dyn Shelf,
+        owner: &str,
+        now: Timestamp,
+    ) -> Result<Kept<Self>, InternalError> {
         let id = self.account_id.clone();
         shelf.add(New { id: &id, owner, account: Some(&id), state: "", now }, &self)?;
-        shelf.find(&id)?.ok_or_else(|| Fault::new("opening an account", "it is not there"))
+        shelf.find(&id)?.ok_or_else(|| InternalError::new("opening an account", "it is not there"))
     }
 
     /// What others may see of it (`core/account.json`).

@@ -3,8 +3,8 @@
 //! that changes something. How the account stands is asked after the idempotency key: what was done
 //! is replayed, whatever became of the account.
 
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
 use tradepost_wire::json::{Map, json};
@@ -57,7 +57,7 @@ impl Admitted {
         // Only where money is committed: the official harness searches and buys for one brand on another's
         // account, and nothing is sold in a sandbox.
         let is_test = profile.sandbox || account.thing.sandbox;
-        let commits = ask.tool == Tool::CreateMediaBuy && !is_test;
+        let commits = ask.tool == AdcpTool::CreateMediaBuy && !is_test;
         if commits { gates::brand(&account.thing, &ask.arguments) } else { Ok(()) }
     }
 }
@@ -71,7 +71,7 @@ pub(crate) fn admit(
 ) -> Result<Admitted, Stop> {
     let agent = ask.caller.agent.as_deref();
     // What a seller can do is no secret.
-    if ask.tool != Tool::GetAdcpCapabilities {
+    if ask.tool != AdcpTool::GetAdcpCapabilities {
         gates::standing(agent, publisher.profile.onboarding.strangers)?;
     }
     let tenant = ask.caller.tenant();
@@ -121,11 +121,11 @@ pub(crate) fn foreign(
 }
 
 /// Whether a reference names an account to work with.
-fn names_one(tool: Tool, reference: &Reference) -> bool {
+fn names_one(tool: AdcpTool, reference: &Reference) -> bool {
     // In a list it chooses what is shown, and what is not there is not shown. The test controller is
     // told of a sandbox without a name.
     let names = ["account_id", "brand"].iter().any(|name| reference.sent.contains_key(*name));
-    tool != Tool::ListAccounts && names
+    tool != AdcpTool::ListAccounts && names
 }
 
 /// The account that a reference means; one that nobody declared is opened where that is the policy.
@@ -147,7 +147,7 @@ pub(crate) fn account(
     }
     let implied = implied(&publisher.profile, rights.agent(), reference);
     let mut account =
-        implied.ok_or_else(|| refuse::not_found(Code::AccountNotFound, Some(field)))?;
+        implied.ok_or_else(|| refuse::not_found(AdcpCode::AccountNotFound, Some(field)))?;
     // A read opens nothing: a request that is refused leaves no account behind. It will be opened by the
     // first request that changes something; until then its id is for ourselves, and keeps the idempotency
     // keys of such requests apart.

@@ -4,10 +4,10 @@
 //! it becomes true.
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use crate::account::{self, Account};
@@ -103,7 +103,7 @@ impl Office<'_> {
         &self,
         kept: &Kept<Creative>,
         turn: &Turn,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let (from, to) = (turn.from, kept.thing.status);
         // Only a buyer brings back what is rejected or archived, and hears of that in the answer.
         if matches!(from, Status::Rejected | Status::Archived) || !from.may_become(to) {
@@ -148,7 +148,7 @@ impl Office<'_> {
 
     /// Announces that the wait for an account is over, once (`sync_accounts`,
     /// `push_notification_config`).
-    pub(crate) fn announce_account(&self, kept: &mut Kept<Account>) -> Result<(), Fault> {
+    pub(crate) fn announce_account(&self, kept: &mut Kept<Account>) -> Result<(), InternalError> {
         if kept.thing.status == account::Status::PendingApproval {
             return Ok(());
         }
@@ -163,7 +163,7 @@ impl Office<'_> {
             ("idempotency_key", Some(self.publisher.world.fresh_id("webhook-delivery").into())),
             ("operation_id", Some(json!(push.operation_id.as_ref().unwrap_or(&id)))),
             ("task_id", Some(json!(id))),
-            ("task_type", Some(Tool::SyncAccounts.name().into())),
+            ("task_type", Some(AdcpTool::SyncAccounts.name().into())),
             ("status", Some("completed".into())),
             ("timestamp", Some(json!(self.now))),
             ("message", Some("how the account stands has changed".into())),
@@ -175,7 +175,7 @@ impl Office<'_> {
     }
 
     /// Queues a notification about what lies in a record.
-    pub(crate) fn queue(&self, about: &Record, notice: &Notice) -> Result<(), Fault> {
+    pub(crate) fn queue(&self, about: &Record, notice: &Notice) -> Result<(), InternalError> {
         let (id, account) = (self.publisher.world.fresh_id("notice"), about.account.as_deref());
         let new = New { id: &id, owner: &about.owner, account, state: Notice::DUE, now: self.now };
         self.shelf.add(new, notice)
@@ -188,7 +188,7 @@ pub(crate) fn activity(
     shelf: &dyn Shelf,
     creative: &Kept<Creative>,
     limit: Option<u64>,
-) -> Result<Vec<Value>, Fault> {
+) -> Result<Vec<Value>, InternalError> {
     let record = &creative.record;
     let query = Query { account: record.account.clone(), ..Query::of_owner(&record.owner) };
     let query = query.led_to_by(IndexField::About, &record.id);

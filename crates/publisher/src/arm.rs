@@ -2,8 +2,8 @@
 //! like), and the task that comes of it.
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::fault::InternalError;
 
 use crate::refuse::Stop;
 use crate::reply::Reply;
@@ -32,7 +32,7 @@ tradepost_wire::words! {
     }
 }
 
-fn id(tenant: &str, tool: Tool) -> String {
+fn id(tenant: &str, tool: AdcpTool) -> String {
     own_id(tenant, "", &format!("{tool}_arm"))
 }
 
@@ -45,16 +45,20 @@ impl Arm {
         &self,
         shelf: &dyn Shelf,
         tenant: &str,
-        tool: Tool,
+        tool: AdcpTool,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let id = id(tenant, tool);
         shelf.remove(Kind::Directive, &id)?;
         shelf.add(New { id: &id, owner: tenant, account: None, state: "", now }, self)
     }
 
     /// Takes what was prepared: it holds once.
-    pub(crate) fn take(shelf: &dyn Shelf, tenant: &str, tool: Tool) -> Result<Option<Self>, Fault> {
+    pub(crate) fn take(
+        shelf: &dyn Shelf,
+        tenant: &str,
+        tool: AdcpTool,
+    ) -> Result<Option<Self>, InternalError> {
         let id = id(tenant, tool);
         let found = shelf.find::<Self>(&id)?.map(|kept| kept.thing);
         if found.is_some() {

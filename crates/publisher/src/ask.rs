@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::{Tool, credentials};
+use tradepost_wire::adcp::{AdcpTool, credentials};
 use tradepost_wire::json::{Map, Value};
 
 use crate::agent::BuyerAgent;
@@ -13,7 +13,7 @@ use crate::agent::BuyerAgent;
 #[derive(Debug, Clone)]
 pub struct Ask {
     /// The tool.
-    pub tool: Tool,
+    pub tool: AdcpTool,
     /// Its arguments, unread.
     pub arguments: Map,
     /// Who calls.
@@ -55,8 +55,8 @@ impl Ask {
     pub(crate) fn keeps(&self, sandbox: bool) -> bool {
         let searches = self.searches();
         self.tool.mutates()
-            || self.tool == Tool::CheckGovernance
-            || (searches && (sandbox || self.tool == Tool::GetProducts))
+            || self.tool == AdcpTool::CheckGovernance
+            || (searches && (sandbox || self.tool == AdcpTool::GetProducts))
     }
 
     /// Whether its `context` comes back with the answer.
@@ -70,8 +70,8 @@ impl Ask {
     /// there (`wholesale`) is known at once.
     pub(crate) fn searches(&self) -> bool {
         let named = |mode| self.arguments.get(mode).and_then(Value::as_str);
-        (self.tool == Tool::GetProducts && named("buying_mode") != Some("wholesale"))
-            || (self.tool == Tool::GetSignals && named("discovery_mode") != Some("wholesale"))
+        (self.tool == AdcpTool::GetProducts && named("buying_mode") != Some("wholesale"))
+            || (self.tool == AdcpTool::GetSignals && named("discovery_mode") != Some("wholesale"))
     }
 }
 

@@ -2,7 +2,7 @@
 //! moment, and what others may see of it.
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::rules::typed::{self, Each};
+use tradepost_wire::adcp::rules::typed::{self, LenientList};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
@@ -184,7 +184,7 @@ form! {
         /// At whom it is aimed (`core/targeting.json`).
         targeting_overlay: Option<Map>,
         /// What it is optimized for.
-        optimization_goals: Each<Goal>,
+        optimization_goals: LenientList<Goal>,
         /// What is to be reported of it.
         committed_metrics: Option<Vec<Value>>;
         /// All of them.

@@ -6,7 +6,7 @@
 //! [`products`](crate::publisher::Publisher::products), which know both places.
 
 use serde::Deserialize;
-use tradepost_wire::adcp::rules::typed::{Each, Typed as _};
+use tradepost_wire::adcp::rules::typed::{LenientList, Typed as _};
 use tradepost_wire::json::{Map, Value};
 use tradepost_wire::{form, kept_whole};
 
@@ -114,7 +114,7 @@ form! {
         signal_type: Option<String>,
         data_provider: Option<String>,
         coverage_percentage: Option<Amount>,
-        pricing_options: Each<SignalPrice>;
+        pricing_options: LenientList<SignalPrice>;
         whole document
     }
 
@@ -139,7 +139,7 @@ form! {
         /// And in a few.
         description: Option<String>,
         /// Words by which an intent finds it.
-        keywords: Each<String>,
+        keywords: LenientList<String>,
         /// From when on it holds (RFC 3339).
         valid_from: Option<String>,
         /// Until when (RFC 3339).
@@ -155,7 +155,7 @@ form! {
         /// Who pays for it, when another than the publisher.
         brand: Option<Value>,
         /// What can be had of it.
-        products: Each<OfferedProduct>,
+        products: LenientList<OfferedProduct>,
     }
 
     /// What can be had of an offering.

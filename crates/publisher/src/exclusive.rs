@@ -4,8 +4,8 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
-use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
+use tradepost_wire::fault::InternalError;
 
 use crate::buy::{MediaBuy, Status};
 use crate::catalogue::Product;
@@ -131,7 +131,7 @@ pub(crate) fn taken_days(
     wanted: &[ExclusiveDays],
     own: &[&str],
     now: Timestamp,
-) -> Result<Vec<Error>, Fault> {
+) -> Result<Vec<AdcpError>, InternalError> {
     let mut problems = Vec::new();
     for days in wanted {
         let length = days.first_day.until(days.last_day).map_or(i32::MAX, |span| span.get_days());
@@ -151,7 +151,7 @@ pub(crate) fn taken_days(
         if is_taken {
             let message = "the product is exclusive and taken on some of these days; choose other \
                            days or another product";
-            problems.push(refuse::at(Code::ProductUnavailable, &days.field, message));
+            problems.push(refuse::at(AdcpCode::ProductUnavailable, &days.field, message));
         }
     }
     Ok(problems)
@@ -164,7 +164,7 @@ pub(crate) fn book_days(
     wanted: &[ExclusiveDays],
     expires_at: Option<Timestamp>,
     now: Timestamp,
-) -> Result<(), Fault> {
+) -> Result<(), InternalError> {
     let calendar_of = |days: &ExclusiveDays| calendar_id(&days.product_id, days.is_sandbox);
     let mut calendars: Vec<String> = wanted.iter().map(calendar_of).collect();
     calendars.sort_unstable();
@@ -200,7 +200,7 @@ pub(crate) fn release_days<'a>(
     holder: &str,
     product_ids: impl Iterator<Item = &'a str>,
     now: Timestamp,
-) -> Result<(), Fault> {
+) -> Result<(), InternalError> {
     for product_id in product_ids {
         for is_sandbox in [false, true] {
             let id = calendar_id(product_id, is_sandbox);
@@ -223,7 +223,7 @@ pub(crate) fn rebook_buy(
     offer: &[Product],
     is_sandbox: bool,
     now: Timestamp,
-) -> Result<(), Fault> {
+) -> Result<(), InternalError> {
     let is_known = |id: &str| offer.iter().any(|product| product.id() == id);
     let is_wanted = |id: &str| {
         let mut packages = buy.packages.iter().filter(|package| package.product_id == id);
@@ -242,7 +242,7 @@ pub(crate) fn rename_holder(
     buy: &MediaBuy,
     new_id: &str,
     now: Timestamp,
-) -> Result<(), Fault> {
+) -> Result<(), InternalError> {
     for package in &buy.packages {
         for is_sandbox in [false, true] {
             let id = calendar_id(&package.product_id, is_sandbox);
@@ -261,7 +261,11 @@ pub(crate) fn rename_holder(
 }
 
 /// Gives back the days of a buy that does not come about, or is over before its end.
-pub(crate) fn release_buy(shelf: &dyn Shelf, buy: &MediaBuy, now: Timestamp) -> Result<(), Fault> {
+pub(crate) fn release_buy(
+    shelf: &dyn Shelf,
+    buy: &MediaBuy,
+    now: Timestamp,
+) -> Result<(), InternalError> {
     let products = buy.packages.iter().map(|package| package.product_id.as_str());
     release_days(shelf, &buy.media_buy_id, products, now)
 }
@@ -275,7 +279,10 @@ mod tests {
     use crate::shelf::Vault;
     use crate::shelf::memory::MemoryVault;
 
-    fn change(vault: &dyn Vault, job: impl Fn(&dyn Shelf) -> Result<(), Fault> + Send + 'static) {
+    fn change(
+        vault: &dyn Vault,
+        job: impl Fn(&dyn Shelf) -> Result<(), InternalError> + Send + 'static,
+    ) {
         let changing = pin!(vault.act(job));
         let Poll::Ready(changed) = changing.poll(&mut Context::from_waker(Waker::noop())) else {
             panic!("memory does not wait");

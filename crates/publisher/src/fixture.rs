@@ -2,7 +2,7 @@
 //! more; what a published product or format has to have besides is filled in here.
 
 use tradepost_wire::adcp::rules::typed;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::catalogue::{CHANNELS, Catalogue, Format, Price, PricingOption, Product, Terms, maps};
@@ -143,7 +143,7 @@ impl Office<'_> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn seed_product(&self, id: &str, partial: &Map) -> Result<(), Fault> {
+    pub fn seed_product(&self, id: &str, partial: &Map) -> Result<(), InternalError> {
         let mut product = Product::completed(id, partial, &self.publisher.profile);
         // Put there once more without prices, it keeps those that it has.
         if !partial.contains_key("pricing_options")
@@ -166,7 +166,12 @@ impl Office<'_> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn seed_price(&self, product: &str, option: &str, partial: &Map) -> Result<bool, Fault> {
+    pub fn seed_price(
+        &self,
+        product: &str,
+        option: &str,
+        partial: &Map,
+    ) -> Result<bool, InternalError> {
         let Some(known) = self.publisher.product(self.shelf, product)? else {
             return Ok(false);
         };
@@ -187,7 +192,7 @@ impl Office<'_> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn seed_format(&self, id: &str, partial: &Map) -> Result<(), Fault> {
+    pub fn seed_format(&self, id: &str, partial: &Map) -> Result<(), InternalError> {
         let given = partial.get("format_id").and_then(Value::as_object).cloned();
         let catalogue = &self.publisher.profile.catalogue;
         let mut format_id = catalogue.addressed(given.unwrap_or_default());
@@ -196,12 +201,13 @@ impl Office<'_> {
         let mut format = object(named);
         let rest = partial.iter().filter(|(name, _)| *name != "format_id");
         format.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
-        let unread = || Fault::new("putting a format there", "it is not in the form that it has");
+        let unread =
+            || InternalError::new("putting a format there", "it is not in the form that it has");
         self.lay(id, typed::read::<Format>(format).ok_or_else(unread)?)
     }
 
     /// Puts the publisher's own thing there, in place of the one with its id.
-    fn lay<T: Thing>(&self, id: &str, thing: T) -> Result<(), Fault> {
+    fn lay<T: Thing>(&self, id: &str, thing: T) -> Result<(), InternalError> {
         let (shelf, now) = (self.shelf, self.now);
         match shelf.find::<T>(id)? {
             None => shelf.add(New { id, owner: "", account: None, state: "", now }, &thing),

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::canonical;
 use tradepost_wire::json::{Map, Value};
 
@@ -45,7 +45,7 @@ impl Key {
     /// results, which must not be remembered.
     pub(crate) fn is_taken(ask: &Ask) -> bool {
         let key = ask.arguments.get(MEMBER).and_then(Value::as_str);
-        key.is_some_and(is_key) && ask.keeps(false) && ask.tool != Tool::ComplyTestController
+        key.is_some_and(is_key) && ask.keeps(false) && ask.tool != AdcpTool::ComplyTestController
     }
 
     /// The key of a request, if it has one. Keys of one tenant and, in a sponsored conversation,
@@ -54,7 +54,7 @@ impl Key {
     pub(crate) fn of(ask: &Ask) -> Option<Self> {
         let key = ask.arguments.get(MEMBER)?.as_str()?.to_owned();
         let session = ask.arguments.get("session_id").and_then(Value::as_str);
-        let session = session.filter(|_| ask.tool == Tool::SiSendMessage);
+        let session = session.filter(|_| ask.tool == AdcpTool::SiSendMessage);
         let scope = own_id(&ask.caller.tenant(), "", session.unwrap_or_default());
         Some(Self { scope, key, hash: hash(ask) })
     }
@@ -79,7 +79,7 @@ impl Key {
         if age > life {
             let message = "this key is older than the seller remembers; look for the effect of its \
                            request before sending it with a fresh key";
-            return Err(refuse::error(Code::IdempotencyExpired, message).into());
+            return Err(refuse::error(AdcpCode::IdempotencyExpired, message).into());
         }
         if row.hash != self.hash {
             return Err(conflict().into());
@@ -123,9 +123,9 @@ fn hash(ask: &Ask) -> [u8; 32] {
 }
 
 /// Carries nothing but code, message and recovery, so that nothing of the first request shows.
-fn conflict() -> Error {
+fn conflict() -> AdcpError {
     let message = "this key has been used for another request; use a fresh key";
-    Error::new(Code::IdempotencyConflict, message)
+    AdcpError::new(AdcpCode::IdempotencyConflict, message)
 }
 
 /// The keys whose requests are being worked on.
@@ -160,8 +160,8 @@ impl Flights {
             }
             Entry::Occupied(other) if *other.get() == key.hash => {
                 let message = "the request with this key is being worked on; send it again shortly";
-                let error = refuse::error(Code::IdempotencyInFlight, message);
-                Err(Error { retry_after: Some(1), ..error }.into())
+                let error = refuse::error(AdcpCode::IdempotencyInFlight, message);
+                Err(AdcpError { retry_after: Some(1), ..error }.into())
             }
             Entry::Occupied(_) => Err(conflict().into()),
         }

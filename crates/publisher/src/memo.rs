@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::adcp::{AdcpAnswer, AdcpTool};
 use tradepost_wire::json::{Value, to_string};
 
 use crate::ask::Ask;
@@ -36,7 +36,7 @@ const CONTEXT: &str = "context";
 pub(crate) fn is_for(ask: &Ask) -> bool {
     const APART: [&str; 4] =
         [idempotency::MEMBER, "property_list", "push_notification_config", "refine"];
-    ask.tool == Tool::GetProducts
+    ask.tool == AdcpTool::GetProducts
         && ask.arguments.iter().all(|(name, value)| match name.as_str() {
             CONTEXT => ask.may_repeat(value),
             name => !APART.contains(&name),
@@ -88,7 +88,7 @@ pub(crate) struct Kept {
     footing: Footing,
     lasts: Lasts,
     /// The answer, without what belongs to one request.
-    pub answer: Answer,
+    pub answer: AdcpAnswer,
     size: usize,
 }
 
@@ -132,7 +132,7 @@ impl Memo {
     }
 
     /// Keeps the answer to a request, in place of an earlier one.
-    pub(crate) fn keep(&self, mut ask: Ask, footing: Footing, lasts: Lasts, answer: &Answer) {
+    pub(crate) fn keep(&self, mut ask: Ask, footing: Footing, lasts: Lasts, answer: &AdcpAnswer) {
         let Some(answer) = answer.begun() else { return };
         ask.arguments.shift_remove(CONTEXT);
         let text = answer.beginning.as_ref().map_or(0, |text| text.size());
@@ -166,7 +166,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use tradepost_wire::adcp::Standing;
+    use tradepost_wire::adcp::AdcpTaskStatus;
     use tradepost_wire::json::{Map, json};
 
     use super::*;
@@ -176,7 +176,7 @@ mod tests {
         let arguments: Map = tradepost_wire::json::from_str(arguments).unwrap();
         let caller = Caller { principal: principal.to_owned(), agent: None };
         let (credential, now) = (None, Timestamp::UNIX_EPOCH);
-        Ask { tool: Tool::GetProducts, arguments, caller, credential, now }
+        Ask { tool: AdcpTool::GetProducts, arguments, caller, credential, now }
     }
 
     fn question(principal: &str, brief: &str) -> Ask {
@@ -186,8 +186,8 @@ mod tests {
     fn keep(memo: &Memo, ask: Ask, message: &str) {
         let footing = Footing { version: 1, profile: Weak::new() };
         let lasts = Lasts { until: Timestamp::MAX, sold_out: Vec::new() };
-        let mut answer = Answer::failed(crate::refuse::unsupported(), Vec::new());
-        answer.standing = Standing::Completed;
+        let mut answer = AdcpAnswer::failed(crate::refuse::unsupported(), Vec::new());
+        answer.standing = AdcpTaskStatus::Completed;
         answer.errors.clear();
         answer.message = message.to_owned();
         memo.keep(ask, footing, lasts, &answer);
@@ -231,7 +231,7 @@ mod tests {
         ] {
             assert!(!is_for(&of("a", apart)), "{apart}");
         }
-        assert!(!is_for(&Ask { tool: Tool::GetSignals, ..of("a", "{}") }));
+        assert!(!is_for(&Ask { tool: AdcpTool::GetSignals, ..of("a", "{}") }));
     }
 
     #[test]

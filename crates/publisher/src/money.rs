@@ -7,7 +7,7 @@ use std::ops::{Add, AddAssign, Neg, Sub};
 
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
-use tradepost_wire::adcp::rules::typed::{Kind, Typed};
+use tradepost_wire::adcp::rules::typed::{Typed, ValueKind};
 use tradepost_wire::json::{Number, Value};
 
 pub(crate) mod currency;
@@ -186,8 +186,8 @@ impl<'de> Deserialize<'de> for Amount {
 
 /// A number beyond what an amount can be counts as nothing, so that it buys nothing.
 impl Typed for Amount {
-    fn kind() -> Kind {
-        Kind::Number
+    fn kind() -> ValueKind {
+        ValueKind::Number
     }
 
     fn read(value: &Value) -> Option<Self> {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::adcp::credentials;
-use tradepost_wire::adcp::error::{Code, Error, Issue, Release};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError, AdcpRelease, Issue};
 use tradepost_wire::adcp::release::added;
 use tradepost_wire::adcp::rules::{self, Internals, Issues};
-use tradepost_wire::adcp::{Answer, Tool};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::{AdcpAnswer, AdcpTool};
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value};
 
 use crate::admit::{self, Admitted, Phase};
@@ -38,7 +38,7 @@ use crate::world::Lane;
 /// The release whose codes a caller knows that was turned away before a publisher: the one that its
 /// request names, or else ours.
 #[must_use]
-pub fn release(arguments: &Map) -> Release {
+pub fn release(arguments: &Map) -> AdcpRelease {
     version::codes(arguments)
 }
 
@@ -63,11 +63,11 @@ impl Publisher {
     /// The answer to a task of AdCP that this seller does not have. Who could not call it anyway is told so,
     /// because that can be mended (`R-5`).
     #[must_use]
-    pub fn lacking(&self, task: &str, caller: &Caller, arguments: &Map) -> Answer {
+    pub fn lacking(&self, task: &str, caller: &Caller, arguments: &Map) -> AdcpAnswer {
         let denied = self.vault.look(|shelf| admit::foreign(self, task, caller, arguments, shelf));
         let mut answer = match denied {
-            Ok(()) => Answer::failed(refuse::unsupported(), Vec::new()),
-            Err(Stop::Refused(refusal)) => Answer::failed(*refusal.first, refusal.others),
+            Ok(()) => AdcpAnswer::failed(refuse::unsupported(), Vec::new()),
+            Err(Stop::Refused(refusal)) => AdcpAnswer::failed(*refusal.first, refusal.others),
             Err(Stop::Broken(broken)) => self.broke(&broken),
         };
         answer.context = arguments.get("context").filter(|it| may_be_repeated(it)).cloned();
@@ -75,16 +75,16 @@ impl Publisher {
     }
 
     /// The release that a request is answered in.
-    pub(crate) fn release(&self, arguments: &Map) -> Release {
-        version::of(&self.profile, arguments).unwrap_or(Release::V3_1)
+    pub(crate) fn release(&self, arguments: &Map) -> AdcpRelease {
+        version::of(&self.profile, arguments).unwrap_or(AdcpRelease::V3_1)
     }
 
     /// Answers a request.
-    pub async fn answer(&self, ask: Ask) -> Answer {
+    pub async fn answer(&self, ask: Ask) -> AdcpAnswer {
         let may_be_kept = memo::is_for(&ask);
         if may_be_kept && let Some(kept) = self.again(&ask).await {
             let mut arguments = ask.arguments;
-            return Answer { context: arguments.swap_remove("context"), ..kept };
+            return AdcpAnswer { context: arguments.swap_remove("context"), ..kept };
         }
         // Taken before anything is looked at, because refusals repeat it as well (`X-2`).
         let context = ask.arguments.get("context").cloned();
@@ -102,7 +102,7 @@ impl Publisher {
         let answer = match done {
             Ok(reply) => {
                 lasts = reply.lasts;
-                Answer {
+                AdcpAnswer {
                     standing: reply.standing,
                     message: reply.message,
                     written: reply.written,
@@ -114,7 +114,7 @@ impl Publisher {
                     beginning: None,
                 }
             }
-            Err(Stop::Refused(refusal)) => Answer::failed(*refusal.first, refusal.others),
+            Err(Stop::Refused(refusal)) => AdcpAnswer::failed(*refusal.first, refusal.others),
             Err(Stop::Broken(broken)) => self.broke(&broken),
         };
         let mut answer = answer.spoken(ask.tool, release);
@@ -133,7 +133,7 @@ impl Publisher {
     }
 
     /// What was answered to the same request before, when it would be the same now.
-    async fn again(&self, ask: &Ask) -> Option<Answer> {
+    async fn again(&self, ask: &Ask) -> Option<AdcpAnswer> {
         let kept = self.memo.find(ask)?;
         if !kept.holds(&self.footing()?, ask.now) {
             return None;
@@ -165,14 +165,14 @@ impl Publisher {
             // Each in a transaction of its own, so that one that breaks holds up no other.
             let job =
                 move |shelf: &dyn Shelf| Office { publisher: &this, shelf, now }.decide(&record);
-            ended += usize::from(self.reported(self.vault.act::<bool, Fault>(job).await));
+            ended += usize::from(self.reported(self.vault.act::<bool, InternalError>(job).await));
         }
         // And reviews of creatives that have ended by themselves.
         for record in self.reported(self.vault.look(|shelf| end::reviewed(shelf, now))) {
             let this = self.clone();
             let job =
                 move |shelf: &dyn Shelf| Office { publisher: &this, shelf, now }.settle(&record);
-            self.reported(self.vault.act::<(), Fault>(job).await);
+            self.reported(self.vault.act::<(), InternalError>(job).await);
         }
         ended
     }
@@ -181,24 +181,24 @@ impl Publisher {
     async fn settle<T: Thing>(
         &self,
         now: Timestamp,
-        work: fn(&dyn Shelf, Timestamp, usize) -> Result<bool, Fault>,
+        work: fn(&dyn Shelf, Timestamp, usize) -> Result<bool, InternalError>,
     ) {
         let due = |shelf: &dyn Shelf| {
             let by_now = Some(Changes::By(now));
             let first = Query { changes: by_now, limit: 1, ..Query::default() };
-            Ok::<_, Fault>(!shelf.list(T::KIND, &first)?.is_empty())
+            Ok::<_, InternalError>(!shelf.list(T::KIND, &first)?.is_empty())
         };
         let mut goes_on = self.reported(self.vault.look(due));
         let mut rounds = 0;
         while goes_on && rounds < SETTLED_ROUNDS {
             let job = move |shelf: &dyn Shelf| work(shelf, now, SETTLED_AT_ONCE);
-            goes_on = self.reported(self.vault.act::<bool, Fault>(job).await);
+            goes_on = self.reported(self.vault.act::<bool, InternalError>(job).await);
             rounds += 1;
         }
     }
 
     /// What came of work that nobody waits for: of what broke nothing, and the log has it.
-    fn reported<T: Default>(&self, done: Result<T, Fault>) -> T {
+    fn reported<T: Default>(&self, done: Result<T, InternalError>) -> T {
         done.unwrap_or_else(|broken| {
             self.world.report(&broken);
             T::default()
@@ -248,15 +248,15 @@ impl Publisher {
             }
             Ok(())
         };
-        self.reported(self.vault.act::<(), Fault>(job).await);
+        self.reported(self.vault.act::<(), InternalError>(job).await);
         self.world.tidy();
     }
 
-    fn broke(&self, broken: &Fault) -> Answer {
+    fn broke(&self, broken: &InternalError) -> AdcpAnswer {
         // The caller gets the id by which the log has it, and nothing
         // of what broke (`Y-5`, `Z-4`).
         let error_id = self.world.report(broken);
-        Answer::failed(refuse::broke().with("error_id", error_id), Vec::new())
+        AdcpAnswer::failed(refuse::broke().with("error_id", error_id), Vec::new())
     }
 
     /// Looks through a request as far as nothing has to be read for that, and counts it.
@@ -276,10 +276,11 @@ impl Publisher {
         Refusal::of_all(beyond(ask.tool, release, &mut arguments))?;
         let internals = if self.profile.internals { Internals::On } else { Internals::Off };
         // The test controller has an error vocabulary of its own, for this as well.
-        if ask.tool != Tool::ComplyTestController || !self.profile.sandbox {
+        if ask.tool != AdcpTool::ComplyTestController || !self.profile.sandbox {
             rules::check(ask.tool, &arguments, internals).map_err(violations)?;
         }
-        let unread = || Fault::new("reading arguments that fit their schema", "they do not");
+        let unread =
+            || InternalError::new("reading arguments that fit their schema", "they do not");
         let request = Request::read(ask.tool, &arguments).map(Arc::new).ok_or_else(unread)?;
         let lane = if ask.tool.mutates() { Lane::Write } else { Lane::Read };
         self.world
@@ -291,7 +292,7 @@ impl Publisher {
 
     /// Does a request, or what can be done of it while the store is away.
     async fn perform(&self, ask: &Ask, request: &Arc<Request>) -> Result<Reply, Stop> {
-        if ask.tool != Tool::GetProducts || !self.vault.may_be_away() {
+        if ask.tool != AdcpTool::GetProducts || !self.vault.may_be_away() {
             return self.carry_out(ask, request).await;
         }
         if self.recent.is_away(ask.now)
@@ -331,7 +332,7 @@ impl Publisher {
     }
 
     /// Reads when it is the caller's turn.
-    pub(crate) async fn look<T, E: From<Fault>>(
+    pub(crate) async fn look<T, E: From<InternalError>>(
         &self,
         ask: &Ask,
         job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
@@ -342,12 +343,12 @@ impl Publisher {
     }
 
     /// The same, and notes what is read where that may be needed again.
-    async fn read<T, E: From<Fault>>(
+    async fn read<T, E: From<InternalError>>(
         &self,
         ask: &Ask,
         job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
     ) -> Result<T, E> {
-        if ask.tool != Tool::GetProducts || !self.vault.may_be_away() {
+        if ask.tool != AdcpTool::GetProducts || !self.vault.may_be_away() {
             return self.look(ask, job).await;
         }
         let noting = |shelf: &dyn Shelf| job(&Noting { shelf, recent: &self.recent, now: ask.now });
@@ -384,7 +385,7 @@ impl Publisher {
         if ask.searches() && key.is_none() && is_open {
             let look = |shelf: &dyn Shelf| {
                 let work = |shelf: &dyn Shelf| self.work(ask, request, *admitted, &prepared, shelf);
-                Ok::<_, Fault>(Peek::at(shelf, work))
+                Ok::<_, InternalError>(Peek::at(shelf, work))
             };
             if let Some(done) = self.read(ask, look).await? {
                 return done;
@@ -449,21 +450,28 @@ enum Entered {
 }
 
 /// What the caller's release has and this seller does not do. What asks for nothing is taken out.
-fn beyond(tool: Tool, release: Release, arguments: &mut Value) -> Vec<Error> {
+fn beyond(tool: AdcpTool, release: AdcpRelease, arguments: &mut Value) -> Vec<AdcpError> {
     let message = "this seller does not do this yet; leave it out";
     let refused = |pointer: String| {
-        refuse::at(Code::UnsupportedFeature, &tradepost_wire::adcp::error::path(&pointer), message)
+        refuse::at(
+            AdcpCode::UnsupportedFeature,
+            &tradepost_wire::adcp::error::path(&pointer),
+            message,
+        )
     };
     added::settle(tool, release, arguments).into_iter().map(refused).collect()
 }
 
 /// What its schema does not permit, with what to do about it.
-fn violations(issues: Issues) -> Error {
-    Error { suggestion: Some(Code::ValidationError.hint().to_owned()), ..issues.into_error() }
+fn violations(issues: Issues) -> AdcpError {
+    AdcpError {
+        suggestion: Some(AdcpCode::ValidationError.hint().to_owned()),
+        ..issues.into_error()
+    }
 }
 
 /// Names the members, never what is in them (`A-7`, `A-10`).
-fn credential_in_arguments(by_name: &[String], by_value: &[String]) -> Error {
+fn credential_in_arguments(by_name: &[String], by_value: &[String]) -> AdcpError {
     let message = "a credential stands in the arguments; send it in the Authorization header alone, \
                    and replace the one that was sent";
     let issue = |pointer: &String, message: &str| Issue {
@@ -477,5 +485,5 @@ fn credential_in_arguments(by_name: &[String], by_value: &[String]) -> Error {
     let shown =
         others.map(|it| issue(it, "the credential with which this request came stands here"));
     let issues = named.chain(shown).collect();
-    Error { issues, ..refuse::error(Code::CredentialInArgs, message) }
+    AdcpError { issues, ..refuse::error(AdcpCode::CredentialInArgs, message) }
 }

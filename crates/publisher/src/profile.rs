@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use tradepost_wire::adcp::signing::Digest;
+use tradepost_wire::adcp::signing::DigestRule;
 use tradepost_wire::algorithm::Algorithm;
 
 use crate::agent::{Billing, BuyerAgent};
@@ -79,7 +79,7 @@ pub struct Signing {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestSigning {
     /// Whether a signature covers the digest of the body.
-    pub digest: Digest,
+    pub digest: DigestRule,
     /// The tools for which whoever has no other credential has to sign.
     pub required_for: BTreeSet<String>,
     /// The methods of the protocol beneath (`tasks/cancel`) for which it has to.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_wire::adcp::rules::typed::{Each, Typed as _};
+use tradepost_wire::adcp::rules::typed::{LenientList, Typed as _};
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::{form, kept_whole};
 
@@ -28,7 +28,7 @@ form! {
         /// Its name for people.
         name: Option<String>,
         /// What it is made of.
-        base_properties: Each<Source>,
+        base_properties: LenientList<Source>,
         /// What is left out of it.
         filters: Option<Filters>;
         /// As it was given.
@@ -40,13 +40,13 @@ form! {
         /// The domain of the publisher.
         publisher_domain: Option<String>,
         /// Those that are named.
-        identifiers: Each<Value>,
+        identifiers: LenientList<Value>,
     }
 
     /// What is left out.
     pub struct Filters {
         /// These.
-        exclude_identifiers: Each<Value>,
+        exclude_identifiers: LenientList<Value>,
     }
 
     /// What a property is known by (`core/identifier.json`).

@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::canonical;
 use tradepost_wire::format::hex;
 use tradepost_wire::json::{Value, json, to_value};
@@ -279,10 +279,10 @@ pub(crate) fn current(
     field: &str,
     now: Timestamp,
 ) -> Result<Kept<Proposal>, Stop> {
-    let kept: Kept<Proposal> = reach.require(shelf, id, Code::ProposalNotFound, Some(field))?;
+    let kept: Kept<Proposal> = reach.require(shelf, id, AdcpCode::ProposalNotFound, Some(field))?;
     if kept.thing.is_expired(now) {
         let message = "the proposal was good until a moment that has passed; ask for another";
-        return Err(refuse::at(Code::ProposalExpired, field, message).into());
+        return Err(refuse::at(AdcpCode::ProposalExpired, field, message).into());
     }
     Ok(kept)
 }
@@ -305,13 +305,13 @@ pub(crate) fn committed(
             Some(media_buy_id) => {
                 let message = "the proposal was bought already, as details.media_buy_id; ask for \
                                another one with get_products";
-                let error = refuse::at(Code::InvalidState, field, message);
+                let error = refuse::at(AdcpCode::InvalidState, field, message);
                 Err(error.with("media_buy_id", media_buy_id.as_str()).into())
             }
         },
         Status::Draft => {
             let message = "the proposal is a draft; finalize it with get_products before buying";
-            Err(refuse::at(Code::ProposalNotCommitted, field, message).into())
+            Err(refuse::at(AdcpCode::ProposalNotCommitted, field, message).into())
         }
     }
 }

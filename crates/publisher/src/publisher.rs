@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::json::Written;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::json::SharedJson;
 
 use crate::catalogue::Catalogue;
 use crate::idempotency::Flights;
@@ -14,7 +14,7 @@ use crate::shelf::recent::Recent;
 use crate::world::World;
 
 /// What a publisher says it can do, as it is sent.
-pub(crate) type Sections = Vec<(&'static str, Arc<Written>)>;
+pub(crate) type Sections = Vec<(&'static str, Arc<SharedJson>)>;
 
 /// A publisher.
 #[derive(Debug, Clone)]
@@ -51,14 +51,14 @@ impl Publisher {
 
     /// The tools that it has, in the order of the table; the same for every caller (`N-4`).
     #[must_use]
-    pub fn tools(&self) -> Vec<Tool> {
+    pub fn tools(&self) -> Vec<AdcpTool> {
         use tradepost_wire::catalog::Vocabulary as _;
-        Tool::ALL.iter().copied().filter(|tool| self.has(*tool)).collect()
+        AdcpTool::ALL.iter().copied().filter(|tool| self.has(*tool)).collect()
     }
 
     /// Whether it has a tool: the test controller is in sandboxes alone, and its absence looks like
     /// that of a tool that nobody has.
-    pub(crate) fn has(&self, tool: Tool) -> bool {
-        tool != Tool::ComplyTestController || self.profile.sandbox
+    pub(crate) fn has(&self, tool: AdcpTool) -> bool {
+        tool != AdcpTool::ComplyTestController || self.profile.sandbox
     }
 }

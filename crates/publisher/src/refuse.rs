@@ -1,8 +1,8 @@
 //! Saying no. Every refusal of this crate is made here or with what is here: a code of the
 //! catalog, a sentence that is safe to show to anybody, and what to do about it.
 
-use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
+use tradepost_wire::fault::InternalError;
 
 use crate::world::Wait;
 
@@ -15,12 +15,12 @@ pub enum Stop {
     /// We read it, and say no.
     Refused(Refusal),
     /// We broke.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
 impl Stop {
     /// The reasons of a refusal; what is our fault goes on.
-    pub(crate) fn reasons(self) -> Result<impl Iterator<Item = Error>, Fault> {
+    pub(crate) fn reasons(self) -> Result<impl Iterator<Item = AdcpError>, InternalError> {
         match self {
             Self::Refused(refusal) => Ok(refusal.all()),
             Self::Broken(broken) => Err(broken),
@@ -28,8 +28,8 @@ impl Stop {
     }
 }
 
-impl From<Fault> for Stop {
-    fn from(broken: Fault) -> Self {
+impl From<InternalError> for Stop {
+    fn from(broken: InternalError) -> Self {
         Self::Broken(broken)
     }
 }
@@ -40,8 +40,8 @@ impl From<Refusal> for Stop {
     }
 }
 
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
+impl From<AdcpError> for Stop {
+    fn from(error: AdcpError) -> Self {
         Self::Refused(error.into())
     }
 }
@@ -50,20 +50,20 @@ impl From<Error> for Stop {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
     /// The reason that stands in the envelope.
-    pub first: Box<Error>,
+    pub first: Box<AdcpError>,
     /// The others.
-    pub others: Vec<Error>,
+    pub others: Vec<AdcpError>,
 }
 
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
+impl From<AdcpError> for Refusal {
+    fn from(error: AdcpError) -> Self {
         Self { first: Box::new(error), others: Vec::new() }
     }
 }
 
 impl Refusal {
     /// Every reason, the first first.
-    pub(crate) fn all(self) -> impl Iterator<Item = Error> {
+    pub(crate) fn all(self) -> impl Iterator<Item = AdcpError> {
         std::iter::once(*self.first).chain(self.others)
     }
 
@@ -71,7 +71,7 @@ impl Refusal {
     ///
     /// # Errors
     /// The refusal.
-    pub fn of_all(errors: Vec<Error>) -> Result<(), Self> {
+    pub fn of_all(errors: Vec<AdcpError>) -> Result<(), Self> {
         let mut errors = errors.into_iter();
         match errors.next() {
             None => Ok(()),
@@ -82,56 +82,56 @@ impl Refusal {
 
 /// What a caller is told beside an answer, and what is no reason to refuse (`T-2`).
 #[must_use]
-pub fn warning(error: Error) -> Error {
-    Error { severity: Some("warning".to_owned()), ..error }
+pub fn warning(error: AdcpError) -> AdcpError {
+    AdcpError { severity: Some("warning".to_owned()), ..error }
 }
 
 /// An error of a code with a sentence, and the hint of its row as what to do.
 #[must_use]
-pub fn error(code: Code, message: &str) -> Error {
-    Error { suggestion: Some(code.hint().to_owned()), ..Error::new(code, message) }
+pub fn error(code: AdcpCode, message: &str) -> AdcpError {
+    AdcpError { suggestion: Some(code.hint().to_owned()), ..AdcpError::new(code, message) }
 }
 
 /// The same about one member of the request, in path notation (`packages[0].budget`).
 #[must_use]
-pub fn at(code: Code, field: &str, message: &str) -> Error {
-    Error { field: Some(field.to_owned()), ..error(code, message) }
+pub fn at(code: AdcpCode, field: &str, message: &str) -> AdcpError {
+    AdcpError { field: Some(field.to_owned()), ..error(code, message) }
 }
 
 /// A business rule on a value that its schema cannot express.
 #[must_use]
-pub fn invalid(field: &str, message: &str) -> Error {
-    at(Code::InvalidRequest, field, message)
+pub fn invalid(field: &str, message: &str) -> AdcpError {
+    at(AdcpCode::InvalidRequest, field, message)
 }
 
 /// Absent, and not yours: one answer (`U-1`, `U-2`). A code that does not name the kind of thing
 /// names no field either, unless its name says nothing (`U-3`).
 #[must_use]
-pub fn not_found(code: Code, field: Option<&str>) -> Error {
+pub fn not_found(code: AdcpCode, field: Option<&str>) -> AdcpError {
     let message = "an identifier in the request does not resolve to anything of yours";
-    Error { field: field.map(ToOwned::to_owned), ..error(code, message) }
+    AdcpError { field: field.map(ToOwned::to_owned), ..error(code, message) }
 }
 
 /// Too many requests.
 #[must_use]
-pub fn rate_limited(wait: Wait, scope: &str) -> Error {
-    let error = error(Code::RateLimited, "too many requests; wait and send the same again");
+pub fn rate_limited(wait: Wait, scope: &str) -> AdcpError {
+    let error = error(AdcpCode::RateLimited, "too many requests; wait and send the same again");
     let error = error.with("limit", wait.limit).with("remaining", 0);
     let error = error.with("window_seconds", wait.window_seconds).with("scope", scope);
     // From 1 to 3600, whatever the window is (`O-3`).
-    Error { retry_after: Some(wait.seconds.clamp(1, 3600)), ..error }
+    AdcpError { retry_after: Some(wait.seconds.clamp(1, 3600)), ..error }
 }
 
 /// We broke, and say when to come back and nothing more (`Y-5`).
 #[must_use]
-pub fn broke() -> Error {
+pub fn broke() -> AdcpError {
     let message = "the seller cannot serve this request for the moment";
-    Error { retry_after: Some(PAUSE_SECONDS), ..error(Code::ServiceUnavailable, message) }
+    AdcpError { retry_after: Some(PAUSE_SECONDS), ..error(AdcpCode::ServiceUnavailable, message) }
 }
 
 /// A tool that this publisher does not have.
 #[must_use]
-pub fn unsupported() -> Error {
+pub fn unsupported() -> AdcpError {
     let message = "this seller does not have that task; get_adcp_capabilities says what it has";
-    error(Code::UnsupportedFeature, message)
+    error(AdcpCode::UnsupportedFeature, message)
 }

@@ -1,25 +1,25 @@
 //! What a tool replies, and how it is remembered under an idempotency key.
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::Error;
-use tradepost_wire::adcp::{Standing, answer};
+use tradepost_wire::adcp::error::AdcpError;
+use tradepost_wire::adcp::{AdcpTaskStatus, answer};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
-use tradepost_wire::json::{Map, Pieces, Value, json};
+use tradepost_wire::fault::InternalError;
+use tradepost_wire::json::{JsonPieces, Map, Value, json};
 
 /// What a tool replies when it does not refuse.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     /// How far the task is: completed, or one of those that wait.
-    pub standing: Standing,
+    pub standing: AdcpTaskStatus,
     /// One sentence for people.
     pub message: String,
     /// Members of the payload that were written before.
-    pub written: Vec<(&'static str, Pieces)>,
+    pub written: Vec<(&'static str, JsonPieces)>,
     /// The other members of the payload.
     pub body: Map,
     /// What the caller should know besides (`T-2`).
-    pub warnings: Vec<Error>,
+    pub warnings: Vec<AdcpError>,
     /// Whether an earlier reply is repeated.
     pub replayed: bool,
     /// For how long it stays the same; `None` when that was not found out.
@@ -45,11 +45,11 @@ impl Reply {
     /// A completed task with a payload, which must be an object.
     #[must_use]
     pub fn completed(message: impl Into<String>, body: Value) -> Self {
-        Self::new(Standing::Completed, message, body)
+        Self::new(AdcpTaskStatus::Completed, message, body)
     }
 
     /// The same of a task that is so far.
-    pub(crate) fn new(standing: Standing, message: impl Into<String>, body: Value) -> Self {
+    pub(crate) fn new(standing: AdcpTaskStatus, message: impl Into<String>, body: Value) -> Self {
         let Value::Object(body) = body else {
             unreachable!("the payload of every tool is an object");
         };
@@ -68,16 +68,18 @@ impl Reply {
     }
 
     /// The reply that was remembered.
-    pub(crate) fn restore(stored: &Value) -> Result<Self, Fault> {
-        let bad = || Fault::new("reading a remembered reply", "it is not in the form that it has");
+    pub(crate) fn restore(stored: &Value) -> Result<Self, InternalError> {
+        let bad = || {
+            InternalError::new("reading a remembered reply", "it is not in the form that it has")
+        };
         let standing = stored.get("standing").and_then(Value::as_str);
         let text = |name: &str| stored.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
         Ok(Self {
-            standing: standing.and_then(Standing::from_name).ok_or_else(bad)?,
+            standing: standing.and_then(AdcpTaskStatus::from_name).ok_or_else(bad)?,
             message: text("message").ok_or_else(bad)?,
             written: Vec::new(),
             body: stored.get("body").and_then(Value::as_object).cloned().ok_or_else(bad)?,
-            warnings: stored.get("warnings").map(Error::read_list).unwrap_or_default(),
+            warnings: stored.get("warnings").map(AdcpError::read_list).unwrap_or_default(),
             replayed: true,
             lasts: None,
         })

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::Code;
-use tradepost_wire::adcp::{Need, Tool};
+use tradepost_wire::adcp::error::AdcpCode;
+use tradepost_wire::adcp::{AccountNeed, AdcpTool};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use crate::account::{Account, Grant};
 use crate::admit::gates;
@@ -38,23 +38,27 @@ pub(crate) struct Reach {
 /// What a caller may do with accounts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rights {
-    tool: Tool,
-    need: Need,
+    tool: AdcpTool,
+    need: AccountNeed,
     agent: Option<Arc<BuyerAgent>>,
     grants: BTreeMap<String, Authorization>,
 }
 
 impl Rights {
     /// Reads them. One list, whatever the request names.
-    pub(crate) fn read(ask: &Ask, tenant: &str, shelf: &dyn Shelf) -> Result<Self, Fault> {
+    pub(crate) fn read(ask: &Ask, tenant: &str, shelf: &dyn Shelf) -> Result<Self, InternalError> {
         let need = gates::need(ask.tool, &ask.arguments);
         let agent = ask.caller.agent.clone();
         Ok(Self { tool: ask.tool, need, agent, grants: granted(tenant, shelf)? })
     }
 
     /// Reads those of a caller for finding out what it may do, whatever it calls.
-    pub(crate) fn to_look(caller: &Caller, tenant: &str, shelf: &dyn Shelf) -> Result<Self, Fault> {
-        let (tool, need) = (Tool::ListAccounts, Tool::ListAccounts.need());
+    pub(crate) fn to_look(
+        caller: &Caller,
+        tenant: &str,
+        shelf: &dyn Shelf,
+    ) -> Result<Self, InternalError> {
+        let (tool, need) = (AdcpTool::ListAccounts, AdcpTool::ListAccounts.need());
         let (agent, grants) = (caller.agent.clone(), granted(tenant, shelf)?);
         Ok(Self { tool, need, agent, grants })
     }
@@ -95,7 +99,7 @@ impl Rights {
         tenant: &str,
         id: &str,
         shelf: &dyn Shelf,
-    ) -> Result<Option<Kept<Account>>, Fault> {
+    ) -> Result<Option<Kept<Account>>, InternalError> {
         let found = shelf.whose(Account::KIND, id)?;
         let is_there = found.is_some();
         let whose = found.unwrap_or_default();
@@ -111,7 +115,7 @@ impl Rights {
         key: &NaturalKey,
         tenant: &str,
         shelf: &dyn Shelf,
-    ) -> Result<Vec<Kept<Account>>, Fault> {
+    ) -> Result<Vec<Kept<Account>>, InternalError> {
         let term = Some(Account::natural_key(&key.domain, &key.operator));
         let mut accounts = shelf.all::<Account>(&Query { term, ..Query::of_owner(tenant) })?;
         accounts.extend(self.granted(tenant, shelf)?);
@@ -125,7 +129,7 @@ impl Rights {
         &self,
         tenant: &str,
         shelf: &dyn Shelf,
-    ) -> Result<Vec<Kept<Account>>, Fault> {
+    ) -> Result<Vec<Kept<Account>>, InternalError> {
         let mut accounts = Vec::new();
         for id in self.grants.keys() {
             accounts.extend(shelf.find(id)?.filter(|it: &Kept<Account>| it.record.owner != tenant));
@@ -166,12 +170,15 @@ impl Rights {
             return Ok(account);
         }
         let message = "several accounts fit; name one by its account_id";
-        Err(refuse::at(Code::AccountAmbiguous, field, message).into())
+        Err(refuse::at(AdcpCode::AccountAmbiguous, field, message).into())
     }
 }
 
 /// What a tenant was granted, by account.
-fn granted(tenant: &str, shelf: &dyn Shelf) -> Result<BTreeMap<String, Authorization>, Fault> {
+fn granted(
+    tenant: &str,
+    shelf: &dyn Shelf,
+) -> Result<BTreeMap<String, Authorization>, InternalError> {
     let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
     let grants = shelf.all::<Grant>(&query)?.into_iter();
     Ok(grants.map(|kept| (kept.thing.account_id, kept.thing.authorization)).collect())
@@ -281,7 +288,7 @@ impl Reach {
         &self,
         shelf: &dyn Shelf,
         id: &str,
-    ) -> Result<Option<Kept<T>>, Fault> {
+    ) -> Result<Option<Kept<T>>, InternalError> {
         let found = shelf.whose(T::KIND, id)?;
         let is_there = found.is_some();
         let permitted = self.permits(&found.unwrap_or_default());
@@ -295,7 +302,7 @@ impl Reach {
         &self,
         shelf: &dyn Shelf,
         id: &str,
-        code: Code,
+        code: AdcpCode,
         field: Option<&str>,
     ) -> Result<Kept<T>, Stop> {
         let found: Kept<T> = self.find(shelf, id)?.ok_or_else(|| refuse::not_found(code, field))?;
@@ -316,7 +323,7 @@ impl Reach {
         account: Option<&str>,
         query: &Query,
         now: Timestamp,
-    ) -> Result<Vec<Kept<T>>, Fault> {
+    ) -> Result<Vec<Kept<T>>, InternalError> {
         let queries = self.queries(shelf, account, query)?;
         if let [only] = queries.as_slice() {
             return shelf.page(only, now);
@@ -336,7 +343,7 @@ impl Reach {
         account: Option<&str>,
         query: &Query,
         now: Timestamp,
-    ) -> Result<Vec<Tally>, Fault> {
+    ) -> Result<Vec<Tally>, InternalError> {
         let mut found = Vec::new();
         for query in self.queries(shelf, account, query)? {
             found.extend(shelf.tallies::<T>(&query, now)?);
@@ -351,7 +358,7 @@ impl Reach {
         shelf: &dyn Shelf,
         account: Option<&str>,
         query: &Query,
-    ) -> Result<Vec<Query>, Fault> {
+    ) -> Result<Vec<Query>, InternalError> {
         let own = Query {
             owner: Some(self.tenant.clone()),
             account: account.map(ToOwned::to_owned),
@@ -378,7 +385,7 @@ impl Reach {
         shelf: &dyn Shelf,
         near: Option<&Record>,
         id: &str,
-    ) -> Result<Option<Kept<T>>, Fault> {
+    ) -> Result<Option<Kept<T>>, InternalError> {
         if let Some(near) = near
             && let Some(account) = &near.account
             && let Some(found) = self.find::<T>(shelf, &own_id(&near.owner, account, id))?
@@ -396,7 +403,7 @@ impl Reach {
         &self,
         shelf: &dyn Shelf,
         query: &Query,
-    ) -> Result<Vec<Kept<T>>, Fault> {
+    ) -> Result<Vec<Kept<T>>, InternalError> {
         let mut found = Vec::new();
         // Each names its owner, so that nothing of anybody else is looked at.
         for query in self.queries(shelf, None, query)? {

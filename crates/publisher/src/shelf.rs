@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
 use crate::decision::DecisionEntry;
@@ -197,45 +197,45 @@ pub trait Shelf {
     ///
     /// # Errors
     /// When the store fails.
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault>;
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError>;
 
     /// The thing with this id, whoever owns it. To be asked for after [`whose`](Self::whose).
     ///
     /// # Errors
     /// When the store fails.
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault>;
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError>;
 
     /// Things, in the order that the query asks for.
     ///
     /// # Errors
     /// When the store fails.
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault>;
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError>;
 
     /// How many things there are in each state and class as it was written, without looking at them. Of the
     /// query, the owner and the accounts, the states and the class count.
     ///
     /// # Errors
     /// When the store fails.
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault>;
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError>;
 
     /// What is known of an idempotency key in a scope.
     ///
     /// # Errors
     /// When the store fails.
-    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault>;
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError>;
 
     /// That something can be put there: to be asked before an id is used up for it.
     ///
     /// # Errors
     /// When the shelf is open for reading alone.
-    fn check_writable(&self) -> Result<(), Fault>;
+    fn check_writable(&self) -> Result<(), InternalError>;
 
     /// Puts a thing there, in place of the one with its kind and id. The place of a new one is
     /// given here; that of a known one stays.
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn put(&self, _: Record) -> Result<(), Fault> {
+    fn put(&self, _: Record) -> Result<(), InternalError> {
         Err(closed(self))
     }
 
@@ -243,7 +243,7 @@ pub trait Shelf {
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn remove(&self, _: Kind, _: &str) -> Result<bool, Fault> {
+    fn remove(&self, _: Kind, _: &str) -> Result<bool, InternalError> {
         Err(closed(self))
     }
 
@@ -251,7 +251,7 @@ pub trait Shelf {
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn remember(&self, _: &str, _: &str, _: KeyRow) -> Result<(), Fault> {
+    fn remember(&self, _: &str, _: &str, _: KeyRow) -> Result<(), InternalError> {
         Err(closed(self))
     }
 
@@ -259,7 +259,7 @@ pub trait Shelf {
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn record(&self, _: DecisionEntry) -> Result<(), Fault> {
+    fn record(&self, _: DecisionEntry) -> Result<(), InternalError> {
         Err(closed(self))
     }
 
@@ -267,14 +267,14 @@ pub trait Shelf {
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn forget_keys(&self, _: Timestamp) -> Result<(), Fault> {
+    fn forget_keys(&self, _: Timestamp) -> Result<(), InternalError> {
         Err(closed(self))
     }
 }
 
 /// Why nothing can be put on a shelf.
-fn closed<S: Shelf + ?Sized>(shelf: &S) -> Fault {
-    let lacks = || Fault::new("writing to a shelf", "it does not say how");
+fn closed<S: Shelf + ?Sized>(shelf: &S) -> InternalError {
+    let lacks = || InternalError::new("writing to a shelf", "it does not say how");
     shelf.check_writable().err().unwrap_or_else(lacks)
 }
 
@@ -283,7 +283,7 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails, or what lies there is not of this type.
-    pub fn find<T: Thing>(&self, id: &str) -> Result<Option<Kept<T>>, Fault> {
+    pub fn find<T: Thing>(&self, id: &str) -> Result<Option<Kept<T>>, InternalError> {
         self.get(T::KIND, id)?.map(Kept::read).transpose()
     }
 
@@ -291,7 +291,7 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails, or what lies there is not of this type.
-    pub fn all<T: Thing>(&self, query: &Query) -> Result<Vec<Kept<T>>, Fault> {
+    pub fn all<T: Thing>(&self, query: &Query) -> Result<Vec<Kept<T>>, InternalError> {
         self.list(T::KIND, query)?.into_iter().map(Kept::read).collect()
     }
 
@@ -299,7 +299,7 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn add<T: Thing>(&self, new: New<'_>, thing: &T) -> Result<(), Fault> {
+    pub fn add<T: Thing>(&self, new: New<'_>, thing: &T) -> Result<(), InternalError> {
         self.put(new.record(thing)?)
     }
 
@@ -307,7 +307,11 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn change<T: Thing>(&self, kept: &mut Kept<T>, now: Timestamp) -> Result<(), Fault> {
+    pub fn change<T: Thing>(
+        &self,
+        kept: &mut Kept<T>,
+        now: Timestamp,
+    ) -> Result<(), InternalError> {
         kept.record.body = json(&kept.thing)?;
         kept.record.revision += 1;
         kept.record.updated_at = now;
@@ -332,7 +336,7 @@ pub struct New<'a> {
 
 impl New<'_> {
     /// The record of a thing.
-    pub(crate) fn record<T: Thing>(self, thing: &T) -> Result<Record, Fault> {
+    pub(crate) fn record<T: Thing>(self, thing: &T) -> Result<Record, InternalError> {
         let record = Record {
             kind: T::KIND,
             id: self.id.to_owned(),
@@ -358,14 +362,15 @@ impl<T: Thing> Kept<T> {
         self.thing.found_by(now).on(self.record.clone())
     }
 
-    fn read(record: Record) -> Result<Self, Fault> {
-        let thing = T::deserialize(&record.body).map_err(Fault::on("reading what was kept"))?;
+    fn read(record: Record) -> Result<Self, InternalError> {
+        let thing =
+            T::deserialize(&record.body).map_err(InternalError::on("reading what was kept"))?;
         Ok(Self { thing, record })
     }
 }
 
-fn json<T: Serialize>(thing: &T) -> Result<Value, Fault> {
-    tradepost_wire::json::to_value(thing).map_err(Fault::on("writing what is to be kept"))
+fn json<T: Serialize>(thing: &T) -> Result<Value, InternalError> {
+    tradepost_wire::json::to_value(thing).map_err(InternalError::on("writing what is to be kept"))
 }
 
 /// What becomes of what a job did.
@@ -399,13 +404,13 @@ pub trait Vault: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// When the store fails.
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault>;
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError>;
 
     /// Runs a job in a transaction, and returns when what it did is on disk, or undone if it says so.
     ///
     /// # Errors
     /// When the store fails; nothing has changed then.
-    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>>;
+    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>>;
 
     /// Waits until it is a caller's turn to have the store work for it. At once where nobody takes turns.
     fn turn<'a>(&'a self, _: &'a str, _: StoreWork) -> Later<'a, StoreTurn<'a>> {
@@ -431,7 +436,7 @@ impl dyn Vault + '_ {
     ///
     /// # Errors
     /// What the job says, or that the store failed.
-    pub fn look<T, E: From<Fault>>(
+    pub fn look<T, E: From<InternalError>>(
         &self,
         job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
     ) -> Result<T, E> {
@@ -439,7 +444,7 @@ impl dyn Vault + '_ {
         // Reading is never run again, so that this job, unlike that
         // of `act`, may be used up by it.
         self.read(&mut |shelf| seen = job.take().map(|job| job(shelf)))?;
-        seen.unwrap_or_else(|| Err(Fault::new("reading", "the store ran no job").into()))
+        seen.unwrap_or_else(|| Err(InternalError::new("reading", "the store ran no job").into()))
     }
 
     /// Does something in one transaction, and returns when it is on disk. When the job fails, nothing
@@ -453,7 +458,7 @@ impl dyn Vault + '_ {
     ) -> Result<T, E>
     where
         T: Send + 'static,
-        E: From<Fault> + Send + 'static,
+        E: From<InternalError> + Send + 'static,
     {
         let outcome = Arc::new(Mutex::new(None));
         let note = Arc::clone(&outcome);
@@ -466,6 +471,6 @@ impl dyn Vault + '_ {
         };
         self.write(Box::new(run)).await?;
         let done = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
-        done.unwrap_or_else(|| Err(Fault::new("writing", "the store ran no job").into()))
+        done.unwrap_or_else(|| Err(InternalError::new("writing", "the store ran no job").into()))
     }
 }

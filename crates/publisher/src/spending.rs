@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 
 use crate::account::Account;
 use crate::agent::BuyerAgent;
@@ -51,7 +51,7 @@ pub(crate) fn beyond(
     currency: &str,
     field: &str,
     now: Timestamp,
-) -> Option<Error> {
+) -> Option<AdcpError> {
     let limit = limit(profile, agent, currency)?;
     let today = account.day.as_ref().filter(|day| day.date == date(now));
     let buys = today.and_then(|day| day.committed.get(currency));
@@ -61,7 +61,7 @@ pub(crate) fn beyond(
         return None;
     }
     let message = "this is more than may be committed on the account today (UTC); see details";
-    let error = at(Code::BudgetExceeded, field, message).with("requested", more);
+    let error = at(AdcpCode::BudgetExceeded, field, message).with("requested", more);
     let error = error.with("available", left).with("limit", limit);
     Some(error.with("currency", currency).with("window", "day"))
 }

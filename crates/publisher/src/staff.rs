@@ -3,10 +3,10 @@
 //! state machines, with the effects that it has when time decides: an approved buy is booked, and the
 //! notification that was asked for is queued.
 
-use tradepost_wire::adcp::error::Error;
-use tradepost_wire::adcp::{Standing, Tool};
+use tradepost_wire::adcp::error::AdcpError;
+use tradepost_wire::adcp::{AdcpTaskStatus, AdcpTool};
 use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use crate::account::{self, Account, Grant};
 use crate::agent::Authorization;
@@ -86,15 +86,15 @@ pub enum Denied {
         possible: Vec<Step>,
     },
     /// The buy could not be made now: for these reasons, as its buyer would hear them.
-    Objections(Vec<Error>),
+    Objections(Vec<AdcpError>),
     /// What is wrong with the decision itself, each in a sentence.
     Invalid(Vec<String>),
     /// We broke.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
-impl From<Fault> for Denied {
-    fn from(broken: Fault) -> Self {
+impl From<InternalError> for Denied {
+    fn from(broken: InternalError) -> Self {
         Self::Broken(broken)
     }
 }
@@ -214,8 +214,8 @@ fn creative_after(from: creative::Status, step: Step) -> Option<creative::Status
 }
 
 /// How a task stands after a step, if it can be taken.
-fn task_after(task: &Task, step: Step) -> Option<Standing> {
-    use Standing::{Completed, Failed, Submitted};
+fn task_after(task: &Task, step: Step) -> Option<AdcpTaskStatus> {
+    use AdcpTaskStatus::{Completed, Failed, Submitted};
     let from = task.status;
     match step {
         Step::Approve => matches!(from, Submitted | Completed).then_some(Completed),
@@ -378,7 +378,7 @@ fn wrong_text(what: &str, text: &str) -> Vec<String> {
 fn wrong_rights(publisher: &Publisher, rights: &Authorization) -> Vec<String> {
     let mut wrong = Vec::new();
     let tools = publisher.tools();
-    let known = |name: &str| Tool::from_name(name).is_some_and(|tool| tools.contains(&tool));
+    let known = |name: &str| AdcpTool::from_name(name).is_some_and(|tool| tools.contains(&tool));
     let tasks = rights.allowed_tasks.as_ref();
     if tasks.is_some_and(|tasks| tasks.is_empty()) {
         wrong.push("no task is left to call".to_owned());

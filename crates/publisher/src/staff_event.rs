@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use crate::account::Account;
 use crate::buy::{MediaBuy, Package};
@@ -199,7 +199,11 @@ impl fmt::Debug for StaffEventRecorder<'_> {
 
 impl StaffEventRecorder<'_> {
     /// Notes that a media buy was booked, which this tenant has asked for.
-    pub(crate) fn note_sold(&self, kept: &Kept<MediaBuy>, tenant: &str) -> Result<(), Fault> {
+    pub(crate) fn note_sold(
+        &self,
+        kept: &Kept<MediaBuy>,
+        tenant: &str,
+    ) -> Result<(), InternalError> {
         let buy = &kept.thing;
         let account = Account::of(&kept.record, self.shelf)?;
         let (kind, subject) = (StaffEventKind::Sold, StaffEventSubject::MediaBuy);
@@ -215,7 +219,7 @@ impl StaffEventRecorder<'_> {
         before: &MediaBuy,
         kept: &Kept<MediaBuy>,
         tenant: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let buy = &kept.thing;
         let changes = changes_of(before, buy);
         if changes.is_empty() {
@@ -232,7 +236,11 @@ impl StaffEventRecorder<'_> {
     }
 
     /// Notes that the media buy of a task waits for a person, which this tenant has asked for.
-    pub(crate) fn note_waiting_buy(&self, task: &Kept<Task>, tenant: &str) -> Result<(), Fault> {
+    pub(crate) fn note_waiting_buy(
+        &self,
+        task: &Kept<Task>,
+        tenant: &str,
+    ) -> Result<(), InternalError> {
         let Some(buy) = &task.thing.draft else { return Ok(()) };
         let account = Account::of(&task.record, self.shelf)?;
         let (kind, subject) = (StaffEventKind::Waits, StaffEventSubject::MediaBuy);
@@ -248,7 +256,7 @@ impl StaffEventRecorder<'_> {
         account: &Account,
         sent: &[Kept<Creative>],
         tenant: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let waits = |kept: &&Kept<Creative>| {
             let creative = &kept.thing;
             creative.status == creative::Status::PendingReview && creative.review_ends_at.is_none()
@@ -274,7 +282,7 @@ impl StaffEventRecorder<'_> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn note_waiting_account(&self, kept: &Kept<Account>) -> Result<(), Fault> {
+    pub fn note_waiting_account(&self, kept: &Kept<Account>) -> Result<(), InternalError> {
         let account = &kept.thing;
         if account.status != crate::account::Status::PendingApproval {
             return Ok(());
@@ -285,7 +293,7 @@ impl StaffEventRecorder<'_> {
     }
 
     /// Keeps an event under an id that is the same whenever the same has happened.
-    fn keep(&self, event: StaffEvent, known_by: &str) -> Result<(), Fault> {
+    fn keep(&self, event: StaffEvent, known_by: &str) -> Result<(), InternalError> {
         let event = StaffEvent { sandbox_publisher: self.is_sandbox, ..event };
         let id = format!("{}:{}:{known_by}", event.event, event.subject);
         // It is the publisher's own: no buyer reads it.

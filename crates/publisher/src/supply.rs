@@ -2,8 +2,8 @@
 //! `Y-2`). Nothing of the ad server's own words reaches a caller.
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::json;
 
 use crate::publisher::Publisher;
@@ -46,7 +46,7 @@ impl Outage {
         tenant: &str,
         tool: &str,
         now: Timestamp,
-    ) -> Result<Option<Self>, Fault> {
+    ) -> Result<Option<Self>, InternalError> {
         let found = shelf.find::<Self>(&Self::id(tenant))?.map(|kept| kept.thing);
         Ok(found.filter(|outage| {
             (outage.tool == tool || outage.tool == "*")
@@ -55,7 +55,7 @@ impl Outage {
     }
 
     /// What the caller is told: what the publisher knows is from before the outage.
-    pub(crate) fn warning(&self, now: Timestamp) -> Error {
+    pub(crate) fn warning(&self, now: Timestamp) -> AdcpError {
         let age = now.duration_since(self.since).as_secs().unsigned_abs();
         stale(&self.upstream, age, None)
     }
@@ -70,31 +70,31 @@ pub(crate) async fn ask(publisher: &Publisher) -> Result<Supply, Stop> {
         Unavailable::Down { retry_after } => {
             let message = "the seller cannot ask its ad server for the moment; send the same again";
             let retry_after = retry_after.map(|seconds| seconds.clamp(1, 3600));
-            Error { retry_after, ..refuse::error(Code::ServiceUnavailable, message) }.into()
+            AdcpError { retry_after, ..refuse::error(AdcpCode::ServiceUnavailable, message) }.into()
         }
         // What has to be set is for the log; the world has written it there.
         Unavailable::Misconfigured { setting: _ } => {
             let message = "the seller's ad server is not set up; the seller's operator has to set \
                            it up";
-            refuse::error(Code::ConfigurationError, message).into()
+            refuse::error(AdcpCode::ConfigurationError, message).into()
         }
     })
 }
 
 /// What the caller is told about what was asked earlier; nothing when it is fresh.
-pub(crate) fn warning(supply: &Supply) -> Option<Error> {
+pub(crate) fn warning(supply: &Supply) -> Option<AdcpError> {
     let cause = supply.stale.as_ref()?;
     Some(stale(&cause.upstream, supply.age_seconds, Some(cause.freshness_target_seconds)))
 }
 
 /// What the caller is told where the seller's own store cannot be asked.
-pub(crate) fn recalled(age_seconds: u64) -> Error {
+pub(crate) fn recalled(age_seconds: u64) -> AdcpError {
     stale("store", age_seconds, None)
 }
 
-fn stale(upstream: &str, age_seconds: u64, target_seconds: Option<u64>) -> Error {
+fn stale(upstream: &str, age_seconds: u64, target_seconds: Option<u64>) -> AdcpError {
     let message = "availability is from an earlier answer, because what knows it cannot be asked";
-    let error = refuse::warning(refuse::error(Code::StaleResponse, message));
+    let error = refuse::warning(refuse::error(AdcpCode::StaleResponse, message));
     let mut error = error.with("served_from_cache", true).with("cache_age_seconds", age_seconds);
     if let Some(seconds) = target_seconds {
         error = error.with("freshness_target_seconds", seconds);

@@ -1,9 +1,9 @@
 //! Submitted tasks and the notifications about them, as they are kept.
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::Release;
+use tradepost_wire::adcp::error::AdcpRelease;
 use tradepost_wire::adcp::rules::typed::Typed as _;
-use tradepost_wire::adcp::{Standing, Tool};
+use tradepost_wire::adcp::{AdcpTaskStatus, AdcpTool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
@@ -24,7 +24,7 @@ kept! {
         /// The tool that it came of (`create_media_buy`).
         task_type: String,
         /// How far it is.
-        status: Standing,
+        status: AdcpTaskStatus,
         /// What it is about, such as the id of the media buy that came of it.
         subject?: Option<String>,
         /// The tenant that asked, which may be another than the one that the account belongs to.
@@ -47,7 +47,7 @@ kept! {
         push?: Option<Push>,
         /// In which release it was submitted: its end is announced in that.
         #[serde(default = "usual_release")]
-        release: Release,
+        release: AdcpRelease,
         /// The caller's `context` (`X-2`).
         context?: Option<Value>,
         /// What was asked and answered, the oldest first (`history` of `get_task_status`).
@@ -116,8 +116,8 @@ kept! {
 }
 
 /// That of tasks that were kept before releases were.
-const fn usual_release() -> Release {
-    Release::V3_1
+const fn usual_release() -> AdcpRelease {
+    AdcpRelease::V3_1
 }
 
 form! {
@@ -172,7 +172,7 @@ tradepost_wire::words! {
 
 /// By what a task is found: how far it is, its tool, and its id, which a test may choose.
 fn found_by(task: &Task, _: Timestamp) -> FoundBy {
-    let waits = task.status == Standing::Submitted && task.draft.is_some();
+    let waits = task.status == AdcpTaskStatus::Submitted && task.draft.is_some();
     FoundBy {
         state: Some(task.status.name()),
         class: task.task_type.clone(),
@@ -191,7 +191,7 @@ fn told_of(notice: &Notice, _: Timestamp) -> FoundBy {
 
 /// The protocol of AdCP that a tool's tasks belong to.
 pub(crate) fn protocol_of(task_type: &str) -> &'static str {
-    Tool::of_name(task_type).map_or("media-buy", Tool::protocol)
+    AdcpTool::of_name(task_type).map_or("media-buy", AdcpTool::protocol)
 }
 
 impl Task {
@@ -203,7 +203,10 @@ impl Task {
 
     /// Whether it has not ended.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.status, Standing::Submitted | Standing::Working | Standing::InputRequired)
+        matches!(
+            self.status,
+            AdcpTaskStatus::Submitted | AdcpTaskStatus::Working | AdcpTaskStatus::InputRequired
+        )
     }
 
     /// A task that a request has become, which waits.
@@ -212,11 +215,11 @@ impl Task {
         // Out of the request before it becomes history: a receiver's credentials are in it.
         let push = request.swap_remove("push_notification_config");
         let (now, context) = (ask.now, request.get("context").cloned());
-        let said = json!({"status": Standing::Submitted, "task_id": task_id});
+        let said = json!({"status": AdcpTaskStatus::Submitted, "task_id": task_id});
         Self {
             task_id: task_id.to_owned(),
             task_type: ask.tool.to_string(),
-            status: Standing::Submitted,
+            status: AdcpTaskStatus::Submitted,
             subject: None,
             asked_by: Some(ask.caller.tenant()),
             draft: None,

@@ -1,6 +1,6 @@
 //! The tools, each in a module of its own: what it reads, what it changes and what it replies.
 
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::Value;
 
@@ -42,9 +42,9 @@ macro_rules! tools {
         impl Request {
             /// Reads the arguments of a tool. That they cannot be read is a fault of ours, unless
             /// nobody has checked them.
-            pub(crate) fn read(tool: Tool, arguments: &Value) -> Option<Self> {
+            pub(crate) fn read(tool: AdcpTool, arguments: &Value) -> Option<Self> {
                 match tool {
-                    $(Tool::$tool => <$form>::read(arguments).map(|it| Self::$tool(Box::new(it)))),+
+                    $(AdcpTool::$tool => <$form>::read(arguments).map(|it| Self::$tool(Box::new(it)))),+
                 }
             }
 
@@ -70,7 +70,7 @@ macro_rules! tools {
         #[cfg(test)]
         fn misfits() -> Vec<String> {
             use tradepost_wire::adcp::rules::typed::misfits;
-            let found = [$(misfits::<$form>(Tool::$tool.request())),+];
+            let found = [$(misfits::<$form>(AdcpTool::$tool.request())),+];
             found.into_iter().flatten().collect()
         }
     };
@@ -117,11 +117,11 @@ tools! {
 ///
 /// # Errors
 /// The refusal.
-pub(crate) fn before_schema(tool: Tool, arguments: &Value) -> Result<(), Refusal> {
-    if tool == Tool::GetProducts {
+pub(crate) fn before_schema(tool: AdcpTool, arguments: &Value) -> Result<(), Refusal> {
+    if tool == AdcpTool::GetProducts {
         products::exclusive(arguments)?;
     }
-    let searches = matches!(tool, Tool::GetProducts | Tool::GetSignals);
+    let searches = matches!(tool, AdcpTool::GetProducts | AdcpTool::GetSignals);
     let known = searches.then(|| UncheckedVersions::read(arguments)).flatten();
     // A version of prices says nothing without that of what they are for.
     if let Some(UncheckedVersions {

@@ -1,21 +1,21 @@
 //! Which release of AdCP a caller is answered in. The answers themselves know one release;
 //! [`release`](tradepost_wire::adcp::release) has what others say otherwise.
 
-use tradepost_wire::adcp::error::{Code, Error, Release};
-use tradepost_wire::adcp::signing::Digest;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError, AdcpRelease};
+use tradepost_wire::adcp::signing::DigestRule;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::profile::Profile;
 use crate::refuse::{self, Stop};
 
 /// What this seller speaks; first that in which it answers whoever names none.
-pub(crate) fn spoken(profile: &Profile) -> Vec<Release> {
-    let mut releases = vec![Release::V3_1, Release::V3_2, Release::V3_0];
+pub(crate) fn spoken(profile: &Profile) -> Vec<AdcpRelease> {
+    let mut releases = vec![AdcpRelease::V3_1, AdcpRelease::V3_2, AdcpRelease::V3_0];
     // In 3.2 every signature covers the body (`covers_content_digest`, "MUST explicitly emit
     // 'required'"), and who verifies is set up by an operator and not by what a request says.
     let digest = profile.signing.requests.as_ref().map(|requests| requests.digest);
-    if digest.is_some_and(|digest| digest != Digest::Required) {
-        releases.retain(|release| *release != Release::V3_2);
+    if digest.is_some_and(|digest| digest != DigestRule::Required) {
+        releases.retain(|release| *release != AdcpRelease::V3_2);
     }
     releases
 }
@@ -26,13 +26,13 @@ pub(crate) fn spoken(profile: &Profile) -> Vec<Release> {
 ///
 /// # Errors
 /// `VERSION_UNSUPPORTED`.
-pub(crate) fn of(profile: &Profile, arguments: &Map) -> Result<Release, Stop> {
+pub(crate) fn of(profile: &Profile, arguments: &Map) -> Result<AdcpRelease, Stop> {
     let spoken = spoken(profile);
-    let highest = || spoken.iter().copied().max().unwrap_or(Release::V3_1);
+    let highest = || spoken.iter().copied().max().unwrap_or(AdcpRelease::V3_1);
     match named(arguments) {
-        Named::Nothing => Ok(Release::V3_1),
-        Named::Minor(0) => Ok(Release::V3_0),
-        Named::Minor(1) => Ok(Release::V3_1),
+        Named::Nothing => Ok(AdcpRelease::V3_1),
+        Named::Minor(0) => Ok(AdcpRelease::V3_0),
+        Named::Minor(1) => Ok(AdcpRelease::V3_1),
         Named::Minor(_) => Ok(highest()),
         Named::Foreign => Err(unsupported(&spoken).into()),
     }
@@ -40,10 +40,10 @@ pub(crate) fn of(profile: &Profile, arguments: &Map) -> Result<Release, Stop> {
 
 /// The release whose words a caller knows, where 3.1 and 3.2 say the same: those of refusals before
 /// any publisher is reached, and those of the ends of tasks.
-pub(crate) fn codes(arguments: &Map) -> Release {
+pub(crate) fn codes(arguments: &Map) -> AdcpRelease {
     match named(arguments) {
-        Named::Minor(0) => Release::V3_0,
-        Named::Nothing | Named::Minor(_) | Named::Foreign => Release::V3_1,
+        Named::Minor(0) => AdcpRelease::V3_0,
+        Named::Nothing | Named::Minor(_) | Named::Foreign => AdcpRelease::V3_1,
     }
 }
 
@@ -74,15 +74,15 @@ fn named(arguments: &Map) -> Named {
     }
 }
 
-fn unsupported(spoken: &[Release]) -> Error {
+fn unsupported(spoken: &[AdcpRelease]) -> AdcpError {
     let message = "this seller does not speak that release of AdCP; name one of \
                    details.supported_versions in adcp_version";
-    let error = refuse::error(Code::VersionUnsupported, message);
+    let error = refuse::error(AdcpCode::VersionUnsupported, message);
     error.with("supported_versions", names(spoken)).with("supported_majors", json!([3]))
 }
 
 /// The names of releases, as they are published.
-pub(crate) fn names(releases: &[Release]) -> Value {
+pub(crate) fn names(releases: &[AdcpRelease]) -> Value {
     use tradepost_wire::catalog::Vocabulary as _;
     releases.iter().map(|release| Value::from(release.name())).collect()
 }

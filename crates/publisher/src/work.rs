@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::Standing;
-use tradepost_wire::adcp::error::{Code, Error, Release};
+use tradepost_wire::adcp::AdcpTaskStatus;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError, AdcpRelease};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, json};
 
 use crate::account::Account;
@@ -75,17 +75,17 @@ impl Horizon {
 
 impl Work<'_> {
     /// The release that the request is answered in.
-    pub(crate) fn release(&self) -> Release {
+    pub(crate) fn release(&self) -> AdcpRelease {
         self.publisher.release(&self.ask.arguments)
     }
 
     /// The version of a feed that the caller has, where its release knows such versions.
     pub(crate) fn feed_version<'v>(&self, named: Option<&'v String>) -> Option<&'v String> {
-        named.filter(|_| self.release() > Release::V3_0)
+        named.filter(|_| self.release() > AdcpRelease::V3_0)
     }
 
     /// An id for something that is about to be kept: none is used up where nothing can be.
-    pub(crate) fn fresh_id(&self, prefix: &'static str) -> Result<String, Fault> {
+    pub(crate) fn fresh_id(&self, prefix: &'static str) -> Result<String, InternalError> {
         self.shelf.check_writable()?;
         Ok(self.publisher.world.fresh_id(prefix))
     }
@@ -102,7 +102,7 @@ impl Work<'_> {
     }
 
     /// The caller's thing with this id, to look at.
-    pub(crate) fn find<T: Thing>(&self, id: &str) -> Result<Option<Kept<T>>, Fault> {
+    pub(crate) fn find<T: Thing>(&self, id: &str) -> Result<Option<Kept<T>>, InternalError> {
         self.admitted.reach.find(self.shelf, id)
     }
 
@@ -111,19 +111,19 @@ impl Work<'_> {
     pub(crate) fn require<T: Thing>(
         &self,
         id: &str,
-        code: Code,
+        code: AdcpCode,
         field: Option<&str>,
     ) -> Result<Kept<T>, Stop> {
         self.admitted.reach.require(self.shelf, id, code, field)
     }
 
     /// Everything of a type that the caller reaches, in the order of making.
-    pub(crate) fn all<T: Thing>(&self) -> Result<Vec<Kept<T>>, Fault> {
+    pub(crate) fn all<T: Thing>(&self) -> Result<Vec<Kept<T>>, InternalError> {
         self.admitted.reach.all(self.shelf, &Query::default())
     }
 
     /// The same, of the account alone that the request is for, when it names one.
-    pub(crate) fn all_of_account<T: Thing>(&self) -> Result<Vec<Kept<T>>, Fault> {
+    pub(crate) fn all_of_account<T: Thing>(&self) -> Result<Vec<Kept<T>>, InternalError> {
         let account = self.admitted.account_id();
         let mut all: Vec<Kept<T>> = self.all()?;
         all.retain(|kept| account.is_none() || kept.record.account.as_deref() == account);
@@ -142,7 +142,7 @@ impl Work<'_> {
         (owner, account): (&str, Option<&str>),
         state: &str,
         thing: &T,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         self.shelf.add(New { id, owner, account, state, now: self.ask.now }, thing)
     }
 
@@ -152,7 +152,7 @@ impl Work<'_> {
         task_id: Option<String>,
         message: &str,
         with: impl FnOnce(Task) -> Task,
-    ) -> Result<Reply, Fault> {
+    ) -> Result<Reply, InternalError> {
         let task = self.keep_task(task_id, with)?;
         Ok(self.submitted(&task.thing.task_id, message))
     }
@@ -162,7 +162,7 @@ impl Work<'_> {
         &self,
         task_id: Option<String>,
         with: impl FnOnce(Task) -> Task,
-    ) -> Result<Kept<Task>, Fault> {
+    ) -> Result<Kept<Task>, InternalError> {
         let task_id = task_id.unwrap_or_else(|| self.publisher.world.fresh_id("task"));
         let thing = with(Task::submitted(&task_id, self.ask));
         // A chosen one is the tenant's own.
@@ -176,11 +176,11 @@ impl Work<'_> {
 
     /// The reply of a request that has become this task.
     pub(crate) fn submitted(&self, task_id: &str, message: &str) -> Reply {
-        Reply::new(Standing::Submitted, message, json!({"task_id": task_id}))
+        Reply::new(AdcpTaskStatus::Submitted, message, json!({"task_id": task_id}))
     }
 
     /// What the caller is told while something is feigned to be away.
-    pub(crate) fn outage(&self) -> Result<Option<Error>, Fault> {
+    pub(crate) fn outage(&self) -> Result<Option<AdcpError>, InternalError> {
         let (tenant, tool, now) = (&self.admitted.reach.tenant, self.ask.tool, self.ask.now);
         let outage = Outage::of(self.shelf, tenant, tool.name(), now)?;
         // It says how old what is known is.
@@ -196,7 +196,7 @@ impl Work<'_> {
     /// The account that the request is for.
     pub(crate) fn account(&self) -> Result<&Kept<Account>, Stop> {
         let message = "name the account that this is for";
-        let absent = || refuse::at(Code::InvalidRequest, "account", message).into();
+        let absent = || refuse::at(AdcpCode::InvalidRequest, "account", message).into();
         self.admitted.account.as_ref().ok_or_else(absent)
     }
 }

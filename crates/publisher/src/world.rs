@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value};
 
 /// A future in a box, because the world is behind a pointer.
@@ -67,7 +67,7 @@ pub trait World: Send + Sync + Debug {
     fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>>;
 
     /// Notes that something of ours broke, and returns the id under which the log has it.
-    fn report(&self, broken: &Fault) -> String;
+    fn report(&self, broken: &InternalError) -> String;
 }
 
 /// A question to an address (`core/webhook-challenge.json`).

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::http::Settings;
 use tradepost_server::memory::Memory;
 use tradepost_server::prelude::*;
@@ -21,7 +21,7 @@ struct Plain {
 
 /// Everything that can be asked of the agent, which keeps its tasks in memory and is reached below
 /// `base_url`.
-pub(crate) fn router(clock: Clock, base_url: &str) -> Result<Router, Fault> {
+pub(crate) fn router(clock: Clock, base_url: &str) -> Result<Router, InternalError> {
     let mut card = card::describe("Sandbox", "Makes a task of every message.", base_url);
     card.capabilities.streaming = false;
     let card = PublishedCard::of(&card, clock.now());

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use tokio::sync::watch::{Receiver, Sender};
 use tradepost_dealer::import::Unit;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_wire::json::json;
 
 pub mod agent;
@@ -72,7 +72,7 @@ pub trait Dealer: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When that cannot be kept.
-    fn offer(&self, units: &[Unit], now: Timestamp) -> Result<(), Fault>;
+    fn offer(&self, units: &[Unit], now: Timestamp) -> Result<(), InternalError>;
 }
 
 /// Who plays a part, for whichever one a script has; anew for each buyer. May wait for a disk.
@@ -81,13 +81,13 @@ pub trait Cast: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When it cannot be set up.
-    fn dealer(&self, place: &Place) -> Result<Arc<dyn Dealer>, Fault>;
+    fn dealer(&self, place: &Place) -> Result<Arc<dyn Dealer>, InternalError>;
 
     /// Everything that can be asked of a publisher who speaks AdCP, under the paths that a server has for it.
     ///
     /// # Errors
     /// When it cannot be set up.
-    fn publisher(&self, place: &Place) -> Result<Router, Fault>;
+    fn publisher(&self, place: &Place) -> Result<Router, InternalError>;
 }
 
 /// A sandbox.
@@ -127,7 +127,7 @@ impl Sandbox {
         size: usize,
         clock: Clock,
         address: SocketAddr,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, InternalError> {
         let root = format!("http://{address}");
         let script = Arc::new(script);
         let place = Place::of(None, &root);

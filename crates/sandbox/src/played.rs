@@ -19,7 +19,7 @@ use tradepost_dealer::demo;
 use tradepost_dealer::import::Unit;
 use tradepost_server::card::ENDPOINT_PATH;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::http::mcp;
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use tradepost_wire::json::Value;
@@ -79,7 +79,7 @@ impl PlayedSeller {
         place: Place,
         size: usize,
         clock: Clock,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, InternalError> {
         let started = clock.now();
         let (router, dealer, units) = match script.seller {
             Seller::Dealer => {

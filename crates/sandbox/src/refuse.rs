@@ -8,12 +8,12 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use tradepost_wire::a2a;
 use tradepost_wire::a2a::error::{
-    Code as ProtocolCode, FieldViolation, Refusal as ProtocolRefusal,
+    A2aCode as ProtocolCode, A2aRefusal as ProtocolRefusal, FieldViolation,
 };
-use tradepost_wire::aap::error::Asked;
-use tradepost_wire::aap::{Code, Refusal};
-use tradepost_wire::adcp::Answer;
-use tradepost_wire::adcp::error::{Code as TaskCode, Error, Recovery};
+use tradepost_wire::aap::error::SampleRequest;
+use tradepost_wire::aap::{AapCode, AapRefusal};
+use tradepost_wire::adcp::AdcpAnswer;
+use tradepost_wire::adcp::error::{AdcpCode as TaskCode, AdcpError, Recovery};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::mcp::ToolResult;
@@ -63,7 +63,7 @@ impl Whole {
 
 /// The profile's no.
 #[must_use]
-pub fn profile(code: Code, words: &Words, sent: &Sent, now: Timestamp) -> Whole {
+pub fn profile(code: AapCode, words: &Words, sent: &Sent, now: Timestamp) -> Whole {
     let mut refusal = refusal(code, sent, now);
     if let Some(message) = &words.message {
         refusal.message.clone_from(message);
@@ -90,13 +90,13 @@ pub fn profile(code: Code, words: &Words, sent: &Sent, now: Timestamp) -> Whole 
 #[must_use]
 pub fn task(code: TaskCode, words: &Words, sent: &Sent) -> Whole {
     let message = words.message.clone().unwrap_or_else(|| code.docs().trim().to_owned());
-    let mut error = Error::new(code, message);
+    let mut error = AdcpError::new(code, message);
     error.details.clone_from(&words.details);
     if code.recovery() == Recovery::Transient {
         error.retry_after = u32::try_from(WAIT.as_secs()).ok();
     }
     let context = sent.data.as_ref().and_then(|data| data.get("context")).cloned();
-    let answer = Answer { context, ..Answer::failed(error, Vec::new()) };
+    let answer = AdcpAnswer { context, ..AdcpAnswer::failed(error, Vec::new()) };
     let mut document = answer.document();
     // As the script has it, also where it makes no sense.
     if let Some(said) = &words.retry_after {
@@ -115,10 +115,10 @@ pub fn task(code: TaskCode, words: &Words, sent: &Sent) -> Whole {
 }
 
 /// A refusal with this code that could be true of the request.
-fn refusal(code: Code, sent: &Sent, now: Timestamp) -> Refusal {
+fn refusal(code: AapCode, sent: &Sent, now: Timestamp) -> AapRefusal {
     let data = sent.data.as_ref();
     let appointment_at = data.and_then(|data| data.pointer("/appointment/appointment_at"));
-    let asked = Asked {
+    let asked = SampleRequest {
         skill: sent.skill(),
         vehicle: &sent.vehicle(),
         appointment_at: appointment_at.and_then(Value::as_str).and_then(|text| text.parse().ok()),

@@ -5,9 +5,9 @@ use std::time::Duration;
 use axum::http::{HeaderMap, StatusCode, header};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_buyer::refusal;
-use tradepost_wire::a2a::error::Code as ProtocolCode;
-use tradepost_wire::aap::error::Received;
-use tradepost_wire::adcp::error::{Error, Recovery};
+use tradepost_wire::a2a::error::A2aCode as ProtocolCode;
+use tradepost_wire::aap::error::ReceivedRefusal;
+use tradepost_wire::adcp::error::{AdcpError, Recovery};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::http::date;
 use tradepost_wire::json::Value;
@@ -37,7 +37,7 @@ impl Reply {
         let document: Value = tradepost_wire::json::from_slice(body).unwrap_or_default();
         let after = header_wait(headers, now);
         let failed = document.pointer("/result/structuredContent/adcp_error");
-        if let Some(Ok(error)) = failed.map(Error::read) {
+        if let Some(Ok(error)) = failed.map(AdcpError::read) {
             return Self::task(&error);
         }
         // Something in front of the dealer may have errors of its own, of
@@ -47,7 +47,7 @@ impl Reply {
             return if status.is_success() { Self::Success } else { Self::http(status, after) };
         };
         let data = error.get("data").unwrap_or(&Value::Null);
-        if let Some(received) = Received::read(data) {
+        if let Some(received) = ReceivedRefusal::read(data) {
             let wait = details_wait(&received.details).or(after);
             let code = received.code.name().to_owned();
             return Self::Refusal { code, retryable: received.retryable, wait };
@@ -63,7 +63,7 @@ impl Reply {
     }
 
     /// A publisher's no.
-    fn task(error: &Error) -> Self {
+    fn task(error: &AdcpError) -> Self {
         Self::Refusal {
             code: error.code.name().to_owned(),
             retryable: error.class() == Recovery::Transient,

@@ -3,9 +3,9 @@
 
 use jiff::SignedDuration;
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code as ProtocolCode;
-use tradepost_wire::aap::{Code, Skill};
-use tradepost_wire::adcp::{self, Tool};
+use tradepost_wire::a2a::error::A2aCode as ProtocolCode;
+use tradepost_wire::aap::{AapCode, Skill};
+use tradepost_wire::adcp::{self, AdcpTool};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::Map;
 use tradepost_wire::words;
@@ -148,7 +148,7 @@ pub enum Target {
     /// An operation of an agent.
     Operation(Operation),
     /// A tool of a publisher.
-    Tool(Tool),
+    Tool(AdcpTool),
     /// The agent card.
     Card,
 }
@@ -164,7 +164,7 @@ impl Target {
             return Some(Self::Card);
         }
         let operation = || Operation::from_name(name).map(Self::Operation);
-        let tool = || Tool::from_name(name).map(Self::Tool);
+        let tool = || AdcpTool::from_name(name).map(Self::Tool);
         Skill::from_name(name).map(Self::Skill).or_else(operation).or_else(tool)
     }
 
@@ -197,9 +197,9 @@ pub enum Act {
     #[default]
     Answer,
     /// The dealer's profile says no.
-    Refuse(Code),
+    Refuse(AapCode),
     /// The task fails: a publisher's no.
-    Fail(adcp::error::Code),
+    Fail(adcp::error::AdcpCode),
     /// The protocol says no.
     Protocol(ProtocolCode),
     /// HTTP says no.

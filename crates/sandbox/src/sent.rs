@@ -7,11 +7,11 @@ use axum::http::request::Parts;
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tradepost_server::http::intake::activated_extensions;
-use tradepost_wire::a2a::{self, Content, Operation, Request};
+use tradepost_wire::a2a::{self, A2aRequest, Content, Operation};
 use tradepost_wire::aap::error::Remedy;
-use tradepost_wire::aap::{self, Code, Skill, Terms, Version};
+use tradepost_wire::aap::{self, AapCode, DealerTerms, Skill, Version};
 use tradepost_wire::adcp::rules::{self, Internals};
-use tradepost_wire::adcp::{Tool, credentials};
+use tradepost_wire::adcp::{AdcpTool, credentials};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::Value;
 use tradepost_wire::jsonrpc::{self, Id};
@@ -96,7 +96,7 @@ impl Sent {
         let Some((operation, params)) = sent.open(parts, body) else { return sent };
         let activated = activated_extensions(&parts.headers);
         let message = match a2a::request::read(operation, params.as_ref()) {
-            Ok(Request::SendMessage(send)) => send.message,
+            Ok(A2aRequest::SendMessage(send)) => send.message,
             Ok(_) => {
                 sent.find(Finding::RequestInvalid, "AAP uses SendMessage alone");
                 return sent;
@@ -139,7 +139,7 @@ impl Sent {
         let Some((operation, params)) = sent.open(parts, body) else { return sent };
         sent.target = Some(Target::Operation(operation));
         match a2a::request::read(operation, params.as_ref()) {
-            Ok(Request::SendMessage(send) | Request::SendStreamingMessage(send)) => {
+            Ok(A2aRequest::SendMessage(send) | A2aRequest::SendStreamingMessage(send)) => {
                 sent.message_id = Some(send.message.message_id.clone());
                 sent.key.clone_from(&sent.message_id);
             }
@@ -162,7 +162,7 @@ impl Sent {
     pub fn tool(parts: &Parts, body: &[u8]) -> Option<Self> {
         let mut sent = Self::nothing(parts);
         let header = |name: &str| parts.headers.get(name).map(|value| value.as_bytes());
-        let read = jsonrpc::read_message(body).map_err(|reject| mcp::Fail::rejected(&reject));
+        let read = jsonrpc::read_message(body).map_err(|reject| mcp::McpError::rejected(&reject));
         let read = read.and_then(|message| mcp::request(message, header).map_err(|(_, fail)| fail));
         let mut request = match read {
             Ok(request) => request.filter(|request| request.method == mcp::CALL)?,
@@ -172,7 +172,7 @@ impl Sent {
             }
         };
         (sent.id, sent.release) = (request.id.clone(), request.lifecycle);
-        let Some(tool) = request.tool(|_| true).ok().and_then(Tool::of_name) else {
+        let Some(tool) = request.tool(|_| true).ok().and_then(AdcpTool::of_name) else {
             sent.find(Finding::RequestInvalid, "the request calls no tool of AdCP");
             return Some(sent);
         };
@@ -183,7 +183,7 @@ impl Sent {
 
     /// Grades the arguments of a tool. What tells its attempts from others is everything but the key and
     /// the caller's own context.
-    fn arguments(&mut self, tool: Tool, arguments: Value) {
+    fn arguments(&mut self, tool: AdcpTool, arguments: Value) {
         for place in credentials::find(&arguments) {
             let message = format!("a credential at {}", problem::clip(&place));
             self.find(Finding::CredentialSent, message);
@@ -280,10 +280,12 @@ impl Sent {
             self.consent = data.get("consent").map(consent);
         }
         // How old a consent may be is a rule of each dealer, which a buyer need not know.
-        let terms = Terms { now, clock_skew: SKEW, consent_lifetime: None };
+        let terms = DealerTerms { now, clock_skew: SKEW, consent_lifetime: None };
         let Err(refusal) = aap::parse(skill, self.version, data, &terms) else { return };
         let finding = match refusal.code.remedy() {
-            Remedy::AskConsent if refusal.code == Code::InvalidConsent => Finding::ConsentInvalid,
+            Remedy::AskConsent if refusal.code == AapCode::InvalidConsent => {
+                Finding::ConsentInvalid
+            }
             Remedy::AskConsent => Finding::ConsentMissing,
             Remedy::NotOffered
             | Remedy::Correct

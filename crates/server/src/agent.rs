@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 pub use futures_util::future::BoxFuture;
-use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal as ProtocolRefusal};
 use tradepost_wire::a2a::request::RequestedPage;
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::a2a::{
-    Capability, Message, Operation, Part, PushConfig, Release, Request, SendMessage, Task, older,
-    request,
+    A2aRelease, A2aRequest, Capability, Message, Operation, Part, PushConfig, SendMessage, Task,
+    older, request,
 };
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::RawValue;
@@ -23,7 +23,7 @@ use tradepost_wire::json::Value;
 use crate::auth::{Authenticator, Denied, Principal, ShownCredential};
 pub use crate::card::Binding;
 use crate::card::{ClaimedExtension, PublishedCard};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::http::exchange::{Parcel, Posted};
 use crate::limit::{Exceeded, Key};
 use crate::metrics::Metrics;
@@ -90,8 +90,8 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
     }
 
     /// Returns the error code for a body with another media type, for which A2A has no rule.
-    fn other_media_type(&self) -> Code {
-        Code::ContentTypeNotSupported
+    fn other_media_type(&self) -> A2aCode {
+        A2aCode::ContentTypeNotSupported
     }
 
     /// Returns true for a part with a media type that the agent can read. By default the card
@@ -148,7 +148,7 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When the store fails; the loaded data stays in use.
-    fn refresh(&self) -> Result<(), Fault> {
+    fn refresh(&self) -> Result<(), InternalError> {
         self.auth().tidy();
         Ok(())
     }
@@ -184,15 +184,15 @@ impl dyn Agent {
     // A required extension that the request does not activate is an error (A2A 1.0 §3.3.4, X-01).
     pub fn accept(
         &self,
-        release: Release,
+        release: A2aRelease,
         operation: Operation,
         activated: &[String],
         caller: &Caller,
         params: Option<Value>,
-    ) -> Result<Request, ProtocolRefusal> {
+    ) -> Result<A2aRequest, ProtocolRefusal> {
         let tenant = params.as_ref().and_then(|params| params.get("tenant"));
         // Tenants exist only in 1.0; in 0.3 the name is an unknown member, which is ignored.
-        let is_newer = release == Release::V1_0;
+        let is_newer = release == A2aRelease::V1_0;
         if is_newer && tenant.is_some_and(|tenant| !tenant.is_null() && tenant != "") {
             // None of our cards declares a tenant (A2A 1.0 §8.3.2), so the request is meant for
             // another agent.
@@ -207,7 +207,7 @@ impl dyn Agent {
         let missing = claims.extensions.iter().filter(|_| is_newer).find(is_missing);
         if let Some(known) = missing {
             let message = format!("name the extension {} in A2A-Extensions", known.uri);
-            return Err(ProtocolRefusal::new(Code::ExtensionSupportRequired, message)
+            return Err(ProtocolRefusal::new(A2aCode::ExtensionSupportRequired, message)
                 .with("extensionUri", &known.uri));
         }
         let has = |capability| match capability {
@@ -226,12 +226,12 @@ impl dyn Agent {
         // Accepting a webhook without delivering to it would leave the caller waiting.
         if params.as_ref().is_some_and(asks_for_push) && !has(Capability::Push) {
             let message = "this agent sends no push notifications; leave the webhook out";
-            return Err(ProtocolRefusal::new(Code::PushNotificationNotSupported, message));
+            return Err(ProtocolRefusal::new(A2aCode::PushNotificationNotSupported, message));
         }
         let page = is_newer.then(|| request::requested_page(operation, params.as_ref())).flatten();
         let read = match release {
-            Release::V1_0 => request::take(operation, params),
-            Release::V0_3 => older::read(operation, params.as_ref()),
+            A2aRelease::V1_0 => request::take(operation, params),
+            A2aRelease::V0_3 => older::read(operation, params.as_ref()),
         };
         let request = match (read, page) {
             (Ok(request), _) => request,
@@ -240,7 +240,7 @@ impl dyn Agent {
             }
             (Err(refusal), _) => return Err(refusal),
         };
-        if let Request::SendMessage(send) | Request::SendStreamingMessage(send) = &request {
+        if let A2aRequest::SendMessage(send) | A2aRequest::SendStreamingMessage(send) = &request {
             self.check_media_types(send)?;
         }
         Ok(request)
@@ -262,7 +262,7 @@ impl dyn Agent {
         }
         let fields = unread.join(", ");
         let message = format!("a part has a media type that this agent cannot read: {fields}");
-        let refusal = ProtocolRefusal::new(Code::ContentTypeNotSupported, message);
+        let refusal = ProtocolRefusal::new(A2aCode::ContentTypeNotSupported, message);
         let supported = self.card().claims.input_modes.join(", ");
         Err(refusal.with("fields", fields).with("supportedMediaTypes", supported))
     }
@@ -318,13 +318,13 @@ pub struct Incoming<'a> {
     /// Binding of the request.
     pub binding: Binding,
     /// Protocol release of the request.
-    pub release: Release,
+    pub release: A2aRelease,
     /// Caller.
     pub caller: &'a Caller,
     /// Extensions that the transport activates.
     pub activated: &'a [String],
     /// The request.
-    pub request: Request,
+    pub request: A2aRequest,
     /// Raw request data.
     pub sent: Sent<'a>,
     /// Last stream event that the caller has received, when it resumes a stream.
@@ -347,7 +347,7 @@ pub enum Outcome {
     /// A refusal of authentication or permission.
     Denied(Denied),
     /// An internal error.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
 impl From<Result<Answer, ProtocolRefusal>> for Outcome {
@@ -446,7 +446,7 @@ pub struct Row {
     /// HTTP status in the HTTP+JSON binding.
     pub http: u16,
     /// gRPC status.
-    pub grpc: Status,
+    pub grpc: RpcStatus,
 }
 
 /// Party that caused a refusal.
@@ -469,5 +469,5 @@ pub enum Trouble<'t> {
     /// The sender exceeds a rate limit.
     TooOften(Exceeded),
     /// An internal error.
-    Broken(&'t Fault),
+    Broken(&'t InternalError),
 }

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
 use key::Keys;
-use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
 
 use crate::clock::Clock;
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::limit::{Exceeded, FAILURES, Key, Limiter};
 use crate::permission::{Permission, Scopes};
 use crate::tls::client::{ClientCertificate, Subject};
@@ -117,12 +117,12 @@ pub enum Denied {
     Limited(Exceeded),
     /// The store or the token issuer is unavailable. The fault is transient, because nothing is
     /// known against the caller.
-    Unavailable(Fault),
+    Unavailable(InternalError),
 }
 
 impl Denied {
     /// Converts a fault, for `map_err`.
-    pub fn unavailable(fault: Fault) -> Self {
+    pub fn unavailable(fault: InternalError) -> Self {
         Self::Unavailable(fault.transient())
     }
 }
@@ -221,7 +221,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// When the file with the keys of a token issuer cannot be read.
-    pub fn open(agent_id: &str, policy: Auth, means: &Means) -> Result<Self, Fault> {
+    pub fn open(agent_id: &str, policy: Auth, means: &Means) -> Result<Self, InternalError> {
         let tokens = policy.jwt.clone().map(|jwt| jwt::Verifier::open(jwt, means)).transpose()?;
         let failures = Limiter::new(FAILURES, means.clock.clone());
         let unjudged = Limiter::new(FAILURES, means.clock.clone());
@@ -286,11 +286,11 @@ impl Authenticator {
 
     /// Returns the protocol's error for a refused caller; `None` where the error catalog has none.
     #[must_use]
-    pub fn refusal(&self, denied: &Denied) -> Option<Refusal> {
+    pub fn refusal(&self, denied: &Denied) -> Option<A2aRefusal> {
         let takes_bearer = self.policy.takes_bearer();
         let scheme = if takes_bearer { SCHEME } else { CERTIFICATE_SCHEME };
         let unauthenticated = |message: &str| {
-            Some(Refusal::new(Code::Unauthenticated, message).with("scheme", scheme))
+            Some(A2aRefusal::new(A2aCode::Unauthenticated, message).with("scheme", scheme))
         };
         match denied {
             Denied::Missing if !takes_bearer => unauthenticated(
@@ -308,11 +308,11 @@ impl Authenticator {
             Denied::Expired => unauthenticated("the credential has expired; get a new one"),
             Denied::Scope { missing } => {
                 let message = format!("the credential lacks the scope {missing}");
-                let refusal = Refusal::new(Code::PermissionDenied, message);
+                let refusal = A2aRefusal::new(A2aCode::PermissionDenied, message);
                 Some(refusal.with("scope", missing.to_string()))
             }
-            Denied::Page => Some(Refusal::new(
-                Code::PermissionDenied,
+            Denied::Page => Some(A2aRefusal::new(
+                A2aCode::PermissionDenied,
                 "web pages of other origins may only read here; send a credential, or ask the \
                  agent's operator to let yours do more",
             )),
@@ -455,9 +455,9 @@ mod tests {
     struct KeysAway(std::sync::atomic::AtomicBool);
 
     impl Keys for KeysAway {
-        fn find(&self, _: &str, _: &str) -> Result<Option<key::ApiKey>, Fault> {
+        fn find(&self, _: &str, _: &str) -> Result<Option<key::ApiKey>, InternalError> {
             match self.0.load(std::sync::atomic::Ordering::Relaxed) {
-                true => Err(Fault::new("looking a key up", "there are too many sessions")),
+                true => Err(InternalError::new("looking a key up", "there are too many sessions")),
                 false => Ok(None),
             }
         }

@@ -11,8 +11,8 @@ use sha2::{Digest as _, Sha256};
 pub use tradepost_keys::private::SigningKey;
 use tradepost_wire::a2a;
 use tradepost_wire::a2a::card::{
-    AgentCard, Capabilities, HttpAuth, Interface, MutualTls, SecurityRequirement, SecurityScheme,
-    Skill, StringList,
+    AgentCapabilities, AgentCard, AgentInterface, AgentSkill, HttpAuth, MutualTls,
+    SecurityRequirement, SecurityScheme, StringList,
 };
 use tradepost_wire::a2a::{Content, Part};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -252,7 +252,7 @@ pub fn describe(name: &str, description: &str, base_url: &str) -> AgentCard {
         version: "0.1.0".to_owned(),
         provider: None,
         supported_interfaces: interfaces(base_url, Binding::ALL),
-        capabilities: Capabilities {
+        capabilities: AgentCapabilities {
             streaming: true,
             push_notifications: false,
             extended_agent_card: false,
@@ -260,7 +260,7 @@ pub fn describe(name: &str, description: &str, base_url: &str) -> AgentCard {
         },
         default_input_modes: text(),
         default_output_modes: text(),
-        skills: vec![Skill {
+        skills: vec![AgentSkill {
             id: "talk".to_owned(),
             name: name.to_owned(),
             description: description.to_owned(),
@@ -292,8 +292,8 @@ impl fmt::Display for Origin {
 /// Returns the interfaces of an agent, the preferred binding first.
 // All interfaces are declared in order of preference (A2A 1.0 §5.2, §8.3.1; D-02).
 #[must_use]
-pub fn interfaces(base_url: &str, bindings: &[Binding]) -> Vec<Interface> {
-    let of = |binding: &Binding| Interface {
+pub fn interfaces(base_url: &str, bindings: &[Binding]) -> Vec<AgentInterface> {
+    let of = |binding: &Binding| AgentInterface {
         url: match binding {
             Binding::JsonRpc => format!("{base_url}{ENDPOINT_PATH}"),
             Binding::HttpJson => format!("{base_url}{HTTP_JSON_PATH}"),

@@ -9,7 +9,7 @@ use crate::agent::{Caller, Incoming, Outcome, SharedAgent};
 use crate::auth::{Denied, permit};
 use crate::clock::{self, Clock};
 use crate::directory::Directory;
-use crate::fault::{Fault, LATE};
+use crate::fault::{InternalError, LATE};
 use crate::health::Health;
 use crate::http::pending::Pending;
 use crate::http::settings::Settings;
@@ -220,7 +220,7 @@ impl Desk {
     /// # Errors
     /// When the store fails, with the first failure. Loaded data stays in use, and the failure of
     /// one agent does not affect the others.
-    pub fn refresh(&self) -> Result<(), Fault> {
+    pub fn refresh(&self) -> Result<(), InternalError> {
         self.health.intact()?;
         // All agents are refreshed before the first failure is returned.
         let refresh = |agent: &SharedAgent| {
@@ -286,7 +286,7 @@ impl Desk {
     ) -> Result<Turn<'a>, Denied> {
         permitted?;
         let turn = self.turns.turn(agent.id(), caller.limit_key());
-        let late = |_| Denied::unavailable(Fault::new("waiting for others", LATE));
+        let late = |_| Denied::unavailable(InternalError::new("waiting for others", LATE));
         clock::within(self.settings.request_timeout, turn).await.map_err(late)
     }
 
@@ -299,7 +299,7 @@ impl Desk {
         agent: &SharedAgent,
         what: &'static str,
         work: impl Future<Output = T>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, InternalError> {
         let done = panics::catch(what, work).await;
         if done.is_err() {
             self.metrics.count_panic(agent.id_or_none());

@@ -4,7 +4,7 @@ use std::fmt;
 
 use futures_util::future::BoxFuture;
 
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Health checks of the agents' storage.
 pub trait Health: fmt::Debug + Send + Sync {
@@ -19,7 +19,7 @@ pub trait Health: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When it is not.
-    fn intact(&self) -> Result<(), Fault>;
+    fn intact(&self) -> Result<(), InternalError>;
 
     /// Returns warnings for operators: names with counts. May block on a disk.
     fn remarks(&self) -> Vec<(&'static str, u64)> {

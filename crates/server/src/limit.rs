@@ -29,7 +29,7 @@ use governor::{Quota, RateLimiter};
 use jiff::SignedDuration;
 
 use crate::clock::Clock;
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Caller for the purpose of limits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -98,7 +98,7 @@ pub trait Permits: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When the source is unavailable.
-    fn lease(&self, bucket: &str, limit: RateLimit) -> Result<Lease, Fault>;
+    fn lease(&self, bucket: &str, limit: RateLimit) -> Result<Lease, InternalError>;
 }
 
 /// Permits taken from a bucket.

@@ -12,7 +12,7 @@ use jiff::civil::Date;
 use tradepost_wire::a2a::TaskState;
 
 use crate::auth::key::{ApiKey, Keys};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::health::Health;
 use crate::seal::Secrets;
 use crate::tasks::log::{
@@ -97,13 +97,13 @@ impl Memory {
 }
 
 impl Secrets for Memory {
-    fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, Fault> {
+    fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, InternalError> {
         Ok(self.lock().secrets.entry(name).or_insert(fresh).clone())
     }
 }
 
 impl Keys for Memory {
-    fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, Fault> {
+    fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
         Ok(self.lock().keys.get(id).filter(|key| key.agent_id == agent_id).cloned())
     }
 
@@ -119,19 +119,19 @@ impl Health for Memory {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn intact(&self) -> Result<(), Fault> {
+    fn intact(&self) -> Result<(), InternalError> {
         Ok(())
     }
 }
 
 impl TaskLog for Memory {
-    fn submit(&self, mut job: Job, done: Done) -> Result<(), Fault> {
+    fn submit(&self, mut job: Job, done: Done) -> Result<(), InternalError> {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = {
             let mut kept = self.lock();
             let transaction = Transaction::of(&mut kept);
             let outcome = catch_unwind(AssertUnwindSafe(|| job(&transaction)))
-                .unwrap_or_else(|_| Err(Fault::new("keeping tasks", "a job panicked")));
+                .unwrap_or_else(|_| Err(InternalError::new("keeping tasks", "a job panicked")));
             transaction.end(outcome.is_ok());
             outcome
         };
@@ -142,12 +142,12 @@ impl TaskLog for Memory {
         Ok(())
     }
 
-    fn standing(&self, task_id: &str) -> Result<(i64, bool), Fault> {
+    fn standing(&self, task_id: &str) -> Result<(i64, bool), InternalError> {
         let standing = |task: &KeptTask| (task.row.last_seq, task.row.state.terminal());
         Ok(self.lock().tasks.get(task_id).map(standing).unwrap_or_default())
     }
 
-    fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
+    fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, InternalError> {
         Ok(self.lock().task_of(owner, task_id).map(|task| task.row.clone()))
     }
 
@@ -157,7 +157,7 @@ impl TaskLog for Memory {
         (after, until): (i64, i64),
         with_artifacts: bool,
         limit: usize,
-    ) -> Result<Vec<Entry>, Fault> {
+    ) -> Result<Vec<Entry>, InternalError> {
         let kept = self.lock();
         let entries = kept.tasks.get(task_id).map_or(&[][..], |task| &task.entries);
         // Entries are numbered from one without gaps.
@@ -174,7 +174,7 @@ impl TaskLog for Memory {
         filter: &TaskFilter,
         after: Option<(Timestamp, String)>,
         limit: usize,
-    ) -> Result<(Vec<TaskRow>, usize), Fault> {
+    ) -> Result<(Vec<TaskRow>, usize), InternalError> {
         let kept = self.lock();
         let fits = |row: &&TaskRow| {
             filter.context_id.as_ref().is_none_or(|context| row.context_id == *context)
@@ -191,7 +191,7 @@ impl TaskLog for Memory {
         Ok((rows.into_iter().filter(is_after).take(limit).cloned().collect(), total))
     }
 
-    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
+    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, InternalError> {
         Ok(self.lock().unfinished(agent_id))
     }
 
@@ -202,7 +202,7 @@ impl TaskLog for Memory {
         only: Option<&str>,
         after: &str,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, Fault> {
+    ) -> Result<Vec<PushPlace>, InternalError> {
         let kept = self.lock();
         let task = kept.task_of(owner, task_id);
         let places = task.into_iter().flat_map(|task| &task.places);
@@ -211,7 +211,7 @@ impl TaskLog for Memory {
         Ok(found.take(limit).filter_map(|(_, key)| kept.place(*key)).collect())
     }
 
-    fn push_place(&self, key: i64) -> Result<Option<PushPlace>, Fault> {
+    fn push_place(&self, key: i64) -> Result<Option<PushPlace>, InternalError> {
         Ok(self.lock().place(key).filter(|place| place.off_at.is_none()))
     }
 
@@ -221,7 +221,7 @@ impl TaskLog for Memory {
         now: Timestamp,
         busy: &PushBusy,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, Fault> {
+    ) -> Result<Vec<PushPlace>, InternalError> {
         let kept = self.lock();
         let mut due: Vec<_> = kept
             .places
@@ -240,7 +240,11 @@ impl TaskLog for Memory {
         Ok(due.into_iter().take(limit).filter_map(|(_, key)| kept.place(key)).collect())
     }
 
-    fn push_next_due(&self, agent_id: &str, after: Timestamp) -> Result<Option<Timestamp>, Fault> {
+    fn push_next_due(
+        &self,
+        agent_id: &str,
+        after: Timestamp,
+    ) -> Result<Option<Timestamp>, InternalError> {
         let kept = self.lock();
         let own = kept.places.values().filter(|kept| kept.agent_id == agent_id);
         let due = own.filter_map(|kept| kept.place.due_at);
@@ -374,10 +378,10 @@ fn set_place(kept: &mut Kept, key: i64, place: Option<KeptPlace>) {
 }
 
 impl TaskWriter for Transaction<'_> {
-    fn create_task(&self, owner: &Owner, task: &TaskRow) -> Result<(), Fault> {
+    fn create_task(&self, owner: &Owner, task: &TaskRow) -> Result<(), InternalError> {
         let mut kept = self.kept();
         if kept.tasks.contains_key(&task.task_id) {
-            return Err(Fault::new("writing a task", "there is one with its id"));
+            return Err(InternalError::new("writing a task", "there is one with its id"));
         }
         let row = TaskRow { status_at: in_millis(task.status_at), ..task.clone() };
         let (owner, entries, places) = (owner.clone(), Vec::new(), BTreeMap::new());
@@ -392,10 +396,11 @@ impl TaskWriter for Transaction<'_> {
         kind: EntryKind,
         body: &str,
         status: Option<(TaskState, Timestamp)>,
-    ) -> Result<Option<i64>, Fault> {
+    ) -> Result<Option<i64>, InternalError> {
         let kept = &mut *self.kept();
         let task = kept.tasks.get_mut(task_id);
-        let task = task.ok_or_else(|| Fault::new("reading a task's state", "it is gone"))?;
+        let task =
+            task.ok_or_else(|| InternalError::new("reading a task's state", "it is gone"))?;
         if task.row.state.terminal() {
             return Ok(None);
         }
@@ -425,7 +430,7 @@ impl TaskWriter for Transaction<'_> {
         Ok(Some(seq))
     }
 
-    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
+    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, InternalError> {
         Ok(self.kept().unfinished(agent_id))
     }
 }
@@ -438,7 +443,7 @@ impl PushWriter for Transaction<'_> {
         target: &PushTarget,
         most: usize,
         now: Timestamp,
-    ) -> Result<PushKept, Fault> {
+    ) -> Result<PushKept, InternalError> {
         let kept = &mut *self.kept();
         let Some(task) = kept.task_of(owner, task_id) else { return Ok(PushKept::NoTask) };
         let (last_seq, same) = (task.row.last_seq, task.places.get(&target.config_id).copied());
@@ -474,7 +479,7 @@ impl PushWriter for Transaction<'_> {
         owner: &Owner,
         task_id: &str,
         config_id: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let kept = &mut *self.kept();
         let task = kept.task_of(owner, task_id);
         if let Some(key) = task.and_then(|task| task.places.get(config_id).copied()) {
@@ -483,7 +488,7 @@ impl PushWriter for Transaction<'_> {
         Ok(())
     }
 
-    fn push_delivered(&self, key: i64, seq: i64) -> Result<(), Fault> {
+    fn push_delivered(&self, key: i64, seq: i64) -> Result<(), InternalError> {
         self.change(key, |place, _| {
             place.sent_seq = Some(place.sent_seq.unwrap_or_default().max(seq));
             (place.failures, place.failure) = (0, None);
@@ -491,7 +496,7 @@ impl PushWriter for Transaction<'_> {
         Ok(())
     }
 
-    fn push_rested(&self, key: i64, now: Timestamp) -> Result<(), Fault> {
+    fn push_rested(&self, key: i64, now: Timestamp) -> Result<(), InternalError> {
         self.change(key, |place, last_seq| {
             if place.off_at.is_none() {
                 let has_more = place.sent_seq.is_none_or(|sent| sent < last_seq);
@@ -506,7 +511,7 @@ impl PushWriter for Transaction<'_> {
         key: i64,
         failure: &str,
         next: Result<Timestamp, Timestamp>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         self.change(key, |place, _| {
             place.failures += 1;
             place.failure = Some(failure.to_owned());

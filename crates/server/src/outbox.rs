@@ -24,7 +24,7 @@ use lane::Lane;
 use pump::{Busy, Queue};
 use sender::Sender;
 
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::tasks::Tasks;
 use crate::tasks::log::{PushBusy, PushPlace};
 
@@ -190,11 +190,16 @@ impl Queue for Outbox {
         self.settings.limits
     }
 
-    fn due(&self, now: Timestamp, busy: &PushBusy, room: usize) -> Result<Vec<PushPlace>, Fault> {
+    fn due(
+        &self,
+        now: Timestamp,
+        busy: &PushBusy,
+        room: usize,
+    ) -> Result<Vec<PushPlace>, InternalError> {
         self.tasks.kept().push_due(&self.agent_id, now, busy, room)
     }
 
-    fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+    fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, InternalError> {
         self.tasks.kept().push_next_due(&self.agent_id, now)
     }
 
@@ -202,7 +207,7 @@ impl Queue for Outbox {
         Busy { key: place.key, host: place.target.host.clone(), owner: place.owner.clone() }
     }
 
-    async fn work(self: Arc<Self>, place: PushPlace) -> Result<(), Fault> {
+    async fn work(self: Arc<Self>, place: PushPlace) -> Result<(), InternalError> {
         Lane::new(&self, place.key).work().await
     }
 

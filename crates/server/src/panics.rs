@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use futures_util::FutureExt as _;
 
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Runs asynchronous work and converts a panic to a fault.
 ///
@@ -15,7 +15,7 @@ use crate::fault::Fault;
 pub(crate) async fn catch<T>(
     what: &'static str,
     work: impl Future<Output = T>,
-) -> Result<T, Fault> {
+) -> Result<T, InternalError> {
     AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| fault(what, panic))
 }
 
@@ -23,13 +23,16 @@ pub(crate) async fn catch<T>(
 ///
 /// # Errors
 /// When the work panicked.
-pub(crate) fn catch_now<T>(what: &'static str, work: impl FnOnce() -> T) -> Result<T, Fault> {
+pub(crate) fn catch_now<T>(
+    what: &'static str,
+    work: impl FnOnce() -> T,
+) -> Result<T, InternalError> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| fault(what, panic))
 }
 
 /// Creates the fault for a panic. Its message may quote a caller's data, so it is dropped; the
 /// panic hook has logged its place.
-fn fault(what: &'static str, panic: Box<dyn Any + Send>) -> Fault {
+fn fault(what: &'static str, panic: Box<dyn Any + Send>) -> InternalError {
     drop(panic);
-    Fault::new(what, "the agent's code panicked")
+    InternalError::new(what, "the agent's code panicked")
 }

@@ -7,7 +7,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Secrets that outlive the process.
 pub trait Secrets: fmt::Debug + Send + Sync {
@@ -15,7 +15,7 @@ pub trait Secrets: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When it cannot be read or stored.
-    fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, Fault>;
+    fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, InternalError>;
 }
 
 /// Length of a signature in bytes.
@@ -35,7 +35,7 @@ impl Seal {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn open(secrets: &dyn Secrets, name: &'static str) -> Result<Self, Fault> {
+    pub fn open(secrets: &dyn Secrets, name: &'static str) -> Result<Self, InternalError> {
         // Two random UUIDs have 244 random bits.
         let fresh = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
         let fresh = fresh.iter().flat_map(|id| *id.as_bytes()).collect();

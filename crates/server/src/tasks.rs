@@ -9,13 +9,13 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
-use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
 use tradepost_wire::a2a::request::invalid_param;
 use tradepost_wire::a2a::{Event, ListTasks, Message, Role, Task, TaskState};
 use tradepost_wire::problem::clip;
 
 use crate::clock::Clock;
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 pub mod log;
 pub mod service;
@@ -40,7 +40,7 @@ pub use webhooks::{PushPage, Webhook, Webhooks};
 pub type Work = Box<dyn FnOnce(Progress) -> BoxFuture<'static, Worked> + Send>;
 
 /// Result of work: `Err` for an internal error. That the task has ended meanwhile is none.
-pub type Worked = Result<(), Fault>;
+pub type Worked = Result<(), InternalError>;
 
 /// A page of tasks.
 #[derive(Debug)]
@@ -56,25 +56,25 @@ pub struct TaskPage {
 }
 
 /// A result or a refusal by the protocol, or an internal error.
-pub type Outcome<T> = Result<Result<T, Refusal>, Fault>;
+pub type Outcome<T> = Result<Result<T, A2aRefusal>, InternalError>;
 
 /// Reason why an operation was not done.
 #[derive(Debug)]
 pub enum Undone {
     /// A refusal by the protocol.
-    Refused(Refusal),
+    Refused(A2aRefusal),
     /// An internal error.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
-impl From<Refusal> for Undone {
-    fn from(refusal: Refusal) -> Self {
+impl From<A2aRefusal> for Undone {
+    fn from(refusal: A2aRefusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<Fault> for Undone {
-    fn from(fault: Fault) -> Self {
+impl From<InternalError> for Undone {
+    fn from(fault: InternalError) -> Self {
         Self::Broken(fault)
     }
 }
@@ -133,7 +133,11 @@ impl Tasks {
     ///
     /// # Errors
     /// When the log fails.
-    pub fn open(log: Arc<dyn TaskLog>, clock: Clock, agent_id: &str) -> Result<Arc<Self>, Fault> {
+    pub fn open(
+        log: Arc<dyn TaskLog>,
+        clock: Clock,
+        agent_id: &str,
+    ) -> Result<Arc<Self>, InternalError> {
         let cursors = cursor::Signer::open(&*log)?;
         let room = Arc::new(tokio::sync::Semaphore::new(ALL_IN_FLIGHT));
         let (live, closing) = (Mutex::new(HashMap::new()), watch::Sender::new(false));
@@ -241,8 +245,8 @@ impl Tasks {
             role: Role::User,
             ..message.clone()
         };
-        let said =
-            tradepost_wire::json::to_string(&said).map_err(Fault::on("writing a message"))?;
+        let said = tradepost_wire::json::to_string(&said)
+            .map_err(InternalError::on("writing a message"))?;
         // A task that waited for this message continues.
         let state = if is_new { TaskState::Submitted } else { TaskState::Working };
         let moved = fold::status_event(&row, state, None, now)?;
@@ -272,7 +276,7 @@ impl Tasks {
             tokio::spawn(async move { tasks.work(turn, progress, work).await });
             Ok(Begun { task_id, seq })
         });
-        begun.await.map_err(Fault::on("beginning a task"))?
+        begun.await.map_err(InternalError::on("beginning a task"))?
     }
 
     /// Runs the work on a task when it is its turn. Any failure ends the task; the caller does not
@@ -285,13 +289,13 @@ impl Tasks {
             biased;
             () = progress.stopped() => Ok(()),
             worked = worked => worked
-                .unwrap_or_else(|_| Err(Fault::new("working on a task", "the work panicked"))),
+                .unwrap_or_else(|_| Err(InternalError::new("working on a task", "the work panicked"))),
         };
         // The state is known only when all reports are on disk.
         let flushed = progress.flush().await;
         let cause = match worked.and(flushed) {
             Ok(()) if progress.may_be_left() => None,
-            Ok(()) => Some(Fault::new("working on a task", "it was left")),
+            Ok(()) => Some(InternalError::new("working on a task", "it was left")),
             Err(fault) => Some(fault),
         };
         if let Some(cause) = cause {
@@ -305,7 +309,7 @@ impl Tasks {
     }
 
     /// Ends a task as failed. The log has the cause, under the caller's error id.
-    async fn fail(&self, progress: &Progress, fault: &Fault) {
+    async fn fail(&self, progress: &Progress, fault: &InternalError) {
         let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
         let agent = &self.agent_id;
         let task = progress.task_id();
@@ -324,8 +328,8 @@ impl Tasks {
     async fn append(
         self: &Arc<Self>,
         task_id: &str,
-        job: impl FnMut(&dyn LogWriter) -> Result<Option<i64>, Fault> + Send + 'static,
-    ) -> Result<Option<i64>, Fault> {
+        job: impl FnMut(&dyn LogWriter) -> Result<Option<i64>, InternalError> + Send + 'static,
+    ) -> Result<Option<i64>, InternalError> {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let (tasks, task_id) = (Arc::clone(self), task_id.to_owned());
         log::submit(&*self.log, job, move |appended| {
@@ -334,7 +338,7 @@ impl Tasks {
             }
             let _ = sender.send(appended);
         })?;
-        receiver.await.map_err(Fault::on("waiting for the writer"))?
+        receiver.await.map_err(InternalError::on("waiting for the writer"))?
     }
 
     /// Runs a long read on a blocking thread.
@@ -344,7 +348,7 @@ impl Tasks {
     ) -> Result<T, Undone> {
         let tasks = Arc::clone(self);
         let read = tokio::task::spawn_blocking(move || job(&tasks));
-        read.await.map_err(Fault::on("reading tasks"))?
+        read.await.map_err(InternalError::on("reading tasks"))?
     }
 
     /// Returns a task with the requested part of its history (A2A 1.0 §3.2.4).
@@ -426,7 +430,7 @@ impl Tasks {
             return Ok(task);
         }
         let message = "the task has ended and cannot be canceled";
-        let refusal = Refusal::new(Code::TaskNotCancelable, message);
+        let refusal = A2aRefusal::new(A2aCode::TaskNotCancelable, message);
         Err(refusal.with("taskId", clip(task_id)).into())
     }
 
@@ -470,12 +474,18 @@ impl Tasks {
     ///
     /// # Errors
     /// When the log fails.
-    pub fn first_event_of(&self, place: &PushPlace, agent_id: &str) -> Result<String, Fault> {
+    pub fn first_event_of(
+        &self,
+        place: &PushPlace,
+        agent_id: &str,
+    ) -> Result<String, InternalError> {
         let owner = Owner { agent_id: agent_id.to_owned(), principal: place.owner.clone() };
         let row = self.log.task(&owner, &place.task_id)?;
-        let row = row.ok_or_else(|| Fault::new("reading a webhook's task", "it is gone"))?;
+        let row =
+            row.ok_or_else(|| InternalError::new("reading a webhook's task", "it is gone"))?;
         let task = fold::task(&*self.log, &row, place.from_seq, None, true)?;
-        tradepost_wire::json::to_string(&Event::Task(task)).map_err(Fault::on("writing a task"))
+        tradepost_wire::json::to_string(&Event::Task(task))
+            .map_err(InternalError::on("writing a task"))
     }
 
     /// Follows a task that was just started.
@@ -498,11 +508,15 @@ impl Tasks {
     }
 
     /// Starts to watch a task and then reads it, so that no entry in between is missed.
-    fn watch(self: &Arc<Self>, owner: &Owner, task_id: &str) -> Result<(TaskRow, Watch), Fault> {
+    fn watch(
+        self: &Arc<Self>,
+        owner: &Owner,
+        task_id: &str,
+    ) -> Result<(TaskRow, Watch), InternalError> {
         let committed = self.follow(task_id, 0, |live| live.committed.subscribe());
         let watch = Watch { tasks: Arc::clone(self), task_id: task_id.to_owned(), committed };
         let row = self.log.task(owner, task_id)?;
-        let row = row.ok_or_else(|| Fault::new("following a task", "it is gone"))?;
+        let row = row.ok_or_else(|| InternalError::new("following a task", "it is gone"))?;
         self.committed(task_id, row.last_seq);
         Ok((row, watch))
     }
@@ -565,11 +579,11 @@ fn raise(last: &mut i64, seq: i64) -> bool {
 
 /// Returns the refusal for a missing task, which is the same for another caller's task.
 // Missing and inaccessible tasks are indistinguishable (A2A 1.0 §3.3.2; E-12, E-13).
-fn not_found(task_id: &str) -> Refusal {
+fn not_found(task_id: &str) -> A2aRefusal {
     let message = "the task does not exist, or is not yours";
-    Refusal::new(Code::TaskNotFound, message).with("taskId", clip(task_id))
+    A2aRefusal::new(A2aCode::TaskNotFound, message).with("taskId", clip(task_id))
 }
 
-fn ended(message: &str) -> Refusal {
-    Refusal::new(Code::UnsupportedOperation, message)
+fn ended(message: &str) -> A2aRefusal {
+    A2aRefusal::new(A2aCode::UnsupportedOperation, message)
 }

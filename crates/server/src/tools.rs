@@ -8,22 +8,24 @@ use axum::http::request::Parts;
 use futures_util::future::BoxFuture;
 use tradepost_wire::json::Map;
 use tradepost_wire::mcp;
-pub use tradepost_wire::mcp::{Annotations, Introduction, Listing, Resource, Tool, ToolResult};
+pub use tradepost_wire::mcp::{
+    Annotations, ListedTool, McpListing, Resource, ServerInfo, ToolResult,
+};
 
 use crate::agent::{Caller, ProfileRefusal, Sent};
 use crate::auth::Denied;
 use crate::desk::Desk;
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::permission::Permission;
 use crate::refusals::Misfit;
 
 /// The MCP tools of an agent.
 pub trait Tools: fmt::Debug + Send + Sync {
     /// Returns the description of the server.
-    fn introduction(&self) -> Introduction;
+    fn introduction(&self) -> ServerInfo;
 
     /// Returns the tools and resources, which are the same for every caller.
-    fn listing(&self) -> &Listing;
+    fn listing(&self) -> &McpListing;
 
     /// Calls a known tool.
     fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Called>;
@@ -66,7 +68,7 @@ pub struct Knock<'a> {
     pub bytes: &'a [u8],
     /// Parsed request; `None` for a body that is no message or is ambiguous. An authenticated
     /// caller is then told what is wrong with it.
-    pub request: Option<&'a mcp::Request>,
+    pub request: Option<&'a mcp::McpRequest>,
 }
 
 /// Refusal of authentication.
@@ -98,7 +100,7 @@ pub enum Called {
     /// A refusal of authentication or permission.
     Denied(Denied),
     /// An internal error.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
 /// Answer of a tool, with its log fields.

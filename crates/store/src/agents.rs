@@ -13,12 +13,12 @@ use tradepost_server::health::Health;
 use tradepost_server::limit::{Lease, Permits, RateLimit};
 use tradepost_server::seal::Secrets;
 use tradepost_server::tasks::log::{Done, Ear, Job};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{ApiKey, Entry, News, Owner, PushBusy, PushPlace, Store, TaskFilter, TaskLog, TaskRow};
 
 impl Keys for Store {
-    fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, Fault> {
+    fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
         self.key_readers.any(|reader| {
             let look = || reader.api_key(agent_id, id);
             // Each connection to a file counts for itself: of these readers there is one.
@@ -54,7 +54,7 @@ impl Health for Store {
     }
 
     /// Says so in the log when the files are not those that were opened.
-    fn intact(&self) -> Result<(), Fault> {
+    fn intact(&self) -> Result<(), InternalError> {
         self.health.intact()
     }
 
@@ -69,14 +69,14 @@ impl Health for Store {
 }
 
 impl Secrets for Store {
-    fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, Fault> {
+    fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, InternalError> {
         self.write_blocking(move |tx| tx.secret(name, &fresh))
     }
 }
 
 impl Permits for Store {
-    fn lease(&self, bucket: &str, limit: RateLimit) -> Result<Lease, Fault> {
-        let alone = || Fault::new("leasing permits", "nobody shares this store");
+    fn lease(&self, bucket: &str, limit: RateLimit) -> Result<Lease, InternalError> {
+        let alone = || InternalError::new("leasing permits", "nobody shares this store");
         let server = self.server.as_ref().ok_or_else(alone)?;
         let window = i64::try_from(limit.window.as_micros()).unwrap_or(i64::MAX);
         let each = (window / i64::from(limit.requests.max(1))).max(1);
@@ -90,12 +90,12 @@ impl Permits for Store {
 }
 
 impl TaskLog for Store {
-    fn submit(&self, mut job: Job, done: Done) -> Result<(), Fault> {
+    fn submit(&self, mut job: Job, done: Done) -> Result<(), InternalError> {
         // Events of a task in the order in which they happened.
         self.writer.submit_in_order(move |tx| job(tx), done)
     }
 
-    fn hear(&self, ear: Weak<dyn Ear>) -> Result<(), Fault> {
+    fn hear(&self, ear: Weak<dyn Ear>) -> Result<(), InternalError> {
         Self::hear(self, move |news| {
             let Some(ear) = ear.upgrade() else { return };
             match news {
@@ -106,11 +106,11 @@ impl TaskLog for Store {
         })
     }
 
-    fn standing(&self, task_id: &str) -> Result<(i64, bool), Fault> {
+    fn standing(&self, task_id: &str) -> Result<(i64, bool), InternalError> {
         self.read(|db| db.standing(task_id))
     }
 
-    fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
+    fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, InternalError> {
         self.read(|db| db.task(owner, task_id))
     }
 
@@ -120,7 +120,7 @@ impl TaskLog for Store {
         range: (i64, i64),
         with_artifacts: bool,
         limit: usize,
-    ) -> Result<Vec<Entry>, Fault> {
+    ) -> Result<Vec<Entry>, InternalError> {
         self.read(|db| db.task_entries(task_id, range, with_artifacts, limit))
     }
 
@@ -130,11 +130,11 @@ impl TaskLog for Store {
         filter: &TaskFilter,
         after: Option<(Timestamp, String)>,
         limit: usize,
-    ) -> Result<(Vec<TaskRow>, usize), Fault> {
+    ) -> Result<(Vec<TaskRow>, usize), InternalError> {
         self.read(|db| db.tasks(owner, filter, after, limit))
     }
 
-    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
+    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, InternalError> {
         self.read(|db| db.unfinished_tasks(agent_id))
     }
 
@@ -145,11 +145,11 @@ impl TaskLog for Store {
         only: Option<&str>,
         after: &str,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, Fault> {
+    ) -> Result<Vec<PushPlace>, InternalError> {
         self.read(|db| db.push_configs(owner, task_id, only, after, limit))
     }
 
-    fn push_place(&self, key: i64) -> Result<Option<PushPlace>, Fault> {
+    fn push_place(&self, key: i64) -> Result<Option<PushPlace>, InternalError> {
         self.read(|db| db.push_place(key))
     }
 
@@ -159,11 +159,15 @@ impl TaskLog for Store {
         now: Timestamp,
         busy: &PushBusy,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, Fault> {
+    ) -> Result<Vec<PushPlace>, InternalError> {
         self.read_due(|db| db.push_due(agent_id, now, busy, limit))
     }
 
-    fn push_next_due(&self, agent_id: &str, after: Timestamp) -> Result<Option<Timestamp>, Fault> {
+    fn push_next_due(
+        &self,
+        agent_id: &str,
+        after: Timestamp,
+    ) -> Result<Option<Timestamp>, InternalError> {
         self.read_due(|db| db.push_next_due(agent_id, after))
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rusqlite::{ErrorCode, OpenFlags};
 use tradepost_dealer::consent::ConsentCheck;
 use tradepost_dealer::staff::RecordCheck;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::privacy::{Keys, Vault};
 use super::sql::{Connection, Link};
@@ -53,11 +53,11 @@ pub enum NotPut {
     /// Another program uses the database that is there.
     InUse,
     /// It could not be done.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
-impl From<Fault> for NotPut {
-    fn from(fault: Fault) -> Self {
+impl From<InternalError> for NotPut {
+    fn from(fault: InternalError) -> Self {
         Self::Broken(fault)
     }
 }
@@ -73,30 +73,32 @@ pub const fn schema() -> usize {
 ///
 /// # Errors
 /// When the store cannot be read, is of another version, or there is no room for the copy.
-pub fn copy(data: &Path, to: &Path) -> Result<(), Fault> {
+pub fn copy(data: &Path, to: &Path) -> Result<(), InternalError> {
     let connection = sqlite::schema::open(&data.join(FILE), sqlite::Schema::Keep)?;
     // SQLite takes an empty file, and keeps its mode: nobody else reads customers.
     let private = File::options().write(true).create_new(true).mode(0o600).open(to);
-    private.map_err(Fault::on("creating the copy"))?;
-    let name = to.to_str().ok_or_else(|| Fault::new("copying the store", "its path is no text"))?;
+    private.map_err(InternalError::on("creating the copy"))?;
+    let name = to
+        .to_str()
+        .ok_or_else(|| InternalError::new("copying the store", "its path is no text"))?;
     // Unlike SQLite's backup this copies no free pages, in which something erased may stand.
     let copied = connection.execute("VACUUM INTO ?1", [name]);
-    copied.map(drop).map_err(Fault::on("copying the store"))
+    copied.map(drop).map_err(InternalError::on("copying the store"))
 }
 
 /// Reads a copy through and counts what is in it.
 ///
 /// # Errors
 /// That it is damaged, of a newer version, or no store.
-pub fn inspect(file: &Path) -> Result<Contents, Fault> {
+pub fn inspect(file: &Path) -> Result<Contents, InternalError> {
     const WHAT: &str = "reading the copy";
-    let on = Fault::on::<rusqlite::Error>;
+    let on = InternalError::on::<rusqlite::Error>;
     let connection = rusqlite::Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY);
     let connection = connection.map_err(on(WHAT))?;
     schema::distrust(&connection)?;
     let schema = sqlite::schema::version(&connection)?;
     if schema == 0 {
-        return Err(Fault::new(WHAT, "it is no store of tradepost"));
+        return Err(InternalError::new(WHAT, "it is no store of tradepost"));
     }
     // Before anything is read of its tables: what is there under their names may be something else.
     let schema_differences = schema::differences(&connection, schema)?;
@@ -104,11 +106,14 @@ pub fn inspect(file: &Path) -> Result<Contents, Fault> {
         .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
         .map_err(on("checking the copy"))?;
     if found != "ok" {
-        return Err(Fault::new("checking the copy", "the database is damaged"));
+        return Err(InternalError::new("checking the copy", "the database is damaged"));
     }
     let mut dangling = connection.prepare("PRAGMA foreign_key_check").map_err(on(WHAT))?;
     if dangling.exists([]).map_err(on("checking the copy"))? {
-        return Err(Fault::new("checking the copy", "a row names another one that is not there"));
+        return Err(InternalError::new(
+            "checking the copy",
+            "a row names another one that is not there",
+        ));
     }
     let tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
                   ORDER BY name";
@@ -129,7 +134,7 @@ pub fn inspect(file: &Path) -> Result<Contents, Fault> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn schema_differences(data: &Path) -> Result<Vec<String>, Fault> {
+pub fn schema_differences(data: &Path) -> Result<Vec<String>, InternalError> {
     let connection = sqlite::schema::open(&data.join(FILE), sqlite::Schema::Keep)?;
     schema::differences(&connection, sqlite::schema::version(&connection)?)
 }
@@ -139,7 +144,7 @@ pub fn schema_differences(data: &Path) -> Result<Vec<String>, Fault> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn follow(file: &Path, keys: &Keys) -> Result<Chains, Fault> {
+pub fn follow(file: &Path, keys: &Keys) -> Result<Chains, InternalError> {
     let vault = Arc::new(Vault::default());
     let link = Link::Sqlite(sqlite::schema::open(file, sqlite::Schema::Migrate)?);
     let database = Database(Connection::new(link, Arc::clone(&vault)));
@@ -176,7 +181,7 @@ fn files_of(database: &Path) -> [PathBuf; 4] {
 pub fn put(data: &Path, copy: &Path, before: &Path) -> Result<Option<PathBuf>, NotPut> {
     const WHAT: &str = "putting the store in its place";
     let target = data.join(FILE);
-    let on = Fault::on::<std::io::Error>;
+    let on = InternalError::on::<std::io::Error>;
     // A rename says nothing of what is in a file: that has to be on the disk before.
     let whole = File::open(copy).and_then(|file| file.sync_all());
     whole.map_err(on("writing the store to disk"))?;
@@ -194,10 +199,10 @@ fn keep(target: &Path, before: &Path) -> Result<(), NotPut> {
     const WHAT: &str = "keeping what was there";
     let files = files_of(target);
     let kept = |file: &Path| before.join(file.file_name().unwrap_or_default());
-    create_private(before).map_err(Fault::on(WHAT))?;
+    create_private(before).map_err(InternalError::on(WHAT))?;
     for file in files.iter().filter(|file| file.exists()) {
         // A second name: nothing is copied, and where it ends here nothing is gone.
-        fs::hard_link(file, kept(file)).map_err(Fault::on(WHAT))?;
+        fs::hard_link(file, kept(file)).map_err(InternalError::on(WHAT))?;
     }
     let is_single = is_single(target).inspect_err(|_| {
         // Names only: the files are where they were.
@@ -208,7 +213,7 @@ fn keep(target: &Path, before: &Path) -> Result<(), NotPut> {
         // What is in the log of a database that was closed is in the database.
         let spare = if is_single { kept(file) } else { file.clone() };
         if spare.exists() {
-            fs::remove_file(spare).map_err(Fault::on(WHAT))?;
+            fs::remove_file(spare).map_err(InternalError::on(WHAT))?;
         }
     }
     Ok(sync(before)?)
@@ -234,9 +239,9 @@ fn is_single(database: &Path) -> Result<bool, NotPut> {
     }
 }
 
-fn sync(folder: &Path) -> Result<(), Fault> {
+fn sync(folder: &Path) -> Result<(), InternalError> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(Fault::on("writing the folder to disk"))
+    synced.map_err(InternalError::on("writing the folder to disk"))
 }
 
 #[cfg(test)]

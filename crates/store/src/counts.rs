@@ -16,7 +16,7 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use tradepost_server::metrics::histogram;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Store;
 use super::tables::counts::Rows;
@@ -86,7 +86,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn amiss(&self, agents: &[String]) -> Result<Amiss, Fault> {
+    pub fn amiss(&self, agents: &[String]) -> Result<Amiss, InternalError> {
         let Rows { dead, feeds, .. } = self.read(|database| database.waiting(agents))?;
         let number = |(agent, number): (String, i64)| (agent, u64::try_from(number).unwrap_or(0));
         let dead = dead.into_iter().map(number).filter(|(_, number)| *number > 0).collect();
@@ -138,7 +138,7 @@ impl Kept {
                 let counting = ResetOnDrop(is_counting);
                 let rows = store.read(|database| database.rows(&agents));
                 drop(counting);
-                let rows = rows.map_err(|fault: Fault| {
+                let rows = rows.map_err(|fault: InternalError| {
                     tracing::warn!(cause = %fault.chain(), "what is kept could not be counted");
                 });
                 // Whoever asked may have gone on without it.

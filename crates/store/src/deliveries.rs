@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliverySource, DeliveryState, NewDelivery};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{Notice, PushBusy, PushPlace, Store};
 
@@ -18,7 +18,7 @@ impl Store {
         &self,
         dealer_id: &str,
         limit: u32,
-    ) -> Result<Vec<(i64, String)>, Fault> {
+    ) -> Result<Vec<(i64, String)>, InternalError> {
         self.read_due(|db| db.unplanned_events(dealer_id, limit))
     }
 
@@ -26,7 +26,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn dealers_with_unplanned(&self) -> Result<BTreeSet<String>, Fault> {
+    pub fn dealers_with_unplanned(&self) -> Result<BTreeSet<String>, InternalError> {
         Ok(self.read_due(|db| db.dealers_with_unplanned())?.into_iter().collect())
     }
 
@@ -40,7 +40,7 @@ impl Store {
         now: Timestamp,
         busy: &PushBusy,
         limit: usize,
-    ) -> Result<Vec<DeliveryRecord>, Fault> {
+    ) -> Result<Vec<DeliveryRecord>, InternalError> {
         self.read_due(|db| db.deliveries_due(now, busy, limit))
     }
 
@@ -48,7 +48,10 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn deliveries_next_due(&self, after: Timestamp) -> Result<Option<Timestamp>, Fault> {
+    pub fn deliveries_next_due(
+        &self,
+        after: Timestamp,
+    ) -> Result<Option<Timestamp>, InternalError> {
         self.read_due(|db| db.deliveries_next_due(after))
     }
 
@@ -61,7 +64,7 @@ impl Store {
         dealer_id: Option<&str>,
         lead_id: Option<&str>,
         state: Option<DeliveryState>,
-    ) -> Result<Vec<DeliveryRecord>, Fault> {
+    ) -> Result<Vec<DeliveryRecord>, InternalError> {
         self.read(|db| db.deliveries(DeliverySource::Lead, dealer_id, lead_id, state))
     }
 
@@ -69,7 +72,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn dead_deliveries(&self) -> Result<u64, Fault> {
+    pub fn dead_deliveries(&self) -> Result<u64, InternalError> {
         self.read(|db| db.dead_deliveries())
     }
 
@@ -77,7 +80,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn noticed_alerts(&self, destination: &str) -> Result<Vec<Notice>, Fault> {
+    pub fn noticed_alerts(&self, destination: &str) -> Result<Vec<Notice>, InternalError> {
         self.read(|db| db.noticed_alerts(destination))
     }
 
@@ -86,7 +89,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, Fault> {
+    pub fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, InternalError> {
         self.read(|db| db.push_troubled(waiting))
     }
 
@@ -97,7 +100,7 @@ impl Store {
     pub fn first_deliveries(
         &self,
         dealer_id: Option<&str>,
-    ) -> Result<BTreeMap<String, Timestamp>, Fault> {
+    ) -> Result<BTreeMap<String, Timestamp>, InternalError> {
         let found = self.read(|db| db.first_deliveries(dealer_id, None))?;
         Ok(found.into_iter().collect())
     }
@@ -107,7 +110,11 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn deliver_again(&self, wanted: Vec<NewDelivery>, now: Timestamp) -> Result<(), Fault> {
+    pub fn deliver_again(
+        &self,
+        wanted: Vec<NewDelivery>,
+        now: Timestamp,
+    ) -> Result<(), InternalError> {
         self.write_blocking(move |tx| tx.deliver_again(&wanted, now))
     }
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tradepost_dealer::consent::{ConsentRecord, Evidence, Hash};
 use tradepost_dealer::staff::{Action, NewEntry, RETENTION};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
 use super::Store;
@@ -53,7 +53,7 @@ pub struct Old {
 }
 
 impl Old {
-    fn leads(&self, connection: &Connection) -> Result<Vec<String>, Fault> {
+    fn leads(&self, connection: &Connection) -> Result<Vec<String>, InternalError> {
         let Self { dealer_id, unchanged_since, with_undelivered, removed_by: _ } = self;
         let bounds = (*unchanged_since, *with_undelivered, ERASED_AT_ONCE);
         leads_unchanged_since(connection, dealer_id, bounds)
@@ -66,7 +66,7 @@ impl Transaction<'_> {
         leads: &[String],
         actor: &str,
         now: Timestamp,
-    ) -> Result<Vec<String>, Fault> {
+    ) -> Result<Vec<String>, InternalError> {
         let mut erased = Vec::with_capacity(leads.len());
         for lead_id in leads {
             let Some(chain) = self.dealer_of_lead(lead_id)? else { continue };
@@ -99,7 +99,7 @@ impl Store {
         contact: &str,
         actor: &str,
         now: Timestamp,
-    ) -> Result<Named, Fault> {
+    ) -> Result<Named, InternalError> {
         let named = self.leads_of_contact(dealer_id, contact)?;
         Ok(Named { leads: self.erase_leads(named.leads, actor, now)?, ..named })
     }
@@ -108,7 +108,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn erase_old_leads(&self, old: Old, now: Timestamp) -> Result<usize, Fault> {
+    pub fn erase_old_leads(&self, old: Old, now: Timestamp) -> Result<usize, InternalError> {
         // Mostly there are none, and a look keeps nobody waiting.
         if self.read(|db| old.leads(&db.0))?.is_empty() {
             return Ok(0);
@@ -139,7 +139,7 @@ impl Store {
         leads: Vec<String>,
         actor: &str,
         now: Timestamp,
-    ) -> Result<Vec<String>, Fault> {
+    ) -> Result<Vec<String>, InternalError> {
         if leads.is_empty() {
             return Ok(leads);
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use tradepost_dealer::staff::NewEntry;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Store;
 use super::privacy::Keys;
@@ -19,7 +19,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn only_by(&self, lost: &[String], keys: &Keys) -> Result<OnlyBy, Fault> {
+    pub fn only_by(&self, lost: &[String], keys: &Keys) -> Result<OnlyBy, InternalError> {
         let others = self.privacy_keys()?;
         let given: BTreeSet<_> = keys.ids().into_iter().map(ToOwned::to_owned).collect();
         let (mut leads, mut all) = (BTreeSet::new(), OnlyBy::default());
@@ -50,7 +50,7 @@ impl Store {
         // A server that still has a lost key would go on sealing with it.
         if self.is_shared() && self.write_blocking(|tx| tx.is_served())? {
             let cause = "a server uses the database: stop every one, and wait for half a minute";
-            return Err(Fault::new("forgetting a key", cause).into());
+            return Err(InternalError::new("forgetting a key", cause).into());
         }
         let found = self.only_by(lost, keys)?;
         self.begin(keys, lost, now)?;

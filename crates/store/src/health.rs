@@ -16,7 +16,7 @@ use std::time::Duration;
 use rusqlite::ErrorCode;
 use tokio::time::Instant;
 use tradepost_server::background::piece;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::sqlite;
 use super::writer::Writer;
@@ -66,11 +66,11 @@ pub struct NotReady {
     /// Why.
     pub trouble: Trouble,
     /// The cause.
-    pub cause: Arc<Fault>,
+    pub cause: Arc<InternalError>,
 }
 
 impl NotReady {
-    fn new(trouble: Trouble, cause: impl Into<Arc<Fault>>) -> Self {
+    fn new(trouble: Trouble, cause: impl Into<Arc<InternalError>>) -> Self {
         Self { trouble, cause: cause.into() }
     }
 }
@@ -87,7 +87,7 @@ pub(super) struct Health {
     /// What holds until a restart.
     lost: OnceLock<Trouble>,
     /// Why the last commit failed.
-    failed: Mutex<Option<Arc<Fault>>>,
+    failed: Mutex<Option<Arc<InternalError>>>,
     /// How much room has to be left, in bytes.
     least_free: AtomicU64,
     /// The last answer; whoever holds it is asking.
@@ -117,7 +117,7 @@ impl Health {
     ///
     /// # Errors
     /// That they are not, or were not at some time, or are damaged.
-    pub(super) fn intact(&self) -> Result<(), Fault> {
+    pub(super) fn intact(&self) -> Result<(), InternalError> {
         let changed =
             |(path, known): &(PathBuf, Identity)| !identity(path).is_ok_and(|i| i == *known);
         if self.lost.get().is_none() && self.files.iter().any(changed) {
@@ -125,7 +125,7 @@ impl Health {
         }
         match self.lost.get() {
             None => Ok(()),
-            Some(trouble) => Err(Fault::new("using the store", trouble.message())),
+            Some(trouble) => Err(InternalError::new("using the store", trouble.message())),
         }
     }
 
@@ -139,21 +139,21 @@ impl Health {
     ///
     /// # Errors
     /// That there is not.
-    pub(super) fn has_room(&self) -> Result<(), Fault> {
+    pub(super) fn has_room(&self) -> Result<(), InternalError> {
         const WHAT: &str = "looking for free space";
         let least = self.least_free.load(Ordering::Relaxed);
         let Some(database) = &self.database else { return Ok(()) };
         let folder = database.parent().unwrap_or(Path::new("."));
-        let Room { free, .. } = room(folder).map_err(Fault::on(WHAT))?;
+        let Room { free, .. } = room(folder).map_err(InternalError::on(WHAT))?;
         if free < least {
             let cause = format!("{free} bytes are left, and server.min_free_space is {least}");
-            return Err(Fault::new(WHAT, cause).transient());
+            return Err(InternalError::new(WHAT, cause).transient());
         }
         Ok(())
     }
 
     /// Remembers how a commit ended.
-    pub(super) fn committed(&self, outcome: Result<(), &Arc<Fault>>) {
+    pub(super) fn committed(&self, outcome: Result<(), &Arc<InternalError>>) {
         let failed = outcome.err().cloned();
         if let Some(fault) = &failed {
             self.note(fault);
@@ -163,20 +163,23 @@ impl Health {
     }
 
     /// Remembers what a fault in the middle of a job says about the files.
-    pub(super) fn note(&self, fault: &Fault) {
+    pub(super) fn note(&self, fault: &InternalError) {
         let is_one_of = |codes: &[ErrorCode]| code_of(fault).is_some_and(|c| codes.contains(&c));
         if is_one_of(&[ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase]) {
             self.lose(Trouble::Damaged);
         } else if is_one_of(&[ErrorCode::DiskFull, ErrorCode::SystemIoFailure, ErrorCode::ReadOnly])
         {
-            let failed = Arc::new(Fault::new("writing", fault.chain()));
+            let failed = Arc::new(InternalError::new("writing", fault.chain()));
             *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
         }
     }
 
     fn lost_or_failed(&self) -> Result<(), NotReady> {
         if let Some(trouble) = self.lost.get() {
-            return Err(NotReady::new(*trouble, Fault::new("using the store", trouble.message())));
+            return Err(NotReady::new(
+                *trouble,
+                InternalError::new("using the store", trouble.message()),
+            ));
         }
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
         failed.map_or(Ok(()), |fault| Err(NotReady::new(Trouble::Failing, fault)))
@@ -186,7 +189,10 @@ impl Health {
     pub(super) async fn check(self: &Arc<Self>, writer: &Writer) -> Result<(), NotReady> {
         let silent = |_| {
             let cause = format!("it has said nothing for {} ms", PATIENCE.as_millis());
-            Err(NotReady::new(Trouble::Silent, Fault::new("asking the store", cause).transient()))
+            Err(NotReady::new(
+                Trouble::Silent,
+                InternalError::new("asking the store", cause).transient(),
+            ))
         };
         // With the time for which somebody else is asking already.
         tokio::time::timeout(PATIENCE, self.ask(writer)).await.unwrap_or_else(silent)
@@ -238,7 +244,7 @@ impl Health {
         let written = match written {
             Ok(()) => receiver
                 .await
-                .unwrap_or_else(|error| Err(Fault::new("waiting for the writer", error))),
+                .unwrap_or_else(|error| Err(InternalError::new("waiting for the writer", error))),
             Err(fault) => Err(fault),
         };
         written.map_err(|fault| match self.lost.get() {
@@ -268,7 +274,7 @@ pub fn room(folder: &Path) -> std::io::Result<Room> {
 }
 
 /// What SQLite calls the cause of a fault.
-pub(super) fn code_of(fault: &Fault) -> Option<ErrorCode> {
+pub(super) fn code_of(fault: &InternalError) -> Option<ErrorCode> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(fault);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<rusqlite::Error>() {

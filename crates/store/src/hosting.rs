@@ -1,7 +1,7 @@
 //! What those who take dealers in at run time ask of the store.
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Store;
 use super::tables::Transaction;
@@ -16,7 +16,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn hosted_since(&self, revision: i64) -> Result<Vec<HostedDealer>, Fault> {
+    pub fn hosted_since(&self, revision: i64) -> Result<Vec<HostedDealer>, InternalError> {
         self.read(|db| {
             // One number first, because this is asked every second.
             if db.hosted_revision()? <= revision {
@@ -36,7 +36,7 @@ impl Store {
         dealers: Vec<NewHosted>,
         again: bool,
         now: Timestamp,
-    ) -> Result<Hosted, Fault> {
+    ) -> Result<Hosted, InternalError> {
         self.decide(move |tx| tx.host_dealers(&dealers, again, now))
     }
 
@@ -49,7 +49,7 @@ impl Store {
         dealer: NewHosted,
         expected: Option<i64>,
         now: Timestamp,
-    ) -> Result<Hosted, Fault> {
+    ) -> Result<Hosted, InternalError> {
         self.decide(move |tx| tx.change_hosted(&dealer, expected, now))
     }
 
@@ -64,7 +64,7 @@ impl Store {
         state: HostedState,
         expected: Option<i64>,
         now: Timestamp,
-    ) -> Result<Hosted, Fault> {
+    ) -> Result<Hosted, InternalError> {
         let dealer_id = dealer_id.to_owned();
         self.decide(move |tx| tx.set_hosted_state(&dealer_id, state, expected, now))
     }
@@ -72,14 +72,14 @@ impl Store {
     /// Runs a job whose refusal leaves nothing behind: it is the transaction that must not be kept.
     fn decide(
         &self,
-        mut job: impl FnMut(&Transaction<'_>) -> Result<Hosted, Fault> + Send + 'static,
-    ) -> Result<Hosted, Fault> {
+        mut job: impl FnMut(&Transaction<'_>) -> Result<Hosted, InternalError> + Send + 'static,
+    ) -> Result<Hosted, InternalError> {
         let (sender, refused) = std::sync::mpsc::channel();
         let done = self.write_blocking(move |tx| match job(tx)? {
             Ok(revision) => Ok(revision),
             Err(conflict) => {
                 let _ = sender.send(conflict);
-                Err(Fault::new("changing the hosted dealers", "it is refused"))
+                Err(InternalError::new("changing the hosted dealers", "it is refused"))
             }
         });
         // Of a job that was run again, the last word counts.

@@ -11,7 +11,7 @@ use tradepost_buyer::receiver::delivery::{Delivery, Known, Source, is_terminal};
 use tradepost_buyer::receiver::{Inbox, Put, Unkept};
 use tradepost_wire::catalog;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 /// The database's name in the data folder.
 const FILE: &str = "inbox.sqlite";
@@ -109,10 +109,10 @@ impl DurableInbox {
     ///
     /// # Errors
     /// When the folder or the database in it cannot be used.
-    pub fn open(directory: &Path, now: Timestamp) -> Result<Self, Fault> {
-        super::create_private(directory).map_err(Fault::on("creating the data folder"))?;
+    pub fn open(directory: &Path, now: Timestamp) -> Result<Self, InternalError> {
+        super::create_private(directory).map_err(InternalError::on("creating the data folder"))?;
         let path = directory.join(FILE);
-        super::restrict(&path).map_err(Fault::on("creating the inbox"))?;
+        super::restrict(&path).map_err(InternalError::on("creating the inbox"))?;
         let open = || -> Done<Connection> {
             let mut connection = Connection::open(path)?;
             // `receive replay` may be writing.
@@ -136,7 +136,7 @@ impl DurableInbox {
             tx.commit()?;
             Ok(connection)
         };
-        let connection = open().map_err(Fault::on("opening the inbox"))?;
+        let connection = open().map_err(InternalError::on("opening the inbox"))?;
         Ok(Self(Mutex::new(connection)))
     }
 
@@ -144,7 +144,7 @@ impl DurableInbox {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn next(&self, now: Timestamp) -> Result<Option<Kept>, Fault> {
+    pub fn next(&self, now: Timestamp) -> Result<Option<Kept>, InternalError> {
         let text = format!(
             "SELECT {COLUMNS} FROM deliveries WHERE fate = 'waiting' AND next_at <= ?1
              ORDER BY seq LIMIT 1"
@@ -152,18 +152,18 @@ impl DurableInbox {
         let next = |connection: &Connection| {
             connection.query_row(&text, params![now.as_millisecond()], kept).optional()
         };
-        next(&self.lock()).map_err(Fault::on("reading the next delivery"))
+        next(&self.lock()).map_err(InternalError::on("reading the next delivery"))
     }
 
     /// Remembers that a delivery has been handled.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn handled(&self, seq: i64) -> Result<(), Fault> {
+    pub fn handled(&self, seq: i64) -> Result<(), InternalError> {
         let sql = "UPDATE deliveries SET fate = 'handled', attempts = attempts + 1, problem = NULL
                    WHERE seq = ?1";
         let handled = self.lock().execute(sql, params![seq]);
-        handled.map(drop).map_err(Fault::on("marking a delivery as handled"))
+        handled.map(drop).map_err(InternalError::on("marking a delivery as handled"))
     }
 
     /// Remembers that an attempt failed: it is tried again at `retry_at`, or never when `None`.
@@ -175,21 +175,21 @@ impl DurableInbox {
         seq: i64,
         problem: &str,
         retry_at: Option<Timestamp>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let fate = if retry_at.is_some() { Fate::Waiting } else { Fate::Dead };
         let sql = "UPDATE deliveries
                    SET fate = ?2, attempts = attempts + 1, problem = ?3, next_at = ?4
                    WHERE seq = ?1";
         let next_at = retry_at.map_or(0, Timestamp::as_millisecond);
         let failed = self.lock().execute(sql, params![seq, fate.name(), problem, next_at]);
-        failed.map(drop).map_err(Fault::on("marking a delivery as failed"))
+        failed.map(drop).map_err(InternalError::on("marking a delivery as failed"))
     }
 
     /// The last deliveries, those of one fate where it is given, the oldest first.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn list(&self, fate: Option<Fate>, limit: usize) -> Result<Vec<Kept>, Fault> {
+    pub fn list(&self, fate: Option<Fate>, limit: usize) -> Result<Vec<Kept>, InternalError> {
         let text = format!(
             "SELECT {COLUMNS} FROM deliveries WHERE ?1 IS NULL OR fate = ?1
              ORDER BY seq DESC LIMIT ?2"
@@ -199,7 +199,7 @@ impl DurableInbox {
             let mut statement = connection.prepare(&text)?;
             statement.query_map(params![fate.map(Fate::name), limit], kept)?.collect()
         };
-        let mut listed = list(&self.lock()).map_err(Fault::on("listing deliveries"))?;
+        let mut listed = list(&self.lock()).map_err(InternalError::on("listing deliveries"))?;
         listed.reverse();
         Ok(listed)
     }
@@ -208,7 +208,7 @@ impl DurableInbox {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn replay(&self, numbers: &[i64]) -> Result<usize, Fault> {
+    pub fn replay(&self, numbers: &[i64]) -> Result<usize, InternalError> {
         let replay = |tx: &Transaction<'_>| -> Done<usize> {
             const SQL: &str = "UPDATE deliveries SET fate = 'waiting', attempts = 0, next_at = 0
                                WHERE fate = 'dead' AND (?1 IS NULL OR seq = ?1)";
@@ -217,7 +217,7 @@ impl DurableInbox {
             }
             numbers.iter().map(|number| tx.execute(SQL, params![Some(number)])).sum()
         };
-        self.transaction(replay).map_err(Fault::on("replaying dead deliveries"))
+        self.transaction(replay).map_err(InternalError::on("replaying dead deliveries"))
     }
 
     fn transaction<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Done<T>) -> Done<T> {

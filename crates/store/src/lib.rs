@@ -18,7 +18,7 @@ use tradepost_dealer::inventory::Tombstone;
 use tradepost_dealer::record::{LeadHistory, LeadRecord};
 use tradepost_keys::replay::Used;
 use tradepost_wire::aap::Vehicle;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 mod agents;
 pub mod copies;
@@ -111,11 +111,17 @@ impl Readers {
         Self(connections.into_iter().map(|connection| Mutex::new(Database(connection))).collect())
     }
 
-    fn any<T>(&self, job: impl FnOnce(&Database) -> Result<T, Fault>) -> Result<T, Fault> {
+    fn any<T>(
+        &self,
+        job: impl FnOnce(&Database) -> Result<T, InternalError>,
+    ) -> Result<T, InternalError> {
         let free = self.0.iter().find_map(|reader| reader.try_lock().ok());
         let waited = || Some(self.0.first()?.lock().unwrap_or_else(PoisonError::into_inner));
         let reader = free.or_else(waited);
-        reader.map_or_else(|| Err(Fault::new("reading", "nobody reads")), |reader| job(&reader))
+        reader.map_or_else(
+            || Err(InternalError::new("reading", "nobody reads")),
+            |reader| job(&reader),
+        )
     }
 }
 
@@ -125,7 +131,7 @@ impl Store {
     ///
     /// # Errors
     /// When the folder or the database in it cannot be used.
-    pub fn open(directory: &Path) -> Result<Self, Fault> {
+    pub fn open(directory: &Path) -> Result<Self, InternalError> {
         Self::open_as(directory, sqlite::Schema::Migrate)
     }
 
@@ -133,7 +139,7 @@ impl Store {
     ///
     /// # Errors
     /// When the folder or the database in it cannot be used, or it is of another version.
-    pub fn attach(directory: &Path) -> Result<Self, Fault> {
+    pub fn attach(directory: &Path) -> Result<Self, InternalError> {
         Self::open_as(directory, sqlite::Schema::Keep)
     }
 
@@ -142,7 +148,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub fn connect(url: &DatabaseUrl) -> Result<Self, Fault> {
+    pub fn connect(url: &DatabaseUrl) -> Result<Self, InternalError> {
         Self::connect_as(url, sqlite::Schema::Migrate)
     }
 
@@ -150,14 +156,14 @@ impl Store {
     ///
     /// # Errors
     /// When the database cannot be used, or is of another version.
-    pub fn join(url: &DatabaseUrl) -> Result<Self, Fault> {
+    pub fn join(url: &DatabaseUrl) -> Result<Self, InternalError> {
         Self::connect_as(url, sqlite::Schema::Keep)
     }
 
-    fn open_as(directory: &Path, schema: sqlite::Schema) -> Result<Self, Fault> {
-        create_private(directory).map_err(Fault::on("creating the data folder"))?;
+    fn open_as(directory: &Path, schema: sqlite::Schema) -> Result<Self, InternalError> {
+        create_private(directory).map_err(InternalError::on("creating the data folder"))?;
         let path = directory.join(FILE);
-        restrict(&path).map_err(Fault::on("creating the database"))?;
+        restrict(&path).map_err(InternalError::on("creating the database"))?;
         let connection = sqlite::schema::open(&path, schema)?;
         let vault = Arc::new(Vault::default());
         let reading = |count: usize| {
@@ -166,7 +172,7 @@ impl Store {
                 let link = Link::Sqlite(sqlite::schema::open(&path, sqlite::Schema::Keep)?);
                 connections.push(Connection::new(link, Arc::clone(&vault)));
             }
-            Ok::<_, Fault>(Readers::of(connections))
+            Ok::<_, InternalError>(Readers::of(connections))
         };
         let readers = reading(1)?;
         let key_readers = reading(1)?;
@@ -188,7 +194,7 @@ impl Store {
         })
     }
 
-    fn connect_as(url: &DatabaseUrl, schema: sqlite::Schema) -> Result<Self, Fault> {
+    fn connect_as(url: &DatabaseUrl, schema: sqlite::Schema) -> Result<Self, InternalError> {
         let server = postgres::Server::at(url.clone())?;
         let session = server.session();
         postgres::check_locks(&session, &server.session())?;
@@ -233,14 +239,14 @@ impl Store {
     /// What the job returned, or that the database failed.
     pub async fn write<T: Send + 'static>(
         &self,
-        job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T, Fault> {
+        job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+    ) -> Result<T, InternalError> {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.writer.submit(job, move |outcome| {
             // The caller may have gone; its work is done all the same.
             let _ = sender.send(outcome);
         })?;
-        receiver.await.map_err(Fault::on("waiting for the writer"))?
+        receiver.await.map_err(InternalError::on("waiting for the writer"))?
     }
 
     /// The same for callers without an executor.
@@ -249,13 +255,13 @@ impl Store {
     /// What the job returned, or that the database failed.
     pub fn write_blocking<T: Send + 'static>(
         &self,
-        job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T, Fault> {
+        job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+    ) -> Result<T, InternalError> {
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         self.writer.submit(job, move |outcome| {
             let _ = sender.send(outcome);
         })?;
-        receiver.recv().map_err(Fault::on("waiting for the writer"))?
+        receiver.recv().map_err(InternalError::on("waiting for the writer"))?
     }
 
     /// The same for what is new and takes room: while there is too little of it, nothing is done.
@@ -264,8 +270,8 @@ impl Store {
     /// What the job returned, that the database failed, or that there is too little room.
     pub async fn take<T: Send + 'static>(
         &self,
-        mut job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T, Fault> {
+        mut job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+    ) -> Result<T, InternalError> {
         let health = Arc::clone(&self.health);
         // In the job, where waiting for the disk disturbs nobody, and as late as can be.
         self.write(move |tx| health.has_room().and_then(|()| job(tx))).await
@@ -276,7 +282,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn hear(&self, ear: impl Fn(&News) + Send + Sync + 'static) -> Result<(), Fault> {
+    pub fn hear(&self, ear: impl Fn(&News) + Send + Sync + 'static) -> Result<(), InternalError> {
         let Some(server) = &self.server else { return Ok(()) };
         self.write_blocking(|tx| tx.beat())?;
         server.hear(ear)
@@ -286,7 +292,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails, or something is being moved to it.
-    pub fn enter(&self) -> Result<(), Fault> {
+    pub fn enter(&self) -> Result<(), InternalError> {
         self.write_blocking(|tx| tx.beat())
     }
 
@@ -302,7 +308,10 @@ impl Store {
         self.server.as_ref().map(|_| Arc::clone(self) as _)
     }
 
-    fn read<T>(&self, job: impl FnOnce(&Database) -> Result<T, Fault>) -> Result<T, Fault> {
+    fn read<T>(
+        &self,
+        job: impl FnOnce(&Database) -> Result<T, InternalError>,
+    ) -> Result<T, InternalError> {
         self.readers.any(job).inspect_err(|fault| self.health.note(fault))
     }
 
@@ -313,7 +322,7 @@ impl Store {
         sql: &str,
         values: &[Value<'_>],
         read: impl FnMut(&Row<'_>) -> Read<T>,
-    ) -> Result<Vec<T>, Fault> {
+    ) -> Result<Vec<T>, InternalError> {
         self.read(|db| db.0.all(what, sql, values, read))
     }
 
@@ -324,7 +333,7 @@ impl Store {
         sql: &str,
         values: &[Value<'_>],
         read: impl FnMut(&Row<'_>) -> Read<T>,
-    ) -> Result<Option<T>, Fault> {
+    ) -> Result<Option<T>, InternalError> {
         self.read(|db| db.0.first(what, sql, values, read))
     }
 
@@ -335,15 +344,15 @@ impl Store {
         sql: &str,
         values: &[Value<'_>],
         read: impl FnMut(&Row<'_>) -> Read<T>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, InternalError> {
         self.read(|db| db.0.one(what, sql, values, read))
     }
 
     /// Reads what is to be delivered; nothing where another process delivers.
     fn read_due<T: Default>(
         &self,
-        job: impl FnOnce(&Database) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        job: impl FnOnce(&Database) -> Result<T, InternalError>,
+    ) -> Result<T, InternalError> {
         let Some(courier) = &self.courier else { return self.read(job) };
         courier.any(|database| match &database.0.link {
             Link::Postgres(session) if !session.is_chosen()? => Ok(T::default()),
@@ -356,7 +365,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn is_courier(&self) -> Result<bool, Fault> {
+    pub fn is_courier(&self) -> Result<bool, InternalError> {
         self.read_due(|_| Ok(true))
     }
 
@@ -371,7 +380,7 @@ impl Store {
         units: impl Into<Units>,
         now: Timestamp,
         dry_run: bool,
-    ) -> Result<Replacement, Fault> {
+    ) -> Result<Replacement, InternalError> {
         let (dealer_id, units) = (dealer_id.to_owned(), units.into());
         self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &units, now, dry_run))
     }
@@ -385,7 +394,7 @@ impl Store {
         dealer_id: &str,
         now: Timestamp,
         lifetime: SignedDuration,
-    ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), Fault> {
+    ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), InternalError> {
         self.read(|db| db.inventory(dealer_id, oldest(now, lifetime)))
     }
 
@@ -393,7 +402,11 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn each_listing(&self, dealer_id: &str, take: impl FnMut(Vehicle)) -> Result<(), Fault> {
+    pub fn each_listing(
+        &self,
+        dealer_id: &str,
+        take: impl FnMut(Vehicle),
+    ) -> Result<(), InternalError> {
         self.read(|db| db.each_listing(dealer_id, take))
     }
 
@@ -401,7 +414,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn cut_log(&self) -> Result<(), Fault> {
+    pub fn cut_log(&self) -> Result<(), InternalError> {
         self.read(|db| db.0.empty_log())
     }
 
@@ -409,7 +422,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn inventory_generation(&self, dealer_id: &str) -> Result<i64, Fault> {
+    pub fn inventory_generation(&self, dealer_id: &str) -> Result<i64, InternalError> {
         Ok(self.read(|db| db.inventory_state(dealer_id))?.generation)
     }
 
@@ -417,7 +430,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn inventory_generations(&self) -> Result<HashMap<String, i64>, Fault> {
+    pub fn inventory_generations(&self) -> Result<HashMap<String, i64>, InternalError> {
         Ok(self.read(|db| db.inventory_generations())?.into_iter().collect())
     }
 
@@ -432,7 +445,7 @@ impl Store {
         content_hash: &str,
         fresh_id: String,
         now: Timestamp,
-    ) -> Result<CardIdentity, Fault> {
+    ) -> Result<CardIdentity, InternalError> {
         // Nearly always it is known, and thousands of dealers do not wait for a commit each.
         if let Some(known) = self.read(|db| db.known_card(dealer_id, content_hash))? {
             return Ok(known);
@@ -446,7 +459,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn add_api_key(&self, key: ApiKey, same_caller: bool) -> Result<bool, Fault> {
+    pub fn add_api_key(&self, key: ApiKey, same_caller: bool) -> Result<bool, InternalError> {
         self.write_blocking(move |tx| tx.add_api_key(&key, same_caller))
     }
 
@@ -454,7 +467,11 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn revoke_api_key(&self, id: &str, now: Timestamp) -> Result<Option<ApiKey>, Fault> {
+    pub fn revoke_api_key(
+        &self,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Option<ApiKey>, InternalError> {
         let id = id.to_owned();
         self.write_blocking(move |tx| tx.revoke_api_key(&id, now))
     }
@@ -463,7 +480,11 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn used_signatures(&self, publisher: &str, now: Timestamp) -> Result<Vec<Used>, Fault> {
+    pub fn used_signatures(
+        &self,
+        publisher: &str,
+        now: Timestamp,
+    ) -> Result<Vec<Used>, InternalError> {
         self.read(|db| db.used_signatures(publisher, now))
     }
 
@@ -471,7 +492,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, Fault> {
+    pub fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, InternalError> {
         self.read(|db| db.leads(dealer_id))
     }
 
@@ -482,9 +503,9 @@ impl Store {
     /// When the writer is gone.
     pub fn submit<T: Send + 'static>(
         &self,
-        job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
-        done: impl FnOnce(Result<T, Fault>) + Send + 'static,
-    ) -> Result<(), Fault> {
+        job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+        done: impl FnOnce(Result<T, InternalError>) + Send + 'static,
+    ) -> Result<(), InternalError> {
         self.writer.submit_in_order(job, done)
     }
 
@@ -498,7 +519,7 @@ impl Store {
         task_id: Option<String>,
         config_id: Option<String>,
         now: Timestamp,
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, InternalError> {
         self.write_blocking(move |tx| {
             tx.revive_push_configs(task_id.as_deref(), config_id.as_deref(), now)
         })
@@ -508,7 +529,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn lead_history(&self, lead_id: &str) -> Result<Option<LeadHistory>, Fault> {
+    pub fn lead_history(&self, lead_id: &str) -> Result<Option<LeadHistory>, InternalError> {
         self.read(|db| db.lead_history(lead_id))
     }
 
@@ -516,7 +537,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn revoke_consent(&self, lead_id: String, now: Timestamp) -> Result<bool, Fault> {
+    pub fn revoke_consent(&self, lead_id: String, now: Timestamp) -> Result<bool, InternalError> {
         self.write_blocking(move |tx| tx.revoke_consent(&lead_id, now))
     }
 
@@ -528,7 +549,7 @@ impl Store {
         &self,
         dealer_id: Option<&str>,
         expected: Option<Hash>,
-    ) -> Result<Vec<ConsentCheck>, Fault> {
+    ) -> Result<Vec<ConsentCheck>, InternalError> {
         self.read(|db| db.check_consents(dealer_id, expected))
     }
 
@@ -536,7 +557,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn release_lead(&self, lead_id: String, now: Timestamp) -> Result<bool, Fault> {
+    pub fn release_lead(&self, lead_id: String, now: Timestamp) -> Result<bool, InternalError> {
         self.write_blocking(move |tx| tx.release_lead(&lead_id, now))
     }
 }

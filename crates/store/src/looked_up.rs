@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::ApiKey;
 
@@ -30,8 +30,8 @@ impl LookedUp {
         version: u64,
         agent_id: &str,
         id: &str,
-        look: impl FnOnce() -> Result<Option<ApiKey>, Fault>,
-    ) -> Result<Option<ApiKey>, Fault> {
+        look: impl FnOnce() -> Result<Option<ApiKey>, InternalError>,
+    ) -> Result<Option<ApiKey>, InternalError> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.version != version || state.found.len() >= MOST {
             *state = State { version, ..State::default() };
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(looks.take(), 2, "a key lets into one agent");
         assert!(find(2, "shop", "one") && find(1, "shop", "one"));
         assert_eq!(looks.take(), 2, "another version is another one");
-        let failed = known.find(1, "shop", "three", || Err(Fault::new("reading", "no")));
+        let failed = known.find(1, "shop", "three", || Err(InternalError::new("reading", "no")));
         assert!(failed.is_err() && !find(1, "shop", "three"));
     }
 

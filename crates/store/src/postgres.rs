@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres_rustls::MakeRustlsConnect;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::news::News;
 use super::sql::{Value, params};
@@ -91,13 +91,13 @@ pub(crate) struct Server {
 
 impl Server {
     /// The one at this address. Nothing is said to it yet.
-    pub(crate) fn at(url: DatabaseUrl) -> Result<Arc<Self>, Fault> {
+    pub(crate) fn at(url: DatabaseUrl) -> Result<Arc<Self>, InternalError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("store-postgres")
             .enable_all()
             .build()
-            .map_err(Fault::on("starting the thread for the database"))?;
+            .map_err(InternalError::on("starting the thread for the database"))?;
         let tls = url.tls()?;
         Ok(Arc::new(Self {
             url,
@@ -110,13 +110,17 @@ impl Server {
     }
 
     /// Has `ear` told of what other processes do, and them of what this one does, from now on.
-    pub(crate) fn hear(&self, ear: impl Fn(&News) + Send + Sync + 'static) -> Result<(), Fault> {
+    pub(crate) fn hear(
+        &self,
+        ear: impl Fn(&News) + Send + Sync + 'static,
+    ) -> Result<(), InternalError> {
         let herald = match self.herald.get() {
             Some(herald) => herald,
             None => {
                 let (config, tls) = (self.url.config().clone(), self.tls.clone());
                 let way = Way { config, tls, process: self.process.clone() };
-                let ended = || Fault::new("listening to other processes", "its thread has ended");
+                let ended =
+                    || InternalError::new("listening to other processes", "its thread has ended");
                 let runtime = self.runtime.as_ref().ok_or_else(ended)?;
                 let fresh = Herald::start(way, runtime.handle())?;
                 self.herald.get_or_init(|| fresh)
@@ -143,7 +147,7 @@ impl Server {
         bucket: [u8; 32],
         permits: i64,
         each: i64,
-    ) -> Result<(i64, i64, i64), Fault> {
+    ) -> Result<(i64, i64, i64), InternalError> {
         let client = self.herald.get().and_then(Herald::client);
         let gone = || Broken::Gone("nobody listens".to_owned());
         let leased = client.ok_or_else(gone).and_then(|client| {
@@ -242,7 +246,7 @@ impl fmt::Debug for Session {
 impl Session {
     /// Whether this session is the one of all that delivers: it has a lock that ends with its
     /// connection.
-    pub(crate) fn is_chosen(&self) -> Result<bool, Fault> {
+    pub(crate) fn is_chosen(&self) -> Result<bool, InternalError> {
         const SQL: &str = "SELECT pg_try_advisory_lock(hashtextextended('deliveries', 20260401))";
         if self.is_connected() && self.is_chosen.get() {
             return Ok(true);
@@ -323,7 +327,7 @@ impl Session {
         what: &'static str,
         sql: &str,
         values: &[Value<'_>],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let kept_back = {
             let mut turn = self.turn.borrow_mut();
             if turn.stage == Stage::None {
@@ -345,7 +349,7 @@ impl Session {
         what: &'static str,
         sql: &str,
         values: &[Value<'_>],
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, InternalError> {
         let call = Call::new(sql, values);
         let changed = self.run(|link| async move { link.execute(&call).await });
         let changed = changed.map_err(|broken| broken.while_doing(what))?;
@@ -358,7 +362,7 @@ impl Session {
         what: &'static str,
         sql: &str,
         values: &[Value<'_>],
-    ) -> Result<Vec<Row>, Fault> {
+    ) -> Result<Vec<Row>, InternalError> {
         let call = Call::new(sql, values);
         let found = self.run(|link| async move { link.query(&call).await });
         found.map_err(|broken| broken.while_doing(what))
@@ -369,7 +373,7 @@ impl Session {
     }
 
     /// Takes a tenant's lock, which ends with the transaction.
-    pub(crate) fn lock(&self, tenant: &str) -> Result<(), Fault> {
+    pub(crate) fn lock(&self, tenant: &str) -> Result<(), InternalError> {
         const WHAT: &str = "waiting for a tenant's turn";
         const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 20260401)),
                                   CAST(pg_current_xact_id() AS TEXT)";
@@ -387,7 +391,7 @@ impl Session {
 
     /// Runs `work` in a transaction, and again from the start when others or the network have undone
     /// it. `work` says whether to keep what it did.
-    pub(crate) fn transaction(&self, mut work: impl FnMut() -> bool) -> Result<(), Fault> {
+    pub(crate) fn transaction(&self, mut work: impl FnMut() -> bool) -> Result<(), InternalError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -478,7 +482,7 @@ impl Session {
     /// locks are waited for first: whoever gets them knows that it has ended.
     fn find_out(&self, lost: &Turn) -> Result<(), Broken> {
         const WHAT: &str = "finding out what became of a transaction";
-        let look = || -> Result<Option<String>, Fault> {
+        let look = || -> Result<Option<String>, InternalError> {
             let Some(number) = &lost.number else { return Ok(None) };
             lost.tenants.iter().try_for_each(|tenant| self.lock(tenant))?;
             let sql = "SELECT pg_xact_status(CAST($1 AS xid8))";
@@ -496,7 +500,7 @@ impl Session {
     }
 
     /// Has something read in one consistent state.
-    pub(crate) fn snapshot(&self, read: impl FnOnce()) -> Result<(), Fault> {
+    pub(crate) fn snapshot(&self, read: impl FnOnce()) -> Result<(), InternalError> {
         let begun = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
         begun.map_err(|broken| broken.while_doing("beginning to read"))?;
         read();
@@ -508,7 +512,7 @@ impl Session {
 
 /// Whether a lock of one session keeps another out. Some databases that speak PostgreSQL's protocol have
 /// the functions, and all of them say yes; poolers that share sessions lend both the same one.
-pub(crate) fn check_locks(one: &Session, other: &Session) -> Result<(), Fault> {
+pub(crate) fn check_locks(one: &Session, other: &Session) -> Result<(), InternalError> {
     const WHAT: &str = "trying the database's locks";
     const TAKE: &str = "SELECT pg_try_advisory_lock(hashtextextended($1, 20260401))";
     const GIVE: &str = "SELECT pg_advisory_unlock(hashtextextended($1, 20260401))";
@@ -516,7 +520,7 @@ pub(crate) fn check_locks(one: &Session, other: &Session) -> Result<(), Fault> {
     let name = one.process().to_owned();
     let ask = |session: &Session, sql| {
         let rows = session.query(WHAT, sql, params![name])?;
-        Ok::<bool, Fault>(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)))
+        Ok::<bool, InternalError>(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)))
     };
     let (first, second) = (ask(one, TAKE)?, ask(other, TAKE)?);
     // A pooler of transactions may have given it to another session than it was taken by.
@@ -526,12 +530,12 @@ pub(crate) fn check_locks(one: &Session, other: &Session) -> Result<(), Fault> {
     }
     let cause = "its advisory locks keep nobody out, so that one thing could happen twice: connect to a \
                  PostgreSQL, and to it or a pooler that keeps sessions";
-    Err(Fault::new("opening the database", cause))
+    Err(InternalError::new("opening the database", cause))
 }
 
 /// Brings the schema up to date, or says why it is not used. Processes that start together do so one
 /// after the other.
-pub(crate) fn prepare(session: &Session, schema: Schema) -> Result<(), Fault> {
+pub(crate) fn prepare(session: &Session, schema: Schema) -> Result<(), InternalError> {
     let mut outcome = Ok(());
     session.transaction(|| {
         outcome = migrate(session, schema);
@@ -540,7 +544,7 @@ pub(crate) fn prepare(session: &Session, schema: Schema) -> Result<(), Fault> {
     outcome
 }
 
-fn migrate(session: &Session, schema: Schema) -> Result<(), Fault> {
+fn migrate(session: &Session, schema: Schema) -> Result<(), InternalError> {
     const WHAT: &str = "opening the database";
     session.lock("the schema of tradepost")?;
     // Asked before it is made: a role that may create nothing can use tables that are up to date.
@@ -552,7 +556,7 @@ fn migrate(session: &Session, schema: Schema) -> Result<(), Fault> {
     let done: Option<i64> = known.first().and_then(|row| row.try_get(0).ok()).flatten();
     let done = usize::try_from(done.unwrap_or_default()).unwrap_or(usize::MAX);
     if done > schema::MIGRATIONS.len() {
-        return Err(Fault::new(WHAT, "it was written by a newer version of tradepost"));
+        return Err(InternalError::new(WHAT, "it was written by a newer version of tradepost"));
     }
     if done == schema::MIGRATIONS.len() {
         return Ok(());
@@ -560,7 +564,7 @@ fn migrate(session: &Session, schema: Schema) -> Result<(), Fault> {
     if schema == Schema::Keep && done > 0 {
         let cause = "it is of an older version of tradepost; `tradepost serve` or `tradepost migrate` \
                      brings it up to date";
-        return Err(Fault::new(WHAT, cause));
+        return Err(InternalError::new(WHAT, cause));
     }
     for step in schema::MIGRATIONS.iter().skip(done) {
         session.batch(step).map_err(|broken| broken.while_doing("migrating the database"))?;

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::format::{base64 as from_base64, hex};
 
 use super::sql::{Read, Unread};
@@ -59,17 +59,17 @@ impl Key {
     }
 
     /// Seals bytes: the salt, the nonce, and what comes of the bytes.
-    fn seal(&self, of: &Of, bytes: &[u8]) -> Result<Vec<u8>, Fault> {
+    fn seal(&self, of: &Of, bytes: &[u8]) -> Result<Vec<u8>, InternalError> {
         const WHAT: &str = "sealing personal data";
         let fresh: [u8; SALT + NONCE] = random()?;
         let (salt, nonce) = fresh.split_at(SALT);
-        let cipher = self.cipher(salt).map_err(Fault::on(WHAT))?;
+        let cipher = self.cipher(salt).map_err(InternalError::on(WHAT))?;
         let mut sealed = bytes.to_vec();
         // The key is this value's alone, so that chance cannot bring
         // one nonce twice under one key.
         Nonce::try_assume_unique_for_key(nonce)
             .and_then(|nonce| cipher.seal_in_place_append_tag(nonce, Aad::from(&of.0), &mut sealed))
-            .map_err(|_| Fault::new(WHAT, "it is too long"))?;
+            .map_err(|_| InternalError::new(WHAT, "it is too long"))?;
         Ok([&fresh, sealed.as_slice()].concat())
     }
 
@@ -123,7 +123,7 @@ impl Keys {
     ///
     /// # Errors
     /// When the operating system has no randomness.
-    pub fn generate() -> Result<String, Fault> {
+    pub fn generate() -> Result<String, InternalError> {
         Ok(hex(&random::<KEY>()?))
     }
 
@@ -218,7 +218,7 @@ struct Unlocked {
 }
 
 impl Unlocked {
-    fn new(keys: &Keys, index: &[u8; KEY]) -> Result<Self, Fault> {
+    fn new(keys: &Keys, index: &[u8; KEY]) -> Result<Self, InternalError> {
         let sealed = keys.0.first().map(|key| key.seal(&of_index(&key.id), index)).transpose()?;
         let sealed_index = STANDARD_NO_PAD.encode(sealed.unwrap_or_default());
         Ok(Self { keys: keys.clone(), index: hmac_key(index), sealed_index })
@@ -247,7 +247,11 @@ impl Vault {
     }
 
     /// Seals bytes, where there is a key.
-    pub(crate) fn seal_bytes<'b>(&self, of: &Of, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>, Fault> {
+    pub(crate) fn seal_bytes<'b>(
+        &self,
+        of: &Of,
+        bytes: &'b [u8],
+    ) -> Result<Cow<'b, [u8]>, InternalError> {
         match self.current() {
             Some(key) => key.seal(of, bytes).map(Cow::Owned),
             None => Ok(Cow::Borrowed(bytes)),
@@ -255,7 +259,7 @@ impl Vault {
     }
 
     /// Seals a text, where there is a key.
-    pub(crate) fn seal(&self, of: &Of, text: &str) -> Result<String, Fault> {
+    pub(crate) fn seal(&self, of: &Of, text: &str) -> Result<String, InternalError> {
         match self.current() {
             Some(key) => Ok(STANDARD_NO_PAD.encode(key.seal(of, text.as_bytes())?)),
             None => Ok(text.to_owned()),
@@ -307,7 +311,7 @@ impl Vault {
     }
 
     /// Unlocks it with keys. `false` when one of those that are known of is not among them.
-    pub(crate) fn open_by(&self, keys: &Keys, known: &[KeyRow]) -> Result<bool, Fault> {
+    pub(crate) fn open_by(&self, keys: &Keys, known: &[KeyRow]) -> Result<bool, InternalError> {
         if known.is_empty() {
             return Ok(true);
         }
@@ -336,15 +340,15 @@ fn missing(keys: &Keys, known: &[KeyRow]) -> Vec<String> {
 }
 
 /// The key of what is looked up, by whichever key opens it.
-fn unwrap(keys: &Keys, known: &[KeyRow]) -> Result<Option<[u8; KEY]>, Fault> {
+fn unwrap(keys: &Keys, known: &[KeyRow]) -> Result<Option<[u8; KEY]>, InternalError> {
     let Some((key, sealed)) = known.iter().find_map(|(id, sealed)| Some((keys.named(id)?, sealed)))
     else {
         return Ok(None);
     };
     let bytes = STANDARD_NO_PAD.decode(sealed).map_err(|_| Unopened::Changed);
     let index = bytes.and_then(|bytes| key.open(&of_index(&key.id), &bytes));
-    let index = index.map_err(Fault::on(UNLOCKING))?;
-    index.try_into().map(Some).map_err(|_| Fault::new(UNLOCKING, Unopened::Changed))
+    let index = index.map_err(InternalError::on(UNLOCKING))?;
+    index.try_into().map(Some).map_err(|_| InternalError::new(UNLOCKING, Unopened::Changed))
 }
 
 fn hmac_key(secret: &[u8]) -> hmac::Key {
@@ -352,10 +356,12 @@ fn hmac_key(secret: &[u8]) -> hmac::Key {
 }
 
 /// Returns random bytes.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], Fault> {
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], InternalError> {
     let mut bytes = [0; N];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| Fault::new("making a key", "the operating system has no randomness"))?;
+    filled.map_err(|_| {
+        InternalError::new("making a key", "the operating system has no randomness")
+    })?;
     Ok(bytes)
 }
 

@@ -4,7 +4,7 @@
 use tradepost_publisher::shelf::{Shelf, StoreWork};
 use tradepost_server::limit::Key;
 use tradepost_server::turns::{Turn, Turns};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{Readers, Store};
 
@@ -50,7 +50,7 @@ impl Store {
         &self,
         publisher: &str,
         job: &mut dyn FnMut(&dyn Shelf),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         self.publishers.readers.any(|reader| reader.read_shelf(publisher, job))
     }
 
@@ -69,7 +69,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn shelf_version(&self) -> Result<Option<u64>, Fault> {
+    pub fn shelf_version(&self) -> Result<Option<u64>, InternalError> {
         self.publishers.watcher.any(|reader| reader.0.version())
     }
 }

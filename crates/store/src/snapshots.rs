@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tradepost_dealer::inventory::Inventory;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::format::hex;
 
 use super::Store;
@@ -39,8 +39,8 @@ impl Snapshots {
     ///
     /// # Errors
     /// That it is not there.
-    pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, Fault> {
-        fs::read(self.path(name)?).map_err(Fault::on("opening a snapshot"))
+    pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, InternalError> {
+        fs::read(self.path(name)?).map_err(InternalError::on("opening a snapshot"))
     }
 
     /// Keeps the snapshot of an inventory, which has this sum, under its name.
@@ -52,7 +52,7 @@ impl Snapshots {
         name: &str,
         inventory: &Inventory,
         sum: &[u8; 32],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let path = self.path(name)?;
         let write = || {
             super::create_private(&self.0)?;
@@ -66,7 +66,7 @@ impl Snapshots {
                 let _ = fs::remove_file(&half);
             })
         };
-        write().map_err(Fault::on::<io::Error>("writing a snapshot"))
+        write().map_err(InternalError::on::<io::Error>("writing a snapshot"))
     }
 
     /// Removes a snapshot that is no longer needed. Whoever is reading it reads to its end.
@@ -98,12 +98,12 @@ impl Snapshots {
         }
     }
 
-    fn path(&self, name: &str) -> Result<PathBuf, Fault> {
+    fn path(&self, name: &str) -> Result<PathBuf, InternalError> {
         // It comes out of a row, and must lead nowhere but into the folder.
         if name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
             Ok(self.0.join(name))
         } else {
-            Err(Fault::new("looking for a snapshot", "it has a name that we do not give"))
+            Err(InternalError::new("looking for a snapshot", "it has a name that we do not give"))
         }
     }
 }
@@ -119,7 +119,7 @@ impl Store {
         dealer_id: &str,
         now: Timestamp,
         lifetime: SignedDuration,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         self.load_inventory(dealer_id, now, lifetime)?;
         self.cut_log()
     }
@@ -134,7 +134,7 @@ impl Store {
         dealer_id: &str,
         now: Timestamp,
         lifetime: SignedDuration,
-    ) -> Result<(Inventory, i64), Fault> {
+    ) -> Result<(Inventory, i64), InternalError> {
         let state = self.read(|db| db.inventory_state(dealer_id))?;
         if let Some(name) = state.current() {
             match self.read_snapshot(dealer_id, name) {
@@ -162,12 +162,12 @@ impl Store {
         Ok((inventory, generation))
     }
 
-    fn read_snapshot(&self, dealer_id: &str, name: &str) -> Result<Inventory, Fault> {
+    fn read_snapshot(&self, dealer_id: &str, name: &str) -> Result<Inventory, InternalError> {
         let bytes = match &self.snapshots {
             Some(files) => files.read(name)?,
             None => self.read(|db| db.snapshot(dealer_id, name))?,
         };
-        Inventory::read(&bytes).map_err(Fault::on("reading a snapshot"))
+        Inventory::read(&bytes).map_err(InternalError::on("reading a snapshot"))
     }
 
     fn keep_snapshot(
@@ -175,7 +175,7 @@ impl Store {
         (dealer_id, generation): (&str, i64),
         inventory: &Inventory,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let Some(files) = &self.snapshots else {
             let snapshot = inventory.snapshot();
             let whose = dealer_id.to_owned();

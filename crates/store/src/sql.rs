@@ -7,7 +7,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::news::News;
 use super::postgres::Session;
@@ -55,7 +55,7 @@ impl Connection {
         what: &'static str,
         sql: &str,
         values: &[Value<'_>],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         match &self.link {
             Link::Sqlite(_) => self.change(what, sql, values).map(drop),
             Link::Postgres(session) => session.execute(what, sql, values),
@@ -68,10 +68,10 @@ impl Connection {
         what: &'static str,
         sql: &str,
         values: &[Value<'_>],
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, InternalError> {
         match &self.link {
             Link::Sqlite(connection) => {
-                sqlite::execute(connection, sql, values).map_err(Fault::on(what))
+                sqlite::execute(connection, sql, values).map_err(InternalError::on(what))
             }
             Link::Postgres(session) => session.change(what, sql, values),
         }
@@ -83,7 +83,7 @@ impl Connection {
         what: &'static str,
         sql: &str,
         values: &[Value<'_>],
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, InternalError> {
         Ok(self.change(what, sql, values)? > 0)
     }
 
@@ -94,7 +94,7 @@ impl Connection {
         sql: &str,
         values: &[Value<'_>],
         mut read: impl FnMut(&Row<'_>) -> Read<T>,
-    ) -> Result<Vec<T>, Fault> {
+    ) -> Result<Vec<T>, InternalError> {
         let mut found = Vec::new();
         self.each(what, sql, values, |row| {
             found.push(read(row)?);
@@ -110,7 +110,7 @@ impl Connection {
         sql: &str,
         values: &[Value<'_>],
         mut read: impl FnMut(&Row<'_>) -> Read<T>,
-    ) -> Result<Option<T>, Fault> {
+    ) -> Result<Option<T>, InternalError> {
         let mut found = None;
         self.each(what, sql, values, |row| {
             found = Some(read(row)?);
@@ -126,9 +126,9 @@ impl Connection {
         sql: &str,
         values: &[Value<'_>],
         read: impl FnMut(&Row<'_>) -> Read<T>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, InternalError> {
         let found = self.first(what, sql, values, read)?;
-        found.ok_or_else(|| Fault::new(what, "there is no row"))
+        found.ok_or_else(|| InternalError::new(what, "there is no row"))
     }
 
     /// Hands over row after row, until `take` says that it has enough.
@@ -138,15 +138,14 @@ impl Connection {
         sql: &str,
         values: &[Value<'_>],
         mut take: impl FnMut(&Row<'_>) -> Read<bool>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         match &self.link {
-            Link::Sqlite(connection) => {
-                sqlite::each(connection, &self.vault, sql, values, take).map_err(Fault::on(what))
-            }
+            Link::Sqlite(connection) => sqlite::each(connection, &self.vault, sql, values, take)
+                .map_err(InternalError::on(what)),
             Link::Postgres(session) => {
                 for row in &session.query(what, sql, values)? {
                     let row = Row::new(Cells::Postgres(row), &self.vault);
-                    if !take(&row).map_err(Fault::on(what))? {
+                    if !take(&row).map_err(InternalError::on(what))? {
                         break;
                     }
                 }
@@ -158,7 +157,7 @@ impl Connection {
     /// Waits until nobody else is deciding anything about what belongs to this dealer, publisher or
     /// agent, and keeps others waiting until the transaction ends. SQLite has one writer at a time
     /// anyway.
-    pub(crate) fn lock(&self, tenant: &str) -> Result<(), Fault> {
+    pub(crate) fn lock(&self, tenant: &str) -> Result<(), InternalError> {
         match &self.link {
             Link::Sqlite(_) => Ok(()),
             Link::Postgres(session) => session.lock(tenant),
@@ -166,7 +165,7 @@ impl Connection {
     }
 
     /// Has something read in one consistent state.
-    pub(crate) fn snapshot(&self, read: impl FnOnce()) -> Result<(), Fault> {
+    pub(crate) fn snapshot(&self, read: impl FnOnce()) -> Result<(), InternalError> {
         match &self.link {
             Link::Sqlite(connection) => sqlite::snapshot(connection, read),
             Link::Postgres(session) => session.snapshot(read),
@@ -174,7 +173,7 @@ impl Connection {
     }
 
     /// A number that is another one once others have changed anything in the file; `None` for a server.
-    pub(crate) fn version(&self) -> Result<Option<u64>, Fault> {
+    pub(crate) fn version(&self) -> Result<Option<u64>, InternalError> {
         match &self.link {
             Link::Sqlite(connection) => sqlite::version(connection).map(Some),
             Link::Postgres(_) => Ok(None),
@@ -206,7 +205,7 @@ impl Connection {
     }
 
     /// Sees to it that nothing of what was erased lies about any longer than it has to.
-    pub(crate) fn empty_log(&self) -> Result<(), Fault> {
+    pub(crate) fn empty_log(&self) -> Result<(), InternalError> {
         match &self.link {
             Link::Sqlite(connection) => sqlite::empty_log(connection),
             Link::Postgres(_) => Ok(()),

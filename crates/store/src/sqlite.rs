@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OpenFlags, OptionalExtension as _, Statement};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::privacy::Vault;
 use super::sql::{Cell, Cells, Read, Row, Unread, Value};
@@ -38,9 +38,9 @@ impl Drop for Open<'_> {
 /// Runs `work` in a transaction that takes the write lock at once.
 pub(super) fn transaction<T>(
     connection: &Connection,
-    work: impl FnOnce() -> Result<T, Fault>,
-) -> Result<T, Fault> {
-    let on = Fault::on::<rusqlite::Error>;
+    work: impl FnOnce() -> Result<T, InternalError>,
+) -> Result<T, InternalError> {
+    let on = InternalError::on::<rusqlite::Error>;
     // Whoever reads first and wants to write later may be refused in between.
     connection.execute_batch("BEGIN IMMEDIATE").map_err(on("beginning a transaction"))?;
     let _open = Open(connection);
@@ -50,16 +50,19 @@ pub(super) fn transaction<T>(
 }
 
 /// Runs `work`, and undoes what it did when it says so.
-pub(super) fn savepoint(connection: &Connection, work: impl FnOnce() -> bool) -> Result<(), Fault> {
-    let on = Fault::on::<rusqlite::Error>;
+pub(super) fn savepoint(
+    connection: &Connection,
+    work: impl FnOnce() -> bool,
+) -> Result<(), InternalError> {
+    let on = InternalError::on::<rusqlite::Error>;
     connection.execute_batch("SAVEPOINT job").map_err(on("setting a savepoint"))?;
     let end = if work() { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" };
     connection.execute_batch(end).map_err(on("ending a savepoint"))
 }
 
 /// Has something read in one consistent state.
-pub(super) fn snapshot(connection: &Connection, read: impl FnOnce()) -> Result<(), Fault> {
-    let on = Fault::on::<rusqlite::Error>;
+pub(super) fn snapshot(connection: &Connection, read: impl FnOnce()) -> Result<(), InternalError> {
+    let on = InternalError::on::<rusqlite::Error>;
     connection.execute_batch("BEGIN").map_err(on("beginning to read"))?;
     let _open = Open(connection);
     read();
@@ -67,17 +70,18 @@ pub(super) fn snapshot(connection: &Connection, read: impl FnOnce()) -> Result<(
 }
 
 /// How often this connection has found that others, in this process or another, had changed the file.
-pub(super) fn version(connection: &Connection) -> Result<u64, Fault> {
+pub(super) fn version(connection: &Connection) -> Result<u64, InternalError> {
     let count = || {
         let mut ask = connection.prepare_cached("PRAGMA data_version")?;
         ask.query_row([], |row| row.get(0))
     };
-    let count: i64 = count().map_err(Fault::on("asking whether the database has changed"))?;
+    let count: i64 =
+        count().map_err(InternalError::on("asking whether the database has changed"))?;
     Ok(count.unsigned_abs())
 }
 
 /// Reads from the file what the open connections may remember: its head and the latest lead.
-pub(super) fn peek(path: &Path) -> Result<(), Fault> {
+pub(super) fn peek(path: &Path) -> Result<(), InternalError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let look = || {
         let connection = Connection::open_with_flags(path, flags)?;
@@ -85,15 +89,15 @@ pub(super) fn peek(path: &Path) -> Result<(), Fault> {
         let latest = "SELECT payload FROM leads ORDER BY seq DESC LIMIT 1";
         connection.query_row(latest, [], |row| row.get::<_, String>(0)).optional()
     };
-    look().map(drop).map_err(Fault::on("reading the database anew"))
+    look().map(drop).map_err(InternalError::on("reading the database anew"))
 }
 
 /// Empties the write-ahead log, so that nothing of what was erased stays in it. Does nothing while
 /// others read.
-pub(super) fn empty_log(connection: &Connection) -> Result<(), Fault> {
+pub(super) fn empty_log(connection: &Connection) -> Result<(), InternalError> {
     connection
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-        .map_err(Fault::on("emptying the write-ahead log"))
+        .map_err(InternalError::on("emptying the write-ahead log"))
 }
 
 pub(super) fn execute(

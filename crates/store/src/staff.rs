@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
 use tradepost_dealer::staff::{NewEntry, Note, Progress, RecordCheck, Role, Stage};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Store;
 
@@ -101,7 +101,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn chains(&self) -> Result<Vec<String>, Fault> {
+    pub fn chains(&self) -> Result<Vec<String>, InternalError> {
         self.read(|db| db.chains())
     }
 
@@ -109,7 +109,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails; nothing may be shown then.
-    pub fn record_all(&self, entries: Vec<NewEntry>) -> Result<(), Fault> {
+    pub fn record_all(&self, entries: Vec<NewEntry>) -> Result<(), InternalError> {
         if entries.is_empty() {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn check_records(&self) -> Result<Vec<RecordCheck>, Fault> {
+    pub fn check_records(&self) -> Result<Vec<RecordCheck>, InternalError> {
         self.read(|db| db.check_records())
     }
 
@@ -128,7 +128,10 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn lead_list(&self, filter: &LeadFilter<'_>) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
+    pub fn lead_list(
+        &self,
+        filter: &LeadFilter<'_>,
+    ) -> Result<Vec<(LeadRecord, Progress)>, InternalError> {
         self.read(|db| db.lead_list(filter))
     }
 
@@ -138,7 +141,11 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn find_leads(&self, filter: &LeadFilter<'_>, text: &str) -> Result<FoundLeads, Fault> {
+    pub fn find_leads(
+        &self,
+        filter: &LeadFilter<'_>,
+        text: &str,
+    ) -> Result<FoundLeads, InternalError> {
         self.read(|db| db.find_leads(filter, text, SEARCHED_LEADS))
     }
 
@@ -146,7 +153,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn lead_work(&self, lead_id: &str) -> Result<(Progress, Vec<Note>), Fault> {
+    pub fn lead_work(&self, lead_id: &str) -> Result<(Progress, Vec<Note>), InternalError> {
         self.read(|db| Ok((db.progress(lead_id)?, db.notes(lead_id)?)))
     }
 
@@ -155,7 +162,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn erase_lead(&self, lead_id: String, entry: NewEntry) -> Result<bool, Fault> {
+    pub fn erase_lead(&self, lead_id: String, entry: NewEntry) -> Result<bool, InternalError> {
         let erased = self.write_blocking(move |tx| {
             let erased = tx.erase_lead(&lead_id, entry.at)?;
             if erased {

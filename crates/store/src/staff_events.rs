@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliverySource, DeliveryState};
 use tradepost_publisher::staff_event::StaffEvent;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Store;
 
@@ -37,7 +37,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn publishers_with_unplanned(&self) -> Result<BTreeSet<String>, Fault> {
+    pub fn publishers_with_unplanned(&self) -> Result<BTreeSet<String>, InternalError> {
         Ok(self.read_due(|db| db.publishers_with_unplanned())?.into_iter().collect())
     }
 
@@ -51,7 +51,7 @@ impl Store {
         publisher: Option<&str>,
         subject: Option<&str>,
         state: Option<DeliveryState>,
-    ) -> Result<Vec<DeliveryRecord>, Fault> {
+    ) -> Result<Vec<DeliveryRecord>, InternalError> {
         self.read(|db| db.deliveries(DeliverySource::Publisher, publisher, subject, state))
     }
 
@@ -63,7 +63,7 @@ impl Store {
         &self,
         publisher: &str,
         limit: u32,
-    ) -> Result<Vec<KeptStaffEvent>, Fault> {
+    ) -> Result<Vec<KeptStaffEvent>, InternalError> {
         self.read_due(|db| db.unplanned_staff_events(publisher, limit))
     }
 }

@@ -2,7 +2,7 @@
 //! understand.
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::CardIdentity;
 use super::sql::{Connection, params};
@@ -50,7 +50,7 @@ impl Transaction<'_> {
         content_hash: &str,
         fresh_id: &str,
         now: Timestamp,
-    ) -> Result<CardIdentity, Fault> {
+    ) -> Result<CardIdentity, InternalError> {
         self.0.lock(dealer_id)?;
         // Under the lock: another process may have published the same meanwhile.
         if let Some(identity) = known_card(self.0, dealer_id, content_hash)? {
@@ -72,7 +72,7 @@ impl Database {
         &self,
         dealer_id: &str,
         content_hash: &str,
-    ) -> Result<Option<CardIdentity>, Fault> {
+    ) -> Result<Option<CardIdentity>, InternalError> {
         known_card(&self.0, dealer_id, content_hash)
     }
 }
@@ -81,7 +81,7 @@ fn known_card(
     connection: &Connection,
     dealer_id: &str,
     content_hash: &str,
-) -> Result<Option<CardIdentity>, Fault> {
+) -> Result<Option<CardIdentity>, InternalError> {
     connection.first(
         "reading a card's identity",
         "SELECT id, modified_at FROM cards WHERE dealer_id = $1 AND content_hash = $2",
@@ -95,8 +95,8 @@ impl Database {
     /// Does something in a transaction, and keeps it when it goes well.
     pub(super) fn transaction<T>(
         &self,
-        mut work: impl FnMut(&Transaction<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        mut work: impl FnMut(&Transaction<'_>) -> Result<T, InternalError>,
+    ) -> Result<T, InternalError> {
         let mut outcome = None;
         let mut run = || outcome.insert(work(&Transaction(&self.0))).is_ok();
         match &self.0.link {

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Store;
 use super::tables::transfer::{Claim, Sum, Table};
@@ -36,7 +36,7 @@ pub enum NotMoved {
     /// What arrived is not what was sent; the name of a table.
     Differs(String),
     /// One of the two cannot be used.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
 impl fmt::Display for NotMoved {
@@ -55,8 +55,8 @@ impl fmt::Display for NotMoved {
 
 impl Error for NotMoved {}
 
-impl From<Fault> for NotMoved {
-    fn from(fault: Fault) -> Self {
+impl From<InternalError> for NotMoved {
+    fn from(fault: InternalError) -> Self {
         Self::Broken(fault)
     }
 }
@@ -118,7 +118,7 @@ impl Store {
         table: &Table,
         of: u64,
         tell: &mut impl FnMut(&Moved),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         // Rows go over in the order of their key and in parts that are whole, so that what is there
         // are the first ones.
         let there = target.read(|db| db.count(table))?;
@@ -130,7 +130,7 @@ impl Store {
             target.write_blocking(move |tx| tx.add_rows(&table, after, &part))?;
             done += rows;
             tell(&Moved { table: name, done, of });
-            Ok::<_, Fault>(())
+            Ok::<_, InternalError>(())
         };
         self.read(|db| {
             db.each_row(table, |row| {
@@ -145,7 +145,7 @@ impl Store {
     }
 
     /// Those that can be read; others are made again where they are asked for.
-    fn move_snapshots(&self, target: &Self) -> Result<(), Fault> {
+    fn move_snapshots(&self, target: &Self) -> Result<(), InternalError> {
         for (dealer_id, name) in self.read(|db| db.snapshot_names())? {
             let Some(Ok(bytes)) = self.snapshots.as_ref().map(|files| files.read(&name)) else {
                 continue;

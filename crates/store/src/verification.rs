@@ -1,6 +1,6 @@
 //! Compares what is kept with the record of what people did, and opens everything that is sealed.
 
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Store;
 use super::tables::privacy::Unreadable;
@@ -126,7 +126,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails, or notes are sealed and no key was given.
-    pub fn check_notes(&self) -> Result<NoteCheck, Fault> {
+    pub fn check_notes(&self) -> Result<NoteCheck, InternalError> {
         self.read(|db| db.check_notes())
     }
 
@@ -134,7 +134,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn check_staff(&self) -> Result<StaffCheck, Fault> {
+    pub fn check_staff(&self) -> Result<StaffCheck, InternalError> {
         self.read(|db| db.check_staff())
     }
 
@@ -143,7 +143,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails, or something is sealed and no key was given.
-    pub fn check_sealed(&self) -> Result<SealedCheck, Fault> {
+    pub fn check_sealed(&self) -> Result<SealedCheck, InternalError> {
         self.read(|db| db.check_sealed())
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::ErrorCode;
 use tokio::time::Instant;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::counts::Counts;
 use super::health::{Health, code_of};
@@ -29,41 +29,41 @@ trait Job: Send {
     fn run(&mut self, tx: &Transaction<'_>) -> bool;
 
     /// What went wrong in it.
-    fn fault(&self) -> Option<&Fault>;
+    fn fault(&self) -> Option<&InternalError>;
 
     /// Tells the caller how it ended.
-    fn end(self: Box<Self>, committed: Result<(), &Arc<Fault>>);
+    fn end(self: Box<Self>, committed: Result<(), &Arc<InternalError>>);
 }
 
 /// A job with its outcome.
 struct Task<T, J, D> {
     job: J,
-    outcome: Option<Result<T, Fault>>,
+    outcome: Option<Result<T, InternalError>>,
     done: D,
 }
 
 impl<T, J, D> Job for Task<T, J, D>
 where
     T: Send,
-    J: FnMut(&Transaction<'_>) -> Result<T, Fault> + Send,
-    D: FnOnce(Result<T, Fault>) + Send,
+    J: FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send,
+    D: FnOnce(Result<T, InternalError>) + Send,
 {
     fn run(&mut self, tx: &Transaction<'_>) -> bool {
         // A job that panics is undone by itself; the jobs of others go on.
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.job)(tx)))
-            .unwrap_or_else(|_| Err(Fault::new("running a store job", "it panicked")));
+            .unwrap_or_else(|_| Err(InternalError::new("running a store job", "it panicked")));
         self.outcome.insert(outcome).is_ok()
     }
 
-    fn fault(&self) -> Option<&Fault> {
+    fn fault(&self) -> Option<&InternalError> {
         self.outcome.as_ref()?.as_ref().err()
     }
 
-    fn end(self: Box<Self>, committed: Result<(), &Arc<Fault>>) {
+    fn end(self: Box<Self>, committed: Result<(), &Arc<InternalError>>) {
         let outcome = match (self.outcome, committed) {
             (Some(Err(fault)), _) => Err(passing(fault)),
             (Some(Ok(done)), Ok(())) => Ok(done),
-            (Some(Ok(_)) | None, Err(fault)) => Err(Fault::shared("committing", fault)),
+            (Some(Ok(_)) | None, Err(fault)) => Err(InternalError::shared("committing", fault)),
             (None, Ok(())) => unreachable!("what is committed has run every job"),
         };
         (self.done)(outcome);
@@ -89,7 +89,7 @@ impl Writer {
         connection: rusqlite::Connection,
         health: Arc<Health>,
         vault: &Arc<Vault>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, InternalError> {
         let counts = Counts::default();
         let counted = counts.clone();
         let connection = Connection::new(Link::Sqlite(connection), Arc::clone(vault));
@@ -113,7 +113,7 @@ impl Writer {
         first: Connection,
         others: Vec<Connection>,
         health: &Arc<Health>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, InternalError> {
         let counts = Counts::default();
         let work = |connection: Connection, next: Box<dyn Fn() -> Next + Send>| {
             let (health, counts) = (Arc::clone(health), counts.clone());
@@ -145,27 +145,27 @@ impl Writer {
     /// Queues a job of which the caller waits for the end; `done` is called after the commit.
     pub(super) fn submit<T: Send + 'static>(
         &self,
-        job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
-        done: impl FnOnce(Result<T, Fault>) + Send + 'static,
-    ) -> Result<(), Fault> {
+        job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+        done: impl FnOnce(Result<T, InternalError>) + Send + 'static,
+    ) -> Result<(), InternalError> {
         self.queue(&self.others, job, done)
     }
 
     /// The same after everything that was queued so before.
     pub(super) fn submit_in_order<T: Send + 'static>(
         &self,
-        job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
-        done: impl FnOnce(Result<T, Fault>) + Send + 'static,
-    ) -> Result<(), Fault> {
+        job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+        done: impl FnOnce(Result<T, InternalError>) + Send + 'static,
+    ) -> Result<(), InternalError> {
         self.queue(&self.ordered, job, done)
     }
 
     fn queue<T: Send + 'static>(
         &self,
         queue: &Queue,
-        job: impl FnMut(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
-        done: impl FnOnce(Result<T, Fault>) + Send + 'static,
-    ) -> Result<(), Fault> {
+        job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+        done: impl FnOnce(Result<T, InternalError>) + Send + 'static,
+    ) -> Result<(), InternalError> {
         let job = Box::new(Task { job, outcome: None, done });
         self.counts.queued.inc();
         // It never blocks: async tasks submit, too.
@@ -173,8 +173,10 @@ impl Writer {
             self.counts.queued.dec();
             const WHAT: &str = "queueing a store job";
             match refused {
-                TrySendError::Full(_) => Fault::new(WHAT, "too many jobs are waiting").transient(),
-                TrySendError::Disconnected(_) => Fault::new(WHAT, "the writer is gone"),
+                TrySendError::Full(_) => {
+                    InternalError::new(WHAT, "too many jobs are waiting").transient()
+                }
+                TrySendError::Disconnected(_) => InternalError::new(WHAT, "the writer is gone"),
             }
         })
     }
@@ -183,18 +185,20 @@ impl Writer {
 /// The next job, while there can be one.
 type Next = Option<Box<dyn Job>>;
 
-fn start(run: impl FnOnce(&Receiver<Box<dyn Job>>) + Send + 'static) -> Result<Queue, Fault> {
+fn start(
+    run: impl FnOnce(&Receiver<Box<dyn Job>>) + Send + 'static,
+) -> Result<Queue, InternalError> {
     let (queue, jobs) = sync_channel(QUEUE);
     spawn(move || run(&jobs))?;
     Ok(queue)
 }
 
-fn spawn(run: impl FnOnce() + Send + 'static) -> Result<(), Fault> {
+fn spawn(run: impl FnOnce() + Send + 'static) -> Result<(), InternalError> {
     std::thread::Builder::new()
         .name("store-writer".to_owned())
         .spawn(run)
         .map(drop)
-        .map_err(Fault::on("starting the store's writer"))
+        .map_err(InternalError::on("starting the store's writer"))
 }
 
 fn perform(
@@ -221,7 +225,7 @@ fn commit(
     connection: &Connection,
     health: &Health,
     batch: &mut [Box<dyn Job>],
-) -> Result<(), Fault> {
+) -> Result<(), InternalError> {
     health.intact()?;
     let tx = Transaction(connection);
     let committed = match &connection.link {
@@ -240,7 +244,7 @@ fn commit(
 
 /// What is over once another program is done, or somebody has looked after the disk: nothing was stored, and
 /// whoever sends it again may be lucky.
-fn passing(fault: Fault) -> Fault {
+fn passing(fault: InternalError) -> InternalError {
     const PASSING: [ErrorCode; 6] = [
         ErrorCode::DatabaseBusy,
         ErrorCode::DatabaseLocked,
@@ -276,7 +280,8 @@ mod tests {
         assert_eq!(before.0.len(), 90);
         let only_reads = |tx: &Transaction<'_>| {
             let Link::Sqlite(file) = &tx.0.link else { unreachable!("it is a file") };
-            file.execute_batch("PRAGMA query_only = 1").map_err(Fault::on("no longer writing"))
+            file.execute_batch("PRAGMA query_only = 1")
+                .map_err(InternalError::on("no longer writing"))
         };
         store.write_blocking(only_reads).unwrap();
         for _ in 0..3 {
@@ -308,9 +313,9 @@ mod tests {
             (ffi::SQLITE_CONSTRAINT, false),
         ] {
             let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
-            let fault = passing(Fault::on::<rusqlite::Error>("writing")(error));
+            let fault = passing(InternalError::on::<rusqlite::Error>("writing")(error));
             assert_eq!(fault.is_transient(), expected, "{code}");
         }
-        assert!(!passing(Fault::new("writing", "not in the database")).is_transient());
+        assert!(!passing(InternalError::new("writing", "not in the database")).is_transient());
     }
 }

@@ -16,12 +16,12 @@ use tradepost_publisher::publisher::Publisher as Selling;
 use tradepost_server::auth::{Authenticator, Means};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
 use tradepost_server::egress::{Egress, Resolver};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::http::mcp;
 use tradepost_server::outbox::Edge;
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_store::Store;
-use tradepost_wire::adcp::signing::Surface;
+use tradepost_wire::adcp::signing::SignedKind;
 
 use crate::config::{Origin, Publisher, WebhookKeyFile};
 use seller::PublisherAgent;
@@ -58,7 +58,7 @@ pub fn open(
     means: &Means,
     origin: Origin,
     patience: Duration,
-) -> Result<PublisherAgent, Fault> {
+) -> Result<PublisherAgent, InternalError> {
     let clock = &means.clock;
     let (mut profile, front) = (config.profile, config.front);
     let at_hosts = || front.hosts.iter().map(|host| format!("https://{host}")).collect();
@@ -77,10 +77,10 @@ pub fn open(
         None => keys::GovernanceKey::passing()?,
     });
     let verifiers = config.verifiers.iter().map(|(url, secret)| {
-        let why = |why| Fault::new("reading the credential for a verifier", why);
+        let why = |why| InternalError::new("reading the credential for a verifier", why);
         Ok((url.clone(), secret.read().map_err(why)?))
     });
-    let verifiers = verifiers.collect::<Result<Vec<_>, Fault>>()?;
+    let verifiers = verifiers.collect::<Result<Vec<_>, InternalError>>()?;
     profile.signing.webhooks = Some(key.0.algorithm());
     // Keys are believed over HTTPS alone.
     let own = base_url.starts_with("https://").then(|| format!("{base_url}{}", keys::BRAND_PATH));
@@ -149,9 +149,9 @@ pub fn open(
     })
 }
 
-fn load(file: &WebhookKeyFile, doing: &'static str) -> Result<SigningKey, Fault> {
+fn load(file: &WebhookKeyFile, doing: &'static str) -> Result<SigningKey, InternalError> {
     let read = SigningKey::load(&file.key_file, file.kid.as_deref());
-    read.map_err(|why| Fault::new(doing, why.to_string()))
+    read.map_err(|why| InternalError::new(doing, why.to_string()))
 }
 
 /// What tells callers by their signatures, where the publisher looks at them.
@@ -161,12 +161,12 @@ fn identity(
     web: published::Web,
     (store, now): (&Arc<Store>, Timestamp),
     addresses: &[String],
-) -> Result<Option<identity::Identity>, Fault> {
+) -> Result<Option<identity::Identity>, InternalError> {
     let Some(policy) = profile.signing.requests.clone() else { return Ok(None) };
     let signers = Signers::open(Arc::new(web), agents, |path| std::fs::read_to_string(path))
-        .map_err(Fault::on("reading the file with a buyer agent's keys"))?;
+        .map_err(InternalError::on("reading the file with a buyer agent's keys"))?;
     let (used, replay) = replay::Lasting::open(store, &profile.id, now)?;
-    let checklist = Checklist::new(Surface::Request, policy.digest, signers, replay);
+    let checklist = Checklist::new(SignedKind::Request, policy.digest, signers, replay);
     Ok(Some(identity::Identity::new(policy, checklist, used, addresses)))
 }
 

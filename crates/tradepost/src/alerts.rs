@@ -12,7 +12,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::{Notice, Store};
 use tradepost_wire::format::hex;
 
@@ -151,14 +151,15 @@ impl Alerts {
         watch: Watch,
         store: Arc<Store>,
         clock: Clock,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, InternalError> {
         let way = |delivery: &Delivery| {
             let carrier = carrier::open(delivery, &clock)
-                .map_err(|why| Fault::new("setting up a destination of alerts", why))?;
+                .map_err(|why| InternalError::new("setting up a destination of alerts", why))?;
             let (board, pause) = (Mutex::default(), Mutex::default());
             Ok(Way { delivery: delivery.clone(), carrier, board, pause })
         };
-        let destinations = settings.destinations.iter().map(way).collect::<Result<_, Fault>>()?;
+        let destinations =
+            settings.destinations.iter().map(way).collect::<Result<_, InternalError>>()?;
         Ok(Self { settings, watch, store, clock, destinations, seen: Mutex::default() })
     }
 

@@ -12,7 +12,7 @@ use tradepost_dealer::calendar::{BlockedTime, Department, Visit};
 use tradepost_dealer::record::{AppointmentRecord, AppointmentState};
 use tradepost_dealer::settings::{Dealer, Rooftop};
 use tradepost_dealer::staff::{Action, NewEntry};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::{Store, Transaction};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
@@ -82,7 +82,7 @@ pub struct NotDone {
 }
 
 /// The outer error is the store's, the inner one says why nothing was done.
-pub type CalendarResult<T> = Result<Result<T, NotDone>, Fault>;
+pub type CalendarResult<T> = Result<Result<T, NotDone>, InternalError>;
 
 /// A change of an appointment.
 #[derive(Debug, Clone)]
@@ -138,7 +138,7 @@ fn decide(
     rooftop: Option<&Rooftop>,
     request: &ChangeRequest,
     now: Timestamp,
-) -> Result<Result<AppointmentRecord, CalendarRefusal>, Fault> {
+) -> Result<Result<AppointmentRecord, CalendarRefusal>, InternalError> {
     let (change, appointment) = (&request.change, &visit.appointment);
     if let Err(refusal) = check(change, visit, request.seen_version, now) {
         return Ok(Err(refusal));

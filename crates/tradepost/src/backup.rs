@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use tempfile::NamedTempFile;
 use tradepost_dealer::consent::{ConsentCheck, hex};
 use tradepost_dealer::staff::RecordCheck;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::copies::{self, Chains, Contents};
 use tradepost_store::privacy::Keys;
 use tradepost_wire::format::rfc3339;
@@ -53,11 +53,11 @@ pub enum Unusable {
     /// What is in it is not what its table of contents says: the differences.
     Differs(Vec<String>),
     /// This machine failed.
-    Machine(Fault),
+    Machine(InternalError),
 }
 
-impl From<Fault> for Unusable {
-    fn from(fault: Fault) -> Self {
+impl From<InternalError> for Unusable {
+    fn from(fault: InternalError) -> Self {
         Self::Machine(fault)
     }
 }
@@ -202,7 +202,7 @@ pub fn write(
     keys: &Keys,
     now: Timestamp,
     to: &mut impl Write,
-) -> Result<Manifest, Fault> {
+) -> Result<Manifest, InternalError> {
     const WHAT: &str = "writing the backup";
     let copy = scratch.join("copy.sqlite");
     // Of a copy: the database goes on being written, and what the table
@@ -210,10 +210,10 @@ pub fn write(
     copies::copy(data, &copy)?;
     let contents = copies::inspect(&copy)?;
     let chains = copies::follow(&copy, keys)?;
-    let mut file = File::open(&copy).map_err(Fault::on(WHAT))?;
-    let bytes = file.metadata().map_err(Fault::on(WHAT))?.len();
+    let mut file = File::open(&copy).map_err(InternalError::on(WHAT))?;
+    let bytes = file.metadata().map_err(InternalError::on(WHAT))?.len();
     let manifest = Manifest::of(now, bytes, &contents, &chains);
-    let text = json::to_string(&manifest.0).map_err(Fault::on(WHAT))?;
+    let text = json::to_string(&manifest.0).map_err(InternalError::on(WHAT))?;
     let put = || {
         let length = u32::try_from(text.len()).map_err(io::Error::other)?;
         let mut sealed = Sealed::new(to, secret)?;
@@ -222,7 +222,7 @@ pub fn write(
         io::copy(&mut file, &mut sealed)?;
         sealed.finish()
     };
-    put().map_err(Fault::on(WHAT))?;
+    put().map_err(InternalError::on(WHAT))?;
     Ok(manifest)
 }
 
@@ -267,7 +267,7 @@ fn copy(from: &mut impl Read, to: &mut impl Write) -> Result<u64, Unusable> {
         let Some(read) = buffer.get(..count).filter(|read| !read.is_empty()) else {
             return Ok(copied);
         };
-        to.write_all(read).map_err(Fault::on("writing the database"))?;
+        to.write_all(read).map_err(InternalError::on("writing the database"))?;
         copied += u64::try_from(count).unwrap_or_default();
     }
 }
@@ -279,7 +279,7 @@ fn unreadable(error: io::Error) -> Unusable {
     } else if kind == io::ErrorKind::UnexpectedEof {
         Unusable::File(CHANGED.to_owned())
     } else {
-        Unusable::Machine(Fault::new("reading the backup", error))
+        Unusable::Machine(InternalError::new("reading the backup", error))
     }
 }
 

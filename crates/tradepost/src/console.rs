@@ -19,7 +19,7 @@ use axum::response::Response;
 use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::background::piece;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::http::intake::{self, BodyReader, Unread};
 use tradepost_server::http::{self, HSTS};
 use tradepost_server::limit::Key;
@@ -121,10 +121,10 @@ enum Stop {
     /// No place became free in time.
     Busy,
     /// We broke.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
-from!(Stop { Broken(Fault) });
+from!(Stop { Broken(InternalError) });
 
 impl Console {
     /// Sets it up on what a process has. It is reached at the address that the settings name, over
@@ -132,7 +132,11 @@ impl Console {
     ///
     /// # Errors
     /// When the operating system has no randomness.
-    pub fn open(wiring: &Wiring, settings: &Settings, server: &Server) -> Result<Self, Fault> {
+    pub fn open(
+        wiring: &Wiring,
+        settings: &Settings,
+        server: &Server,
+    ) -> Result<Self, InternalError> {
         let clock = wiring.clock.clone();
         wiring.console_metrics.begin();
         let base = settings.base(server);
@@ -215,7 +219,7 @@ impl Console {
     }
 
     /// Records that somebody asked for what the role does not permit.
-    fn record_refused(&self, visitor: &Visitor<'_>, row: &Row) -> Result<(), Fault> {
+    fn record_refused(&self, visitor: &Visitor<'_>, row: &Row) -> Result<(), InternalError> {
         self.metrics.count_refused_action(visitor.member.role);
         let mut entry =
             self.entry(&visitor.member, visitor.dealer_id(), Action::AccessRefused, None);
@@ -384,7 +388,7 @@ fn unreadable(unread: Unread) -> Response {
 
 /// That work for a request came to no result: the log says why.
 fn no_result() -> Stop {
-    Fault::new("answering a request to the console", "the work came to no result").into()
+    InternalError::new("answering a request to the console", "the work came to no result").into()
 }
 
 /// An answer where there can be no page.

@@ -20,7 +20,7 @@ use tradepost_dealer::delivery::{self, Audience, DeliveryRecord, DeliverySource,
 use tradepost_dealer::settings;
 use tradepost_publisher::staff_event::StaffEventKind;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::outbox::backoff::{Advice, Schedule};
 use tradepost_server::outbox::pump::{self, Busy, Queue};
 use tradepost_server::outbox::{Edge, Limits};
@@ -137,7 +137,7 @@ impl Deliveries {
     /// # Errors
     /// When a way cannot be set up, for want of a secret or of a certificate, or the store fails; then
     /// everything stays.
-    pub fn replace(&self, dealers: &[Arc<Dealer>]) -> Result<(), Fault> {
+    pub fn replace(&self, dealers: &[Arc<Dealer>]) -> Result<(), InternalError> {
         let before = self.outlets();
         let outlets = outlets(dealers, &before, &self.clock)?;
         let known: HashSet<_> = before.iter().map(Arc::as_ptr).collect();
@@ -152,14 +152,17 @@ impl Deliveries {
     ///
     /// # Errors
     /// When a way cannot be set up, for want of a secret or of a certificate, or the store fails.
-    pub fn add_publishers(&self, publishers: &[PublisherDestinations]) -> Result<(), Fault> {
+    pub fn add_publishers(
+        &self,
+        publishers: &[PublisherDestinations],
+    ) -> Result<(), InternalError> {
         let outlet = |of: &PublisherDestinations| {
-            let why = |why| Fault::new("setting up a destination of a publisher", why);
+            let why = |why| InternalError::new("setting up a destination of a publisher", why);
             let destinations = publisher_ways(of, &self.clock).map_err(why)?;
             let source = Source::Publisher(of.publisher_id.clone());
             Ok(Arc::new(Outlet { source, destinations }))
         };
-        let outlets = publishers.iter().map(outlet).collect::<Result<Arc<[_]>, Fault>>()?;
+        let outlets = publishers.iter().map(outlet).collect::<Result<Arc<[_]>, InternalError>>()?;
         let ids: Vec<_> = outlets.iter().map(|outlet| outlet.id().to_owned()).collect();
         self.store
             .write_blocking(move |tx| ids.iter().try_for_each(|id| tx.place_staff_events(id)))?;
@@ -202,15 +205,15 @@ impl Deliveries {
     /// Reads the store where nobody else has to wait for it.
     async fn read<T: Send + 'static>(
         self: &Arc<Self>,
-        job: impl FnOnce(&Store) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T, Fault> {
+        job: impl FnOnce(&Store) -> Result<T, InternalError> + Send + 'static,
+    ) -> Result<T, InternalError> {
         let store = Arc::clone(&self.store);
         let read = tokio::task::spawn_blocking(move || job(&store));
-        read.await.map_err(Fault::on("reading a lead"))?
+        read.await.map_err(InternalError::on("reading a lead"))?
     }
 
     /// One attempt at one delivery, from beginning to note.
-    async fn attempt(self: &Arc<Self>, due: DeliveryRecord) -> Result<(), Fault> {
+    async fn attempt(self: &Arc<Self>, due: DeliveryRecord) -> Result<(), InternalError> {
         let outlets = match due.source {
             DeliverySource::Lead => self.outlets(),
             DeliverySource::Publisher => self.publishers(),
@@ -276,7 +279,7 @@ impl Deliveries {
         record: &DeliveryRecord,
         outlet: &Outlet,
         way: &Way,
-    ) -> Result<Option<Result<Letter, Failed>>, Fault> {
+    ) -> Result<Option<Result<Letter, Failed>>, InternalError> {
         let Some(dealer) = outlet.dealer() else {
             let (publisher, event) = (record.dealer_id.clone(), record.event);
             let kept = self.read(move |store| store.staff_event(&publisher, event)).await?;
@@ -312,7 +315,7 @@ impl Deliveries {
         Ok(Some(Ok(Letter::of(&parcel, &way.delivery.destination.form, dealer))))
     }
 
-    async fn taken(&self, record: &DeliveryRecord, answer: String) -> Result<(), Fault> {
+    async fn taken(&self, record: &DeliveryRecord, answer: String) -> Result<(), InternalError> {
         let (key, now) = (record.key, self.clock.now());
         let (lead, destination, attempts) = (&record.lead_id, &record.destination, record.attempts);
         self.store.write(move |tx| tx.delivered(key, &answer, now)).await?;
@@ -333,7 +336,7 @@ impl Deliveries {
         record: &DeliveryRecord,
         delivery: &Delivery,
         failed: Failed,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let (key, now) = (record.key, self.clock.now());
         let next = self.next(record, delivery, &failed, now);
         let (answer, is_doubtful) = (failed.answer.clone(), failed.verdict == Verdict::Doubtful);
@@ -372,21 +375,21 @@ impl Deliveries {
     }
 
     /// Whether the store has a dealer that was not removed, although it may not be open here, or not yet.
-    async fn is_hosted(self: &Arc<Self>, dealer_id: &str) -> Result<bool, Fault> {
+    async fn is_hosted(self: &Arc<Self>, dealer_id: &str) -> Result<bool, InternalError> {
         let id = dealer_id.to_owned();
         let known = self.read(move |store| store.hosted(&id)).await?;
         Ok(known.is_some_and(|known| known.state != HostedState::Removed))
     }
 
     /// Leaves a delivery for later, without having tried.
-    async fn postpone(&self, due: &DeliveryRecord) -> Result<(), Fault> {
+    async fn postpone(&self, due: &DeliveryRecord) -> Result<(), InternalError> {
         let (key, now) = (due.key, self.clock.now());
         let again = later(now, UNTIL_OPEN);
         self.store.write(move |tx| tx.postpone_delivery(key, now, again)).await
     }
 
     /// Gives up what leads nowhere.
-    async fn bury(&self, due: &DeliveryRecord, why: &'static str) -> Result<(), Fault> {
+    async fn bury(&self, due: &DeliveryRecord, why: &'static str) -> Result<(), InternalError> {
         let (key, now) = (due.key, self.clock.now());
         self.store
             // Begun like an attempt, which only one process can, so that it is given up once.
@@ -439,7 +442,7 @@ fn outlets(
     dealers: &[Arc<Dealer>],
     before: &[Arc<Outlet>],
     clock: &Clock,
-) -> Result<Arc<[Arc<Outlet>]>, Fault> {
+) -> Result<Arc<[Arc<Outlet>]>, InternalError> {
     let before: HashMap<_, _> =
         // By identity: the old ones are alive here, so that no address
         // stands for another dealer by now.
@@ -451,7 +454,7 @@ fn outlets(
         Some(same) => Ok(Arc::clone(same)),
         None => Ok(Arc::new(Outlet {
             destinations: ways(dealer, clock)
-                .map_err(|why| Fault::new("setting up a destination of leads", why))?,
+                .map_err(|why| InternalError::new("setting up a destination of leads", why))?,
             source: Source::Dealer(Arc::clone(dealer)),
         })),
     };
@@ -486,7 +489,10 @@ fn publisher_ways(of: &PublisherDestinations, clock: &Clock) -> Result<Vec<Way>,
 }
 
 /// From where on dealers' leads are told. To be done before any more of them can come.
-fn place<'o>(store: &Store, outlets: impl Iterator<Item = &'o Arc<Outlet>>) -> Result<(), Fault> {
+fn place<'o>(
+    store: &Store,
+    outlets: impl Iterator<Item = &'o Arc<Outlet>>,
+) -> Result<(), InternalError> {
     let of = |outlet: &Arc<Outlet>| (outlet.id().to_owned(), !outlet.destinations.is_empty());
     let dealers: Vec<_> = outlets.map(of).collect();
     if dealers.is_empty() {
@@ -531,7 +537,7 @@ impl Queue for Deliveries {
         now: Timestamp,
         busy: &PushBusy,
         room: usize,
-    ) -> Result<Vec<DeliveryRecord>, Fault> {
+    ) -> Result<Vec<DeliveryRecord>, InternalError> {
         if self.stopping.load(Ordering::SeqCst) {
             return Ok(Vec::new());
         }
@@ -548,7 +554,7 @@ impl Queue for Deliveries {
         self.store.deliveries_due(now, busy, room)
     }
 
-    fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+    fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, InternalError> {
         self.store.deliveries_next_due(now)
     }
 
@@ -557,7 +563,7 @@ impl Queue for Deliveries {
         Busy { key: due.key, host, owner: due.dealer_id.clone() }
     }
 
-    async fn work(self: Arc<Self>, due: DeliveryRecord) -> Result<(), Fault> {
+    async fn work(self: Arc<Self>, due: DeliveryRecord) -> Result<(), InternalError> {
         self.attempt(due).await
     }
 

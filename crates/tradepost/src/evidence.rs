@@ -13,7 +13,7 @@ use tradepost_dealer::consent::{
 use tradepost_dealer::delivery::DeliveryRecord;
 use tradepost_dealer::record::LeadHistory;
 use tradepost_dealer::staff::{Action, Entry, NewEntry};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::{Proof, Store};
 use tradepost_wire::canonical;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -62,7 +62,7 @@ pub fn gather(
     lead_id: &str,
     actor: &str,
     now: Timestamp,
-) -> Result<Option<Value>, Fault> {
+) -> Result<Option<Value>, InternalError> {
     let Some(history) = store.lead_history(lead_id)? else {
         return Ok(None);
     };

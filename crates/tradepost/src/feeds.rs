@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tradepost_dealer::import::Mapping;
 use tradepost_server::background::piece;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
 
 use crate::config::Dealer;
@@ -67,7 +67,7 @@ impl Source {
                     let text = std::fs::read_to_string(path).map_err(|error| {
                         format!("feed {name}: cannot read its mapping: {error}")
                     })?;
-                    let mistaken = |mistakes: Vec<tradepost_wire::toml::Mistake>| {
+                    let mistaken = |mistakes: Vec<tradepost_wire::toml::TomlMistake>| {
                         let lines = mistakes.iter().map(|mistake| match mistake.line {
                             Some(line) => format!("line {line}: {mistake}"),
                             None => mistake.to_string(),
@@ -104,7 +104,7 @@ impl<'a> Standing<'a> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn of_all(store: &Store, dealer: &'a Dealer) -> Result<Vec<Self>, Fault> {
+    pub fn of_all(store: &Store, dealer: &'a Dealer) -> Result<Vec<Self>, InternalError> {
         let id = &dealer.terms.id;
         let of = |feed: &'a Feed| {
             let state = store.feed_state(id, &feed.name)?;
@@ -158,7 +158,7 @@ impl Feeds {
     ///
     /// # Errors
     /// When a mapping file cannot be used.
-    pub fn sources_of(&self, dealers: &[Arc<Dealer>]) -> Result<Arc<[Arc<Source>]>, Fault> {
+    pub fn sources_of(&self, dealers: &[Arc<Dealer>]) -> Result<Arc<[Arc<Source>]>, InternalError> {
         let before = self.sources();
         let mut known: BTreeMap<*const Dealer, Vec<&Arc<Source>>> = BTreeMap::new();
         for source in before.iter() {
@@ -170,7 +170,8 @@ impl Feeds {
                 all.extend(same.iter().map(|source| Arc::clone(source)));
                 continue;
             }
-            let sources = Source::of(dealer).map_err(|why| Fault::new("setting up a feed", why))?;
+            let sources =
+                Source::of(dealer).map_err(|why| InternalError::new("setting up a feed", why))?;
             all.extend(sources.into_iter().map(Arc::new));
         }
         Ok(all.into())
@@ -264,7 +265,7 @@ impl Feeds {
         &self,
         source: &Source,
         folder: &crate::config::feeds::Folder,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let key = (source.id().to_owned(), source.feed.name.clone());
         let mut watch = {
             let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
@@ -289,7 +290,7 @@ impl Feeds {
         source: &Source,
         watch: &mut Watch,
         files: Vec<folder::Found>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         // Where somebody else has the lease, the next look finds the files again.
         let (store, clock) = (&self.store, &self.clock);
         run::leased(store, clock, &[source.id()], || {
@@ -311,7 +312,7 @@ impl Feeds {
         self: &Arc<Self>,
         source: &Arc<Source>,
         pull: &crate::config::feeds::Pull,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let (store, clock, name) =
             (Arc::clone(&self.store), self.clock.clone(), source.feed.name.clone());
         let dealer = source.id().to_owned();
@@ -347,7 +348,7 @@ impl Feeds {
     }
 
     /// Notes that a feed is older than it may be, or no more.
-    fn judge_age(&self, source: &Source) -> Result<(), Fault> {
+    fn judge_age(&self, source: &Source) -> Result<(), InternalError> {
         let (dealer, feed) = (source.id().to_owned(), source.feed.name.clone());
         let state = self.store.feed_state(&dealer, &feed)?;
         let now = self.clock.now();

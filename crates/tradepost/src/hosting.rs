@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use tradepost_keys::private::SigningKey;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::{HostedDealer, HostedState, HostingConflict, NewHosted, Store};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::parse::reject;
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use crate::config::read::{self, ForAll};
 use crate::config::{Config, Dealer};
@@ -80,10 +80,10 @@ pub enum Trouble {
     /// We say no.
     Refused(Refusal),
     /// We broke.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
-from!(Trouble { Broken(Fault), Refused(Refusal) });
+from!(Trouble { Broken(InternalError), Refused(Refusal) });
 
 /// A no, with everything that is wrong.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ impl House {
     /// document before may name files.
     fn read(&self, document: &Value, said: &Value) -> Result<Arc<Dealer>, Trouble> {
         let mut problems = Problems::new();
-        look_for_markers(said, &At::Root, self.is_local, &mut problems);
+        look_for_markers(said, &DocumentPlace::Root, self.is_local, &mut problems);
         let read = read::dealer(document, self.fixed.process);
         let dealer = read.map_err(|found| problems.append(found)).ok();
         let dealer = problems.into_result(dealer).map_err(Refusal::of_document)?;
@@ -202,7 +202,7 @@ impl House {
         if named.is_some_and(|named| named != id) {
             let message = "must be the id of the dealer, which does not change";
             let mut problems = Problems::new();
-            reject(&At::Root.key("id"), &mut problems, message);
+            reject(&DocumentPlace::Root.key("id"), &mut problems, message);
             return Err(Refusal::of_document(problems).into());
         }
         let dealer = self.read(&document, &said)?;
@@ -312,7 +312,7 @@ impl House {
 ///
 /// # Errors
 /// When the store fails.
-pub fn kept_dealers(store: &Store, fixed: &Fixed) -> Result<Vec<Dealer>, Fault> {
+pub fn kept_dealers(store: &Store, fixed: &Fixed) -> Result<Vec<Dealer>, InternalError> {
     // Revisions begin at 1, so that these are all of them.
     let hosted = store.hosted_since(0)?;
     let there = hosted.iter().filter(|known| known.state != HostedState::Removed);
@@ -320,9 +320,10 @@ pub fn kept_dealers(store: &Store, fixed: &Fixed) -> Result<Vec<Dealer>, Fault> 
 }
 
 /// A dealer as it is kept.
-fn read_kept(known: &HostedDealer, process: ForAll) -> Result<Dealer, Fault> {
+fn read_kept(known: &HostedDealer, process: ForAll) -> Result<Dealer, InternalError> {
     let document = parse(&known.document)?;
-    let unread = |problems: Problems| Fault::new("reading a hosted dealer", problems.to_string());
+    let unread =
+        |problems: Problems| InternalError::new("reading a hosted dealer", problems.to_string());
     read::dealer(&document, process).map_err(unread)
 }
 
@@ -335,8 +336,8 @@ fn kept(dealer: &Dealer, document: &Value) -> NewHosted {
     }
 }
 
-fn parse(document: &str) -> Result<Value, Fault> {
-    tradepost_wire::json::from_str(document).map_err(Fault::on("reading a hosted dealer"))
+fn parse(document: &str) -> Result<Value, InternalError> {
+    tradepost_wire::json::from_str(document).map_err(InternalError::on("reading a hosted dealer"))
 }
 
 /// What files and ways are named has to be there.
@@ -345,21 +346,30 @@ fn usable(dealer: &Arc<Dealer>) -> Result<(), Refusal> {
     if let Some(signing) = &dealer.card_signing
         && let Err(why) = SigningKey::load(&signing.key_file, signing.kid.as_deref())
     {
-        reject(&At::Root.key("card_signing").key("key_file"), &mut problems, why.to_string());
+        reject(
+            &DocumentPlace::Root.key("card_signing").key("key_file"),
+            &mut problems,
+            why.to_string(),
+        );
     }
-    let at = At::Root.key("deliveries");
+    let at = DocumentPlace::Root.key("deliveries");
     for (index, why) in delivery::unusable(dealer) {
         reject(&at.index(index), &mut problems, why);
     }
     if let Err(why) = Source::of(dealer) {
-        reject(&At::Root.key("feeds"), &mut problems, why);
+        reject(&DocumentPlace::Root.key("feeds"), &mut problems, why);
     }
     if problems.is_empty() { Ok(()) } else { Err(Refusal::of_document(problems)) }
 }
 
 /// Finds what must not stand in a document: the mark of a secret that was left out, and from far away the
 /// names of files.
-fn look_for_markers(value: &Value, at: &At<'_>, is_local: bool, problems: &mut Problems) {
+fn look_for_markers(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    is_local: bool,
+    problems: &mut Problems,
+) {
     match value {
         Value::Object(members) => {
             for (name, value) in members {
@@ -422,7 +432,7 @@ fn hosts_taken(taken: &[(usize, String)]) -> Refusal {
     let hosts: Vec<_> = taken.iter().map(|(_, host)| host.as_str()).collect();
     let message = format!("another seller has {}", hosts.join(", "));
     let mut refusal = Refusal::new(Code::HostTaken, message);
-    let at = At::Root.key("hosts");
+    let at = DocumentPlace::Root.key("hosts");
     for (place, _) in taken {
         reject(&at.index(*place), &mut refusal.problems, "another seller has this host");
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::refusals::{Ledger, Refused};
 use tradepost_store::Store;
 use tradepost_store::refusals::{Refusal, RefusalCount};
@@ -59,7 +59,7 @@ impl Refusals {
     ///
     /// # Errors
     /// When the store fails; what was to be written is lost then, because it must not pile up.
-    pub async fn write(&self) -> Result<(), Fault> {
+    pub async fn write(&self) -> Result<(), InternalError> {
         let now = self.clock.now();
         let (refusals, counts, forgets) = self.take(now);
         if counts.is_empty() && !forgets {

@@ -10,7 +10,7 @@ use reqwest::Client;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tradepost_server::egress::client;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::traces::{Side, Span, Spans};
 use tradepost_wire::format::hex;
 use tradepost_wire::json::{Value, json};
@@ -61,13 +61,13 @@ opaque!(Exporter);
 ///
 /// # Errors
 /// When the secret cannot be read, or this machine has no certificates to trust.
-pub fn open(settings: Settings) -> Result<(Queue, Exporter), Fault> {
+pub fn open(settings: Settings) -> Result<(Queue, Exporter), InternalError> {
     const WHAT: &str = "setting up traces";
     let header = settings.bearer.as_ref().map(|secret| {
         let token = secret.read().map_err(|why| format!("traces.bearer: {why}"))?;
         bearer(&token).map_err(|why| format!("traces.{why}"))
     });
-    let bearer = header.transpose().map_err(Fault::on(WHAT))?;
+    let bearer = header.transpose().map_err(InternalError::on(WHAT))?;
     let client = client::unguarded(PATIENCE, settings.endpoint.starts_with("https://"))?;
     let (sender, receiver) = channel(QUEUE);
     let lost = Arc::new(AtomicU64::new(0));

@@ -17,7 +17,7 @@ use tradepost_server::auth::key::Keys;
 use tradepost_server::auth::known::KnownKeys;
 use tradepost_server::clock::Clock;
 use tradepost_server::desk::Desk;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::http::{self, Site};
 use tradepost_server::metrics::Metrics;
 use tradepost_server::outbox::Edge;
@@ -101,7 +101,7 @@ impl Wiring {
         store: Arc<Store>,
         clock: Clock,
         address: SocketAddr,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, InternalError> {
         let fixed = Arc::new(Fixed::of(&config));
         let Config { server, dealers, publishers, privacy: _, alerts: _, traces: _ } = config;
         let origin = server.origin(address);
@@ -167,7 +167,7 @@ impl Wiring {
     }
 
     /// Has what other processes do noticed at once, and not only when it is looked for.
-    fn listen(&self) -> Result<(), Fault> {
+    fn listen(&self) -> Result<(), InternalError> {
         let (deliveries, changed) = (Arc::downgrade(&self.deliveries), Arc::clone(&self.changed));
         let notices: Vec<_> = self.notices.iter().map(Arc::downgrade).collect();
         let deliver = move || {
@@ -216,7 +216,7 @@ impl Wiring {
     ///
     /// # Errors
     /// When a dealer cannot be set up, or contradicts one that is hosted; then everything stays.
-    pub fn replace_dealers(&self, config: Config) -> Result<(), Fault> {
+    pub fn replace_dealers(&self, config: Config) -> Result<(), InternalError> {
         let mut roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
         let fixed = Arc::new(Fixed::of(&config));
         let fresh = roster.replace_file(Arc::clone(&fixed), config.dealers, &self.ground)?;
@@ -232,7 +232,7 @@ impl Wiring {
     ///
     /// # Errors
     /// When the store fails; then everything stays.
-    pub fn follow(&self) -> Result<(), Fault> {
+    pub fn follow(&self) -> Result<(), InternalError> {
         if !self.hosting {
             return Ok(());
         }
@@ -249,7 +249,7 @@ impl Wiring {
     ///
     /// # Errors
     /// When something fails; the others have taken over what is theirs.
-    pub fn refresh(&self) -> Result<(), Fault> {
+    pub fn refresh(&self) -> Result<(), InternalError> {
         // What a publisher has sold, and what its people have decided in a process of their own.
         self.deliveries.wake();
         let _round = self.ground.inventories.round()?;
@@ -306,7 +306,7 @@ impl Wiring {
 
     /// Has everything go by a roster. A dealer that is suspended gets no feeds; what it has taken is
     /// still delivered.
-    fn take_over(&self, roster: &Roster) -> Result<(), Fault> {
+    fn take_over(&self, roster: &Roster) -> Result<(), InternalError> {
         let sellers = roster.all();
         let dealers: Vec<_> = sellers.iter().map(|it| Arc::clone(&it.dealer)).collect();
         let at_work = sellers.iter().filter(|seller| !seller.is_suspended);

@@ -1,7 +1,7 @@
 //! A2A 1.0: operations, requests ([`request`]) and the data model ([`model`]). Names are accepted
 //! in camelCase and, as ProtoJSON parsers do, in snake_case; we write camelCase.
 
-use crate::a2a::error::{Code, Refusal};
+use crate::a2a::error::{A2aCode, A2aRefusal};
 use crate::catalog::{Vocabulary as _, catalog};
 
 pub mod card;
@@ -16,10 +16,12 @@ pub mod status;
 mod suggestion;
 
 pub use model::{
-    Answer, Artifact, ArtifactUpdate, Content, DataPart, Event, Message, MessageResult, Part, Role,
-    StatusUpdate, Task, TaskState, TaskStatus,
+    AgentMessage, Artifact, ArtifactUpdate, Content, DataPart, Event, Message, MessageResult, Part,
+    Role, StatusUpdate, Task, TaskState, TaskStatus,
 };
-pub use request::{Authentication, ListTasks, PushConfig, Request, SendMessage, send_message};
+pub use request::{
+    A2aRequest, AuthenticationInfo, ListTasks, PushConfig, SendMessage, send_message,
+};
 
 /// Header, query parameter and metadata key of the protocol version.
 pub const VERSION_HEADER: &str = "a2a-version";
@@ -35,14 +37,14 @@ pub const OLDER_VERSION: &str = "0.3";
 
 /// A release of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Release {
+pub enum A2aRelease {
     /// 1.0.
     V1_0,
     /// 0.3, as far as [`older`] supports it.
     V0_3,
 }
 
-impl Release {
+impl A2aRelease {
     /// Returns the version (`Major.Minor`).
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -77,17 +79,17 @@ impl Release {
     }
 }
 
-const STREAMING: Option<(Capability, Code)> =
-    Some((Capability::Streaming, Code::UnsupportedOperation));
-const PUSH: Option<(Capability, Code)> =
-    Some((Capability::Push, Code::PushNotificationNotSupported));
+const STREAMING: Option<(Capability, A2aCode)> =
+    Some((Capability::Streaming, A2aCode::UnsupportedOperation));
+const PUSH: Option<(Capability, A2aCode)> =
+    Some((Capability::Push, A2aCode::PushNotificationNotSupported));
 
 catalog! {
     /// The eleven operations of A2A 1.0, by JSON-RPC method name (A2A 1.0 §5.3).
     pub enum Operation {
         /// Capability that it requires of an agent, and the error code of an agent without it (A2A
         /// 1.0 §3.3.4).
-        needs: Option<(Capability, Code)>,
+        needs: Option<(Capability, A2aCode)>,
         /// JSON-RPC method in A2A 0.3, where it exists there (A2A 0.3 §7).
         older: Option<&'static str>;
         /// True when the answer is a stream.
@@ -101,15 +103,15 @@ catalog! {
     }
     /// Reads a task.
     GetTask = "GetTask" {
-        needs: Some((Capability::Tasks, Code::TaskNotFound)), older: Some("tasks/get"),
+        needs: Some((Capability::Tasks, A2aCode::TaskNotFound)), older: Some("tasks/get"),
     }
     /// Lists the caller's tasks.
     ListTasks = "ListTasks" {
-        needs: Some((Capability::Tasks, Code::UnsupportedOperation)), older: None,
+        needs: Some((Capability::Tasks, A2aCode::UnsupportedOperation)), older: None,
     }
     /// Cancels a task.
     CancelTask = "CancelTask" {
-        needs: Some((Capability::Tasks, Code::TaskNotFound)), older: Some("tasks/cancel"),
+        needs: Some((Capability::Tasks, A2aCode::TaskNotFound)), older: Some("tasks/cancel"),
     }
     /// Streams a task's further events.
     SubscribeToTask = "SubscribeToTask" {
@@ -133,7 +135,7 @@ catalog! {
     }
     /// Reads the card for authenticated callers.
     GetExtendedAgentCard = "GetExtendedAgentCard" {
-        needs: Some((Capability::ExtendedCard, Code::UnsupportedOperation)),
+        needs: Some((Capability::ExtendedCard, A2aCode::UnsupportedOperation)),
         older: Some("agent/getAuthenticatedExtendedCard"),
     }
 }
@@ -168,13 +170,13 @@ pub fn is_release(requested: &str, release: &str) -> bool {
 ///
 /// # Errors
 /// `VERSION_NOT_SUPPORTED`, when it is not [`VERSION`].
-pub fn check_version(requested: &str) -> Result<(), Refusal> {
+pub fn check_version(requested: &str) -> Result<(), A2aRefusal> {
     if is_release(requested, VERSION) { Ok(()) } else { Err(other_version(&[VERSION])) }
 }
 
 /// Returns the refusal of an unsupported version, with the supported ones.
 #[must_use]
-pub fn other_version(spoken: &[&str]) -> Refusal {
+pub fn other_version(spoken: &[&str]) -> A2aRefusal {
     let message = match spoken {
         [only] => format!("this agent speaks A2A {only} only; send A2A-Version: {only}"),
         _ => {
@@ -182,7 +184,8 @@ pub fn other_version(spoken: &[&str]) -> Refusal {
             format!("this agent speaks A2A {these}; send A2A-Version: {one}")
         }
     };
-    Refusal::new(Code::VersionNotSupported, message).with("supportedVersions", spoken.join(", "))
+    A2aRefusal::new(A2aCode::VersionNotSupported, message)
+        .with("supportedVersions", spoken.join(", "))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! AAP, the Auto Agent Protocol, 1.0 and 1.1: the five skills as a catalog, the two versions as
-//! profiles, and [`parse()`], which turns a data part into a [`Call`] or a [`Refusal`].
+//! profiles, and [`parse()`], which turns a data part into a [`AapRequest`] or a [`AapRefusal`].
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,7 +11,7 @@ use crate::format;
 use crate::http::MediaType;
 use crate::json::{RawValue, Value, put};
 use crate::parse::{self, read_object};
-use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
+use crate::problem::{DocumentPlace, Keyword, Problem, ProblemDetail, Problems, clip};
 
 pub mod caps;
 pub mod dealer;
@@ -22,7 +22,7 @@ pub mod schema;
 pub mod vehicle;
 
 pub use dealer::DealerInformation;
-pub use error::{Code, Refusal};
+pub use error::{AapCode, AapRefusal};
 pub use inventory::{Facets, Filters, Search, SearchPage, VehicleQuery};
 pub use lead::{LeadReceipt, LeadSubmit};
 pub use vehicle::Vehicle;
@@ -141,7 +141,12 @@ catalog! {
 
 impl Skill {
     /// Reads the payload type of its request.
-    fn read_type(self, value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
+    fn read_type(
+        self,
+        value: &Value,
+        at: &DocumentPlace<'_>,
+        problems: &mut Problems,
+    ) -> Option<()> {
         parse::constant(value, at, problems, self.request_type())
     }
 
@@ -176,7 +181,7 @@ static REQUEST_TYPES: LazyLock<Vec<&'static str>> =
 
 /// A valid request. Nothing in it needs another check, except against the dealer's own data.
 #[derive(Debug)]
-pub enum Call {
+pub enum AapRequest {
     /// Asks for the dealer's profile.
     DealerInformation,
     /// Counts vehicles.
@@ -189,7 +194,7 @@ pub enum Call {
     LeadSubmit(Box<LeadSubmit>),
 }
 
-impl Call {
+impl AapRequest {
     /// Returns the skill.
     #[must_use]
     pub fn skill(&self) -> Skill {
@@ -205,7 +210,7 @@ impl Call {
 
 /// An answer, in the format of the skill's response schema.
 #[derive(Debug)]
-pub struct Reply {
+pub struct AapReply {
     /// The called skill.
     pub skill: Skill,
     /// Data of the answer.
@@ -225,11 +230,11 @@ pub enum ReplyData {
     /// A page of vehicles.
     Page(SearchPage),
     /// A vehicle, as stored.
-    Vehicle(Raw),
+    Vehicle(RawJson),
     /// Receipt of a lead.
     Lead(LeadReceipt),
     /// Any answer, already serialised.
-    Written(Raw),
+    Written(RawJson),
 }
 
 impl ReplyData {
@@ -244,7 +249,7 @@ impl ReplyData {
     }
 }
 
-impl Serialize for Reply {
+impl Serialize for AapReply {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeMap;
         let mut payload = serializer.serialize_map(None)?;
@@ -257,9 +262,9 @@ impl Serialize for Reply {
 
 /// Serialised JSON, cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Raw(Arc<RawValue>);
+pub struct RawJson(Arc<RawValue>);
 
-impl Raw {
+impl RawJson {
     /// Serialises a value.
     ///
     /// # Errors
@@ -283,13 +288,13 @@ impl Raw {
     }
 }
 
-impl AsRef<[u8]> for Raw {
+impl AsRef<[u8]> for RawJson {
     fn as_ref(&self) -> &[u8] {
         self.as_json().as_bytes()
     }
 }
 
-impl Serialize for Raw {
+impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }
@@ -297,7 +302,7 @@ impl Serialize for Raw {
 
 /// Rules of a dealer for requests, beyond the schema.
 #[derive(Debug, Clone)]
-pub struct Terms {
+pub struct DealerTerms {
     /// Time of the request.
     pub now: Timestamp,
     /// Tolerance for consent grants in the future.
@@ -313,24 +318,30 @@ pub struct Terms {
 /// `SCHEMA_VALIDATION_FAILED` when the payload's type is missing or malformed, `UNSUPPORTED_SKILL`
 /// when it is well-formed and not among `offered`.
 // Problems of the payload's type come before all others (AAP 1.1 errors; E-037 to E-042, C-24).
-pub fn identify(data: &Value, offered: &[Skill]) -> Result<Skill, Refusal> {
-    let (root, mut problems) = (At::Root, Problems::new());
+pub fn identify(data: &Value, offered: &[Skill]) -> Result<Skill, AapRefusal> {
+    let (root, mut problems) = (DocumentPlace::Root, Problems::new());
     read_object!(data, &root, &mut problems, open { required "type" => name: parse::str });
-    let Some(name) = name else { return Err(Refusal::schema_validation_failed(problems)) };
+    let Some(name) = name else { return Err(AapRefusal::schema_validation_failed(problems)) };
     let at = root.key("type");
     match Skill::from_request_type(name) {
         Some(skill) if offered.contains(&skill) => return Ok(skill),
         None if !format::is_payload_type(name) => {
             const PATTERN: &str = r"^[a-z_]+(\.[a-z_]+){1,2}$";
             let message = "must be a payload type such as inventory.search.request";
-            parse::push(&at, &mut problems, Keyword::Pattern, message, Extra::Pattern(PATTERN));
+            parse::push(
+                &at,
+                &mut problems,
+                Keyword::Pattern,
+                message,
+                ProblemDetail::Pattern(PATTERN),
+            );
         }
         None if !name.ends_with(".request") => {
             parse::not_one_of(&at, &mut problems, &REQUEST_TYPES);
         }
-        Some(_) | None => return Err(Refusal::unsupported_skill(clip(name), offered)),
+        Some(_) | None => return Err(AapRefusal::unsupported_skill(clip(name), offered)),
     }
-    Err(Refusal::schema_validation_failed(problems))
+    Err(AapRefusal::schema_validation_failed(problems))
 }
 
 /// Parses the payload of a request.
@@ -338,29 +349,34 @@ pub fn identify(data: &Value, offered: &[Skill]) -> Result<Skill, Refusal> {
 /// # Errors
 /// The error code that the rules of precedence select, with every problem found.
 // The order of checks is that of requirements §2.1, rows 5 to 7.
-pub fn parse(skill: Skill, version: Version, data: &Value, terms: &Terms) -> Result<Call, Refusal> {
+pub fn parse(
+    skill: Skill,
+    version: Version,
+    data: &Value,
+    terms: &DealerTerms,
+) -> Result<AapRequest, AapRefusal> {
     let mut problems = Problems::new();
-    let call = match skill {
-        Skill::DealerInformation => {
-            read_object!(data, &At::Root, &mut problems, closed {
-                required "type" => kind: |v, at, p| skill.read_type(v, at, p),
-            });
-            kind.map(|()| Call::DealerInformation)
-        }
-        Skill::InventoryFacets => {
-            inventory::read_facets(data, &mut problems).map(Call::InventoryFacets)
-        }
-        Skill::InventorySearch => {
-            inventory::read_search(data, version, &mut problems).map(Call::InventorySearch)
-        }
-        Skill::InventoryVehicle => {
-            inventory::read_vehicle(data, version, &mut problems).map(Call::InventoryVehicle)
-        }
-        Skill::LeadSubmit => {
-            return lead::read(data, version, terms).map(|lead| Call::LeadSubmit(Box::new(lead)));
-        }
-    };
-    problems.into_result(call).map_err(Refusal::from_problems)
+    let call =
+        match skill {
+            Skill::DealerInformation => {
+                read_object!(data, &DocumentPlace::Root, &mut problems, closed {
+                    required "type" => kind: |v, at, p| skill.read_type(v, at, p),
+                });
+                kind.map(|()| AapRequest::DealerInformation)
+            }
+            Skill::InventoryFacets => {
+                inventory::read_facets(data, &mut problems).map(AapRequest::InventoryFacets)
+            }
+            Skill::InventorySearch => inventory::read_search(data, version, &mut problems)
+                .map(AapRequest::InventorySearch),
+            Skill::InventoryVehicle => inventory::read_vehicle(data, version, &mut problems)
+                .map(AapRequest::InventoryVehicle),
+            Skill::LeadSubmit => {
+                return lead::read(data, version, terms)
+                    .map(|lead| AapRequest::LeadSubmit(Box::new(lead)));
+            }
+        };
+    problems.into_result(call).map_err(AapRefusal::from_problems)
 }
 
 /// Returns true when a request has the shape of 1.0, for messages that name no version.
@@ -394,15 +410,15 @@ pub fn accepts_media_type(media_type: &str) -> bool {
 /// Returns the refusal of a message without an AAP data part, or with several.
 // Exactly one AAP data part is required (E-035, E-036).
 #[must_use]
-pub fn data_part_problem(found: usize) -> Refusal {
+pub fn data_part_problem(found: usize) -> AapRefusal {
     let mut problems = Problems::new();
     let (keyword, message, extra) = if found == 0 {
         let message = "the message has no data part; send exactly one with an AAP payload";
-        (Keyword::Required, message, Extra::Property("data"))
+        (Keyword::Required, message, ProblemDetail::Property("data"))
     } else {
         let message = "the message has several data parts; send exactly one AAP payload";
-        (Keyword::MaxItems, message, Extra::Limit(1))
+        (Keyword::MaxItems, message, ProblemDetail::Limit(1))
     };
     problems.push(Problem { pointer: String::new(), keyword, message: message.into(), extra });
-    Refusal::schema_validation_failed(problems)
+    AapRefusal::schema_validation_failed(problems)
 }

@@ -14,8 +14,8 @@ pub mod task;
 pub mod tool;
 pub mod webhook;
 
-pub use answer::Answer;
-pub use tool::{Need, Tool};
+pub use answer::AdcpAnswer;
+pub use tool::{AccountNeed, AdcpTool};
 
 /// Supported release of AdCP (`adcp_version`).
 pub const VERSION: &str = "3.1";
@@ -25,7 +25,7 @@ pub const EXTENSION: &str = "https://adcontextprotocol.org/extensions/adcp/v3";
 
 words! {
     /// Statuses of a task, in the `status` of its payload.
-    pub enum Standing {
+    pub enum AdcpTaskStatus {
         /// Accepted, and to be carried out later.
         Submitted = "submitted",
         /// In progress.
@@ -49,7 +49,7 @@ words! {
 
 words! {
     /// Decisions of a governance agent about a plan.
-    pub enum Decision {
+    pub enum GovernanceDecision {
         /// The plan may proceed.
         Approved = "approved",
         /// The plan must not proceed.

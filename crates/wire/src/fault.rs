@@ -1,4 +1,4 @@
-//! Internal errors. A [`Fault`] is only logged and never serialised; the caller gets the catalog's
+//! Internal errors. A [`InternalError`] is only logged and never serialised; the caller gets the catalog's
 //! internal error with the id under which the log has the cause.
 
 use std::error::Error;
@@ -8,14 +8,14 @@ use std::time::Duration;
 
 /// An internal error with its cause.
 #[derive(Debug)]
-pub struct Fault {
+pub struct InternalError {
     what: &'static str,
     transient: bool,
     wait: Option<Duration>,
     source: Box<dyn Error + Send + Sync>,
 }
 
-impl Fault {
+impl InternalError {
     /// Creates a fault with its cause.
     pub fn new(what: &'static str, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { what, transient: false, wait: None, source: source.into() }
@@ -92,13 +92,13 @@ pub fn is_timeout(error: &(dyn Error + 'static)) -> bool {
     false
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for InternalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.what)
     }
 }
 
-impl Error for Fault {
+impl Error for InternalError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(self.source.as_ref())
     }

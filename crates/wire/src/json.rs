@@ -4,7 +4,7 @@
 //! The types are used like those of `serde_json`, whose own [`Value`](serde_json::Value) keeps none
 //! of these unless features are set that affect every other user of it in a program. `serde_json`
 //! writes text and reads typed documents; a [`Value`] inside them is read here. [`read`] and
-//! [`Bounds`] are for untrusted text.
+//! [`ReadLimits`] are for untrusted text.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,14 +23,14 @@ mod value;
 pub use literal::literal;
 pub use map::Map;
 pub use number::Number;
-pub use pieces::{Pieces, Written};
-pub use read::{Bounds, MAX_DEPTH, Stop, document, read};
-pub(crate) use read::{Reader, twice};
+pub use pieces::{JsonPieces, SharedJson};
+pub(crate) use read::{JsonReader, twice};
+pub use read::{MAX_DEPTH, ReadError, ReadLimits, document, read};
 pub use serde_json::{
     Deserializer, Error, Result, from_reader, from_slice, from_str, to_string, to_string_pretty,
     to_vec, to_writer, value::RawValue, value::to_raw_value,
 };
-pub use value::{Index, Step, Value};
+pub use value::{Value, ValueIndex, ValueStep};
 
 pub use crate::__json as json;
 
@@ -47,7 +47,7 @@ const RAW: &str = "$serde_json::private::RawValue";
 ///
 /// Errors of the value's own serializer, and map keys that are not text.
 pub fn to_value<T: Serialize>(value: T) -> Result<Value> {
-    value.serialize(build::Builder)
+    value.serialize(build::ValueSerializer)
 }
 
 /// Reads a typed value from a document.

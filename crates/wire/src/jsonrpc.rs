@@ -1,14 +1,14 @@
-//! Reads the JSON-RPC 2.0 envelope: bytes become a [`Request`] or a [`Reject`]. The id is kept as
+//! Reads the JSON-RPC 2.0 envelope: bytes become a [`RpcRequest`] or a [`RpcReject`]. The id is kept as
 //! the text that was sent, so that it can be echoed unchanged.
 // The id is echoed verbatim (R-ENV-09).
 
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::a2a::error::{Code, FieldViolation, Refusal};
+use crate::a2a::error::{A2aCode, A2aRefusal, FieldViolation};
 use crate::a2a::request;
-use crate::json::{self, Bounds, RawValue, Reader, Stop, Value, json, twice};
-use crate::problem::{At, Problem, Problems};
+use crate::json::{self, JsonReader, RawValue, ReadError, ReadLimits, Value, json, twice};
+use crate::problem::{DocumentPlace, Problem, Problems};
 
 /// The deepest nesting of arrays and objects.
 // A body that nests deeper than 64 is a parse error (E-003).
@@ -56,7 +56,7 @@ impl serde::Serialize for Id {
 
 /// A well-formed request. The method and its parameters are not checked yet.
 #[derive(Debug)]
-pub struct Request {
+pub struct RpcRequest {
     /// The id to echo.
     pub id: Id,
     /// The method's name.
@@ -67,7 +67,7 @@ pub struct Request {
 
 /// A well-formed request or notification.
 #[derive(Debug)]
-pub struct Message {
+pub struct RpcMessage {
     /// The id to echo, or `None` for a notification, which is not answered.
     pub id: Option<Id>,
     /// The method's name.
@@ -78,7 +78,7 @@ pub struct Message {
 
 /// The other side's response to our request.
 #[derive(Debug)]
-pub struct Reply {
+pub struct RpcReply {
     /// The id of our request.
     pub id: Id,
     /// The result, or the error object.
@@ -87,52 +87,52 @@ pub struct Reply {
 
 /// A message from a peer that both sends and answers requests.
 #[derive(Debug)]
-pub enum Incoming {
+pub enum RpcIncoming {
     /// A request or notification.
-    Message(Message),
+    Message(RpcMessage),
     /// A response.
-    Reply(Reply),
+    Reply(RpcReply),
 }
 
 /// Bytes that are not a request.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Reject {
+pub struct RpcReject {
     /// The id to echo, or `null` if none could be read.
     pub id: Id,
     /// `ParseError` or `InvalidRequest`.
-    pub code: Code,
+    pub code: A2aCode,
     /// The problem, without any of the bytes.
     pub message: &'static str,
     /// The duplicate members, by their place in the body.
     pub twice: Problems,
 }
 
-impl fmt::Display for Reject {
+impl fmt::Display for RpcReject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message)
     }
 }
 
-impl std::error::Error for Reject {
+impl std::error::Error for RpcReject {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.twice.as_cause()
     }
 }
 
-impl Reject {
-    fn new(code: Code, message: &'static str) -> Self {
+impl RpcReject {
+    fn new(code: A2aCode, message: &'static str) -> Self {
         Self { id: Id::null(), code, message, twice: Problems::new() }
     }
 
     fn twice(id: Id, twice: Problems) -> Self {
         const MESSAGE: &str = "the body has members twice; send each once";
-        Self { id, twice, ..Self::new(Code::InvalidRequest, MESSAGE) }
+        Self { id, twice, ..Self::new(A2aCode::InvalidRequest, MESSAGE) }
     }
 
     /// Converts to an A2A refusal that lists every duplicate member in A2A's notation.
     #[must_use]
-    pub fn refusal(&self) -> Refusal {
+    pub fn refusal(&self) -> A2aRefusal {
         let violations = self.twice.listed().iter().map(|problem| {
             let inside = problem.pointer.strip_prefix("/params").filter(|it| it.starts_with('/'));
             let field = request::path(inside.unwrap_or(&problem.pointer));
@@ -143,7 +143,7 @@ impl Reject {
             Some(first) => format!("{}: {}", self.message, first.field),
             None => self.message.to_owned(),
         };
-        Refusal { violations, ..Refusal::new(self.code, message) }
+        A2aRefusal { violations, ..A2aRefusal::new(self.code, message) }
     }
 }
 
@@ -160,12 +160,12 @@ pub fn places(problems: &Problems) -> Vec<Value> {
 ///
 /// The problem with the bytes.
 // The envelope errors are E-001 to E-013.
-pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
+pub fn read(bytes: &[u8]) -> Result<RpcRequest, RpcReject> {
     let (envelope, id) = opened(bytes)?;
     let missing = "id is missing; notifications are not supported and not processed";
-    let id = id.ok_or_else(|| Reject::new(Code::InvalidRequest, missing))?;
+    let id = id.ok_or_else(|| RpcReject::new(A2aCode::InvalidRequest, missing))?;
     let (method, params) = call(envelope, || id.clone())?;
-    Ok(Request { id, method, params })
+    Ok(RpcRequest { id, method, params })
 }
 
 /// Reads a request, or a notification, which has no id.
@@ -173,7 +173,7 @@ pub fn read(bytes: &[u8]) -> Result<Request, Reject> {
 /// # Errors
 ///
 /// The problem with the bytes.
-pub fn read_message(bytes: &[u8]) -> Result<Message, Reject> {
+pub fn read_message(bytes: &[u8]) -> Result<RpcMessage, RpcReject> {
     let (envelope, id) = opened(bytes)?;
     message(envelope, id)
 }
@@ -183,60 +183,63 @@ pub fn read_message(bytes: &[u8]) -> Result<Message, Reject> {
 /// # Errors
 ///
 /// The problem with the bytes.
-pub fn read_incoming(bytes: &[u8]) -> Result<Incoming, Reject> {
+pub fn read_incoming(bytes: &[u8]) -> Result<RpcIncoming, RpcReject> {
     let (mut envelope, id) = opened(bytes)?;
     let known = || id.clone().unwrap_or_else(Id::null);
     let outcome = match (envelope.method.is_none(), envelope.result.take(), envelope.error.take()) {
         (true, Some(result), None) => Ok(result),
         (true, None, Some(error)) => Err(error),
-        (false, _, _) | (true, None, None) => return message(envelope, id).map(Incoming::Message),
+        (false, _, _) | (true, None, None) => {
+            return message(envelope, id).map(RpcIncoming::Message);
+        }
         (true, Some(_), Some(_)) => {
             return Err(invalid(known(), "an answer has either a result or an error"));
         }
     };
     check_release(&envelope, known)?;
-    Ok(Incoming::Reply(Reply { id: known(), outcome }))
+    Ok(RpcIncoming::Reply(RpcReply { id: known(), outcome }))
 }
 
 /// Reads the envelope and its id. The id comes first, so that every error can echo it.
-fn opened(bytes: &[u8]) -> Result<(Envelope, Option<Id>), Reject> {
+fn opened(bytes: &[u8]) -> Result<(Envelope, Option<Id>), RpcReject> {
     let (mut envelope, twice) = envelope(bytes)?;
     let id = id(envelope.id.take())?;
     if twice.is_empty() {
         return Ok((envelope, id));
     }
-    Err(Reject::twice(id.unwrap_or_else(Id::null), twice))
+    Err(RpcReject::twice(id.unwrap_or_else(Id::null), twice))
 }
 
-fn invalid(id: Id, message: &'static str) -> Reject {
-    Reject { id, ..Reject::new(Code::InvalidRequest, message) }
+fn invalid(id: Id, message: &'static str) -> RpcReject {
+    RpcReject { id, ..RpcReject::new(A2aCode::InvalidRequest, message) }
 }
 
-fn check_release(envelope: &Envelope, id: impl Fn() -> Id) -> Result<(), Reject> {
+fn check_release(envelope: &Envelope, id: impl Fn() -> Id) -> Result<(), RpcReject> {
     match &envelope.jsonrpc {
         Some(release) if release == "2.0" => Ok(()),
         Some(_) | None => Err(invalid(id(), "jsonrpc must be \"2.0\"")),
     }
 }
 
-fn message(envelope: Envelope, id: Option<Id>) -> Result<Message, Reject> {
+fn message(envelope: Envelope, id: Option<Id>) -> Result<RpcMessage, RpcReject> {
     let (method, params) = call(envelope, || id.clone().unwrap_or_else(Id::null))?;
-    Ok(Message { id, method, params })
+    Ok(RpcMessage { id, method, params })
 }
 
-const BOUNDS: Bounds = Bounds { depth: MAX_DEPTH, containers: MAX_CONTAINERS, reserved: false };
+const BOUNDS: ReadLimits =
+    ReadLimits { depth: MAX_DEPTH, containers: MAX_CONTAINERS, reserved: false };
 
 /// Reads the members of the envelope, and the duplicate members of the body.
-fn envelope(bytes: &[u8]) -> Result<(Envelope, Problems), Reject> {
+fn envelope(bytes: &[u8]) -> Result<(Envelope, Problems), RpcReject> {
     let text = text(bytes, "the body is empty; send a JSON-RPC request")?;
-    let mut reader = Reader::new(text, BOUNDS);
+    let mut reader = JsonReader::new(text, BOUNDS);
     let mut problems = Problems::new();
     let mut envelope = None;
     if reader.peek() == Some(b'{') {
         envelope = Some(members(&mut reader, &mut problems).map_err(stopped)?);
     } else {
         // Read to the end, because invalid JSON has another error than a wrong type.
-        reader.value(&At::Root, &mut problems).map_err(stopped)?;
+        reader.value(&DocumentPlace::Root, &mut problems).map_err(stopped)?;
     }
     reader.end().map_err(stopped)?;
     envelope.map(|envelope| (envelope, problems)).ok_or_else(|| {
@@ -245,19 +248,19 @@ fn envelope(bytes: &[u8]) -> Result<(Envelope, Problems), Reject> {
         } else {
             "the body must be a JSON-RPC request object"
         };
-        Reject::new(Code::InvalidRequest, message)
+        RpcReject::new(A2aCode::InvalidRequest, message)
     })
 }
 
 /// The members of an envelope.
 const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
-fn members(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Envelope, Stop> {
+fn members(reader: &mut JsonReader<'_>, problems: &mut Problems) -> Result<Envelope, ReadError> {
     let mut envelope = Envelope::default();
     // Envelope members have a bit each; the set is for unknown members.
     let (mut seen, mut others) = (0_u8, HashSet::new());
-    reader.members(&At::Root, problems, |reader, name, problems| {
-        let at = At::Root.key(&name);
+    reader.members(&DocumentPlace::Root, problems, |reader, name, problems| {
+        let at = DocumentPlace::Root.key(&name);
         let first = match MEMBERS.iter().position(|known| *known == name) {
             Some(known) => {
                 let before = seen;
@@ -290,24 +293,24 @@ fn members(reader: &mut Reader<'_>, problems: &mut Problems) -> Result<Envelope,
     Ok(envelope)
 }
 
-fn id(sent: Option<Box<RawValue>>) -> Result<Option<Id>, Reject> {
+fn id(sent: Option<Box<RawValue>>) -> Result<Option<Id>, RpcReject> {
     let Some(id) = sent else {
         return Ok(None);
     };
     match id.get().as_bytes().first() {
         // The id is echoed, so every reader must be able to decode it.
         Some(b'"') if json::from_str::<String>(id.get()).is_err() => {
-            Err(Reject::new(Code::ParseError, "id is not a valid JSON string"))
+            Err(RpcReject::new(A2aCode::ParseError, "id is not a valid JSON string"))
         }
         Some(b'"' | b'-' | b'0'..=b'9' | b'n') => Ok(Some(Id(id))),
         Some(_) | None => {
-            Err(Reject::new(Code::InvalidRequest, "id must be a string, a number or null"))
+            Err(RpcReject::new(A2aCode::InvalidRequest, "id must be a string, a number or null"))
         }
     }
 }
 
 /// Reads the method and its parameters.
-fn call(envelope: Envelope, id: impl Fn() -> Id) -> Result<(String, Option<Value>), Reject> {
+fn call(envelope: Envelope, id: impl Fn() -> Id) -> Result<(String, Option<Value>), RpcReject> {
     check_release(&envelope, &id)?;
     let Some(Value::String(method)) = envelope.method else {
         return Err(invalid(id(), "method must be a string"));
@@ -321,32 +324,34 @@ fn call(envelope: Envelope, id: impl Fn() -> Id) -> Result<(String, Option<Value
 /// # Errors
 ///
 /// The problem with the bytes.
-pub fn document(bytes: &[u8]) -> Result<Value, Reject> {
+pub fn document(bytes: &[u8]) -> Result<Value, RpcReject> {
     let text = text(bytes, "the body is empty; send a JSON object")?;
     let (value, twice) = json::document(text, BOUNDS).map_err(stopped)?;
-    if twice.is_empty() { Ok(value) } else { Err(Reject::twice(Id::null(), twice)) }
+    if twice.is_empty() { Ok(value) } else { Err(RpcReject::twice(Id::null(), twice)) }
 }
 
-fn text<'b>(bytes: &'b [u8], empty: &'static str) -> Result<&'b str, Reject> {
+fn text<'b>(bytes: &'b [u8], empty: &'static str) -> Result<&'b str, RpcReject> {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return Err(Reject::new(Code::ParseError, "the body is not valid UTF-8"));
+        return Err(RpcReject::new(A2aCode::ParseError, "the body is not valid UTF-8"));
     };
     if text.trim_ascii().is_empty() {
-        return Err(Reject::new(Code::ParseError, empty));
+        return Err(RpcReject::new(A2aCode::ParseError, empty));
     }
     Ok(text)
 }
 
-fn stopped(why: Stop) -> Reject {
+fn stopped(why: ReadError) -> RpcReject {
     let (code, message) = match why {
-        Stop::Syntax => (Code::ParseError, "the body is not valid JSON"),
-        Stop::Deep => (Code::ParseError, "the body nests deeper than 64 levels"),
-        Stop::Many => (Code::InvalidRequest, "the body has more than 4096 arrays and objects"),
-        Stop::Reserved => {
-            (Code::InvalidRequest, "the body has a member whose name is reserved; rename it")
+        ReadError::Syntax => (A2aCode::ParseError, "the body is not valid JSON"),
+        ReadError::Deep => (A2aCode::ParseError, "the body nests deeper than 64 levels"),
+        ReadError::Many => {
+            (A2aCode::InvalidRequest, "the body has more than 4096 arrays and objects")
+        }
+        ReadError::Reserved => {
+            (A2aCode::InvalidRequest, "the body has a member whose name is reserved; rename it")
         }
     };
-    Reject::new(code, message)
+    RpcReject::new(code, message)
 }
 
 #[derive(Default)]
@@ -381,9 +386,13 @@ mod tests {
     #[test]
     fn an_answer_is_told_from_a_message_and_is_one_thing() {
         let outcome = |body: &str| match read_incoming(body.as_bytes()) {
-            Ok(Incoming::Message(message)) => format!("message {}", message.method),
-            Ok(Incoming::Reply(Reply { id, outcome: Ok(_) })) => format!("result {}", id.as_json()),
-            Ok(Incoming::Reply(Reply { id, outcome: Err(_) })) => format!("error {}", id.as_json()),
+            Ok(RpcIncoming::Message(message)) => format!("message {}", message.method),
+            Ok(RpcIncoming::Reply(RpcReply { id, outcome: Ok(_) })) => {
+                format!("result {}", id.as_json())
+            }
+            Ok(RpcIncoming::Reply(RpcReply { id, outcome: Err(_) })) => {
+                format!("error {}", id.as_json())
+            }
             Err(reject) => format!("{} {}", reject.id.as_json(), reject.message),
         };
         for (body, expected) in [
@@ -439,7 +448,7 @@ mod tests {
             let refusal = reject.refusal();
             let named: Vec<_> = refusal.violations.iter().map(|v| v.field.as_str()).collect();
             assert_eq!((reject.id.as_json(), named), (id, fields), "{body}");
-            assert_eq!(refusal.code, Code::InvalidRequest);
+            assert_eq!(refusal.code, A2aCode::InvalidRequest);
         }
         let reject = document(br#"{"a":{"b":1,"b":2}}"#).unwrap_err();
         assert_eq!(reject.refusal().message, "the body has members twice; send each once: a.b");

@@ -1,9 +1,9 @@
 //! MCP for servers and clients, independent of the transport: the [`Version`]s, reading a message
 //! and its [`Lifecycle`], what a client sends, introducing the server, listing tools and resources,
-//! writing tool results, and forms for the person behind a client ([`Form`]). There are no sessions
+//! writing tool results, and forms for the person behind a client ([`AgreementForm`]). There are no sessions
 //! and no streams; every message is answered on its own.
 
-use crate::a2a::error::Code;
+use crate::a2a::error::A2aCode;
 use crate::catalog::Vocabulary as _;
 use crate::json::{Map, Value, json};
 use crate::jsonrpc::{self, Id};
@@ -15,8 +15,8 @@ mod result;
 mod version;
 
 pub use client::{ClientInfo, ClientRequest, offered_versions, param_headers};
-pub use elicitation::{CANCELLED, Elicited, Form, asked_within, can_be_asked};
-pub use listing::{Annotations, Listing, Resource, Tool};
+pub use elicitation::{AgreementForm, CANCELLED, FormAnswer, asked_within, can_be_asked};
+pub use listing::{Annotations, ListedTool, McpListing, Resource};
 pub use result::{ToolResult, body};
 pub use version::{
     DISCOVER, HEADER_MISMATCH, INITIALIZE, Lifecycle, SERVER_META, UNSUPPORTED_VERSION, Version,
@@ -33,7 +33,7 @@ const BAD_REQUEST: u16 = 400;
 
 /// A JSON-RPC error.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fail {
+pub struct McpError {
     /// The HTTP status.
     pub status: u16,
     /// The JSON-RPC error code.
@@ -46,10 +46,10 @@ pub struct Fail {
     pub data: Option<Value>,
 }
 
-impl Fail {
+impl McpError {
     /// Creates an error with HTTP status 200.
     #[must_use]
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
+    pub fn new(code: A2aCode, message: impl Into<String>) -> Self {
         let (name, message) = (code.name(), message.into());
         Self { status: OK, code: code.jsonrpc(), name, message, data: None }
     }
@@ -62,7 +62,7 @@ impl Fail {
 
     /// Creates the error for bytes that are not a message.
     #[must_use]
-    pub fn rejected(reject: &jsonrpc::Reject) -> Self {
+    pub fn rejected(reject: &jsonrpc::RpcReject) -> Self {
         let issues =
             (!reject.twice.is_empty()).then(|| json!({"issues": jsonrpc::places(&reject.twice)}));
         Self { data: issues, ..Self::new(reject.code, reject.message).with_status(BAD_REQUEST) }
@@ -81,7 +81,7 @@ impl Fail {
 
 /// A request.
 #[derive(Debug)]
-pub struct Request {
+pub struct McpRequest {
     /// The id to echo: a text or a number.
     pub id: Id,
     /// The method's name.
@@ -99,34 +99,36 @@ pub struct Request {
 ///
 /// The error, with the id of the request.
 pub fn request<'h>(
-    message: jsonrpc::Message,
+    message: jsonrpc::RpcMessage,
     header: impl Fn(&str) -> Option<&'h [u8]>,
-) -> Result<Option<Request>, (Id, Fail)> {
-    let jsonrpc::Message { id, method, params } = message;
+) -> Result<Option<McpRequest>, (Id, McpError)> {
+    let jsonrpc::RpcMessage { id, method, params } = message;
     let Some(id) = id else { return Ok(None) };
     if id.is_null() {
-        let fail = Fail::new(Code::InvalidRequest, "id must be a string or a number");
+        let fail = McpError::new(A2aCode::InvalidRequest, "id must be a string or a number");
         return Err((id, fail.with_status(BAD_REQUEST)));
     }
     let params = match params {
         None => Map::new(),
         Some(Value::Object(params)) => params,
-        Some(_) => return Err((id, Fail::new(Code::InvalidParams, "params must be an object"))),
+        Some(_) => {
+            return Err((id, McpError::new(A2aCode::InvalidParams, "params must be an object")));
+        }
     };
     match Lifecycle::of(header, &method, &params) {
-        Ok(lifecycle) => Ok(Some(Request { id, method, params, lifecycle })),
+        Ok(lifecycle) => Ok(Some(McpRequest { id, method, params, lifecycle })),
         Err(fail) => Err((id, fail)),
     }
 }
 
-impl Request {
+impl McpRequest {
     /// Returns the name of the called tool. `is_tool` tells which names exist.
     ///
     /// # Errors
     ///
     /// If the parameters do not name an existing tool, or its arguments are not an object.
-    pub fn tool(&self, is_tool: impl Fn(&str) -> bool) -> Result<&str, Fail> {
-        let invalid = |message| Err(Fail::new(Code::InvalidParams, message));
+    pub fn tool(&self, is_tool: impl Fn(&str) -> bool) -> Result<&str, McpError> {
+        let invalid = |message| Err(McpError::new(A2aCode::InvalidParams, message));
         let Some(name) = self.params.get("name").and_then(Value::as_str) else {
             return invalid("name must be the name of a tool");
         };
@@ -150,7 +152,7 @@ impl Request {
 
 /// The server's introduction of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Introduction {
+pub struct ServerInfo {
     /// The program's name.
     pub name: &'static str,
     /// The name shown to people.
@@ -161,7 +163,7 @@ pub struct Introduction {
     pub instructions: &'static str,
 }
 
-impl Introduction {
+impl ServerInfo {
     fn server(&self) -> Value {
         json!({"name": self.name, "title": self.title, "version": self.version})
     }
@@ -189,15 +191,15 @@ pub fn method(name: &str) -> Option<&'static str> {
 /// exist.
 #[must_use]
 pub fn answer(
-    request: &Request,
-    introduction: impl FnOnce() -> Introduction,
-    listing: &Listing,
-) -> Option<Result<String, Fail>> {
-    let Request { params, lifecycle, .. } = request;
+    request: &McpRequest,
+    introduction: impl FnOnce() -> ServerInfo,
+    listing: &McpListing,
+) -> Option<Result<String, McpError>> {
+    let McpRequest { params, lifecycle, .. } = request;
     let list = |name, list: &str| {
         if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
             let message = "cursor is none that this server has given; the list has one page";
-            return Err(Fail::new(Code::InvalidParams, message));
+            return Err(McpError::new(A2aCode::InvalidParams, message));
         }
         Ok(lifecycle.list(name, list))
     };
@@ -215,8 +217,8 @@ pub fn answer(
     })
 }
 
-fn read(request: &Request, listing: &Listing) -> Result<String, Fail> {
-    let fail = |message| Fail::new(Code::InvalidParams, message);
+fn read(request: &McpRequest, listing: &McpListing) -> Result<String, McpError> {
+    let fail = |message| McpError::new(A2aCode::InvalidParams, message);
     let uri = request.params.get("uri").and_then(Value::as_str);
     let uri = uri.ok_or_else(|| fail("uri must be the address of a resource"))?;
     if let Some(contents) = listing.contents(uri) {
@@ -224,7 +226,7 @@ fn read(request: &Request, listing: &Listing) -> Result<String, Fail> {
     }
     let fail = fail("there is no such resource; resources/list names those there are");
     Err(match request.lifecycle {
-        Lifecycle::Handshake => Fail { code: RESOURCE_NOT_FOUND, ..fail },
+        Lifecycle::Handshake => McpError { code: RESOURCE_NOT_FOUND, ..fail },
         Lifecycle::Stateless => fail,
     })
 }

@@ -1,6 +1,6 @@
 //! Reads a JSON value into a typed one in a single walk that records every problem.
 //!
-//! A reader is a function `(&Value, &At, &mut Problems) -> Option<T>`: it returns the typed value,
+//! A reader is a function `(&Value, &DocumentPlace, &mut Problems) -> Option<T>`: it returns the typed value,
 //! or records at least one problem and returns `None`. [`read_object!`](crate::parse::read_object)
 //! reads an object member by member in document order, so that a schema reads as a table:
 //!
@@ -17,20 +17,26 @@ use crate::catalog::Vocabulary;
 use crate::decimal::Decimal;
 use crate::format;
 use crate::json::{Number, Value};
-use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
+use crate::problem::{DocumentPlace, Keyword, Problem, ProblemDetail, Problems, clip};
 
 /// Records that the value has another JSON type.
-pub fn wrong_type(at: &At<'_>, problems: &mut Problems, expected: &'static str) {
-    push(at, problems, Keyword::Type, format!("must be {expected}"), Extra::Expected(expected));
+pub fn wrong_type(at: &DocumentPlace<'_>, problems: &mut Problems, expected: &'static str) {
+    push(
+        at,
+        problems,
+        Keyword::Type,
+        format!("must be {expected}"),
+        ProblemDetail::Expected(expected),
+    );
 }
 
 /// Records a problem of the value.
 pub fn push(
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     keyword: Keyword,
     message: impl Into<String>,
-    extra: Extra,
+    extra: ProblemDetail,
 ) {
     problems.push(Problem {
         // A problem that is only counted needs no address.
@@ -42,13 +48,18 @@ pub fn push(
 }
 
 /// Records that the object lacks a required property.
-pub fn missing(at: &At<'_>, problems: &mut Problems, name: &'static str) {
+pub fn missing(at: &DocumentPlace<'_>, problems: &mut Problems, name: &'static str) {
     let message = format!("missing required property \"{name}\"");
-    push(at, problems, Keyword::Required, message, Extra::Property(name));
+    push(at, problems, Keyword::Required, message, ProblemDetail::Property(name));
 }
 
 /// Records an unknown property of the object, and suggests the property that was probably meant.
-pub fn unknown(at: &At<'_>, problems: &mut Problems, key: &str, known: &'static [&'static str]) {
+pub fn unknown(
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+    key: &str,
+    known: &'static [&'static str],
+) {
     // A suggestion compares the name with every known one, and a hostile body can have tens of
     // thousands of names, so only listed problems get one.
     let guess = if problems.is_full() { None } else { did_you_mean(clip(key), known) };
@@ -56,7 +67,13 @@ pub fn unknown(at: &At<'_>, problems: &mut Problems, key: &str, known: &'static 
         Some(name) => format!("unknown property \"{}\"; did you mean \"{name}\"?", clip(key)),
         None => format!("unknown property \"{}\"", clip(key)),
     };
-    push(&at.key(key), problems, Keyword::AdditionalProperties, message, Extra::Allowed(known));
+    push(
+        &at.key(key),
+        problems,
+        Keyword::AdditionalProperties,
+        message,
+        ProblemDetail::Allowed(known),
+    );
 }
 
 /// Returns the known name that differs from `key` by at most two edits and by at most one edit in
@@ -74,9 +91,9 @@ pub fn did_you_mean<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
 }
 
 /// Records that the object has none of `names`.
-pub fn none_of(at: &At<'_>, problems: &mut Problems, names: &'static [&'static str]) {
+pub fn none_of(at: &DocumentPlace<'_>, problems: &mut Problems, names: &'static [&'static str]) {
     let message = format!("at least one of {} is required", names.join(", "));
-    push(at, problems, Keyword::AnyOf, message, Extra::AnyOf(names));
+    push(at, problems, Keyword::AnyOf, message, ProblemDetail::AnyOf(names));
 }
 
 /// Reads an object. The members are visited once, in document order; absent required members are
@@ -92,7 +109,7 @@ macro_rules! read_object {
     }) => {
         $( let mut $slot = None; )*
         {
-            let (at, problems): (&$crate::problem::At<'_>, &mut $crate::problem::Problems) =
+            let (at, problems): (&$crate::problem::DocumentPlace<'_>, &mut $crate::problem::Problems) =
                 ($at, $problems);
             match $value {
                 $crate::json::Value::Object(members) => {
@@ -138,22 +155,26 @@ pub use read_object;
 /// Calls a reader, so that the types of closures in [`read_object!`](crate::parse::read_object) are
 /// inferred.
 pub fn apply<'v, T>(
-    reader: impl FnOnce(&'v Value, &At<'_>, &mut Problems) -> Option<T>,
+    reader: impl FnOnce(&'v Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
     value: &'v Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<T> {
     reader(value, at, problems)
 }
 
 /// Reads a text.
-pub fn text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub fn text(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     let text = str(value, at, problems)?;
     Some(text.to_owned())
 }
 
 /// Reads a text, borrowed.
-pub fn str<'v>(value: &'v Value, at: &At<'_>, problems: &mut Problems) -> Option<&'v str> {
+pub fn str<'v>(
+    value: &'v Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<&'v str> {
     let text = value.as_str();
     if text.is_none() {
         wrong_type(at, problems, "string");
@@ -164,7 +185,7 @@ pub fn str<'v>(value: &'v Value, at: &At<'_>, problems: &mut Problems) -> Option
 /// Reads a text of `min` to `max` code points.
 pub fn text_of(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     min: usize,
     max: Option<usize>,
@@ -189,12 +210,12 @@ pub fn text_of(
     Some(text.to_owned())
 }
 
-pub(crate) fn limit(bound: usize) -> Extra {
-    Extra::Limit(i64::try_from(bound).unwrap_or(i64::MAX))
+pub(crate) fn limit(bound: usize) -> ProblemDetail {
+    ProblemDetail::Limit(i64::try_from(bound).unwrap_or(i64::MAX))
 }
 
 /// Reads a boolean.
-pub fn boolean(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<bool> {
+pub fn boolean(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<bool> {
     let boolean = value.as_bool();
     if boolean.is_none() {
         wrong_type(at, problems, "boolean");
@@ -207,7 +228,7 @@ pub fn boolean(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<bo
 /// fractions: `0.5` is not an integer and, as a year, too small.
 pub fn integer(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     min: i64,
     max: Option<i64>,
@@ -234,26 +255,26 @@ pub fn integer(
 /// compared.
 fn within(
     (below, above): (i64, i64),
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     min: i64,
     max: Option<i64>,
 ) -> bool {
     if below < min {
         let message = format!("must be >= {min}");
-        push(at, problems, Keyword::Minimum, message, Extra::Limit(min));
+        push(at, problems, Keyword::Minimum, message, ProblemDetail::Limit(min));
         return false;
     }
     if let Some(max) = max.filter(|max| above > *max) {
         let message = format!("must be <= {max}");
-        push(at, problems, Keyword::Maximum, message, Extra::Limit(max));
+        push(at, problems, Keyword::Maximum, message, ProblemDetail::Limit(max));
         return false;
     }
     true
 }
 
 /// Reads a whole number >= 0, saturating at `u32::MAX`.
-pub fn count(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32> {
+pub fn count(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<u32> {
     let number = integer(value, at, problems, 0, None)?;
     Some(u32::try_from(number).unwrap_or(u32::MAX))
 }
@@ -261,7 +282,7 @@ pub fn count(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32>
 /// Reads a number from `min` to `max`. A number beyond `f64` becomes the largest one.
 pub fn number(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     min: i64,
     max: Option<i64>,
@@ -286,7 +307,7 @@ pub fn whole(number: &Number) -> Option<i64> {
 
 /// Reads a text that `accept` converts to a value; otherwise records `hint`.
 pub fn of_text<T>(
-    (value, at, problems): (&Value, &At<'_>, &mut Problems),
+    (value, at, problems): (&Value, &DocumentPlace<'_>, &mut Problems),
     hint: &str,
     accept: impl FnOnce(&str) -> Option<T>,
 ) -> Option<T> {
@@ -299,7 +320,11 @@ pub fn of_text<T>(
 
 /// Reads a word of a closed vocabulary. A value that is not a text violates `type` and `enum`, as
 /// in the schemas, so the buyer gets the permitted words in either case.
-pub fn word<T: Vocabulary>(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<T> {
+pub fn word<T: Vocabulary>(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<T> {
     let word = str(value, at, problems).and_then(T::from_name);
     if word.is_none() {
         not_one_of(at, problems, T::NAMES);
@@ -308,27 +333,33 @@ pub fn word<T: Vocabulary>(value: &Value, at: &At<'_>, problems: &mut Problems) 
 }
 
 /// Records that the value is not as expected.
-pub fn reject(at: &At<'_>, problems: &mut Problems, message: impl Into<String>) {
-    push(at, problems, Keyword::Format, message, Extra::None);
+pub fn reject(at: &DocumentPlace<'_>, problems: &mut Problems, message: impl Into<String>) {
+    push(at, problems, Keyword::Format, message, ProblemDetail::None);
 }
 
 /// Records that the value is not one of `names`.
-pub fn not_one_of(at: &At<'_>, problems: &mut Problems, names: &'static [&'static str]) {
+pub fn not_one_of(at: &DocumentPlace<'_>, problems: &mut Problems, names: &'static [&'static str]) {
     let message = format!("must be one of {}", names.join(", "));
-    push(at, problems, Keyword::Enum, message, Extra::Allowed(names));
+    push(at, problems, Keyword::Enum, message, ProblemDetail::Allowed(names));
 }
 
 /// Reads the only permitted text.
 pub fn constant(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     expected: &'static str,
 ) -> Option<()> {
     if value.as_str() == Some(expected) {
         return Some(());
     }
-    push(at, problems, Keyword::Const, format!("must be \"{expected}\""), Extra::Only(expected));
+    push(
+        at,
+        problems,
+        Keyword::Const,
+        format!("must be \"{expected}\""),
+        ProblemDetail::Only(expected),
+    );
     None
 }
 
@@ -336,10 +367,10 @@ pub fn constant(
 /// problem is reported.
 pub fn list<'v, T>(
     value: &'v Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     (min, max): (usize, Option<usize>),
-    mut item: impl FnMut(&'v Value, &At<'_>, &mut Problems) -> Option<T>,
+    mut item: impl FnMut(&'v Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
 ) -> Option<Vec<T>> {
     let Some(items) = value.as_array() else {
         wrong_type(at, problems, "array");
@@ -366,29 +397,33 @@ pub fn list<'v, T>(
 }
 
 /// Records repeated items of the array.
-pub fn unique(value: &Value, at: &At<'_>, problems: &mut Problems) {
+pub fn unique(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
     // A set of canonical texts takes linear time, also for a hostile array.
     let mut seen = std::collections::HashSet::with_capacity(items.len());
     if !items.iter().all(|item| seen.insert(crate::canonical::to_string(item))) {
-        push(at, problems, Keyword::UniqueItems, "must not repeat an item", Extra::None);
+        push(at, problems, Keyword::UniqueItems, "must not repeat an item", ProblemDetail::None);
     }
 }
 
 /// Reads a list of texts.
-pub fn texts(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<String>> {
+pub fn texts(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<String>> {
     list(value, at, problems, (0, None), text)
 }
 
 /// Reads a 17-character VIN: upper case, without I, O and Q.
-pub fn vin(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub fn vin(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const PATTERN: &str = "^[A-HJ-NPR-Z0-9]{17}$";
     const HINT: &str = "must be 17 characters A-Z and 0-9 without I, O and Q; use upper case";
     matching(value, at, problems, format::is_vin, PATTERN, HINT)
 }
 
 /// Reads a telephone number in E.164.
-pub fn phone(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub fn phone(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be E.164, e.g. +14155550123";
     matching(value, at, problems, format::is_e164, r"^\+[1-9]\d{1,14}$", HINT)
 }
@@ -396,7 +431,7 @@ pub fn phone(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Stri
 /// Reads a text that matches a pattern.
 pub fn matching(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     accepts: fn(&str) -> bool,
     pattern: &'static str,
@@ -406,36 +441,40 @@ pub fn matching(
     if accepts(text) {
         return Some(text.to_owned());
     }
-    push(at, problems, Keyword::Pattern, hint, Extra::Pattern(pattern));
+    push(at, problems, Keyword::Pattern, hint, ProblemDetail::Pattern(pattern));
     None
 }
 
 /// Reads an e-mail address.
-pub fn email(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub fn email(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be an e-mail address such as name@example.com";
     formatted(value, at, problems, |t| format::is_email(t).then(|| t.to_owned()), "email", HINT)
 }
 
 /// Reads an absolute URI (RFC 3986).
-pub fn uri(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub fn uri(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be an absolute URI such as https://example.com/page";
     formatted(value, at, problems, |t| format::is_uri(t).then(|| t.to_owned()), "uri", HINT)
 }
 
 /// Reads base64, and returns the text.
-pub fn base64(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub fn base64(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be base64 (RFC 4648)";
     formatted(value, at, problems, |t| format::base64(t).map(|_| t.to_owned()), "base64", HINT)
 }
 
 /// Reads a calendar date, `YYYY-MM-DD`.
-pub fn date(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub fn date(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be a calendar date, YYYY-MM-DD";
     formatted(value, at, problems, |t| format::is_date(t).then(|| t.to_owned()), "date", HINT)
 }
 
 /// Reads a date and time with offset (RFC 3339).
-pub fn timestamp(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Timestamp> {
+pub fn timestamp(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Timestamp> {
     const HINT: &str =
         "must be an RFC 3339 date and time; it needs an offset, e.g. 2026-05-03T11:00:00-07:00";
     formatted(value, at, problems, format::timestamp, "date-time", HINT)
@@ -443,7 +482,7 @@ pub fn timestamp(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
 
 fn formatted<T>(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     read: impl FnOnce(&str) -> Option<T>,
     name: &'static str,
@@ -451,7 +490,7 @@ fn formatted<T>(
 ) -> Option<T> {
     let read = read(str(value, at, problems)?);
     if read.is_none() {
-        push(at, problems, Keyword::Format, hint, Extra::Format(name));
+        push(at, problems, Keyword::Format, hint, ProblemDetail::Format(name));
     }
     read
 }
@@ -502,7 +541,7 @@ mod tests {
         for (text, least) in [("-1e400", true), ("-1e-400", true), ("1e400", false), ("0", false)] {
             let value: Value = crate::json::from_str(text).unwrap();
             let mut problems = Problems::new();
-            let read = number(&value, &At::Root, &mut problems, 0, None);
+            let read = number(&value, &DocumentPlace::Root, &mut problems, 0, None);
             assert_eq!(read.is_none(), least, "{text}");
         }
     }

@@ -51,7 +51,7 @@ crate::catalog::words! {
 
 /// An extra member of the output unit that helps to correct a problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Extra {
+pub enum ProblemDetail {
     /// No member.
     None,
     /// `property`: the absent name.
@@ -86,7 +86,7 @@ pub struct Problem {
     /// The correction, for people. Contains no value that the caller sent.
     pub message: String,
     /// The extra member.
-    pub extra: Extra,
+    pub extra: ProblemDetail,
 }
 
 impl Problem {
@@ -101,7 +101,7 @@ impl Problem {
     // Such a value has an error code of its own (C-07).
     #[must_use]
     pub fn is_other_vocabulary(&self) -> bool {
-        matches!(self.extra, Extra::OtherVocabulary(_))
+        matches!(self.extra, ProblemDetail::OtherVocabulary(_))
     }
 }
 
@@ -126,17 +126,17 @@ impl Serialize for Problem {
         unit.serialize_entry("keyword", &self.keyword)?;
         unit.serialize_entry("error", &self.message)?;
         match &self.extra {
-            Extra::None => {}
-            Extra::Property(name) => unit.serialize_entry("property", name)?,
-            Extra::Allowed(names) | Extra::OtherVocabulary(names) => {
+            ProblemDetail::None => {}
+            ProblemDetail::Property(name) => unit.serialize_entry("property", name)?,
+            ProblemDetail::Allowed(names) | ProblemDetail::OtherVocabulary(names) => {
                 unit.serialize_entry("allowed", names)?;
             }
-            Extra::Only(name) => unit.serialize_entry("allowed", &[name])?,
-            Extra::Expected(name) => unit.serialize_entry("expected", name)?,
-            Extra::Limit(limit) => unit.serialize_entry("limit", limit)?,
-            Extra::Pattern(pattern) => unit.serialize_entry("pattern", pattern)?,
-            Extra::Format(name) => unit.serialize_entry("format", name)?,
-            Extra::AnyOf(names) => unit.serialize_entry("anyOf", names)?,
+            ProblemDetail::Only(name) => unit.serialize_entry("allowed", &[name])?,
+            ProblemDetail::Expected(name) => unit.serialize_entry("expected", name)?,
+            ProblemDetail::Limit(limit) => unit.serialize_entry("limit", limit)?,
+            ProblemDetail::Pattern(pattern) => unit.serialize_entry("pattern", pattern)?,
+            ProblemDetail::Format(name) => unit.serialize_entry("format", name)?,
+            ProblemDetail::AnyOf(names) => unit.serialize_entry("anyOf", names)?,
         }
         unit.end()
     }
@@ -274,7 +274,7 @@ impl IntoIterator for Problems {
 /// A place in a document: a linked list on the stack that is written out only when there is a
 /// problem.
 #[derive(Debug, Clone, Copy)]
-pub enum At<'a> {
+pub enum DocumentPlace<'a> {
     /// The document itself.
     Root,
     /// A member of an object.
@@ -283,7 +283,7 @@ pub enum At<'a> {
     Index(&'a Self, usize),
 }
 
-impl<'a> At<'a> {
+impl<'a> DocumentPlace<'a> {
     /// The member `key` of this object.
     #[must_use]
     pub fn key(&'a self, key: &'a str) -> Self {
@@ -347,8 +347,8 @@ mod tests {
 
     #[test]
     fn pointers_escape_and_clip_keys() {
-        let filters = At::Root.key("filters");
-        assert_eq!(At::Root.pointer(), "");
+        let filters = DocumentPlace::Root.key("filters");
+        assert_eq!(DocumentPlace::Root.pointer(), "");
         assert_eq!(filters.key("a/b~c").index(3).pointer(), "/filters/a~1b~0c/3");
         assert_eq!(filters.key(&"é".repeat(70)).pointer(), format!("/filters/{}", "é".repeat(64)));
     }
@@ -358,10 +358,10 @@ mod tests {
         let mut problems = Problems::new();
         for index in 0..120 {
             problems.push(Problem {
-                pointer: At::Root.index(index).pointer(),
+                pointer: DocumentPlace::Root.index(index).pointer(),
                 keyword: Keyword::Required,
                 message: String::new(),
-                extra: Extra::None,
+                extra: ProblemDetail::None,
             });
         }
         assert_eq!((problems.listed().len(), problems.total()), (MAX_LISTED, 120));
@@ -373,7 +373,7 @@ mod tests {
         let mut problems = Problems::new();
         for end in ["a", "b"] {
             let key = "k".repeat(MAX_KEY) + end;
-            crate::parse::unknown(&At::Root, &mut problems, &key, &["make"]);
+            crate::parse::unknown(&DocumentPlace::Root, &mut problems, &key, &["make"]);
         }
         assert_eq!((problems.listed().len(), problems.total()), (1, 1));
     }

@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-use crate::a2a::error::Code;
+use crate::a2a::error::A2aCode;
 
 mod read;
 #[rustfmt::skip]
@@ -94,20 +94,20 @@ pub enum Rule {
 /// The reason why bytes are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Reject {
+pub struct ProtobufReject {
     /// `ParseError` or `InvalidRequest`.
-    pub code: Code,
+    pub code: A2aCode,
     /// The problem, without any of the bytes.
     pub message: &'static str,
 }
 
-impl fmt::Display for Reject {
+impl fmt::Display for ProtobufReject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message)
     }
 }
 
-impl std::error::Error for Reject {}
+impl std::error::Error for ProtobufReject {}
 
 /// Field numbers of `google.protobuf.Value` and related messages, which have no table because they
 /// are JSON.

@@ -1,7 +1,7 @@
 //! Reads TOML files written by people, and reports every mistake at once.
 //!
 //! The text becomes a JSON value that remembers the origin of each part (`document`), and is then
-//! read with the same readers as a request ([`crate::parse`]). A problem becomes a [`Mistake`] with
+//! read with the same readers as a request ([`crate::parse`]). A problem becomes a [`TomlMistake`] with
 //! its line, in the terms of TOML.
 
 use std::fmt;
@@ -10,13 +10,13 @@ use document::{Document, Origin};
 use jiff::SignedDuration;
 
 use crate::json::Value;
-use crate::problem::{Extra, Keyword, Problem, Problems};
+use crate::problem::{Keyword, Problem, ProblemDetail, Problems};
 
 mod document;
 
 /// A mistake in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct TomlMistake {
     /// The line in the file, from 1; `None` for a setting that comes from a variable or is absent.
     pub line: Option<usize>,
     /// The dotted key, such as `dealers[0].rooftops[1].timezone`; empty for the file as a whole.
@@ -25,7 +25,7 @@ pub struct Mistake {
     pub message: String,
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for TomlMistake {
     /// Writes `dealers[0].name: …`, without the line, which the caller prints with the file's name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.key.is_empty() {
@@ -57,7 +57,7 @@ pub fn read<T>(
     text: &str,
     variables: Variables<'_>,
     reader: impl Fn(&Value, &mut Problems) -> Option<T>,
-) -> Result<T, Vec<Mistake>> {
+) -> Result<T, Vec<TomlMistake>> {
     let mut document = Document::parse(text)?;
     let mut mistakes = document.apply(variables);
     let mut problems = Problems::new();
@@ -72,7 +72,7 @@ pub fn read<T>(
     mistakes.extend(problems.listed().iter().map(|p| mistake(p, &document)));
     mistakes.sort_by_key(|mistake| mistake.line.unwrap_or(usize::MAX));
     if unlisted > 0 {
-        mistakes.push(Mistake {
+        mistakes.push(TomlMistake {
             line: None,
             key: String::new(),
             message: format!("{unlisted} further mistakes are not listed; mend these first"),
@@ -102,21 +102,21 @@ pub fn dotted_key(pointer: &str) -> String {
 }
 
 /// Converts a problem to a mistake in the terms of TOML.
-fn mistake(problem: &Problem, document: &Document) -> Mistake {
+fn mistake(problem: &Problem, document: &Document) -> TomlMistake {
     let mut key = document::dotted(&problem.pointer);
     let message = match (problem.keyword, &problem.extra) {
-        (Keyword::Required, Extra::Property(name)) => {
+        (Keyword::Required, ProblemDetail::Property(name)) => {
             key = document::join(&key, name);
             "is missing; it has no default".to_owned()
         }
-        (Keyword::AdditionalProperties, Extra::Allowed(known)) => {
+        (Keyword::AdditionalProperties, ProblemDetail::Allowed(known)) => {
             // The part after the semicolon is the suggestion, if there is one.
             match problem.message.split_once("; ") {
                 Some((_, guess)) => format!("unknown key; {guess}"),
                 None => format!("unknown key; the keys here are {}", known.join(", ")),
             }
         }
-        (Keyword::Type, Extra::Expected(name)) => format!("must be {}", toml_type(name)),
+        (Keyword::Type, ProblemDetail::Expected(name)) => format!("must be {}", toml_type(name)),
         _ => problem.message.clone(),
     };
     let (line, message) = match document.origin(&problem.pointer) {
@@ -124,7 +124,7 @@ fn mistake(problem: &Problem, document: &Document) -> Mistake {
         Some(Origin::Variable(name)) => (None, format!("{message} (set by {name})")),
         None => (None, message),
     };
-    Mistake { line, key, message }
+    TomlMistake { line, key, message }
 }
 
 fn toml_type(name: &str) -> &str {

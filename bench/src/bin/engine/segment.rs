@@ -13,7 +13,7 @@ use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TEXT, Value as _,
 };
 use tantivy::{DocAddress, Index, IndexWriter, Order, Searcher, TantivyDocument, Term};
-use tradepost_wire::aap::inventory::{self, Range, TermValue};
+use tradepost_wire::aap::inventory::{self, FacetRange, TermValue};
 use tradepost_wire::aap::{Facets, Filters, Search};
 use tradepost_wire::catalog::Vocabulary as _;
 
@@ -187,7 +187,7 @@ impl Engine for Tantivy {
                 let mut terms = Vec::with_capacity(buckets.len());
                 for bucket in buckets {
                     let count = usize::try_from(bucket.doc_count)?;
-                    terms.push(inventory::Term { value: value(&bucket.key), count });
+                    terms.push(inventory::FacetTerm { value: value(&bucket.key), count });
                 }
                 Ok::<_, Box<dyn std::error::Error>>(terms)
             }
@@ -213,7 +213,7 @@ impl Engine for Tantivy {
         };
         let mut range = |name: &str| {
             let (min, max) = (end(name, "min")?, end(name, "max")?);
-            Some(Range { min: min as u32, max: max as u32 })
+            Some(FacetRange { min: min as u32, max: max as u32 })
         };
         let [price_range, mileage_range, year_range] = ["price", "mileage", "year"].map(&mut range);
         Ok(Arc::new(Facets {

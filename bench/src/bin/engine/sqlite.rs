@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
-use tradepost_wire::aap::inventory::{Range, Term, TermValue};
+use tradepost_wire::aap::inventory::{FacetRange, FacetTerm, TermValue};
 use tradepost_wire::aap::{Facets, Filters, Search};
 use tradepost_wire::catalog::Vocabulary as _;
 
@@ -90,7 +90,7 @@ impl Sqlite {
         Ok(Self { database, all: Cell::new(lot.vehicles.len()) })
     }
 
-    fn terms(&self, column: &str, scope: &Scope, order: &str) -> Fallible<Vec<Term>> {
+    fn terms(&self, column: &str, scope: &Scope, order: &str) -> Fallible<Vec<FacetTerm>> {
         let Scope { condition, values } = scope;
         let sql = format!(
             "SELECT {column}, count(*) FROM listings WHERE {condition} AND {column} IS NOT NULL \
@@ -103,7 +103,7 @@ impl Sqlite {
                 Value::Text(text) => TermValue::Text(text),
                 Value::Null | Value::Real(_) | Value::Blob(_) => TermValue::Number(0),
             };
-            Ok(Term { value, count: count(row, 1)? })
+            Ok(FacetTerm { value, count: count(row, 1)? })
         };
         let terms = statement.query_map(params_from_iter(values), term)?;
         Ok(terms.collect::<Result<_, _>>()?)
@@ -176,7 +176,7 @@ impl Engine for Sqlite {
         let mut ends = self.database.prepare_cached(&sql)?;
         let range = |row: &Row<'_>, at: usize| {
             let (min, max): (Option<u32>, Option<u32>) = (row.get(at)?, row.get(at + 1)?);
-            Ok::<_, rusqlite::Error>(min.zip(max).map(|(min, max)| Range { min, max }))
+            Ok::<_, rusqlite::Error>(min.zip(max).map(|(min, max)| FacetRange { min, max }))
         };
         let [price_range, mileage_range, year_range] = ends
             .query_row(params_from_iter(&scope.values), |row| {

@@ -4,7 +4,7 @@ use tradepost_wire::adcp::rules::{self, Internals};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::parse;
-use tradepost_wire::problem::{At, Extra, Keyword, Problems};
+use tradepost_wire::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 
 use super::tools::{self, Asks, KEY, OWN, Row};
 use crate::arguments::{chosen, one, several, the_one};
@@ -61,10 +61,16 @@ fn with_key(row: &Row, payload: &Map) -> Map {
 pub(super) fn read(row: &Row, arguments: &Value, names: &[String]) -> Result<Asked, Trouble> {
     let mut problems = Problems::new();
     let Some(members) = arguments.as_object() else {
-        parse::push(&At::Root, &mut problems, Keyword::Type, "must be object", Extra::None);
+        parse::push(
+            &DocumentPlace::Root,
+            &mut problems,
+            Keyword::Type,
+            "must be object",
+            ProblemDetail::None,
+        );
         return Err(Trouble::arguments(&problems));
     };
-    let at = |name: &'static str| At::Root.key(name);
+    let at = |name: &'static str| DocumentPlace::Root.key(name);
     let sellers = if row.several {
         let listed = members
             .get("sellers")
@@ -88,7 +94,13 @@ pub(super) fn read(row: &Row, arguments: &Value, names: &[String]) -> Result<Ask
             "the person cannot have seen a question that does not exist yet; call without it and \
              without confirmation first"
         };
-        parse::push(&at("user_has_agreed"), &mut problems, Keyword::Const, message, Extra::None);
+        parse::push(
+            &at("user_has_agreed"),
+            &mut problems,
+            Keyword::Const,
+            message,
+            ProblemDetail::None,
+        );
     }
     let payload = payload_of(members);
     let mut trouble = Trouble::arguments(&problems);

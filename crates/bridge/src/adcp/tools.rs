@@ -1,9 +1,9 @@
 //! The tools of media buying: few of AdCP's tasks, each described for a model, with the members of their
 //! requests that a model needs and none by which it could have a seller call somebody.
 
-use tradepost_wire::adcp::{Tool as Task, rules};
+use tradepost_wire::adcp::{AdcpTool as Task, rules};
 use tradepost_wire::json::{Map, Value, json};
-use tradepost_wire::mcp::{Annotations, Tool};
+use tradepost_wire::mcp::{Annotations, ListedTool};
 
 use crate::arguments::MAX_NAMES;
 use crate::schema;
@@ -99,14 +99,14 @@ pub(crate) const OWN: [&str; 4] = ["seller", "sellers", "confirmation", "user_ha
 const OPEN: [&str; 6] = ["account", "assets", "brand", "filters", "format_id", "targeting_overlay"];
 
 /// The tools for these sellers.
-pub(crate) fn tools(sellers: &[String]) -> Vec<Tool> {
+pub(crate) fn tools(sellers: &[String]) -> Vec<ListedTool> {
     if sellers.is_empty() {
         return Vec::new();
     }
     ROWS.iter().map(|row| tool(row, sellers)).collect()
 }
 
-fn tool(row: &Row, sellers: &[String]) -> Tool {
+fn tool(row: &Row, sellers: &[String]) -> ListedTool {
     let mut says = row.says.to_owned();
     if row.asks != Asks::Nobody {
         says.push_str(
@@ -116,7 +116,7 @@ fn tool(row: &Row, sellers: &[String]) -> Tool {
              confirmation and user_has_agreed true. Never agree for the person.",
         );
     }
-    Tool {
+    ListedTool {
         name: row.name.into(),
         title: row.task.title().to_owned(),
         description: says,

@@ -11,7 +11,7 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tradepost_wire::mcp::Request;
+use tradepost_wire::mcp::McpRequest;
 
 use super::{Behind, said};
 use crate::asking::Line;
@@ -26,7 +26,7 @@ const QUIET: Duration = Duration::from_secs(15);
 /// Answers a request. With a session, the person of its client can be asked.
 pub(super) async fn answer(
     behind: Arc<Behind>,
-    request: Request,
+    request: McpRequest,
     session: Option<String>,
 ) -> Response {
     let (out, mut events) = mpsc::channel(UNWRITTEN);
@@ -45,7 +45,7 @@ pub(super) async fn answer(
 
 /// Works on the request whether or not somebody reads the answer: what a person has agreed to is
 /// not broken off in the middle.
-fn work(call: &Call, request: Request, out: mpsc::Sender<String>) -> JoinHandle<(u16, String)> {
+fn work(call: &Call, request: McpRequest, out: mpsc::Sender<String>) -> JoinHandle<(u16, String)> {
     let (behind, whose, id) = (Arc::clone(&call.behind), call.session.clone(), call.id.clone());
     tokio::spawn(async move {
         let handler = &behind.handler;

@@ -6,7 +6,7 @@ use tradepost_buyer::Failure;
 use tradepost_buyer::failure::Unsent;
 use tradepost_buyer::refusal::By;
 use tradepost_buyer::text::{SENTENCE, WORD};
-use tradepost_wire::adcp::error::{Error, Issue};
+use tradepost_wire::adcp::error::{AdcpError, Issue};
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::MAX_LISTED;
 
@@ -109,7 +109,7 @@ impl Trouble {
     }
 }
 
-fn problems_of(error: &Error) -> Vec<Value> {
+fn problems_of(error: &AdcpError) -> Vec<Value> {
     let problem = |issue: &Issue| {
         json!({
             "field": dealer_text(&issue.pointer, 2 * WORD), "problem": dealer_text(&issue.message, SENTENCE),
@@ -120,7 +120,7 @@ fn problems_of(error: &Error) -> Vec<Value> {
 }
 
 /// What a seller says, with the field at fault.
-fn of_adcp(error: &Error) -> Trouble {
+fn of_adcp(error: &AdcpError) -> Trouble {
     let hint = match error.suggestion.as_deref().filter(|said| !said.is_empty()) {
         Some(said) => {
             format!("the seller suggests: \"{}\"", quoted(&dealer_text(said, SENTENCE), SENTENCE))

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tradepost_wire::adcp::task::{self, Task};
+use tradepost_wire::adcp::task::{self, AdcpTask};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
@@ -44,7 +44,8 @@ impl Authorization {
     /// Whether it has this task.
     #[must_use]
     pub fn permits(&self, task: &str) -> bool {
-        let reads = Task::from_name(task).is_some_and(|task| task.effect() == task::Effect::Read);
+        let reads =
+            AdcpTask::from_name(task).is_some_and(|task| task.effect() == task::TaskEffect::Read);
         self.allowed_tasks.iter().any(|allowed| allowed == task) && (reads || !self.read_only)
     }
 }

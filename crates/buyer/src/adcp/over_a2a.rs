@@ -4,7 +4,7 @@ use tradepost_wire::adcp;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::{AdcpClient, Answered, result_of};
-use crate::binding::{About, Binding, Item, Method, Release};
+use crate::binding::{A2aRelease, About, Binding, Item, Method};
 use crate::client::uuid;
 use crate::failure::{Defect, Failure};
 
@@ -18,8 +18,8 @@ impl AdcpClient {
         let id = uuid(&self.ids);
         // What the arguments are called in the AdCP of that time.
         let name = match binding.release {
-            Release::V1_0 => "input",
-            Release::V0_3 => "parameters",
+            A2aRelease::V1_0 => "input",
+            A2aRelease::V0_3 => "parameters",
         };
         let part = json!({"data": {"skill": task, name: arguments}});
         let message = binding.message(&uuid(&self.ids), vec![part], About::default());
@@ -43,9 +43,11 @@ fn read(result: Value) -> Result<Answered, Defect> {
         Item::Task(task) => {
             let state = task.pointer("/status/state").and_then(Value::as_str);
             let is_complete =
-                state.and_then(adcp::payload::standing) == Some(adcp::Standing::Completed);
-            let found = adcp::payload::of_task(&task)
-                .map_err(|adcp::payload::Wrapped| Defect::NotAdcp("the task wraps its payload"))?;
+                state.and_then(adcp::payload::standing) == Some(adcp::AdcpTaskStatus::Completed);
+            let found =
+                adcp::payload::of_task(&task).map_err(|adcp::payload::WrappedPayload| {
+                    Defect::NotAdcp("the task wraps its payload")
+                })?;
             let payload = match found {
                 Some(payload) => payload.clone(),
                 None if is_complete => {

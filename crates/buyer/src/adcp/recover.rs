@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use tradepost_wire::adcp::task::{self, Task};
+use tradepost_wire::adcp::task::{self, AdcpTask};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
@@ -18,21 +18,21 @@ use crate::retry::{GaveUp, Key, LEAST, Limits, Recovered, Recoverer, Sender, Wor
 
 /// Whether a task is known to want an `idempotency_key`.
 pub(super) fn is_keyed(task: &str) -> bool {
-    Task::from_name(task).is_some_and(|task| task.effect() == task::Effect::Keyed)
+    AdcpTask::from_name(task).is_some_and(|task| task.effect() == task::TaskEffect::Keyed)
 }
 
 /// What may happen when a task is sent twice. Of a task that nobody knows the worst is believed.
 fn effect(task: &str, has_key: bool) -> Effect {
-    match Task::from_name(task).map(Task::effect) {
+    match AdcpTask::from_name(task).map(AdcpTask::effect) {
         _ if has_key => Effect::Keyed,
-        Some(task::Effect::Read) => Effect::Read,
-        Some(task::Effect::Keyed | task::Effect::Once) | None => Effect::Unkeyed,
+        Some(task::TaskEffect::Read) => Effect::Read,
+        Some(task::TaskEffect::Keyed | task::TaskEffect::Once) | None => Effect::Unkeyed,
     }
 }
 
 impl AdcpClient {
     /// As [`AdcpClient::call`], again and again within the limits of `recoverer`. A task that
-    /// wants a key ([`Task::effect`]) keeps it over retries and has a fresh one when it was
+    /// wants a key ([`AdcpTask::effect`]) keeps it over retries and has a fresh one when it was
     /// corrected, unless the correction gave it one. It is sent again with its key only where the seller
     /// promises to know that ([`AdcpClient::idempotency`]), and one that is not known to read and has no
     /// key is not sent again when in doubt. `correct` changes the
@@ -86,7 +86,7 @@ impl AdcpClient {
         if let (true, Some(account)) = (recovered.reread_authorization, arguments.get("account")) {
             self.authorizations.forget(account);
         }
-        if let Some(task) = Task::from_name(task).filter(|_| self.mends_rows) {
+        if let Some(task) = AdcpTask::from_name(task).filter(|_| self.mends_rows) {
             let intent = Intent { task, attempt, seller: &seller, begun };
             self.recover_rows(intent, arguments, &mut recovered, recoverer).await;
         }
@@ -173,7 +173,7 @@ impl AdcpClient {
 
 /// What rows are sent again for.
 struct Intent<'s> {
-    task: Task,
+    task: AdcpTask,
     attempt: Attempt,
     seller: &'s str,
     begun: Duration,

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use tradepost_wire::adcp::task::Task;
+use tradepost_wire::adcp::task::AdcpTask;
 use tradepost_wire::json::{Map, Value};
 
 use crate::outcome::Row;
@@ -19,12 +19,12 @@ const COMPANIONS: [&str; 3] = ["assignments", "creative_ids", "catalog_ids"];
 
 /// The tasks whose rows stand for themselves, each with its list and what a row is known by: only
 /// one that is known by the same in the answer is taken for the same.
-const LISTS: &[(Task, &str, &[&str])] = &[
-    (Task::SyncAccounts, "accounts", &["/brand/domain", "/operator", "/account/account_id"]),
-    (Task::SyncCreatives, "creatives", &["/creative_id"]),
-    (Task::SyncAudiences, "audiences", &["/audience_id"]),
-    (Task::SyncCatalogs, "catalogs", &["/catalog_id"]),
-    (Task::SyncEventSources, "event_sources", &["/event_source_id"]),
+const LISTS: &[(AdcpTask, &str, &[&str])] = &[
+    (AdcpTask::SyncAccounts, "accounts", &["/brand/domain", "/operator", "/account/account_id"]),
+    (AdcpTask::SyncCreatives, "creatives", &["/creative_id"]),
+    (AdcpTask::SyncAudiences, "audiences", &["/audience_id"]),
+    (AdcpTask::SyncCatalogs, "catalogs", &["/catalog_id"]),
+    (AdcpTask::SyncEventSources, "event_sources", &["/event_source_id"]),
 ];
 
 /// A request for the rows that are sent again.
@@ -39,7 +39,7 @@ pub(super) struct Again {
 
 /// What is sent again of a request that had this answer. The rows that are in it are marked.
 pub(super) fn again(
-    task: Task,
+    task: AdcpTask,
     arguments: &Map,
     payload: &Value,
     rows: &mut [Row],
@@ -138,7 +138,7 @@ mod tests {
         let mut rows = Outcome::read(payload).rows;
         let arguments = arguments.as_object().unwrap();
         let with = (attempt, &budget());
-        let planned = again(Task::SyncAccounts, arguments, payload, &mut rows, with);
+        let planned = again(AdcpTask::SyncAccounts, arguments, payload, &mut rows, with);
         (planned, rows.iter().map(|row| row.again).collect())
     }
 

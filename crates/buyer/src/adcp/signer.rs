@@ -8,7 +8,7 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tradepost_keys::SigningKey;
 use tradepost_keys::adcp::{Post, nonce};
-use tradepost_wire::adcp::signing::Surface;
+use tradepost_wire::adcp::signing::SignedKind;
 
 use crate::failure::{Failure, Unsent};
 
@@ -52,7 +52,7 @@ impl RequestSigner {
     ) -> Result<(), Failure> {
         let setup = |why: String| Failure::Unsent(Unsent::Setup(why));
         let post = Post {
-            surface: Surface::Request,
+            surface: SignedKind::Request,
             url: url.as_str(),
             content_type: "application/json",
             body,
@@ -74,7 +74,7 @@ mod tests {
     use tradepost_keys::adcp::Claim;
     use tradepost_keys::http_signature::{Message, Target};
     use tradepost_keys::{Algorithm, PublicKey, generate};
-    use tradepost_wire::adcp::signing::Digest;
+    use tradepost_wire::adcp::signing::DigestRule;
     use tradepost_wire::json::json;
 
     use super::*;
@@ -102,9 +102,9 @@ mod tests {
                 headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
             let lines: Vec<_> = lines.collect();
             let message = Message { method: "POST", target: &target, fields: &lines };
-            let demanded = if covers { Digest::Required } else { Digest::Forbidden };
+            let demanded = if covers { DigestRule::Required } else { DigestRule::Forbidden };
             let now = "2026-08-01T12:00:30Z".parse().unwrap();
-            let claim = Claim::of(&message, Surface::Request, demanded, true, now);
+            let claim = Claim::of(&message, SignedKind::Request, demanded, true, now);
             let claim = claim.unwrap().unwrap();
             assert_eq!((claim.keyid.as_str(), claim.algorithm), ("buyer-1", algorithm));
             claim.body(&message, b"{}").unwrap();

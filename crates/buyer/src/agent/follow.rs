@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::backoff::{Backoff, drawn};
 use tradepost_wire::json::Map;
 
@@ -234,7 +234,7 @@ struct Saying<'c> {
 fn is_not_offered(failure: &Failure) -> bool {
     let Failure::Refused(refused) = failure else { return false };
     let By::Protocol(error) = &refused.by else { return false };
-    matches!(error.code.known(), Some(Code::MethodNotFound | Code::UnsupportedOperation))
+    matches!(error.code.known(), Some(A2aCode::MethodNotFound | A2aCode::UnsupportedOperation))
 }
 
 impl Sender for Saying<'_> {

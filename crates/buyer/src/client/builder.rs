@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tradepost_wire::aap::{Terms, Version};
+use tradepost_wire::aap::{DealerTerms, Version};
 
 use super::{Client, random_ids};
 use crate::card_reader::CardReader;
@@ -20,7 +20,7 @@ pub struct ClientBuilder {
     version: Option<Version>,
     token: Option<BearerToken>,
     conversation: Option<String>,
-    terms: Option<Arc<dyn Fn() -> Terms + Send + Sync>>,
+    terms: Option<Arc<dyn Fn() -> DealerTerms + Send + Sync>>,
     ids: Option<fastrand::Rng>,
 }
 
@@ -63,7 +63,7 @@ impl ClientBuilder {
 
     /// As [`Client::checking`].
     #[must_use]
-    pub fn checking(self, terms: impl Fn() -> Terms + Send + Sync + 'static) -> Self {
+    pub fn checking(self, terms: impl Fn() -> DealerTerms + Send + Sync + 'static) -> Self {
         Self { terms: Some(Arc::new(terms)), ..self }
     }
 

@@ -4,7 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::aap::inventory::Sort;
-use tradepost_wire::aap::{self, Filters, Search, Skill, Terms, VehicleQuery};
+use tradepost_wire::aap::{self, DealerTerms, Filters, Search, Skill, VehicleQuery};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 
@@ -99,7 +99,8 @@ impl Client {
         // With terms of its own, `call` checks.
         if self.terms.is_none() {
             // For how long a consent is good, when it does not say, is the dealer's to decide.
-            let terms = Terms { now, clock_skew: SignedDuration::ZERO, consent_lifetime: None };
+            let terms =
+                DealerTerms { now, clock_skew: SignedDuration::ZERO, consent_lifetime: None };
             self.check_on(&terms, skill, &payload)?;
         }
         self.call(skill, payload).await
@@ -108,7 +109,7 @@ impl Client {
     /// Whether the agent offers the skill, and would take the payload on these terms.
     pub(super) fn check_on(
         &self,
-        terms: &Terms,
+        terms: &DealerTerms,
         skill: Skill,
         payload: &Value,
     ) -> Result<(), Failure> {

@@ -10,8 +10,8 @@ use crate::failure::{Defect, Unanswered, Unsent};
 use crate::fake::{Fake, MAX_BODY, Reply, STALLED, transport};
 use crate::refusal::By;
 
-fn terms() -> Terms {
-    Terms {
+fn terms() -> DealerTerms {
+    DealerTerms {
         now: "2026-05-01T00:00:00Z".parse::<Timestamp>().unwrap(),
         clock_skew: SignedDuration::from_mins(5),
         consent_lifetime: None,

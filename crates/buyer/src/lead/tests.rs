@@ -1,7 +1,7 @@
 use jiff::SignedDuration;
-use tradepost_wire::aap::error::Code;
+use tradepost_wire::aap::error::AapCode;
 use tradepost_wire::aap::lead::AppointmentType;
-use tradepost_wire::aap::{self, Terms};
+use tradepost_wire::aap::{self, DealerTerms};
 
 use super::*;
 
@@ -19,8 +19,8 @@ fn lead(channels: &[Channel]) -> Lead {
     Lead::new("k-1", agent(), consent, at("2026-05-01T10:00:05Z"))
 }
 
-fn check(lead: &Lead, version: Version) -> Result<aap::Call, aap::Refusal> {
-    let terms = Terms {
+fn check(lead: &Lead, version: Version) -> Result<aap::AapRequest, aap::AapRefusal> {
+    let terms = DealerTerms {
         now: lead.submitted_at(),
         clock_skew: SignedDuration::ZERO,
         consent_lifetime: None,
@@ -74,7 +74,7 @@ fn a_whole_lead_is_one_that_a_dealer_takes_in_both_versions() {
         })
         .message("Hello");
     for version in [Version::V1_0, Version::V1_1] {
-        let aap::Call::LeadSubmit(read) = check(&lead, version).unwrap() else { panic!() };
+        let aap::AapRequest::LeadSubmit(read) = check(&lead, version).unwrap() else { panic!() };
         assert_eq!(read.idempotency_key.as_deref(), Some("k-1"));
         assert_eq!(read.usable_channels(), [Channel::Email, Channel::Phone]);
     }
@@ -89,10 +89,10 @@ fn what_is_missing_is_found_before_a_dealer_says_so() {
     let code = |lead: &Lead| check(lead, Version::V1_1).unwrap_err().code;
     let whole = lead(&[Channel::Email]).email("a@b.example").unwrap();
     check(&whole, Version::V1_1).unwrap();
-    assert_eq!(code(&lead(&[Channel::Email])), Code::MissingRequiredField);
+    assert_eq!(code(&lead(&[Channel::Email])), AapCode::MissingRequiredField);
     let nothing_granted =
         Lead { consent: Consent { channels: vec![], ..whole.consent.clone() }, ..whole.clone() };
-    assert_eq!(code(&nothing_granted), Code::InvalidConsent);
+    assert_eq!(code(&nothing_granted), AapCode::InvalidConsent);
     let over = whole.consent.clone().until(at("2026-05-01T10:00:01Z"));
-    assert_eq!(code(&Lead { consent: over, ..whole }), Code::InvalidConsent);
+    assert_eq!(code(&Lead { consent: over, ..whole }), AapCode::InvalidConsent);
 }

@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq as _;
 use tradepost_keys::hmac::SharedKey;
 use tradepost_keys::replay::{self, Replay};
 use tradepost_keys::sha256;
-use tradepost_wire::adcp::signing::{Fault, Surface};
+use tradepost_wire::adcp::signing::{SignatureError, SignedKind};
 
 pub use super::signature::{Keys, Signatures};
 pub use super::webhooks::Webhooks;
@@ -81,9 +81,9 @@ pub enum Denied {
     /// It shows nothing, or something else. Nothing says what.
     Unproven,
     /// Its signature is not believed, for a reason of AdCP's table.
-    Signature(Fault),
+    Signature(SignatureError),
     /// Nobody can say at the moment whose signature it is.
-    Later(Fault),
+    Later(SignatureError),
 }
 
 impl Denied {
@@ -92,7 +92,7 @@ impl Denied {
     pub fn code(self) -> Option<String> {
         match self {
             Self::Unproven => None,
-            Self::Signature(fault) | Self::Later(fault) => Some(fault.code(Surface::Webhook)),
+            Self::Signature(fault) | Self::Later(fault) => Some(fault.code(SignedKind::Webhook)),
         }
     }
 }
@@ -247,7 +247,8 @@ impl Authenticity {
             if fault.is_passing() { Denied::Later(fault) } else { Denied::Signature(fault) }
         })?;
         let has_hmac = envelope.headers.contains_key(ADCP_SIGNATURE);
-        let otherwise = if has_hmac { Fault::ModeMismatch } else { Fault::Required };
+        let otherwise =
+            if has_hmac { SignatureError::ModeMismatch } else { SignatureError::Required };
         signed.ok_or(Denied::Signature(otherwise))
     }
 
@@ -256,7 +257,8 @@ impl Authenticity {
         let other = self.signatures.is_none()
             && self.webhooks.is_none()
             && envelope.headers.contains_key("signature-input");
-        let why = if other { Denied::Signature(Fault::ModeMismatch) } else { Denied::Unproven };
+        let why =
+            if other { Denied::Signature(SignatureError::ModeMismatch) } else { Denied::Unproven };
         sender.ok_or(why)
     }
 

@@ -7,8 +7,8 @@ use std::fmt;
 
 use jiff::Timestamp;
 use tradepost_keys::sha256;
-use tradepost_wire::adcp::webhook::{self, NoWebhook, Webhook};
-use tradepost_wire::adcp::{Standing, payload};
+use tradepost_wire::adcp::webhook::{self, SellerWebhook, WebhookError};
+use tradepost_wire::adcp::{AdcpTaskStatus, payload};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::RawValue;
 use tradepost_wire::json::Value;
@@ -99,7 +99,7 @@ pub enum NoDelivery {
     /// They are no JSON, or JSON of another kind.
     Other(&'static str),
     /// They want to be a webhook of AdCP.
-    Webhook(NoWebhook),
+    Webhook(WebhookError),
 }
 
 impl fmt::Display for NoDelivery {
@@ -134,14 +134,14 @@ impl Received {
         let delivery = match a2a(&document)? {
             Some((kind, content)) => new(kind).of_a2a(content)?,
             None => match webhook::read(&document).map_err(NoDelivery::Webhook)? {
-                Webhook::Challenge(challenge) => return Ok(Self::Challenge(challenge)),
-                Webhook::Task(step) => Delivery {
+                SellerWebhook::Challenge(challenge) => return Ok(Self::Challenge(challenge)),
+                SellerWebhook::Task(step) => Delivery {
                     task_id: Some(step.task_id),
                     status: Some(result_key(step.standing.name(), &document)),
                     state: Some(step.standing.name().to_owned()),
                     ..new(Kind::Webhook).keyed(step.key)
                 },
-                Webhook::Event { key, name } => {
+                SellerWebhook::Event { key, name } => {
                     Delivery { state: Some(name), ..new(Kind::Event).keyed(key) }
                 }
             },
@@ -279,7 +279,7 @@ fn a2a(document: &Value) -> Result<Option<(Kind, &Value)>, NoDelivery> {
 /// Whether a state, of A2A or of AdCP, is one after which nothing comes.
 #[must_use]
 pub fn is_terminal(state: &str) -> bool {
-    use Standing::{Canceled, Completed, Failed, Rejected};
+    use AdcpTaskStatus::{Canceled, Completed, Failed, Rejected};
     matches!(payload::standing(state), Some(Completed | Failed | Canceled | Rejected))
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use reqwest::Url;
 use reqwest::header::HeaderValue;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::backoff::{Backoff, drawn};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
@@ -18,7 +18,7 @@ use super::delivery::{Delivery, Known};
 use super::metrics::Metrics;
 use super::{Inbox, Put, Unkept, within};
 use crate::adcp::AdcpClient;
-use crate::binding::{Release, headers};
+use crate::binding::{A2aRelease, headers};
 use crate::failure::{Defect, Failure, Kept};
 use crate::refusal;
 use crate::transport::Transport;
@@ -176,7 +176,7 @@ pub async fn get_task(
     token: Option<&HeaderValue>,
     task_id: &str,
 ) -> Result<String, Failure> {
-    let headers = headers(Release::V1_0, None, token);
+    let headers = headers(A2aRelease::V1_0, None, token);
     let question =
         json!({"jsonrpc": "2.0", "id": "task", "method": "GetTask", "params": {"id": task_id}});
     let response = transport.post(endpoint, headers, question.to_string().into_bytes()).await?;
@@ -211,7 +211,7 @@ pub async fn get_task_status(client: &AdcpClient, task_id: &str) -> Result<Strin
     let mut arguments = Map::new();
     arguments.insert("task_id".to_owned(), task_id.into());
     arguments.insert("include_result".to_owned(), true.into());
-    let answered = client.call(Tool::GetTaskStatus.name(), arguments).await?;
+    let answered = client.call(AdcpTool::GetTaskStatus.name(), arguments).await?;
     let named = answered.payload.get("task_id").and_then(Value::as_str);
     if named != Some(task_id) {
         let defect = Defect::NotAdcp("the answer is about another task");

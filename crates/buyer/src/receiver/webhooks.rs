@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tradepost_keys::http_signature::{Message, Target};
-use tradepost_wire::adcp::signing::{Digest, Fault, Surface};
+use tradepost_wire::adcp::signing::{DigestRule, SignatureError, SignedKind};
 
 use super::authentic::Envelope;
 use crate::signed::signers::Signers;
@@ -27,7 +27,7 @@ impl Webhooks {
     #[must_use]
     pub fn new(sellers: Signers<Arc<str>>, url: Option<Target>) -> Self {
         let used = Replay::default();
-        let checklist = Checklist::new(Surface::Webhook, Digest::Required, sellers, used);
+        let checklist = Checklist::new(SignedKind::Webhook, DigestRule::Required, sellers, used);
         Self { checklist, url }
     }
 
@@ -39,7 +39,7 @@ impl Webhooks {
         &self,
         envelope: &Envelope<'_>,
         now: Timestamp,
-    ) -> Result<Option<Signed<Arc<str>>>, Fault> {
+    ) -> Result<Option<Signed<Arc<str>>>, SignatureError> {
         let fields = fields(envelope.headers);
         let method = envelope.method.as_str();
         let target = self.target(envelope)?;
@@ -54,7 +54,7 @@ impl Webhooks {
 
     /// Where the sender meant to send it. A proxy may have shortened the path; the query is the
     /// sender's.
-    fn target(&self, envelope: &Envelope<'_>) -> Result<Target, Fault> {
+    fn target(&self, envelope: &Envelope<'_>) -> Result<Target, SignatureError> {
         let sent = (envelope.uri, envelope.headers);
         let Some(url) = &self.url else {
             let path = envelope.uri.path_and_query().map_or("/", |path| path.as_str());

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tradepost_wire::a2a::error::Code as A2a;
-use tradepost_wire::aap::error::{Code as Aap, Received, Remedy};
+use tradepost_wire::a2a::error::A2aCode as A2a;
+use tradepost_wire::aap::error::{AapCode as Aap, ReceivedRefusal, Remedy};
 use tradepost_wire::catalog::Open;
 
 use super::rules;
@@ -179,7 +179,7 @@ pub(super) fn renewal(attempt: &Attempt) -> Course {
 
 /// AAP: the row, then the seller's `retryable`, which the buyer must honour.
 // R-ER-05
-fn of_aap(error: &Received, status: Course) -> Course {
+fn of_aap(error: &ReceivedRefusal, status: Course) -> Course {
     let row = match &error.code {
         Open::Known(code) => of_aap_row(*code, error),
         Open::Other(_) => status,
@@ -191,7 +191,7 @@ fn of_aap(error: &Received, status: Course) -> Course {
     }
 }
 
-fn of_aap_row(code: Aap, error: &Received) -> Course {
+fn of_aap_row(code: Aap, error: &ReceivedRefusal) -> Course {
     match code.remedy() {
         Remedy::NotOffered => Course::Stop(End::NotOffered),
         Remedy::Correct => {

@@ -1,6 +1,6 @@
 //! What AdCP says of its codes: the class that the error states, and the rule of its row.
 
-use tradepost_wire::adcp::error::{Code, Error, Recovery, Rule};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError, Recovery, RecoveryRule};
 use tradepost_wire::catalog::Open;
 use tradepost_wire::json::Value;
 
@@ -22,86 +22,86 @@ pub(super) fn of_adcp(attempt: &Attempt, adcp: &Adcp) -> Course {
     let detail = |name: &str| error.details.get(name);
     let word = |name: &str| detail(name).and_then(Value::as_str);
     match error.rule() {
-        Rule::Class => by_class(class, || match error.code {
-            Open::Known(Code::VersionUnsupported) => versions(adcp),
+        RecoveryRule::Class => by_class(class, || match error.code {
+            Open::Known(AdcpCode::VersionUnsupported) => versions(adcp),
             Open::Known(_) | Open::Other(_) => fix(adcp, Change::Request),
         }),
-        Rule::Throttled => match class {
+        RecoveryRule::Throttled => match class {
             Recovery::Transient => Course::THROTTLED,
             Recovery::Correctable => fix(adcp, Change::Request),
             Recovery::Terminal => Course::Ask(Why::Terminal),
         },
 
         // Forbidden, whatever class the error states.
-        Rule::Gate => Course::Ask(Why::AgentGate),
-        Rule::Misconfigured => Course::Ask(Why::SellerMisconfigured),
-        Rule::Leak => {
+        RecoveryRule::Gate => Course::Ask(Why::AgentGate),
+        RecoveryRule::Misconfigured => Course::Ask(Why::SellerMisconfigured),
+        RecoveryRule::Leak => {
             let field = error.field.iter().map(|field| plain(field, 2 * WORD));
             Course::Ask(Why::CredentialInArguments(field.collect()))
         }
-        Rule::Never => Course::Ask(Why::Done),
-        Rule::Final => Course::Stop(End::Final),
-        Rule::Seller => Course::Ask(Why::SellerDefect),
-        Rule::Advisory => Course::Ask(Why::Advisory),
-        Rule::Credentials => credentials(attempt),
-        Rule::Renewal => renewal(attempt),
-        Rule::Permission => match word("scope") {
+        RecoveryRule::Never => Course::Ask(Why::Done),
+        RecoveryRule::Final => Course::Stop(End::Final),
+        RecoveryRule::Seller => Course::Ask(Why::SellerDefect),
+        RecoveryRule::Advisory => Course::Ask(Why::Advisory),
+        RecoveryRule::Credentials => credentials(attempt),
+        RecoveryRule::Renewal => renewal(attempt),
+        RecoveryRule::Permission => match word("scope") {
             Some("agent") => Course::Ask(Why::AgentGate),
             Some(_) => Course::Ask(Why::Permission),
             None => by_class(class, || fix(adcp, Change::Token)),
         },
-        Rule::AgentBilling => match word("suggested_billing") {
+        RecoveryRule::AgentBilling => match word("suggested_billing") {
             Some(billing) if !attempt.tried.billing && class != Recovery::Terminal => {
                 fix(adcp, Change::Billing(plain(billing, WORD)))
             }
             Some(_) | None => Course::Ask(Why::Billing),
         },
-        Rule::Strip => match class {
+        RecoveryRule::Strip => match class {
             Recovery::Transient | Recovery::Correctable => fix(adcp, Change::Strip),
             Recovery::Terminal => Course::Ask(Why::Permission),
         },
-        Rule::InFlight => match class {
+        RecoveryRule::InFlight => match class {
             Recovery::Transient => Course::AGAIN,
             // A fresh key would have the effect twice.
             Recovery::Correctable | Recovery::Terminal => Course::Ask(Why::InFlight),
         },
-        Rule::Scope => match class {
+        RecoveryRule::Scope => match class {
             Recovery::Transient | Recovery::Correctable => Course::SCOPE,
             Recovery::Terminal => Course::Ask(Why::Scope(attempt.tried.retries)),
         },
-        Rule::Reread => match class {
+        RecoveryRule::Reread => match class {
             Recovery::Transient | Recovery::Correctable => fix(adcp, Change::Reread),
             Recovery::Terminal => Course::Ask(Why::Terminal),
         },
 
-        Rule::NewKey => by_class(class, || fix(adcp, Change::NewKey)),
-        Rule::Reconcile => by_class(class, || fix(adcp, Change::Reconcile)),
-        Rule::Context => by_class(class, || {
+        RecoveryRule::NewKey => by_class(class, || fix(adcp, Change::NewKey)),
+        RecoveryRule::Reconcile => by_class(class, || fix(adcp, Change::Reconcile)),
+        RecoveryRule::Context => by_class(class, || {
             // The one text of a seller that decides something (`X-1`).
             let forgotten = error.message.to_ascii_lowercase().contains("context not found");
             let drop = forgotten && attempt.had_context && !attempt.tried.context;
             fix(adcp, if drop { Change::DropContext } else { Change::Request })
         }),
-        Rule::Billing => {
+        RecoveryRule::Billing => {
             by_class(class, || match (word("scope"), first(detail("supported_billing"))) {
                 (Some("capability"), None) => Course::Ask(Why::Billing),
                 (Some("capability"), Some(billing)) => fix(adcp, Change::Billing(billing)),
                 (Some(_) | None, _) => fix(adcp, Change::OtherBilling),
             })
         }
-        Rule::Setup => by_class(class, || {
+        RecoveryRule::Setup => by_class(class, || {
             let url = word("setup_url").or_else(|| detail("setup")?.get("url")?.as_str());
             let url = url.and_then(|url| safe(url, attempt.seller.as_deref()));
             Course::Ask(Why::Setup(url))
         }),
-        Rule::Person => by_class(class, || Course::Ask(Why::Agreement)),
-        Rule::Action => by_class(class, || match word("reason") {
+        RecoveryRule::Person => by_class(class, || Course::Ask(Why::Agreement)),
+        RecoveryRule::Action => by_class(class, || match word("reason") {
             Some("not_supported_on_product" | "not_supported_on_buy") => {
                 Course::Stop(End::NotOffered)
             }
             Some(_) | None => fix(adcp, Change::Request),
         }),
-        Rule::Moved => by_class(class, || match detail("current_account") {
+        RecoveryRule::Moved => by_class(class, || match detail("current_account") {
             Some(account) if account.is_object() => fix(adcp, Change::Account(account.clone())),
             Some(_) | None => Course::Ask(Why::SellerDefect),
         }),
@@ -119,7 +119,7 @@ fn by_class(class: Recovery, correct: impl FnOnce() -> Course) -> Course {
 /// A correction, with the fields of all errors that say the same.
 fn fix(adcp: &Adcp, change: Change) -> Course {
     let Adcp { error, listed, .. } = adcp;
-    let alike = listed.iter().filter(|other| other.code == error.code).flat_map(Error::fields);
+    let alike = listed.iter().filter(|other| other.code == error.code).flat_map(AdcpError::fields);
     let mut fields: Vec<String> = Vec::new();
     for field in error.fields().into_iter().chain(alike) {
         let field = plain(&field, 2 * WORD);

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use expect_test::expect_file;
 use proptest::prelude::*;
-use tradepost_wire::a2a::error::Code as A2a;
-use tradepost_wire::aap::Code as Aap;
-use tradepost_wire::adcp::error::{Code as Adcp, Rule};
+use tradepost_wire::a2a::error::A2aCode as A2a;
+use tradepost_wire::aap::AapCode as Aap;
+use tradepost_wire::adcp::error::{AdcpCode as Adcp, RecoveryRule};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::json;
 
@@ -160,37 +160,39 @@ fn what_a_rule_forbids_is_forbidden_whatever_the_seller_writes() {
                 assert!(!retried || code.rule().permits_repeating(), "{code} {advice:?}");
                 match code.rule() {
                     // Y-3, A-9, G-8: a person, and nothing is sent.
-                    Rule::Gate
-                    | Rule::Misconfigured
-                    | Rule::Leak
-                    | Rule::Never
-                    | Rule::Final
-                    | Rule::Seller
-                    | Rule::Advisory => assert!(!sent, "{code} {advice:?}"),
+                    RecoveryRule::Gate
+                    | RecoveryRule::Misconfigured
+                    | RecoveryRule::Leak
+                    | RecoveryRule::Never
+                    | RecoveryRule::Final
+                    | RecoveryRule::Seller
+                    | RecoveryRule::Advisory => assert!(!sent, "{code} {advice:?}"),
                     // R-9, Y-6, B-5: never the same request again.
-                    Rule::Strip | Rule::Reread | Rule::AgentBilling => {
+                    RecoveryRule::Strip | RecoveryRule::Reread | RecoveryRule::AgentBilling => {
                         assert!(!retried, "{code} {advice:?}");
                     }
                     // E-4: never a fresh key.
-                    Rule::InFlight => assert!(!matches!(advice, Advice::Fix(_)), "{advice:?}"),
+                    RecoveryRule::InFlight => {
+                        assert!(!matches!(advice, Advice::Fix(_)), "{advice:?}")
+                    }
                     // a rejected credential is not presented again.
-                    Rule::Credentials => assert!(!(retried && attempt.had_credentials)),
-                    Rule::Renewal => assert!(matches!(
+                    RecoveryRule::Credentials => assert!(!(retried && attempt.had_credentials)),
+                    RecoveryRule::Renewal => assert!(matches!(
                         advice,
                         Advice::Retry(Retry { first: First::Renew, .. }) | Advice::Ask(_)
                     )),
-                    Rule::Class
-                    | Rule::Context
-                    | Rule::Throttled
-                    | Rule::NewKey
-                    | Rule::Reconcile
-                    | Rule::Scope
-                    | Rule::Permission
-                    | Rule::Billing
-                    | Rule::Setup
-                    | Rule::Person
-                    | Rule::Action
-                    | Rule::Moved => {
+                    RecoveryRule::Class
+                    | RecoveryRule::Context
+                    | RecoveryRule::Throttled
+                    | RecoveryRule::NewKey
+                    | RecoveryRule::Reconcile
+                    | RecoveryRule::Scope
+                    | RecoveryRule::Permission
+                    | RecoveryRule::Billing
+                    | RecoveryRule::Setup
+                    | RecoveryRule::Person
+                    | RecoveryRule::Action
+                    | RecoveryRule::Moved => {
                         // D-4: a word of the future is terminal.
                         assert!(!(recovery == "new" && sent), "{code} {advice:?}");
                     }
@@ -503,7 +505,7 @@ fn how_far_a_request_got_decides_where_no_answer_is() {
         let problem = CertificateProblem::Expired;
         Failure::Unsent(Unsent::Certificate { host: "a.example".into(), problem })
     };
-    let refusal = tradepost_wire::aap::Refusal::internal_error(Duration::from_secs(5));
+    let refusal = tradepost_wire::aap::AapRefusal::internal_error(Duration::from_secs(5));
     for (failure, read, unkeyed) in [
         (unsent(Unsent::Unreachable("x".into())), "retry", "retry"),
         (unsent(Unsent::Address(address)), "stop:Address", "stop:Address"),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tradepost_wire::adcp::error::{Error, MAX_LISTED, Malformed};
+use tradepost_wire::adcp::error::{AdcpError, ErrorFormatError, MAX_LISTED};
 use tradepost_wire::json::Value;
 
 use crate::refusal::Adcp;
@@ -31,7 +31,7 @@ pub(crate) enum Found {
     Adcp(Box<Adcp>),
     /// Something in the place of one; the search ends there.
     // T-6
-    Malformed(Malformed),
+    Malformed(ErrorFormatError),
     /// Nothing of AdCP.
     Nothing,
 }
@@ -158,7 +158,7 @@ impl<'v> Places<'v> {
             let Some(error) = candidate.get("adcp_error").filter(|error| !error.is_null()) else {
                 continue;
             };
-            match Error::read(error) {
+            match AdcpError::read(error) {
                 Ok(error) => envelope = Some((*layer, error)),
                 Err(malformed) => return Found::Malformed(malformed),
             }
@@ -171,12 +171,12 @@ impl<'v> Places<'v> {
     }
 
     /// The first list of errors, flat or within `payload`.
-    fn listed(&self) -> Vec<Error> {
+    fn listed(&self) -> Vec<AdcpError> {
         let lists = self.objects.iter().flat_map(|(_, candidate)| {
             [candidate.get("errors"), candidate.pointer("/payload/errors")]
         });
-        let lists = lists.flatten().map(Error::read_list);
-        let failures = |mut list: Vec<Error>| {
+        let lists = lists.flatten().map(AdcpError::read_list);
+        let failures = |mut list: Vec<AdcpError>| {
             // Warnings stand in the same list (`T-2`).
             list.retain(|error| error.severity.as_deref() != Some("warning"));
             list

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tradepost_wire::adcp::error::Rule;
+use tradepost_wire::adcp::error::RecoveryRule;
 
 use crate::failure::Failure;
 
@@ -108,7 +108,7 @@ impl Sellers {
         let mut known = self.lock();
         let seller = self.remembered(&mut known, seller, now);
         seller.failed = now;
-        if failure.adcp().is_none_or(|error| error.rule() != Rule::Misconfigured) {
+        if failure.adcp().is_none_or(|error| error.rule() != RecoveryRule::Misconfigured) {
             return false;
         }
         seller.misconfigured.push_back(now);

@@ -16,7 +16,7 @@ use futures_util::stream::{FuturesUnordered, Stream, StreamExt as _};
 use jiff::Timestamp;
 use reqwest::Url;
 use tokio::sync::Mutex;
-use tradepost_wire::adcp::signing::Fault;
+use tradepost_wire::adcp::signing::SignatureError;
 use tradepost_wire::json;
 use tradepost_wire::json::Value;
 
@@ -55,7 +55,7 @@ pub trait Published: fmt::Debug + Send + Sync {
     fn elapsed(&self) -> Duration;
 
     /// Notes for the log that an agent's keys could not be had.
-    fn failed(&self, agent: &str, why: Fault);
+    fn failed(&self, agent: &str, why: SignatureError);
 }
 
 /// Why a document could not be read.
@@ -150,7 +150,7 @@ struct Held {
     revocations: Option<Arc<Revocations>>,
     since: Option<Duration>,
     /// Why there are none.
-    why: Option<Fault>,
+    why: Option<SignatureError>,
 }
 
 /// A key by which something claims to be signed.
@@ -226,10 +226,10 @@ impl<W: Send + Sync + 'static> Signers<W> {
     /// Why there is no key of a name. With several signers nobody can say whose keys it was that
     /// could not be had.
     #[must_use]
-    pub fn why(&self) -> Fault {
+    pub fn why(&self) -> SignatureError {
         match self.all.as_slice() {
-            [only] => only.held().why.unwrap_or(Fault::KeyUnknown),
-            _ => Fault::KeyUnknown,
+            [only] => only.held().why.unwrap_or(SignatureError::KeyUnknown),
+            _ => SignatureError::KeyUnknown,
         }
     }
 
@@ -337,11 +337,11 @@ async fn fetch(
     url: Option<&str>,
     brand_json: Option<&str>,
     now: Timestamp,
-) -> Result<(Vec<Value>, Option<Revocations>), Fault> {
-    let url = url.ok_or(Fault::KeyUnknown)?;
+) -> Result<(Vec<Value>, Option<Revocations>), SignatureError> {
+    let url = url.ok_or(SignatureError::KeyUnknown)?;
     let beside = |url: &str, path: &str| {
         let url = Url::parse(url).and_then(|url| url.join(path));
-        url.map(String::from).map_err(|_| Fault::JwksUntrusted)
+        url.map(String::from).map_err(|_| SignatureError::JwksUntrusted)
     };
     let mut at = match brand_json {
         Some(configured) => configured.to_owned(),
@@ -360,37 +360,41 @@ async fn fetch(
         at = location;
     }
     let mut entries = entries(&brand).into_iter().filter(|entry| text(entry, "url") == Some(url));
-    let entry = entries.next().ok_or(Fault::AgentNotInBrandJson)?;
+    let entry = entries.next().ok_or(SignatureError::AgentNotInBrandJson)?;
     if entries.next().is_some() {
-        return Err(Fault::BrandJsonAmbiguous);
+        return Err(SignatureError::BrandJsonAmbiguous);
     }
     let jwks = match text(entry, "jwks_uri") {
         Some(jwks) => jwks.to_owned(),
         None => beside(url, "/.well-known/jwks.json")?,
     };
     let keys = match get(published, &jwks).await {
-        Ok(set) => read_set(&set).ok_or(Fault::JwksUnavailable)?,
+        Ok(set) => read_set(&set).ok_or(SignatureError::JwksUnavailable)?,
         Err(Unread::Unreached | Unread::Absent | Unread::Malformed) => {
-            return Err(Fault::JwksUnavailable);
+            return Err(SignatureError::JwksUnavailable);
         }
-        Err(Unread::Forbidden) => return Err(Fault::JwksUntrusted),
+        Err(Unread::Forbidden) => return Err(SignatureError::JwksUntrusted),
     };
     let list = beside(&at, revocations::PATH)?;
     let revocations = match get(published, &list).await {
         // An operator that has revoked nothing need not say so.
         Err(Unread::Absent) => None,
-        Ok(list) => Some(Revocations::read(&list, &at, &keys, now).ok_or(Fault::RevocationStale)?),
+        Ok(list) => {
+            Some(Revocations::read(&list, &at, &keys, now).ok_or(SignatureError::RevocationStale)?)
+        }
         Err(Unread::Unreached | Unread::Forbidden | Unread::Malformed) => {
-            return Err(Fault::RevocationStale);
+            return Err(SignatureError::RevocationStale);
         }
     };
     Ok((keys, revocations))
 }
 
-async fn get_brand(published: &dyn Published, url: &str) -> Result<Value, Fault> {
+async fn get_brand(published: &dyn Published, url: &str) -> Result<Value, SignatureError> {
     get(published, url).await.map_err(|unread| match unread {
-        Unread::Unreached | Unread::Absent | Unread::Forbidden => Fault::BrandJsonUnreachable,
-        Unread::Malformed => Fault::BrandJsonMalformed,
+        Unread::Unreached | Unread::Absent | Unread::Forbidden => {
+            SignatureError::BrandJsonUnreachable
+        }
+        Unread::Malformed => SignatureError::BrandJsonMalformed,
     })
 }
 

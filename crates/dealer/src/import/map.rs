@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use tradepost_wire::aap::Vehicle;
-use tradepost_wire::aap::vehicle::{AnyCondition, Condition, Status};
+use tradepost_wire::aap::vehicle::{AnyCondition, ListingStatus, VehicleCondition};
 use tradepost_wire::format;
 
 use super::columns::{Cells, Column, items};
@@ -84,8 +84,8 @@ impl Mapper<'_> {
         let (status, sold) = match self.remembered.availability.or_read(word, words::availability) {
             Availability::Offered(status) => (status, false),
             // `pending` is the nearest of AAP's values for a sold unit.
-            Availability::Sold => (Status::Pending, true),
-            Availability::InProduction if self.offers_unbuilt => (Status::InTransit, false),
+            Availability::Sold => (ListingStatus::Pending, true),
+            Availability::InProduction if self.offers_unbuilt => (ListingStatus::InTransit, false),
             Availability::InProduction => {
                 let message = format!(
                     "\"{}\" is not on its way to the dealer yet, so it may not be offered",
@@ -322,21 +322,21 @@ impl Mapper<'_> {
             self.unreadable(Warning::UnknownCondition, "the condition", kind);
         }
         if is_certified == Some(true) {
-            if condition == Some(Condition::New) {
+            if condition == Some(VehicleCondition::New) {
                 self.warn(Warning::CertifiedNew, "the type is new and certified is set");
             }
             return Some(AnyCondition::Cpo);
         }
         condition.map(|condition| match condition {
-            Condition::New => AnyCondition::New,
-            Condition::Used => AnyCondition::Used,
-            Condition::Cpo => AnyCondition::Cpo,
+            VehicleCondition::New => AnyCondition::New,
+            VehicleCondition::Used => AnyCondition::Used,
+            VehicleCondition::Cpo => AnyCondition::Cpo,
         })
     }
 
-    fn is_new(&self) -> Option<Condition> {
+    fn is_new(&self) -> Option<VehicleCondition> {
         let is_new = words::truth(self.cells.get(Column::IsNew))?;
-        Some(if is_new { Condition::New } else { Condition::Used })
+        Some(if is_new { VehicleCondition::New } else { VehicleCondition::Used })
     }
 
     fn word(

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tradepost_wire::problem::At;
-use tradepost_wire::toml::{self, Mistake, Variables};
+use tradepost_wire::problem::DocumentPlace;
+use tradepost_wire::toml::{self, TomlMistake, Variables};
 use tradepost_wire::words;
 
 use super::columns::{Column, ITEM};
@@ -181,9 +181,9 @@ impl Mapping {
     ///
     /// # Errors
     /// Every mistake with its line.
-    pub fn parse(text: &str) -> Result<Self, Vec<Mistake>> {
+    pub fn parse(text: &str) -> Result<Self, Vec<TomlMistake>> {
         let own = toml::read(text, Variables::default(), |value, problems| {
-            read::mapping(value, &At::Root, problems)
+            read::mapping(value, &DocumentPlace::Root, problems)
         })?;
         Ok(match own.preset {
             Some(preset) => own.over(&Self::of(preset)),
@@ -195,7 +195,7 @@ impl Mapping {
     #[must_use]
     pub fn of(preset: Preset) -> Self {
         let own = toml::read(preset.table(), Variables::default(), |value, problems| {
-            read::mapping(value, &At::Root, problems)
+            read::mapping(value, &DocumentPlace::Root, problems)
         });
         let mut own = own.expect("every preset is a mapping, which a test proves");
         own.columns.values_mut().for_each(|line| line.is_own = false);

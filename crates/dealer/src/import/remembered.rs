@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tradepost_wire::aap::vehicle::Condition;
+use tradepost_wire::aap::vehicle::VehicleCondition;
 
 use super::words::{Availability, Word};
 
@@ -40,7 +40,7 @@ impl<T: Clone> Known<T> {
 #[derive(Debug, Default)]
 pub(super) struct Remembered {
     pub(super) availability: Known<Availability>,
-    pub(super) condition: Known<Option<Condition>>,
+    pub(super) condition: Known<Option<VehicleCondition>>,
     pub(super) certified: Known<Option<bool>>,
     pub(super) transmission: Known<Option<Word>>,
     pub(super) driveline: Known<Option<Word>>,

@@ -1,6 +1,6 @@
 use jiff::Timestamp;
 use proptest::prelude::*;
-use tradepost_wire::aap::vehicle::{AnyCondition, Status};
+use tradepost_wire::aap::vehicle::{AnyCondition, ListingStatus};
 
 use super::*;
 
@@ -66,7 +66,7 @@ fn a_homenet_row_becomes_a_listing() {
     assert_eq!(v.dealer_id.as_deref(), Some("acme"));
     assert_eq!(v.rooftop.as_deref(), Some("Acme South"));
     assert_eq!(v.condition, Some(AnyCondition::Cpo));
-    assert_eq!(v.status, Some(Status::Available));
+    assert_eq!(v.status, Some(ListingStatus::Available));
     assert_eq!((v.list_price, v.price), (Some(27_995), Some(28_695)));
     assert_eq!((v.msrp, v.mileage), (Some(32_450), Some(28_450)));
     assert_eq!(v.driveline.as_deref(), Some("fwd"));
@@ -237,7 +237,7 @@ fn aap_json_is_read_in_each_of_its_wrappings() {
     let expected = feed(typed(&format!(r#""vehicles":[{vehicle}]"#))).units;
     let v = &expected.to_vec()[0].vehicle;
     assert_eq!((v.list_price, v.price), (Some(20_000), Some(20_900)));
-    assert_eq!(v.status, Some(Status::Pending));
+    assert_eq!(v.status, Some(ListingStatus::Pending));
     assert_eq!((v.photos.len(), v.features.len()), (1, 1));
     for rest in [
         format!(r#""data":{{"total":1,"vehicles":[{vehicle}]}}"#),
@@ -330,7 +330,7 @@ fn survives(bytes: &[u8]) {
         let mut problems = tradepost_wire::problem::Problems::new();
         let read = Vehicle::read(
             &json,
-            &tradepost_wire::problem::At::Root,
+            &tradepost_wire::problem::DocumentPlace::Root,
             &mut problems,
             tradepost_wire::aap::Version::V1_1,
             tradepost_wire::aap::vehicle::Vocabularies::Sale,

@@ -1,6 +1,6 @@
 //! Translation of values in feeds to those of AAP (requirements §3.3, §3.4).
 
-use tradepost_wire::aap::vehicle::{Condition, Status};
+use tradepost_wire::aap::vehicle::{ListingStatus, VehicleCondition};
 
 /// Folds a text: lower case, with every run of characters other than letters and digits as one `_`.
 pub(super) fn fold(text: &str) -> String {
@@ -24,7 +24,7 @@ pub(super) fn fold(text: &str) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Availability {
     /// On offer, with this status.
-    Offered(Status),
+    Offered(ListingStatus),
     /// Sold.
     Sold,
     /// Not built, or not in transit yet.
@@ -48,13 +48,13 @@ pub(super) fn availability(text: &str) -> Availability {
         || is("available active live ready for_sale on_lot")
         || begins("in_stock instock on_the_lot")
     {
-        Availability::Offered(Status::Available)
+        Availability::Offered(ListingStatus::Available)
     } else if begins("in_transit intransit transit en_route arriving coming_soon") {
-        Availability::Offered(Status::InTransit)
+        Availability::Offered(ListingStatus::InTransit)
     } else if begins("sold retailed wholesaled") {
         Availability::Sold
     } else if begins("sale_pending pending deal_pending deposit on_hold hold reserved") {
-        Availability::Offered(Status::Pending)
+        Availability::Offered(ListingStatus::Pending)
     } else if begins("in_production on_order ordered allocated being_built build") {
         Availability::InProduction
     } else if begins(
@@ -67,13 +67,13 @@ pub(super) fn availability(text: &str) -> Availability {
 }
 
 /// Reads a condition: `BMW Certified` and similar values are certified.
-pub(super) fn condition(text: &str) -> Option<Condition> {
+pub(super) fn condition(text: &str) -> Option<VehicleCondition> {
     let folded = fold(text);
     let has = |word: &str| folded.split('_').any(|part| part == word);
     let certified = has("certified") || has("cpo");
     // `Not Certified` means used.
     if folded == "c" || (certified && !has("not") && !has("non") && !has("uncertified")) {
-        return Some(Condition::Cpo);
+        return Some(VehicleCondition::Cpo);
     }
     // A demonstrator is used by the FTC's Used Car Rule (16 CFR 455.1).
     if certified
@@ -84,9 +84,9 @@ pub(super) fn condition(text: &str) -> Option<Condition> {
         || has("loaner")
         || folded == "u"
     {
-        return Some(Condition::Used);
+        return Some(VehicleCondition::Used);
     }
-    (has("new") || folded == "n").then_some(Condition::New)
+    (has("new") || folded == "n").then_some(VehicleCondition::New)
 }
 
 /// Reads a `Certified` cell; `None` when the value is unknown.
@@ -95,7 +95,7 @@ pub(super) fn certified(text: &str) -> Option<bool> {
     if matches!(fold(text).as_str(), "" | "none") {
         return Some(false);
     }
-    truth(text).or_else(|| condition(text).map(|condition| condition == Condition::Cpo))
+    truth(text).or_else(|| condition(text).map(|condition| condition == VehicleCondition::Cpo))
 }
 
 /// Reads yes or no.
@@ -203,14 +203,14 @@ mod tests {
     fn statuses_of_real_feeds_are_told_apart() {
         use Availability::{InProduction, NotForSale, Offered, Sold, Unknown};
         for (text, expected) in [
-            ("", Offered(Status::Available)),
-            ("In Stock", Offered(Status::Available)),
-            ("in-stock", Offered(Status::Available)),
-            ("In Transit", Offered(Status::InTransit)),
-            ("intransit", Offered(Status::InTransit)),
-            ("Coming Soon", Offered(Status::InTransit)),
-            ("Sale Pending - Deposit", Offered(Status::Pending)),
-            ("pending", Offered(Status::Pending)),
+            ("", Offered(ListingStatus::Available)),
+            ("In Stock", Offered(ListingStatus::Available)),
+            ("in-stock", Offered(ListingStatus::Available)),
+            ("In Transit", Offered(ListingStatus::InTransit)),
+            ("intransit", Offered(ListingStatus::InTransit)),
+            ("Coming Soon", Offered(ListingStatus::InTransit)),
+            ("Sale Pending - Deposit", Offered(ListingStatus::Pending)),
+            ("pending", Offered(ListingStatus::Pending)),
             ("In Production", InProduction),
             ("SOLD - awaiting delivery", Sold),
             ("Inactive", NotForSale),
@@ -224,15 +224,15 @@ mod tests {
     #[test]
     fn certified_by_anybody_is_certified() {
         for (text, expected) in [
-            ("New", Some(Condition::New)),
-            ("N", Some(Condition::New)),
-            ("Used", Some(Condition::Used)),
-            ("Pre-Owned", Some(Condition::Used)),
-            ("BMW Certified", Some(Condition::Cpo)),
-            ("Certified Pre-Owned", Some(Condition::Cpo)),
-            ("CPO", Some(Condition::Cpo)),
-            ("C", Some(Condition::Cpo)),
-            ("Non-Certified", Some(Condition::Used)),
+            ("New", Some(VehicleCondition::New)),
+            ("N", Some(VehicleCondition::New)),
+            ("Used", Some(VehicleCondition::Used)),
+            ("Pre-Owned", Some(VehicleCondition::Used)),
+            ("BMW Certified", Some(VehicleCondition::Cpo)),
+            ("Certified Pre-Owned", Some(VehicleCondition::Cpo)),
+            ("CPO", Some(VehicleCondition::Cpo)),
+            ("C", Some(VehicleCondition::Cpo)),
+            ("Non-Certified", Some(VehicleCondition::Used)),
             ("renewed", None),
             ("", None),
         ] {

@@ -4,7 +4,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};
 
-use tradepost_wire::aap::{Filters, Raw, Reply, ReplyData, Search, Skill};
+use tradepost_wire::aap::{AapReply, Filters, RawJson, ReplyData, Search, Skill};
 
 use super::snapshot::Broken;
 use crate::settings::SearchPolicy;
@@ -46,7 +46,7 @@ struct Kept {
     inventory: u64,
     question: Question,
     skill: Skill,
-    data: Raw,
+    data: RawJson,
     message: Option<String>,
 }
 
@@ -55,9 +55,9 @@ impl Kept {
         self.inventory == inventory && self.question == *question
     }
 
-    fn reply(&self) -> Reply {
+    fn reply(&self) -> AapReply {
         let data = ReplyData::Written(self.data.clone());
-        Reply { skill: self.skill, data, message: self.message.clone() }
+        AapReply { skill: self.skill, data, message: self.message.clone() }
     }
 }
 
@@ -73,8 +73,8 @@ impl Answers {
         &self,
         inventory: u64,
         question: &Question,
-        work: impl FnOnce() -> Result<Reply, Broken>,
-    ) -> Result<Reply, Broken> {
+        work: impl FnOnce() -> Result<AapReply, Broken>,
+    ) -> Result<AapReply, Broken> {
         let hash = self.hasher.hash_one((inventory, question));
         let place = hash.checked_rem(self.places.len() as u64);
         let place = place.and_then(|place| self.places.get(usize::try_from(place).ok()?));
@@ -93,8 +93,8 @@ impl Answers {
         if !is_again || reply.data.size_hint() > LONGEST {
             return Ok(reply);
         }
-        let Reply { skill, data, message } = reply;
-        let data = Raw::new(&data).map_err(|_| Broken("an answer cannot be written"))?;
+        let AapReply { skill, data, message } = reply;
+        let data = RawJson::new(&data).map_err(|_| Broken("an answer cannot be written"))?;
         let kept = Kept { inventory, question: question.clone(), skill, data, message };
         let reply = kept.reply();
         if kept.data.as_json().len() <= LONGEST {
@@ -107,7 +107,7 @@ impl Answers {
 #[cfg(test)]
 mod tests {
     use tradepost_wire::aap::Vehicle;
-    use tradepost_wire::aap::vehicle::Status;
+    use tradepost_wire::aap::vehicle::ListingStatus;
 
     use super::super::Inventory;
     use super::*;
@@ -120,7 +120,7 @@ mod tests {
             vehicle_id: Some(format!("v{number}")),
             make: Some((*make).to_owned()),
             updated_at: Some(jiff::Timestamp::UNIX_EPOCH),
-            status: Some(Status::Available),
+            status: Some(ListingStatus::Available),
             ..Vehicle::default()
         };
         Inventory::build(makes.iter().enumerate().map(car).collect(), Vec::new()).unwrap()
@@ -131,7 +131,7 @@ mod tests {
         Question::Search(Search { filters, ..Search::default() }, policy)
     }
 
-    fn text(reply: &Reply) -> String {
+    fn text(reply: &AapReply) -> String {
         tradepost_wire::json::to_string(reply).unwrap()
     }
 

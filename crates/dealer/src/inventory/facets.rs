@@ -1,7 +1,7 @@
 //! Counts over matches (AAP 1.1 `inventory.facets`, `R-FA-02` to `R-FA-05`).
 
 use tradepost_wire::aap::Facets;
-use tradepost_wire::aap::inventory::{Range, Term, TermValue};
+use tradepost_wire::aap::inventory::{FacetRange, FacetTerm, TermValue};
 
 use super::Index;
 use super::bitmap::Bitmap;
@@ -38,13 +38,13 @@ impl Index {
             mileage_range: extent(&self.numbers.mileage),
             year_range: None,
         };
-        let year = |term: &Term| match term.value {
+        let year = |term: &FacetTerm| match term.value {
             TermValue::Number(year) => Some(year),
             TermValue::Text(_) => None,
         };
         let (latest, earliest) = (facets.years.first(), facets.years.last());
         let ends = earliest.and_then(year).zip(latest.and_then(year));
-        facets.year_range = ends.map(|(min, max)| Range { min, max });
+        facets.year_range = ends.map(|(min, max)| FacetRange { min, max });
         facets
     }
 
@@ -102,7 +102,7 @@ impl Index {
 }
 
 /// Returns the values of any match, the most frequent first.
-fn terms(column: &TextColumn, counts: &[u32]) -> Vec<Term> {
+fn terms(column: &TextColumn, counts: &[u32]) -> Vec<FacetTerm> {
     let met = (0..).zip(counts).filter(|(_, count)| **count > 0);
     let mut met: Vec<(u32, &str)> =
         met.map(|(code, count)| (*count, column.spelling(code))).collect();
@@ -111,20 +111,20 @@ fn terms(column: &TextColumn, counts: &[u32]) -> Vec<Term> {
 }
 
 /// Returns the years of any match, the latest first.
-fn years(column: &Column, counts: &[u32]) -> Vec<Term> {
+fn years(column: &Column, counts: &[u32]) -> Vec<FacetTerm> {
     let years = column.keys.iter().zip(counts).filter(|(_, count)| **count > 0);
     years.map(|(year, count)| term(TermValue::Number(*year), *count)).rev().collect()
 }
 
-fn term(value: TermValue, count: u32) -> Term {
-    Term { value, count: count as usize }
+fn term(value: TermValue, count: u32) -> FacetTerm {
+    FacetTerm { value, count: count as usize }
 }
 
-fn extent(column: &Column, matches: &Matches) -> Option<Range> {
+fn extent(column: &Column, matches: &Matches) -> Option<FacetRange> {
     let ends = match matches {
         Matches::All(_) => column.ends(),
         Matches::Few(rows) => column.ends_among(rows.iter().copied()),
         Matches::Many(set, _) => column.values(column.rows.ends_in(set)?),
     };
-    ends.map(|(min, max)| Range { min, max })
+    ends.map(|(min, max)| FacetRange { min, max })
 }

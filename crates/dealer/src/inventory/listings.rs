@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tradepost_wire::aap::{Raw, Reply};
+use tradepost_wire::aap::{AapReply, RawJson};
 
 use super::again::{ANSWERS, Answers, Question};
 use super::snapshot::Broken;
@@ -42,7 +42,7 @@ impl Listings {
     }
 
     /// Returns the listing of a row.
-    pub(super) fn get(&self, row: u32) -> Result<Raw, Broken> {
+    pub(super) fn get(&self, row: u32) -> Result<RawJson, Broken> {
         if let Some(listing) = self.recent.get(self.name, row) {
             return Ok(listing);
         }
@@ -56,7 +56,7 @@ impl Listings {
             .recent
             .unpack(&self.unpacker, packed.unwrap_or_default())
             .map_err(|_| Broken("a listing cannot be unpacked"))?;
-        let listing = Raw::from_text(text).map_err(|_| Broken("a listing is no JSON"))?;
+        let listing = RawJson::from_text(text).map_err(|_| Broken("a listing is no JSON"))?;
         self.recent.put(self.name, row, &listing);
         Ok(listing)
     }
@@ -65,8 +65,8 @@ impl Listings {
     pub(super) fn again(
         &self,
         question: &Question,
-        work: impl FnOnce() -> Result<Reply, Broken>,
-    ) -> Result<Reply, Broken> {
+        work: impl FnOnce() -> Result<AapReply, Broken>,
+    ) -> Result<AapReply, Broken> {
         self.recent.answers.answer(self.name, question, work)
     }
 
@@ -153,7 +153,7 @@ pub struct Recent {
 struct Kept {
     inventory: u64,
     row: u32,
-    listing: Raw,
+    listing: RawJson,
 }
 
 /// Number of pooled decompression buffers.
@@ -185,13 +185,13 @@ impl Recent {
         self.places.get(usize::try_from(place).ok()?)
     }
 
-    fn get(&self, inventory: u64, row: u32) -> Option<Raw> {
+    fn get(&self, inventory: u64, row: u32) -> Option<RawJson> {
         let kept = self.place(inventory, row)?.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = kept.as_ref().filter(|kept| (kept.inventory, kept.row) == (inventory, row));
         kept.map(|kept| kept.listing.clone())
     }
 
-    fn put(&self, inventory: u64, row: u32, listing: &Raw) {
+    fn put(&self, inventory: u64, row: u32, listing: &RawJson) {
         if let Some(place) = self.place(inventory, row) {
             let kept = Kept { inventory, row, listing: listing.clone() };
             *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);

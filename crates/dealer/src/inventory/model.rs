@@ -10,8 +10,10 @@ use proptest::option::{of, weighted};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::RngSeed;
-use tradepost_wire::aap::inventory::{Range, Sort, SortField, SortOrder, Term, TermValue};
-use tradepost_wire::aap::vehicle::{AnyCondition, Condition, Status};
+use tradepost_wire::aap::inventory::{
+    FacetRange, FacetTerm, Sort, SortField, SortOrder, TermValue,
+};
+use tradepost_wire::aap::vehicle::{AnyCondition, ListingStatus, VehicleCondition};
 use tradepost_wire::catalog::Vocabulary;
 
 use super::*;
@@ -124,7 +126,7 @@ prop_compose! {
         (rooftop, stock, vin) in (text(ROOFTOPS), text(STOCKS), text(VINS)),
         features in vec(select(FEATURES).prop_map(str::to_owned), 0..3),
         condition in of(select(vec![AnyCondition::New, AnyCondition::Used, AnyCondition::Cpo])),
-        status in select(Status::ALL),
+        status in select(ListingStatus::ALL),
     ) -> Vehicle {
         let updated_at = updated_at.map(|second| Timestamp::from_second(second).unwrap());
         Vehicle {
@@ -154,7 +156,7 @@ prop_compose! {
         (exterior_color, interior_color) in (wanted(COLOURS), wanted(COLOURS)),
         (fuel, transmission, driveline) in (wanted(FUELS), wanted(TRANSMISSIONS), wanted(DRIVELINES)),
         rooftops in wanted(ROOFTOPS),
-        condition in prop_oneof![4 => Just(Vec::new()), 1 => vec(select(Condition::ALL), 1..3)],
+        condition in prop_oneof![4 => Just(Vec::new()), 1 => vec(select(VehicleCondition::ALL), 1..3)],
         (year_min, year_max) in (weighted(0.2, 2017u32..2025), weighted(0.2, 2017u32..2025)),
         (price_min, price_max) in (weighted(0.2, 0u32..7), weighted(0.2, 0u32..7)),
         mileage_max in weighted(0.2, 0u32..7),
@@ -304,38 +306,38 @@ fn naive_terms(
     found: &[&Vehicle],
     field: Field,
     get: fn(&Vehicle) -> &Option<String>,
-) -> Vec<Term> {
+) -> Vec<FacetTerm> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for key in found.iter().filter_map(|v| key(field, get(v))) {
         *counts.entry(key).or_default() += 1;
     }
-    let terms = counts.into_iter().map(|(key, count)| Term {
+    let terms = counts.into_iter().map(|(key, count)| FacetTerm {
         value: TermValue::Text(spelling(all, field, &key, get)),
         count,
     });
     by_count(terms.collect())
 }
 
-fn by_count(mut terms: Vec<Term>) -> Vec<Term> {
+fn by_count(mut terms: Vec<FacetTerm>) -> Vec<FacetTerm> {
     terms.sort_by(|a, b| a.value.cmp(&b.value));
     terms.sort_by_key(|term| Reverse(term.count));
     terms
 }
 
-fn naive_names(found: &[&Vehicle], get: fn(&Vehicle) -> Option<&'static str>) -> Vec<Term> {
+fn naive_names(found: &[&Vehicle], get: fn(&Vehicle) -> Option<&'static str>) -> Vec<FacetTerm> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for name in found.iter().filter_map(|v| get(v)) {
         *counts.entry(name).or_default() += 1;
     }
     let term =
-        |(name, count): (&str, usize)| Term { value: TermValue::Text(name.to_owned()), count };
+        |(name, count): (&str, usize)| FacetTerm { value: TermValue::Text(name.to_owned()), count };
     by_count(counts.into_iter().map(term).collect())
 }
 
-fn naive_range(found: &[&Vehicle], get: fn(&Vehicle) -> Option<u32>) -> Option<Range> {
+fn naive_range(found: &[&Vehicle], get: fn(&Vehicle) -> Option<u32>) -> Option<FacetRange> {
     let numbers = || found.iter().filter_map(|v| get(v));
     let (min, max) = (numbers().min()?, numbers().max()?);
-    Some(Range { min, max })
+    Some(FacetRange { min, max })
 }
 
 fn naive_facets(inventory: &Inventory, all: &[Vehicle], filters: &Filters) -> Facets {
@@ -345,8 +347,10 @@ fn naive_facets(inventory: &Inventory, all: &[Vehicle], filters: &Filters) -> Fa
     for year in found.iter().filter_map(|v| v.year) {
         *years.entry(year.into()).or_default() += 1;
     }
-    let years =
-        years.into_iter().rev().map(|(year, count)| Term { value: TermValue::Number(year), count });
+    let years = years
+        .into_iter()
+        .rev()
+        .map(|(year, count)| FacetTerm { value: TermValue::Number(year), count });
     Facets {
         makes: terms(Field::Make, |v| &v.make),
         models: terms(Field::Plain, |v| &v.model),

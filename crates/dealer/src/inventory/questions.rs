@@ -3,8 +3,8 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost_wire::aap::vehicle::{AnyCondition, Status};
-use tradepost_wire::aap::{self, Call, Skill, Terms, Version};
+use tradepost_wire::aap::vehicle::{AnyCondition, ListingStatus};
+use tradepost_wire::aap::{self, AapRequest, DealerTerms, Skill, Version};
 use tradepost_wire::json::json;
 
 use tradepost_wire::catalog::Vocabulary as _;
@@ -34,7 +34,7 @@ fn car((number, line): (usize, &str)) -> Vehicle {
     let text = |text: &str| Some(text.to_owned());
     Vehicle {
         vehicle_id: text(id),
-        status: Some(Status::Available),
+        status: Some(ListingStatus::Available),
         updated_at: Some(Timestamp::UNIX_EPOCH),
         year: Some(year.parse().unwrap()),
         make: text(names[0]),
@@ -67,7 +67,7 @@ fn found(inventory: &Inventory, query: &str) -> Vec<String> {
     let search = Search { filters, ..Search::default() };
     let policy = SearchPolicy { default_limit: 100, max_limit: 100 };
     let (page, _) = inventory.search(&search, policy).unwrap();
-    let id = |raw: &Raw| {
+    let id = |raw: &RawJson| {
         let vehicle: tradepost_wire::json::Value =
             tradepost_wire::json::from_str(raw.as_json()).unwrap();
         vehicle["vehicle_id"].as_str().unwrap().to_owned()
@@ -103,14 +103,14 @@ fn shoppers_find_what_they_ask_for_and_nothing_else() {
 
 /// Returns the message of the answer to a search.
 fn said(filters: &tradepost_wire::json::Value) -> String {
-    let terms = Terms {
+    let terms = DealerTerms {
         now: Timestamp::UNIX_EPOCH,
         clock_skew: SignedDuration::ZERO,
         consent_lifetime: None,
     };
     let data = json!({"type": "inventory.search.request", "filters": filters});
     let request = aap::parse(Skill::InventorySearch, Version::V1_1, &data, &terms).unwrap();
-    let Call::InventorySearch(search) = request else { panic!("{data}") };
+    let AapRequest::InventorySearch(search) = request else { panic!("{data}") };
     let policy = SearchPolicy { default_limit: 100, max_limit: 100 };
     crate::skills::search(&inventory(), &search, policy).unwrap().message.unwrap()
 }

@@ -1,6 +1,6 @@
 use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
-use tradepost_wire::aap::vehicle::Condition;
-use tradepost_wire::aap::vehicle::{AnyCondition, Status};
+use tradepost_wire::aap::vehicle::VehicleCondition;
+use tradepost_wire::aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_wire::json::{Value, json};
 
 use super::*;
@@ -12,7 +12,7 @@ const POLICY: SearchPolicy = SearchPolicy { default_limit: 20, max_limit: 100 };
 fn car(id: &str, make: &str, model: &str, age: i64) -> Vehicle {
     Vehicle {
         vehicle_id: Some(id.into()),
-        status: Some(Status::Available),
+        status: Some(ListingStatus::Available),
         make: Some(make.into()),
         model: Some(model.into()),
         updated_at: Some(Timestamp::from_second(1_700_000_000 - age).unwrap()),
@@ -45,7 +45,7 @@ fn by(field: SortField, order: SortOrder) -> Option<Sort> {
 
 #[track_caller]
 fn ids(page: &SearchPage) -> Vec<String> {
-    let id = |raw: &Raw| {
+    let id = |raw: &RawJson| {
         let vehicle: Value = tradepost_wire::json::from_str(raw.as_json()).unwrap();
         vehicle["vehicle_id"].as_str().unwrap().to_owned()
     };
@@ -174,7 +174,7 @@ fn lists_are_or_within_and_and_across_and_empty_lists_constrain_nothing_r_is_07(
     let two_makes =
         Filters { make: vec!["Ford".into(), "CHEVY".into(), "Tatra".into()], ..Filters::default() };
     assert_eq!(found(&inventory, two_makes.clone()), ["a", "b"]);
-    let used = Filters { condition: vec![Condition::Used], model: Vec::new(), ..two_makes };
+    let used = Filters { condition: vec![VehicleCondition::Used], model: Vec::new(), ..two_makes };
     assert_eq!(found(&inventory, used), ["b"]);
 }
 

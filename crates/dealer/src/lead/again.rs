@@ -1,8 +1,8 @@
 //! Answers to repeated requests whose appointment staff have changed meanwhile.
 
 use tradepost_wire::aap::lead::AppointmentRequest;
-use tradepost_wire::aap::{LeadReceipt, Refusal, Reply};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::aap::{AapRefusal, AapReply, LeadReceipt};
+use tradepost_wire::fault::InternalError;
 
 use super::{Submission, appointment_receipt, is_booked, reply, words};
 use crate::lot::{Claim, ClaimedReply, Lot};
@@ -21,16 +21,16 @@ impl Submission<'_> {
         lot: &dyn Lot,
         claim: &Claim<'_>,
         hash: &[u8],
-    ) -> Result<Option<Result<Reply, Refusal>>, Fault> {
+    ) -> Result<Option<Result<AapReply, AapRefusal>>, InternalError> {
         let claimed = lot.claimed_replies(claim)?;
         let Some(same) = claimed.iter().find(|claimed| claimed.payload_hash == hash) else {
             let conflict = |other: &ClaimedReply| {
-                Err(Refusal::idempotency_conflict(claim.key, other.first_seen_at))
+                Err(AapRefusal::idempotency_conflict(claim.key, other.first_seen_at))
             };
             return Ok(claimed.first().map(conflict));
         };
         let stored: (LeadReceipt, String) = tradepost_wire::json::from_str(&same.reply)
-            .map_err(Fault::on("reading a stored answer"))?;
+            .map_err(InternalError::on("reading a stored answer"))?;
         let (receipt, message) = stored;
         let Some(answered) = &receipt.appointment else {
             return Ok(Some(Ok(reply(receipt, message))));

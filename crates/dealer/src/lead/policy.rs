@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use tradepost_wire::aap::LeadSubmit;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{Caller, before};
 use crate::lot::Lot;
@@ -59,7 +59,7 @@ impl<'a> Policy<'a> {
     }
 
     /// Returns the reason why the lead is held, if it is.
-    pub(super) fn held_for(&self, lot: &dyn Lot) -> Result<Option<HeldFor>, Fault> {
+    pub(super) fn held_for(&self, lot: &dyn Lot) -> Result<Option<HeldFor>, InternalError> {
         let agents = &self.rules.agents;
         let is_named = |list: &[String]| {
             let is = |known: &String| self.agents.iter().any(|agent| same(known, agent));
@@ -93,7 +93,11 @@ impl<'a> Policy<'a> {
 
     /// Returns true when an appointment may be confirmed without a person. `lead_id` is its lead:
     /// moving an appointment is not another booking.
-    pub(super) fn may_confirm(&self, lot: &dyn Lot, lead_id: Option<&str>) -> Result<bool, Fault> {
+    pub(super) fn may_confirm(
+        &self,
+        lot: &dyn Lot,
+        lead_id: Option<&str>,
+    ) -> Result<bool, InternalError> {
         if !self.is_anonymous {
             return Ok(true);
         }

@@ -8,7 +8,7 @@ const NONCE: &str = "AAAAAAAAAAAAAAAAAAAAAA";
 const ALL: &str = r#""@method" "@target-uri" "@authority" "content-type" "content-digest""#;
 
 /// Returns the result of verifying a request with these parameters.
-fn verdict(components: &str, terms: &str, policy: Digest, content_type: &str) -> String {
+fn verdict(components: &str, terms: &str, policy: DigestRule, content_type: &str) -> String {
     let target = Target::read("https://seller.example/mcp").unwrap();
     let input = format!("sig1=({components}){terms}");
     let digest = http_signature::content_digest(&[7; 32]);
@@ -20,9 +20,9 @@ fn verdict(components: &str, terms: &str, policy: Digest, content_type: &str) ->
     ];
     let message = Message { method: "POST", target: &target, fields: &fields };
     let now = Timestamp::from_second(NOW).unwrap();
-    match Claim::of(&message, Surface::Request, policy, true, now) {
+    match Claim::of(&message, SignedKind::Request, policy, true, now) {
         Ok(claim) => format!("claims {}", claim.unwrap().keyid),
-        Err(fault) => fault.code(Surface::Request),
+        Err(fault) => fault.code(SignedKind::Request),
     }
 }
 
@@ -57,25 +57,33 @@ fn a_claim_is_looked_at_in_the_published_order() {
         (with(r#"keyid="k""#, "keyid=k"), "request_signature_header_malformed"),
         (with(";tag", ";tag=\"a\";tag"), "request_signature_header_malformed"),
     ] {
-        assert_eq!(verdict(ALL, &terms, Digest::Either, json), code, "{terms}");
+        assert_eq!(verdict(ALL, &terms, DigestRule::Either, json), code, "{terms}");
     }
     for (components, policy, code) in [
-        (r#""@target-uri" "@authority" "content-type""#, Digest::Either, "incomplete"),
-        (r#""@method" "@authority" "content-type""#, Digest::Either, "incomplete"),
-        (r#""@method" "@target-uri" "content-type""#, Digest::Either, "incomplete"),
-        (r#""@method" "@target-uri" "@authority""#, Digest::Either, "incomplete"),
-        (r#""@method" "@target-uri" "@authority" "content-type""#, Digest::Either, "claims k"),
-        (r#""@method" "@target-uri" "@authority" "content-type""#, Digest::Forbidden, "claims k"),
-        (r#""@method" "@target-uri" "@authority" "content-type""#, Digest::Required, "incomplete"),
-        (ALL, Digest::Required, "claims k"),
-        (ALL, Digest::Forbidden, "unexpected"),
+        (r#""@target-uri" "@authority" "content-type""#, DigestRule::Either, "incomplete"),
+        (r#""@method" "@authority" "content-type""#, DigestRule::Either, "incomplete"),
+        (r#""@method" "@target-uri" "content-type""#, DigestRule::Either, "incomplete"),
+        (r#""@method" "@target-uri" "@authority""#, DigestRule::Either, "incomplete"),
+        (r#""@method" "@target-uri" "@authority" "content-type""#, DigestRule::Either, "claims k"),
+        (
+            r#""@method" "@target-uri" "@authority" "content-type""#,
+            DigestRule::Forbidden,
+            "claims k",
+        ),
+        (
+            r#""@method" "@target-uri" "@authority" "content-type""#,
+            DigestRule::Required,
+            "incomplete",
+        ),
+        (ALL, DigestRule::Required, "claims k"),
+        (ALL, DigestRule::Forbidden, "unexpected"),
     ] {
         let said = verdict(components, &usual, policy, json);
         assert!(said.ends_with(code), "{components} {policy:?}: {said}");
     }
-    let listed = verdict(ALL, &usual, Digest::Either, "application/json, text/plain");
+    let listed = verdict(ALL, &usual, DigestRule::Either, "application/json, text/plain");
     assert_eq!(listed, "request_signature_header_malformed");
-    let quoted = verdict(ALL, &usual, Digest::Either, r#"application/json; a="b, c""#);
+    let quoted = verdict(ALL, &usual, DigestRule::Either, r#"application/json; a="b, c""#);
     assert_eq!(quoted, "claims k");
 }
 
@@ -91,7 +99,7 @@ fn a_signature_holds_five_minutes_and_clocks_may_differ_by_one() {
         (-300, -60, true),
         (-300, -61, false),
     ] {
-        let said = verdict(ALL, &terms(NOW + created, NOW + expires), Digest::Either, "a/b");
+        let said = verdict(ALL, &terms(NOW + created, NOW + expires), DigestRule::Either, "a/b");
         let expected = if holds { "claims k" } else { "request_signature_window_invalid" };
         assert_eq!(said, expected, "{created} {expires}");
     }
@@ -107,7 +115,7 @@ fn a_key_signs_what_it_is_for_and_its_parts_belong_together() {
         key
     };
     let both = |key: &Value, algorithm| {
-        [Surface::Request, Surface::Webhook].map(|s| purpose(key, s, algorithm).is_ok())
+        [SignedKind::Request, SignedKind::Webhook].map(|s| purpose(key, s, algorithm).is_ok())
     };
     let ed = Algorithm::EdDsa;
     assert_eq!(both(&good, ed), [true, true]);
@@ -141,17 +149,24 @@ fn the_body_is_the_one_that_is_covered() {
         ];
         let fields: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         let message = Message { method: "POST", target: &target, fields: &fields };
-        let claim = Claim::of(&message, Surface::Request, Digest::Either, true, now)?;
+        let claim = Claim::of(&message, SignedKind::Request, DigestRule::Either, true, now)?;
         claim.unwrap().body(&message, b"{}")
     };
     let right = http_signature::content_digest(&sha256(b"{}"));
     assert_eq!(says(&right), Ok(()));
     assert_eq!(says(&format!("sha-512=:AQ:, {right}")), Ok(()));
-    assert_eq!(says(&http_signature::content_digest(&[8; 32])), Err(Fault::DigestMismatch));
-    assert_eq!(says("sha-512=:AQ:"), Err(Fault::DigestMismatch), "one that we know is needed");
-    assert_eq!(says(""), Err(Fault::DigestMismatch));
-    assert_eq!(says(&format!("{right}, {right}")), Err(Fault::HeaderMalformed));
-    assert_eq!(says("sha-256"), Err(Fault::HeaderMalformed));
+    assert_eq!(
+        says(&http_signature::content_digest(&[8; 32])),
+        Err(SignatureError::DigestMismatch)
+    );
+    assert_eq!(
+        says("sha-512=:AQ:"),
+        Err(SignatureError::DigestMismatch),
+        "one that we know is needed"
+    );
+    assert_eq!(says(""), Err(SignatureError::DigestMismatch));
+    assert_eq!(says(&format!("{right}, {right}")), Err(SignatureError::HeaderMalformed));
+    assert_eq!(says("sha-256"), Err(SignatureError::HeaderMalformed));
 }
 
 #[test]
@@ -160,7 +175,7 @@ fn what_we_sign_is_what_the_profile_demands() {
     let now = Timestamp::from_second(NOW).unwrap();
     let key = SigningKey::read(&generate(Algorithm::Es256).unwrap(), Some("k")).unwrap();
     let post = Post {
-        surface: Surface::Webhook,
+        surface: SignedKind::Webhook,
         url: URL,
         content_type: "application/json",
         body: b"{}",
@@ -174,7 +189,7 @@ fn what_we_sign_is_what_the_profile_demands() {
     let bytes = message.field("signature").unwrap().unwrap();
     let bytes = bytes.strip_prefix("sig1=").unwrap();
     assert!(!bytes.contains(['+', '/', '=']), "{bytes}");
-    let claim = Claim::of(&message, Surface::Webhook, Digest::Required, true, now);
+    let claim = Claim::of(&message, SignedKind::Webhook, DigestRule::Required, true, now);
     let claim = claim.unwrap().unwrap();
     assert_eq!((claim.keyid.as_str(), claim.algorithm), ("k", Algorithm::Es256));
     assert_eq!(claim.remembered_until(), Timestamp::from_second(NOW + 361).unwrap());

@@ -1,7 +1,7 @@
 //! Who may do what (A2A §7, §13.1), and whether callers are kept apart.
 
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::binding::Binding;
@@ -142,7 +142,7 @@ async fn foreign(run: &mut Run, operation: Operation) -> Judged {
     not_here_if(holds, "the card declares no streaming")?;
     let task = run.task().await?;
     let reply = ask_for(run, who, operation, id_of(&task)).await?;
-    reply.refused(&[Code::TaskNotFound])
+    reply.refused(&[A2aCode::TaskNotFound])
 }
 
 async fn list(run: &mut Run) -> Judged {

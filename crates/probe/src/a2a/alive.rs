@@ -3,7 +3,7 @@
 
 use reqwest::Method;
 use tradepost_buyer::card::Interface;
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::a2a::{Operation, check_version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
@@ -120,5 +120,5 @@ fn is_of(binding: Binding, got: &Got) -> bool {
 
 /// A server of gRPC without the service says that it does not implement it.
 fn is_nobody(end: &grpc::End) -> bool {
-    matches!(end.status(), None | Some(Status::Unimplemented | Status::Unavailable))
+    matches!(end.status(), None | Some(RpcStatus::Unimplemented | RpcStatus::Unavailable))
 }

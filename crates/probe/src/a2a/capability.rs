@@ -2,7 +2,7 @@
 //! (A2A §3.3.4).
 
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::json;
 
 use super::push::webhook_of_unknown;
@@ -35,7 +35,7 @@ pub(super) const CHECKS: &[Check] = checks![
 
 async fn push(run: &mut Run, operation: Operation) -> Judged {
     not_here_if(run.can("pushNotifications"), "the card declares push notifications")?;
-    webhook_of_unknown(run, operation).await?.refused(&[Code::PushNotificationNotSupported])
+    webhook_of_unknown(run, operation).await?.refused(&[A2aCode::PushNotificationNotSupported])
 }
 
 async fn stream(run: &mut Run, operation: Operation) -> Judged {
@@ -46,11 +46,11 @@ async fn stream(run: &mut Run, operation: Operation) -> Judged {
         json!({"id": run.unknown_id()})
     };
     let reply = run.call(operation, params).await?;
-    reply.refused(&[Code::UnsupportedOperation])
+    reply.refused(&[A2aCode::UnsupportedOperation])
 }
 
 async fn extended_card(run: &mut Run) -> Judged {
     not_here_if(run.can("extendedAgentCard"), "the card declares an extended card")?;
     let reply = run.call(Operation::GetExtendedAgentCard, json!({})).await?;
-    reply.refused(&[Code::UnsupportedOperation])
+    reply.refused(&[A2aCode::UnsupportedOperation])
 }

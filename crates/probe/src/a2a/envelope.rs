@@ -1,7 +1,7 @@
 //! The JSON-RPC envelope (A2A §9).
 
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::check::{Check, Judged, Verdict, checks, fail, judge, kept, not_here_if, warn};
@@ -16,37 +16,37 @@ const WHY_ID: &str = "Clients match answers to requests by the id; the official 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.jsonrpc.parse-error", JsonRpc, Must, ["E-07"], "A2A §9.5",
     "A body that is not JSON is -32700", WHY_CODE,
-    "answer -32700 when parsing fails" => body(b"{\"jsonrpc\":", &[Code::ParseError]);
+    "answer -32700 when parsing fails" => body(b"{\"jsonrpc\":", &[A2aCode::ParseError]);
     "a2a.jsonrpc.empty-body", JsonRpc, Must, ["E-07"], "A2A §9.5",
     "An empty body is -32700", WHY_CODE,
-    "answer -32700 when there is nothing to parse" => body(b"", &[Code::ParseError, Code::InvalidRequest]);
+    "answer -32700 when there is nothing to parse" => body(b"", &[A2aCode::ParseError, A2aCode::InvalidRequest]);
     "a2a.jsonrpc.not-utf8", JsonRpc, Must, ["E-07"], "A2A §9.5",
     "A body that is not UTF-8 is -32700", WHY_CODE,
-    "decode strictly before parsing" => body(b"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\xfe\",\"method\":\"GetTask\"}", &[Code::ParseError]);
+    "decode strictly before parsing" => body(b"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\xfe\",\"method\":\"GetTask\"}", &[A2aCode::ParseError]);
     "a2a.jsonrpc.scalar", JsonRpc, Must, ["E-07"], "A2A §9.5",
     "A body that is no object is -32600", WHY_CODE,
-    "check that the body is an object" => body(b"5", &[Code::InvalidRequest]);
+    "check that the body is an object" => body(b"5", &[A2aCode::InvalidRequest]);
     "a2a.jsonrpc.method-missing", JsonRpc, Must, ["E-07"], "A2A §9.5",
     "A request without a method is -32600", WHY_CODE,
-    "check method before dispatching" => body(br#"{"jsonrpc":"2.0","id":"p-1"}"#, &[Code::InvalidRequest]);
+    "check method before dispatching" => body(br#"{"jsonrpc":"2.0","id":"p-1"}"#, &[A2aCode::InvalidRequest]);
     "a2a.jsonrpc.method-type", JsonRpc, Must, ["E-07"], "A2A §9.5",
     "A method that is no text is -32600", WHY_CODE,
-    "check the type of method" => body(br#"{"jsonrpc":"2.0","id":"p-1","method":5}"#, &[Code::InvalidRequest]);
+    "check the type of method" => body(br#"{"jsonrpc":"2.0","id":"p-1","method":5}"#, &[A2aCode::InvalidRequest]);
     "a2a.jsonrpc.version", JsonRpc, Must, ["E-07"], "A2A §9.5",
     "A request of another JSON-RPC version is -32600", WHY_CODE,
-    "check that jsonrpc is \"2.0\"" => body(br#"{"jsonrpc":"1.0","id":"p-1","method":"GetTask","params":{"id":"x"}}"#, &[Code::InvalidRequest]);
+    "check that jsonrpc is \"2.0\"" => body(br#"{"jsonrpc":"1.0","id":"p-1","method":"GetTask","params":{"id":"x"}}"#, &[A2aCode::InvalidRequest]);
     "a2a.jsonrpc.batch", JsonRpc, Must, ["E-07"], "A2A §9.5",
     "A batch is refused with -32600, or answered as one", "A2A has no batches; JSON-RPC 2.0 has.",
     "answer -32600, or a list of answers" => batch();
     "a2a.jsonrpc.method-unknown", JsonRpc, Must, ["E-07"], "A2A §9.5",
     "An unknown method is -32601", WHY_CODE,
-    "answer -32601" => body(br#"{"jsonrpc":"2.0","id":"p-1","method":"TradepostProbe","params":{}}"#, &[Code::MethodNotFound]);
+    "answer -32601" => body(br#"{"jsonrpc":"2.0","id":"p-1","method":"TradepostProbe","params":{}}"#, &[A2aCode::MethodNotFound]);
     "a2a.jsonrpc.method-of-0.3", JsonRpc, Should, ["E-07", "V-03"], "A2A §9.5",
     "A method of A2A 0.3 is unknown to an interface of 1.0", "A client that mixes versions has to hear of it.",
     "answer -32601; offer 0.3 as an interface of its own" => old_method();
     "a2a.jsonrpc.params-type", JsonRpc, Must, ["E-07"], "A2A §9.5",
     "Parameters that are no object are -32602", WHY_CODE,
-    "answer -32602" => body(br#"{"jsonrpc":"2.0","id":"p-1","method":"SendMessage","params":"x"}"#, &[Code::InvalidParams, Code::InvalidRequest]);
+    "answer -32602" => body(br#"{"jsonrpc":"2.0","id":"p-1","method":"SendMessage","params":"x"}"#, &[A2aCode::InvalidParams, A2aCode::InvalidRequest]);
     "a2a.jsonrpc.id-text", JsonRpc, Must, ["E-08"], "A2A §9.3",
     "An id that is text comes back unchanged", WHY_ID,
     "echo the id as it came" => echo("\"probe-\\u00e9-1\"");
@@ -76,7 +76,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "accept tenant in the parameters of every operation" => tenant();
 ];
 
-async fn body(run: &mut Run, bytes: &[u8], codes: &[Code]) -> Judged {
+async fn body(run: &mut Run, bytes: &[u8], codes: &[A2aCode]) -> Judged {
     let reply = run.post(Ask::default(), bytes.to_vec()).await?;
     reply.refused(codes)
 }
@@ -87,7 +87,7 @@ async fn batch(run: &mut Run) -> Judged {
     if reply.got.json().is_some_and(|body| body.is_array()) {
         return Ok(Verdict::Pass);
     }
-    reply.refused(&[Code::InvalidRequest])
+    reply.refused(&[A2aCode::InvalidRequest])
 }
 
 async fn old_method(run: &mut Run) -> Judged {
@@ -98,7 +98,7 @@ async fn old_method(run: &mut Run) -> Judged {
     let id = run.unknown_id();
     let body = json!({"jsonrpc": "2.0", "id": "p-1", "method": "tasks/get", "params": {"id": id}});
     let reply = run.post(Ask::default(), body.to_string().into_bytes()).await?;
-    reply.refused(&[Code::MethodNotFound])
+    reply.refused(&[A2aCode::MethodNotFound])
 }
 
 /// An error about nothing in particular.
@@ -159,7 +159,7 @@ async fn request_type(run: &mut Run) -> Judged {
     let reply = run.post(ask, body.to_string().into_bytes()).await?;
     match &reply.said {
         // That the task is unknown shows that the body was read.
-        Said::Error(_) if !reply.is(Code::TaskNotFound) => Ok(Verdict::Pass),
+        Said::Error(_) if !reply.is(A2aCode::TaskNotFound) => Ok(Verdict::Pass),
         Said::Error(_) | Said::Result(_) | Said::Stream(_) => fail("the body was accepted"),
         Said::Other => fail(format!("expected an error of JSON-RPC, and got {}", reply.describe())),
     }
@@ -190,7 +190,7 @@ async fn size(run: &mut Run) -> Judged {
         Err(other) => return Err(other),
     };
     match &reply.said {
-        Said::Error(_) if !reply.is(Code::MethodNotFound) => Ok(Verdict::Pass),
+        Said::Error(_) if !reply.is(A2aCode::MethodNotFound) => Ok(Verdict::Pass),
         Said::Error(_) | Said::Result(_) | Said::Stream(_) => fail("the body was accepted"),
         Said::Other => fail(format!("expected an error of JSON-RPC, and got {}", reply.describe())),
     }
@@ -200,5 +200,5 @@ async fn tenant(run: &mut Run) -> Judged {
     let holds = run.endpoint()?.declared.tenant.is_none();
     not_here_if(holds, "the card declares no tenant")?;
     // Every request on this binding names it.
-    run.call_unknown(Operation::GetTask).await?.refused(&[Code::TaskNotFound])
+    run.call_unknown(Operation::GetTask).await?.refused(&[A2aCode::TaskNotFound])
 }

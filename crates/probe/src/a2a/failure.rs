@@ -1,7 +1,7 @@
 //! What an error looks like (A2A §3.3.2, §5.4).
 
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
@@ -50,7 +50,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 async fn unknown(run: &mut Run, operation: Operation) -> Judged {
-    run.call_unknown(operation).await?.refused(&[Code::TaskNotFound])
+    run.call_unknown(operation).await?.refused(&[A2aCode::TaskNotFound])
 }
 
 async fn send_unknown(run: &mut Run) -> Judged {
@@ -107,7 +107,7 @@ async fn status_name(run: &mut Run) -> Judged {
         error.code == Some(reply.got.status.into()),
         format!("error.code is {:?} and the HTTP status {}", error.code, reply.got.status),
     );
-    let known = Code::ALL.iter().any(|code| Some(code.grpc()) == error.status.as_deref());
+    let known = A2aCode::ALL.iter().any(|code| Some(code.grpc()) == error.status.as_deref());
     wrong.unless(known, format!("error.status is {:?}", error.status));
     judge(&wrong.0)
 }

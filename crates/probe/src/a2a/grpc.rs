@@ -2,8 +2,8 @@
 //! far as protocol buffers can say what they send.
 
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::error::A2aCode;
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -61,7 +61,7 @@ async fn unknown_task(run: &mut Run) -> Result<(Reply, End), Verdict> {
 /// The end of a call that failed.
 async fn an_error(run: &mut Run) -> Result<(Reply, End), Verdict> {
     let (reply, end) = unknown_task(run).await?;
-    unseen_if(end.status() == Some(Status::Ok), "there is no error to look at")?;
+    unseen_if(end.status() == Some(RpcStatus::Ok), "there is no error to look at")?;
     Ok((reply, end))
 }
 
@@ -110,7 +110,7 @@ async fn bad_request(run: &mut Run) -> Judged {
     let message_id = run.fresh("probe");
     let params = json!({"message": {"messageId": message_id, "role": "ROLE_USER"}});
     let reply = run.call(Operation::SendMessage, params).await?;
-    let Some(error) = reply.error().filter(|_| reply.is(Code::InvalidParams)) else {
+    let Some(error) = reply.error().filter(|_| reply.is(A2aCode::InvalidParams)) else {
         let found = reply.describe();
         return unseen(format!("a message without parts is not refused as invalid: {found}"));
     };
@@ -121,7 +121,7 @@ async fn unknown_method(run: &mut Run) -> Judged {
     let call = Call { operation: None, shown: String::new() };
     let reply = run.call_grpc(Ask::default(), "ProbeTask", &framed(b""), call).await?;
     kept(
-        matches!(end(&reply.got).and_then(|end| end.status()), Some(Status::Unimplemented)),
+        matches!(end(&reply.got).and_then(|end| end.status()), Some(RpcStatus::Unimplemented)),
         format!("expected UNIMPLEMENTED, and got {}", reply.describe()),
     )
 }
@@ -133,16 +133,20 @@ async fn garbled(run: &mut Run) -> Judged {
     let body = framed(b"\x0f\xff\xff\xff");
     let reply = run.call_grpc(Ask::default(), Operation::GetTask.name(), &body, call).await?;
     let judged = match end(&reply.got).and_then(|end| end.status()) {
-        Some(Status::InvalidArgument) => Verdict::Pass,
+        Some(RpcStatus::InvalidArgument) => Verdict::Pass,
         // What the official libraries say by themselves.
-        Some(Status::Internal) => Verdict::Warn("INTERNAL, as if the agent had failed".to_owned()),
+        Some(RpcStatus::Internal) => {
+            Verdict::Warn("INTERNAL, as if the agent had failed".to_owned())
+        }
         Some(_) | None => {
             return fail(format!("expected INVALID_ARGUMENT, and got {}", reply.describe()));
         }
     };
     let (reply, end) = unknown_task(run).await?;
-    if matches!(end.status(), None | Some(Status::Unavailable | Status::Internal | Status::Unknown))
-    {
+    if matches!(
+        end.status(),
+        None | Some(RpcStatus::Unavailable | RpcStatus::Internal | RpcStatus::Unknown)
+    ) {
         return fail(format!("the next call gives {}", reply.describe()));
     }
     Ok(judged)

@@ -1,7 +1,7 @@
 //! Input that is wrong (A2A §3.3.2, §5.7).
 
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use super::ask::PREFIX;
@@ -66,7 +66,7 @@ pub(super) const CHECKS: &[Check] = checks![
 /// A usual message with a member replaced, or taken away where the text is empty.
 async fn message(run: &mut Run, pointer: &str, text: &str) -> Judged {
     let reply = spoilt(run, pointer, text).await?;
-    reply.refused(&[Code::InvalidParams])
+    reply.refused(&[A2aCode::InvalidParams])
 }
 
 async fn part_twice(run: &mut Run) -> Judged {
@@ -90,12 +90,12 @@ async fn id_missing(run: &mut Run) -> Judged {
     not_here_if(run.binding == Binding::HttpJson, "on HTTP+JSON the id is part of the path")?;
     let reply = run.call(Operation::GetTask, json!({})).await?;
     // That there is no such task is a refusal too.
-    reply.refused(&[Code::InvalidParams, Code::TaskNotFound])
+    reply.refused(&[A2aCode::InvalidParams, A2aCode::TaskNotFound])
 }
 
 async fn names_the_field(run: &mut Run) -> Judged {
     let reply = spoilt(run, "/message/parts", "\"hello\"").await?;
-    let value = reply.error().filter(|_| reply.is(Code::InvalidParams));
+    let value = reply.error().filter(|_| reply.is(A2aCode::InvalidParams));
     let error = seen(value, format!("there is no such refusal to look at: {}", reply.describe()))?;
     if error.names_field("parts") {
         return Ok(Verdict::Pass);
@@ -114,14 +114,14 @@ async fn names_the_field(run: &mut Run) -> Judged {
 async fn unknown_member(run: &mut Run) -> Judged {
     let params = json!({"id": run.unknown_id(), "tradepostProbe": true});
     let reply = run.call(Operation::GetTask, params).await?;
-    reply.refused(&[Code::TaskNotFound])
+    reply.refused(&[A2aCode::TaskNotFound])
 }
 
 async fn list(run: &mut Run, name: &str, value: &str) -> Judged {
     run.lists_tasks().await?;
     let value: Value = tradepost_wire::json::from_str(value).unwrap_or_default();
     let reply = run.call(Operation::ListTasks, json!({name: value})).await?;
-    reply.refused(&[Code::InvalidParams])
+    reply.refused(&[A2aCode::InvalidParams])
 }
 
 async fn media_type(run: &mut Run) -> Judged {
@@ -136,7 +136,7 @@ async fn media_type(run: &mut Run) -> Judged {
     };
     set(&mut message, "/parts", json!([part]));
     let reply = run.call(Operation::SendMessage, json!({"message": message})).await?;
-    reply.refused(&[Code::ContentTypeNotSupported])
+    reply.refused(&[A2aCode::ContentTypeNotSupported])
 }
 
 impl Run {
@@ -149,7 +149,7 @@ impl Run {
         let reply = self.call(Operation::ListTasks, json!({"pageSize": 1})).await?;
         let said = format!("the agent lists no tasks: {}", reply.describe());
         let has_none = reply.is_no_route()
-            || [Code::UnsupportedOperation, Code::MethodNotFound]
+            || [A2aCode::UnsupportedOperation, A2aCode::MethodNotFound]
                 .into_iter()
                 .any(|it| reply.is(it));
         let lists = match reply.result() {

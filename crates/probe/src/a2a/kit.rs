@@ -2,7 +2,7 @@
 // requirements §2.3
 
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::check::{
@@ -120,7 +120,7 @@ async fn cancel(run: &mut Run) -> Judged {
     match &again.said {
         Said::Result(task) if shape::state(task) == "TASK_STATE_CANCELED" => Ok(Verdict::Pass),
         Said::Result(_) | Said::Error(_) | Said::Stream(_) | Said::Other => {
-            again.refused(&[Code::TaskNotCancelable])
+            again.refused(&[A2aCode::TaskNotCancelable])
         }
     }
 }
@@ -147,7 +147,7 @@ async fn failure(run: &mut Run) -> Judged {
         return fail(format!("the answer shows {sign}"));
     }
     match &reply.said {
-        Said::Error(_) if reply.is(Code::InternalError) => Ok(Verdict::Pass),
+        Said::Error(_) if reply.is(A2aCode::InternalError) => Ok(Verdict::Pass),
         Said::Result(result) => match shape::state(result.get("task").unwrap_or(result)) {
             "TASK_STATE_FAILED" => Ok(Verdict::Pass),
             _ => not_here("the agent does not fail when the kit asks for it"),

@@ -1,7 +1,7 @@
 //! Webhooks, where the card declares them (A2A §3.1.7 to §3.1.10, §13.2).
 
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::check::{Check, Judged, Verdict, checks, fail, not_here_if};
@@ -49,7 +49,7 @@ pub(super) async fn webhook_of_unknown(
 
 async fn unknown_task(run: &mut Run, operation: Operation) -> Judged {
     declared(run)?;
-    webhook_of_unknown(run, operation).await?.refused(&[Code::TaskNotFound])
+    webhook_of_unknown(run, operation).await?.refused(&[A2aCode::TaskNotFound])
 }
 
 async fn internal_address(run: &mut Run) -> Judged {

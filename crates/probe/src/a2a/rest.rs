@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::check::{
@@ -106,7 +106,8 @@ async fn size(run: &mut Run) -> Judged {
         Err(Verdict::Fail(why)) => return warn(why),
         Err(other) => return Err(other),
     };
-    let holds = reply.is(Code::InvalidParams) && reply.got.status == 400 && names_message(&reply);
+    let holds =
+        reply.is(A2aCode::InvalidParams) && reply.got.status == 400 && names_message(&reply);
     fail_if(holds, "the body was read to its end")?;
     shaped(&reply, &[400, 413, 429])
 }
@@ -123,7 +124,7 @@ async fn a2a_json(run: &mut Run) -> Judged {
     let params = run.about(Operation::SendMessage, &id);
     let ask = Ask { content_type: Field::Text("application/a2a+json"), ..Ask::default() };
     let reply = run.ask(ask, Operation::SendMessage, params).await?;
-    reply.refused(&[Code::TaskNotFound])
+    reply.refused(&[A2aCode::TaskNotFound])
 }
 
 async fn answer_type(run: &mut Run) -> Judged {
@@ -137,7 +138,7 @@ async fn tenant(run: &mut Run) -> Judged {
     let holds = run.endpoint()?.declared.tenant.is_none();
     not_here_if(holds, "the card declares no tenant")?;
     // What is asked on this binding goes below the tenant.
-    run.call_unknown(Operation::GetTask).await?.refused(&[Code::TaskNotFound])
+    run.call_unknown(Operation::GetTask).await?.refused(&[A2aCode::TaskNotFound])
 }
 
 async fn query(run: &mut Run) -> Judged {

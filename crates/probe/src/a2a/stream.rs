@@ -1,7 +1,7 @@
 //! Streams (A2A §3.1.2, §3.1.6, §11.7).
 
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use super::ask::PREFIX;
@@ -145,5 +145,5 @@ async fn ends(run: &mut Run) -> Judged {
 
 async fn subscribe_unknown(run: &mut Run) -> Judged {
     not_here_if(!run.can("streaming"), "the card declares no streaming")?;
-    run.call_unknown(Operation::SubscribeToTask).await?.refused(&[Code::TaskNotFound])
+    run.call_unknown(Operation::SubscribeToTask).await?.refused(&[A2aCode::TaskNotFound])
 }

@@ -1,7 +1,7 @@
 //! Tasks that have ended (A2A §3.1).
 
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::binding::Binding;
@@ -35,16 +35,16 @@ pub(super) const CHECKS: &[Check] = checks![
     "give the latest messages only" => history(1);
     "a2a.task.send-after-end", Binding, Must, ["E-17"], "A2A §3.1.1",
     "A message to a task that has ended is UnsupportedOperation", WHY_END,
-    "answer -32004, or HTTP 400 with UNSUPPORTED_OPERATION" => after_end(Operation::SendMessage, Code::UnsupportedOperation);
+    "answer -32004, or HTTP 400 with UNSUPPORTED_OPERATION" => after_end(Operation::SendMessage, A2aCode::UnsupportedOperation);
     "a2a.task.stream-after-end", Binding, Must, ["E-17"], "A2A §3.1.2",
     "A streamed message to a task that has ended is UnsupportedOperation", WHY_END,
-    "answer -32004 before the stream begins" => after_end(Operation::SendStreamingMessage, Code::UnsupportedOperation);
+    "answer -32004 before the stream begins" => after_end(Operation::SendStreamingMessage, A2aCode::UnsupportedOperation);
     "a2a.task.cancel-after-end", Binding, Must, ["E-22"], "A2A §3.1.5",
     "Canceling a task that has ended is TaskNotCancelable", WHY_END,
-    "answer -32002, or HTTP 400 with TASK_NOT_CANCELABLE" => after_end(Operation::CancelTask, Code::TaskNotCancelable);
+    "answer -32002, or HTTP 400 with TASK_NOT_CANCELABLE" => after_end(Operation::CancelTask, A2aCode::TaskNotCancelable);
     "a2a.task.subscribe-after-end", Binding, Must, ["E-21"], "A2A §3.1.6",
     "Subscribing to a task that has ended is UnsupportedOperation", WHY_END,
-    "answer -32004 before the stream begins" => after_end(Operation::SubscribeToTask, Code::UnsupportedOperation);
+    "answer -32004 before the stream begins" => after_end(Operation::SubscribeToTask, A2aCode::UnsupportedOperation);
 ];
 
 async fn get(run: &mut Run) -> Judged {
@@ -112,7 +112,7 @@ async fn history(run: &mut Run, length: usize) -> Judged {
     kept(count <= length, format!("the history has {count} messages"))
 }
 
-async fn after_end(run: &mut Run, operation: Operation, expected: Code) -> Judged {
+async fn after_end(run: &mut Run, operation: Operation, expected: A2aCode) -> Judged {
     not_here_if(streams(operation) && !run.can("streaming"), "the card declares no streaming")?;
     let task = run.ended_task().await?;
     let canceled = shape::state(&task) == "TASK_STATE_CANCELED";

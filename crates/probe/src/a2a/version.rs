@@ -1,7 +1,7 @@
 //! Protocol versions and extensions (A2A §3.6, §4.6).
 
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::json;
 
 use crate::binding::Binding;
@@ -61,13 +61,13 @@ async fn refused(run: &mut Run, version: &str) -> Judged {
     let holds = offered.clone().any(|interface| interface.protocol_version == version);
     not_here_if(holds, format!("the card offers {version}"))?;
     let reply = ask(run, Ask { version: Field::Text(version), ..Ask::default() }).await?;
-    reply.refused(&[Code::VersionNotSupported])
+    reply.refused(&[A2aCode::VersionNotSupported])
 }
 
 async fn accepted(run: &mut Run, version: Field<'_>, query: &str) -> Judged {
     not_here_if(run.binding == Binding::Grpc && !query.is_empty(), "calls of gRPC have no query")?;
     let reply = ask(run, Ask { version, query, ..Ask::default() }).await?;
-    kept(!reply.is(Code::VersionNotSupported), format!("it is refused: {}", reply.describe()))
+    kept(!reply.is(A2aCode::VersionNotSupported), format!("it is refused: {}", reply.describe()))
 }
 
 async fn every_operation(run: &mut Run) -> Judged {
@@ -83,7 +83,7 @@ async fn every_operation(run: &mut Run) -> Judged {
     ] {
         let asked = Ask { version: Field::Text("9.9"), ..Ask::default() };
         let reply = run.ask(asked, operation, params).await?;
-        if reply.refused(&[Code::VersionNotSupported]).is_err() {
+        if reply.refused(&[A2aCode::VersionNotSupported]).is_err() {
             wrong.push(format!("{operation}: {}", reply.describe()));
         }
     }
@@ -96,7 +96,7 @@ async fn absent(run: &mut Run, version: Field<'_>) -> Judged {
     let holds = offered.any(|interface| interface.protocol_version.starts_with("0.3"));
     not_here_if(holds, "the card offers 0.3")?;
     let reply = ask(run, Ask { version, ..Ask::default() }).await?;
-    reply.refused(&[Code::VersionNotSupported])
+    reply.refused(&[A2aCode::VersionNotSupported])
 }
 
 async fn unknown_extension(run: &mut Run) -> Judged {
@@ -104,7 +104,7 @@ async fn unknown_extension(run: &mut Run) -> Judged {
     wanted.push("urn:tradepost:probe:unknown".to_owned());
     let list = wanted.join(",");
     let reply = ask(run, Ask { extensions: Field::Text(&list), ..Ask::default() }).await?;
-    reply.refused(&[Code::TaskNotFound, Code::UnsupportedOperation])
+    reply.refused(&[A2aCode::TaskNotFound, A2aCode::UnsupportedOperation])
 }
 
 /// The extensions of the card.
@@ -117,19 +117,19 @@ fn declared(run: &Run) -> Result<Vec<String>, Verdict> {
 async fn extension_list(run: &mut Run) -> Judged {
     let list = format!("urn:tradepost:probe:unknown, {}", declared(run)?.join(" ,"));
     let reply = ask(run, Ask { extensions: Field::Text(&list), ..Ask::default() }).await?;
-    fail_if(reply.is(Code::ExtensionSupportRequired), "the extension is not found in the list")?;
-    reply.refused(&[Code::TaskNotFound, Code::UnsupportedOperation])
+    fail_if(reply.is(A2aCode::ExtensionSupportRequired), "the extension is not found in the list")?;
+    reply.refused(&[A2aCode::TaskNotFound, A2aCode::UnsupportedOperation])
 }
 
 async fn extension_required(run: &mut Run) -> Judged {
     not_here_if(run.required_extensions().is_empty(), "the card requires no extension")?;
     let reply = ask(run, Ask { extensions: Field::Absent, ..Ask::default() }).await?;
-    if run.speaks_aap && !reply.is(Code::ExtensionSupportRequired) {
+    if run.speaks_aap && !reply.is(A2aCode::ExtensionSupportRequired) {
         // AAP v1.0's card requires its extension and its requests name none (aap.md C-32).
         let text = "the card requires AAP's extension and the agent does not insist on it";
         return warn(text.to_owned());
     }
-    reply.refused(&[Code::ExtensionSupportRequired])
+    reply.refused(&[A2aCode::ExtensionSupportRequired])
 }
 
 async fn extension_echo(run: &mut Run) -> Judged {

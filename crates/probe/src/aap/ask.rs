@@ -2,7 +2,7 @@
 
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::aap::error::Code;
+use tradepost_wire::aap::error::AapCode;
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -72,7 +72,7 @@ impl Answer {
     }
 
     /// Judges whether it is a refusal with one of these codes; the first is the expected one.
-    pub(super) fn refused(&self, codes: &[Code]) -> Judged {
+    pub(super) fn refused(&self, codes: &[AapCode]) -> Judged {
         one_of(codes, self.code(), || self.describe())
     }
 

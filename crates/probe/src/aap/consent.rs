@@ -1,7 +1,7 @@
 //! Consent: only with leads allowed, because each of these names somebody.
 // R-LD-02 to R-LD-08
 
-use tradepost_wire::aap::error::Code::{
+use tradepost_wire::aap::error::AapCode::{
     self, ContactConsentRequired as NO_CONSENT, InvalidConsent as BAD_CONSENT,
     SchemaValidationFailed as SCHEMA,
 };
@@ -17,7 +17,7 @@ const MEND: &str = "check the whole grant before the lead is stored";
 
 /// Where the pages of the specification disagree, each answer is accepted.
 // C-02 to C-05
-const MALFORMED: &[Code] = &[BAD_CONSENT, SCHEMA, NO_CONSENT];
+const MALFORMED: &[AapCode] = &[BAD_CONSENT, SCHEMA, NO_CONSENT];
 
 pub(super) const CHECKS: &[Check] = checks![
     "aap.consent.missing", Version, Must, ["R-LD-02", "E-066"], "AAP behavior rules",
@@ -52,7 +52,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "A consent to a channel for which there is no address is refused", WHY, MEND => refused(&[("/consent/allowed_channels", r#"["sms"]"#)], &[NO_CONSENT, BAD_CONSENT]);
 ];
 
-async fn refused(run: &mut Run, changes: &[(&str, &str)], codes: &[Code]) -> Judged {
+async fn refused(run: &mut Run, changes: &[(&str, &str)], codes: &[AapCode]) -> Judged {
     run.may_send_leads()?;
     let lead = changed(run.valid_lead(), changes);
     run.tell(&lead).await?.refused(codes)

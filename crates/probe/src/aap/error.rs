@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tradepost_wire::aap::Version;
-use tradepost_wire::aap::error::{Code, Remedy};
+use tradepost_wire::aap::error::{AapCode, Remedy};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
@@ -55,12 +55,12 @@ fn data(seen: &Seen) -> &Value {
 }
 
 /// The object's code.
-fn known(seen: &Seen) -> Option<Code> {
-    Code::from_name(text(data(seen), "code")?)
+fn known(seen: &Seen) -> Option<AapCode> {
+    AapCode::from_name(text(data(seen), "code")?)
 }
 
 /// Whether the request was wrong in itself.
-fn is_validation(code: Code) -> bool {
+fn is_validation(code: AapCode) -> bool {
     code.remedy() == Remedy::Correct
 }
 
@@ -96,7 +96,7 @@ async fn code(run: &mut Run) -> Judged {
     each(run, |seen, wrong| {
         let name = text(data(seen), "code").unwrap_or_default();
         // That there is none is the finding of `aap.error.object`.
-        let known = name.is_empty() || Code::from_name(name).is_some();
+        let known = name.is_empty() || AapCode::from_name(name).is_some();
         wrong.unless(known, format!("{name:?} is none of them"));
     })
 }

@@ -5,7 +5,7 @@ use tradepost_wire::aap::Skill::{
     self, DealerInformation as DEALER, InventoryFacets as FACETS, InventorySearch as SEARCH,
 };
 use tradepost_wire::aap::Version;
-use tradepost_wire::aap::error::Code::{
+use tradepost_wire::aap::error::AapCode::{
     self, InvalidCondition as CONDITION, MissingRequiredField as MISSING,
     SchemaValidationFailed as SCHEMA,
 };
@@ -73,7 +73,7 @@ async fn refused(
     run: &mut Run,
     skill: Skill,
     members: &str,
-    codes: &[Code],
+    codes: &[AapCode],
     pointer: &str,
 ) -> Judged {
     let answer = run.skill(skill, members).await?;
@@ -84,7 +84,7 @@ async fn refused(
 pub(super) fn judge_refusal(
     version: Version,
     answer: &Answer,
-    codes: &[Code],
+    codes: &[AapCode],
     pointer: &str,
 ) -> Judged {
     answer.refused(codes)?;

@@ -3,7 +3,7 @@
 
 use tradepost_wire::aap::Skill;
 use tradepost_wire::aap::Version;
-use tradepost_wire::aap::error::Code::{
+use tradepost_wire::aap::error::AapCode::{
     self, ContactConsentRequired as NO_CONSENT, InvalidCondition as CONDITION,
     InvalidConsent as BAD_CONSENT, MissingRequiredField as MISSING,
     SchemaValidationFailed as SCHEMA, VehicleNotFound as NOT_FOUND,
@@ -187,7 +187,7 @@ async fn no_echo(run: &mut Run) -> Judged {
 async fn somebody(
     run: &mut Run,
     changes: &[(&str, &str)],
-    codes: &[Code],
+    codes: &[AapCode],
     pointer: &str,
 ) -> Judged {
     run.may_send_leads()?;

@@ -1,7 +1,7 @@
 //! Leads that a dealer takes: only with leads allowed.
 // R-LD-14 to R-LD-26
 
-use tradepost_wire::aap::error::Code;
+use tradepost_wire::aap::error::AapCode;
 use tradepost_wire::format;
 use tradepost_wire::json::{Value, json};
 
@@ -134,7 +134,7 @@ async fn conflict(run: &mut Run) -> Judged {
         "/message",
         json!("Another automated conformance test. Please ignore it."),
     );
-    run.tell(&lead).await?.refused(&[Code::IdempotencyConflict])
+    run.tell(&lead).await?.refused(&[AapCode::IdempotencyConflict])
 }
 
 async fn duplicate(run: &mut Run) -> Judged {

@@ -396,7 +396,7 @@ async fn old_sort(run: &mut Run) -> Judged {
     match run.version {
         tradepost_wire::aap::Version::V1_0 => answer.data().map(|_| Verdict::Pass),
         tradepost_wire::aap::Version::V1_1 => {
-            answer.refused(&[tradepost_wire::aap::error::Code::SchemaValidationFailed])
+            answer.refused(&[tradepost_wire::aap::error::AapCode::SchemaValidationFailed])
         }
     }
 }

@@ -2,7 +2,7 @@
 // E-035 to E-042
 
 use tradepost_wire::aap::Skill;
-use tradepost_wire::aap::error::Code;
+use tradepost_wire::aap::error::AapCode;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -12,8 +12,8 @@ use crate::run::{Run, Who};
 
 const WHY: &str = "A buyer that named nothing we know has to learn which of its words was wrong.";
 const MEND: &str = "check data.type before anything else; answer SCHEMA_VALIDATION_FAILED for what is no request type";
-const INVALID: &[Code] =
-    &[Code::SchemaValidationFailed, Code::MissingRequiredField, Code::UnsupportedSkill];
+const INVALID: &[AapCode] =
+    &[AapCode::SchemaValidationFailed, AapCode::MissingRequiredField, AapCode::UnsupportedSkill];
 
 pub(super) const CHECKS: &[Check] = checks![
     "aap.type.text-only", Version, Must, ["E-035", "R-ENV-06"], "AAP A2A profile",
@@ -59,7 +59,7 @@ async fn payload(run: &mut Run, text: &str) -> Judged {
 
 async fn unknown_skill(run: &mut Run) -> Judged {
     let answer = run.tell(&json!({"type": "vehicle.reserve.request"})).await?;
-    answer.refused(&[Code::UnsupportedSkill])
+    answer.refused(&[AapCode::UnsupportedSkill])
 }
 
 async fn undeclared(run: &mut Run) -> Judged {
@@ -70,7 +70,7 @@ async fn undeclared(run: &mut Run) -> Judged {
     for skill in absent {
         // A lead without anybody in it harms nobody, even where it is taken.
         let answer = run.tell(&json!({"type": skill.request_type()})).await?;
-        if answer.refused(&[Code::UnsupportedSkill]).is_err() {
+        if answer.refused(&[AapCode::UnsupportedSkill]).is_err() {
             wrong.push(format!("{skill}: {}", answer.describe()));
         }
     }

@@ -2,7 +2,7 @@
 
 use tradepost_wire::aap::Skill::InventoryVehicle as VEHICLE;
 use tradepost_wire::aap::Version;
-use tradepost_wire::aap::error::Code::{
+use tradepost_wire::aap::error::AapCode::{
     self, MissingRequiredField as MISSING, SchemaValidationFailed as SCHEMA,
     VehicleNotFound as NOT_FOUND,
 };
@@ -113,7 +113,7 @@ async fn unknown(run: &mut Run, members: &str) -> Judged {
     run.skill(VEHICLE, members).await?.refused(&[NOT_FOUND])
 }
 
-async fn refused(run: &mut Run, members: &str, codes: &[Code], pointer: &str) -> Judged {
+async fn refused(run: &mut Run, members: &str, codes: &[AapCode], pointer: &str) -> Judged {
     let answer = run.skill(VEHICLE, members).await?;
     judge_refusal(run.version, &answer, codes, pointer)
 }

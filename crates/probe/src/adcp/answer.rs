@@ -2,7 +2,7 @@
 //! stand, and what the transport itself calls it.
 
 use tradepost_buyer::text::{WORD, plain};
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::json::{Map, Value};
 
 use super::seller::Way;
@@ -152,6 +152,6 @@ impl Answer {
 }
 
 /// Judges whether a refusal has one of these codes; the first is the expected one.
-pub(super) fn refused(answer: &Answer, codes: &[Code]) -> Judged {
+pub(super) fn refused(answer: &Answer, codes: &[AdcpCode]) -> Judged {
     one_of(codes, answer.code(), || answer.describe())
 }

@@ -1,7 +1,7 @@
 //! Credentials: on the transport, missing and rejected, and in the wrong place.
 //
 
-use tradepost_wire::adcp::error::{Code, Recovery};
+use tradepost_wire::adcp::error::{AdcpCode, Recovery};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -72,24 +72,24 @@ async fn ask(run: &mut Run, who: Who<'_>, release: &str) -> Result<Answer, Verdi
 }
 
 /// What a refusal should say, by the release that is spoken.
-async fn expected(run: &mut Run, modern: Code) -> Result<Vec<Code>, Verdict> {
-    Ok(if run.speaks_3_1().await? { vec![modern] } else { vec![Code::AuthRequired, modern] })
+async fn expected(run: &mut Run, modern: AdcpCode) -> Result<Vec<AdcpCode>, Verdict> {
+    Ok(if run.speaks_3_1().await? { vec![modern] } else { vec![AdcpCode::AuthRequired, modern] })
 }
 
 async fn missing(run: &mut Run) -> Judged {
-    let codes = expected(run, Code::AuthMissing).await?;
+    let codes = expected(run, AdcpCode::AuthMissing).await?;
     let answer = ask(run, Who::Nobody, PIN).await?;
     refused(&answer, &codes)
 }
 
 async fn invalid(run: &mut Run) -> Judged {
-    let codes = expected(run, Code::AuthInvalid).await?;
+    let codes = expected(run, AdcpCode::AuthInvalid).await?;
     let answer = ask(run, Who::Token(NO_TOKEN), PIN).await?;
     refused(&answer, &codes)
 }
 
 /// That an error of a code, where there is one, is terminal.
-fn terminal(answer: &Answer, code: Code) -> Judged {
+fn terminal(answer: &Answer, code: AdcpCode) -> Judged {
     match answer.error() {
         Some(error) if member(error, "code") == code.name() => {
             let recovery = member(error, "recovery");
@@ -101,7 +101,7 @@ fn terminal(answer: &Answer, code: Code) -> Judged {
 
 async fn invalid_recovery(run: &mut Run) -> Judged {
     let answer = ask(run, Who::Token(NO_TOKEN), PIN).await?;
-    terminal(&answer, Code::AuthInvalid)
+    terminal(&answer, AdcpCode::AuthInvalid)
 }
 
 async fn challenge(run: &mut Run) -> Judged {
@@ -116,7 +116,7 @@ async fn pinned(run: &mut Run) -> Judged {
     let answer = ask(run, Who::Nobody, "3.0").await?;
     // Whoever refuses before it reads the request cannot know the release.
     not_here_if(answer.got.status == 401, "the seller refuses before it reads the request")?;
-    refused(&answer, &[Code::AuthRequired])
+    refused(&answer, &[AdcpCode::AuthRequired])
 }
 
 async fn plant(run: &mut Run, arguments: &str) -> Result<Answer, Verdict> {
@@ -126,12 +126,12 @@ async fn plant(run: &mut Run, arguments: &str) -> Result<Answer, Verdict> {
 
 async fn planted(run: &mut Run, arguments: &str) -> Judged {
     let answer = plant(run, arguments).await?;
-    refused(&answer, &[Code::CredentialInArgs])
+    refused(&answer, &[AdcpCode::CredentialInArgs])
 }
 
 async fn planted_recovery(run: &mut Run) -> Judged {
     let answer = plant(run, &json!({"ext": {"api_key": PLANTED}}).to_string()).await?;
-    terminal(&answer, Code::CredentialInArgs)
+    terminal(&answer, AdcpCode::CredentialInArgs)
 }
 
 async fn echo(run: &mut Run) -> Judged {

@@ -1,6 +1,6 @@
 //! What every answer has in common: the capabilities, the envelope, the context, the release.
 
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::json::{Value, json};
 
 use super::answer::{Answer, refused};
@@ -174,12 +174,12 @@ async fn context_of_error(run: &mut Run) -> Judged {
 
 async fn unsupported(run: &mut Run) -> Judged {
     let answer = refuse(run, None).await?;
-    refused(&answer, &[Code::VersionUnsupported])
+    refused(&answer, &[AdcpCode::VersionUnsupported])
 }
 
 async fn unsupported_details(run: &mut Run) -> Judged {
     let answer = refuse(run, None).await?;
-    let holds = refused(&answer, &[Code::VersionUnsupported]).is_err();
+    let holds = refused(&answer, &[AdcpCode::VersionUnsupported]).is_err();
     unseen_if(holds, "there is no VERSION_UNSUPPORTED")?;
     let details =
         answer.error().and_then(|error| error.get("details")).cloned().unwrap_or_default();

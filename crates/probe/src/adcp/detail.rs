@@ -2,7 +2,7 @@
 //! `error-details`).
 // B-4, G-1, R-1, Y-2
 
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
@@ -38,13 +38,13 @@ fn details(error: &Value) -> Option<&Map> {
     error.get("details")?.as_object()
 }
 
-fn code(error: &Value) -> Option<Code> {
-    Code::from_name(member(error, "code"))
+fn code(error: &Value) -> Option<AdcpCode> {
+    AdcpCode::from_name(member(error, "code"))
 }
 
 async fn none(run: &mut Run) -> Judged {
     each_error(run, |error, place, wrong| {
-        let bare = [Code::AgentSuspended, Code::AgentBlocked, Code::ConfigurationError];
+        let bare = [AdcpCode::AgentSuspended, AdcpCode::AgentBlocked, AdcpCode::ConfigurationError];
         let applies = code(error).is_some_and(|code| bare.contains(&code));
         wrong.unless(!applies || error.get("details").is_none(), format!("{place} has details"));
     })
@@ -56,12 +56,12 @@ async fn closed(run: &mut Run) -> Judged {
         let place = format!("the details of {place}");
         let value = Value::Object(held.clone());
         match code(error) {
-            Some(Code::PermissionDenied) if text(&value, "scope") == Some("agent") => {
+            Some(AdcpCode::PermissionDenied) if text(&value, "scope") == Some("agent") => {
                 wrong.closed(&value, &["scope", "reason"], &place);
                 let only = text(&value, "reason") == Some("sandbox_only");
                 wrong.unless(only, format!("{place} have another reason than sandbox_only"));
             }
-            Some(Code::BillingNotPermittedForAgent) => {
+            Some(AdcpCode::BillingNotPermittedForAgent) => {
                 wrong.closed(&value, &["rejected_billing", "suggested_billing"], &place);
                 wrong.text(&value, "rejected_billing", &place);
             }
@@ -72,7 +72,7 @@ async fn closed(run: &mut Run) -> Judged {
 
 async fn conflict(run: &mut Run) -> Judged {
     each_error(run, |error, place, wrong| {
-        if code(error) == Some(Code::IdempotencyConflict) {
+        if code(error) == Some(AdcpCode::IdempotencyConflict) {
             let known =
                 // Besides the three, ids of the request itself are no news to whoever sent it.
                 ["code", "message", "recovery", "correlation_id", "request_id", "operation_id"];
@@ -98,35 +98,35 @@ async fn shape(run: &mut Run) -> Judged {
         let mut need = |holds: bool, what: &str| {
             wrong.unless(holds, format!("details of {place} have no proper {what}"));
         };
-        if code == Code::ActionNotAllowed {
+        if code == AdcpCode::ActionNotAllowed {
             need(has("attempted_action", Value::is_string), "attempted_action");
             need(has("reason", Value::is_string), "reason");
-        } else if code == Code::StaleResponse {
+        } else if code == AdcpCode::StaleResponse {
             need(has("served_from_cache", |it| *it == Value::Bool(true)), "served_from_cache");
             need(has("cache_age_seconds", Value::is_number), "cache_age_seconds");
-        } else if code == Code::AccountSetupRequired {
+        } else if code == AdcpCode::AccountSetupRequired {
             let https = |it: &Value| it.as_str().is_some_and(|url| url.starts_with("https://"));
             need(optional("setup_url", https), "setup_url");
             need(optional("setup_steps", Value::is_array), "setup_steps");
-        } else if code == Code::RateLimited {
+        } else if code == AdcpCode::RateLimited {
             for name in ["limit", "remaining", "window_seconds"] {
                 need(optional(name, Value::is_number), name);
             }
             word(held, "scope", &["account", "tool", "global"], place, wrong);
-        } else if code == Code::BillingNotSupported {
+        } else if code == AdcpCode::BillingNotSupported {
             let listed = |it: &Value| it.as_array().is_some_and(|all| !all.is_empty());
             need(optional("supported_billing", listed), "supported_billing");
             word(held, "scope", &["capability", "account"], place, wrong);
-        } else if code == Code::VersionUnsupported {
+        } else if code == AdcpCode::VersionUnsupported {
             let listed = held.get("supported_versions").unwrap_or(&Value::Null);
             releases(listed, "details.supported_versions", wrong);
-        } else if code == Code::PolicyViolation || code == Code::CreativeRejected {
-            let name = if code == Code::PolicyViolation { "violated_rules" } else { "reasons" };
+        } else if code == AdcpCode::PolicyViolation || code == AdcpCode::CreativeRejected {
+            let name = if code == AdcpCode::PolicyViolation { "violated_rules" } else { "reasons" };
             need(optional(name, Value::is_array), name);
-        } else if code == Code::AudienceTooSmall {
+        } else if code == AdcpCode::AudienceTooSmall {
             need(optional("minimum_size", Value::is_number), "minimum_size");
             need(optional("current_size", Value::is_number), "current_size");
-        } else if code == Code::BudgetTooLow {
+        } else if code == AdcpCode::BudgetTooLow {
             need(optional("minimum_budget", Value::is_number), "minimum_budget");
             need(optional("currency", Value::is_string), "currency");
         }
@@ -142,7 +142,7 @@ async fn object(run: &mut Run) -> Judged {
 
 async fn permission(run: &mut Run) -> Judged {
     each_error(run, |error, place, wrong| {
-        let applies = code(error) == Some(Code::FieldNotPermitted);
+        let applies = code(error) == Some(AdcpCode::FieldNotPermitted);
         let holds = !applies || !member(error, "field").is_empty();
         wrong.unless(holds, format!("{place} has no field"));
     })

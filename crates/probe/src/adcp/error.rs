@@ -1,7 +1,9 @@
 //! The error objects of everything that was refused: where they stand, what they have, and what
 //! they must not tell (L, T, O, Z).
 
-use tradepost_wire::adcp::error::{Code, MAX_BYTES, MAX_CODE, RETRY_AFTER, Recovery, Source};
+use tradepost_wire::adcp::error::{
+    AdcpCode, ErrorSource, MAX_BYTES, MAX_CODE, RETRY_AFTER, Recovery,
+};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
@@ -194,12 +196,12 @@ async fn pre_dispatch(run: &mut Run) -> Judged {
         let Some(protocol) = &seen.answer.protocol else { return };
         let number = protocol.get("code").and_then(Value::as_i64);
         let name = seen.answer.code().unwrap_or_default();
-        let row = Code::from_name(name).and_then(|code| code.jsonrpc());
+        let row = AdcpCode::from_name(name).and_then(|code| code.jsonrpc());
         if let Some(expected) = row.filter(|_| seen.answer.way == Way::Mcp) {
             let holds = number == Some(expected.into());
             wrong.unless(holds, format!("{name} came with {number:?}, not {expected}"));
         }
-        let own = Code::ALL.iter().find(|code| code.jsonrpc().map(i64::from) == number);
+        let own = AdcpCode::ALL.iter().find(|code| code.jsonrpc().map(i64::from) == number);
         if let Some(code) = own.filter(|_| number.is_some()) {
             // Who is pinned to an older release hears the older name (`D-6`).
             let older = code.before().is_some_and(|before| before.name() == name);
@@ -243,7 +245,7 @@ async fn code(run: &mut Run) -> Judged {
 async fn published(run: &mut Run) -> Judged {
     each_error(run, |error, _, wrong| {
         let code = member(error, "code");
-        let known = code.is_empty() || Code::from_name(code).is_some() || is_vendors(code);
+        let known = code.is_empty() || AdcpCode::from_name(code).is_some() || is_vendors(code);
         wrong.unless(known, format!("{code:?} is not published"));
     })
 }
@@ -262,7 +264,7 @@ async fn recovery(run: &mut Run) -> Judged {
 
 async fn recovery_agrees(run: &mut Run) -> Judged {
     each_error(run, |error, place, wrong| {
-        let row = Code::from_name(member(error, "code")).map(Code::recovery);
+        let row = AdcpCode::from_name(member(error, "code")).map(AdcpCode::recovery);
         let given = Recovery::from_name(member(error, "recovery"));
         if let (Some(row), Some(given)) = (row, given) {
             wrong.unless(row == given, format!("{place} is {given}, and published as {row}"));
@@ -297,7 +299,7 @@ async fn lengths(run: &mut Run) -> Judged {
 
 async fn source(run: &mut Run) -> Judged {
     each_error(run, |error, place, wrong| {
-        let by_sdk = member(error, "source") == Source::Sdk.name();
+        let by_sdk = member(error, "source") == ErrorSource::Sdk.name();
         let named = error.get("sdk_id").is_some();
         wrong.unless(by_sdk == named, format!("{place} has only one of source sdk and sdk_id"));
     })

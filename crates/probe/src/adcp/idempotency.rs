@@ -2,7 +2,7 @@
 //! does what it is asked.
 // E-4
 
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::json::{Value, json};
 
 use super::answer::{Answer, refused};
@@ -51,7 +51,7 @@ async fn keyed(run: &mut Run, key: Option<&str>) -> Judged {
         members.extend(key.map(|key| ("idempotency_key".to_owned(), key.into())));
     }
     let answer = run.tool(tool, arguments).await?;
-    refused(&answer, &[Code::InvalidRequest, Code::ValidationError])
+    refused(&answer, &[AdcpCode::InvalidRequest, AdcpCode::ValidationError])
 }
 
 /// An account in the sandbox, of a brand that nobody has.
@@ -95,5 +95,5 @@ async fn replay(run: &mut Run) -> Judged {
 async fn conflict(run: &mut Run) -> Judged {
     let (key, _) = first(run).await?;
     let answer = run.tool("sync_accounts", account(&key, "other.tradepost-probe.example")).await?;
-    refused(&answer, &[Code::IdempotencyConflict])
+    refused(&answer, &[AdcpCode::IdempotencyConflict])
 }

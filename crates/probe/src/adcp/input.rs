@@ -1,7 +1,7 @@
 //! Requests that are wrong in themselves.
 // O-4, O-5, L-2
 
-use tradepost_wire::adcp::error::{Code, path};
+use tradepost_wire::adcp::error::{AdcpCode, path};
 use tradepost_wire::json::{Value, json};
 
 use super::answer::{Answer, refused};
@@ -73,7 +73,7 @@ pub(super) const CHECKS: &[Check] = checks![
 
 /// Both are in use for what the schema refuses.
 // requirements §1.11, 9
-const MALFORMED: &[Code] = &[Code::InvalidRequest, Code::ValidationError];
+const MALFORMED: &[AdcpCode] = &[AdcpCode::InvalidRequest, AdcpCode::ValidationError];
 
 async fn send(run: &mut Run, table: &[(&'static str, &str)]) -> Result<(Value, Answer), Verdict> {
     let (tool, arguments) = run.first_of(table).await?;

@@ -1,7 +1,7 @@
 //! Things that do not exist.
 // N-1 to N-3, U-2 to U-4
 
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(super) struct Lookup {
     /// The parameter, where it is a list.
     list: Option<&'static str>,
     /// What says that there is no such thing.
-    code: Code,
+    code: AdcpCode,
     /// Words that say what was looked for.
     words: &'static [&'static str],
     source: Option<Source>,
@@ -44,7 +44,7 @@ macro_rules! lookups {
             tool: $tool,
             arguments: $arguments,
             list: $list,
-            code: Code::$code,
+            code: AdcpCode::$code,
             words: &$words,
             source: $source,
         }),*]
@@ -148,10 +148,10 @@ async fn each(run: &mut Run, look: impl Fn(&Lookup, &str, &Value, &mut Wrong)) -
 }
 
 fn is_reference(error: &Value) -> bool {
-    member(error, "code") == Code::ReferenceNotFound.name()
+    member(error, "code") == AdcpCode::ReferenceNotFound.name()
 }
 
-async fn coded(run: &mut Run, wanted: fn(Code) -> bool) -> Judged {
+async fn coded(run: &mut Run, wanted: fn(AdcpCode) -> bool) -> Judged {
     let mut wrong = Wrong::default();
     let mut count = 0;
     for (lookup, _, answer) in asked(run).await?.iter().filter(|(it, ..)| wanted(it.code)) {
@@ -165,18 +165,18 @@ async fn coded(run: &mut Run, wanted: fn(Code) -> bool) -> Judged {
 }
 
 async fn dedicated(run: &mut Run) -> Judged {
-    coded(run, |code| code != Code::ReferenceNotFound).await
+    coded(run, |code| code != AdcpCode::ReferenceNotFound).await
 }
 
 async fn reference(run: &mut Run) -> Judged {
-    coded(run, |code| code == Code::ReferenceNotFound).await
+    coded(run, |code| code == AdcpCode::ReferenceNotFound).await
 }
 
 async fn minted(run: &mut Run) -> Judged {
     each(run, |lookup, _, error, wrong| {
         let code = member(error, "code");
         let own = code.ends_with("_NOT_FOUND")
-            && Code::from_name(code).is_none()
+            && AdcpCode::from_name(code).is_none()
             && !code.starts_with("X_");
         wrong.unless(!own, format!("{} gives {code}", lookup.tool));
     })

@@ -1,7 +1,7 @@
 //! MCP over streamable HTTP, as far as a prober needs it, and the checks of MCP itself.
 
 use reqwest::{Method, Url};
-use tradepost_wire::adcp::tool::Tool;
+use tradepost_wire::adcp::tool::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::mcp::{ClientInfo, DISCOVER, INITIALIZE, SERVER_META, Version};
@@ -88,7 +88,7 @@ pub(crate) async fn find(run: &mut Run, address: &str) {
 /// the benefit of the doubt: checks say what is wrong with it.
 async fn is_seller(run: &mut Run) -> bool {
     let sells = |name: &String| {
-        Tool::from_name(name).is_some() || lookup::LOOKUPS.iter().any(|it| it.tool == name)
+        AdcpTool::from_name(name).is_some() || lookup::LOOKUPS.iter().any(|it| it.tool == name)
     };
     match tools(run).await {
         Ok(names) => names.iter().any(sells),
@@ -291,7 +291,7 @@ async fn known(run: &mut Run) -> Result<Value, Verdict> {
     let mut tools = list(run, Who::First).await;
     if run.rehearses {
         // Whatever the seller may offer.
-        tools = Ok(Tool::NAMES.iter().map(|name| json!({"name": name})).collect());
+        tools = Ok(AdcpTool::NAMES.iter().map(|name| json!({"name": name})).collect());
     }
     run.memo.insert("adcp tools".to_owned(), tools.clone());
     tools

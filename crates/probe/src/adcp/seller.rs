@@ -1,7 +1,7 @@
 //! What is known of a seller: where it is, what it was asked and what was seen of it.
 
 use reqwest::Url;
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::answer::Answer;
@@ -84,39 +84,40 @@ impl Seller {
     /// Of the codes of the contract that the official harness never asserts, those that this run
     /// did not see either.
     pub(crate) fn unseen(&self) -> Vec<&'static str> {
-        let seen = |code: &Code| self.seen.iter().any(|it| it.answer.code() == Some(code.name()));
+        let seen =
+            |code: &AdcpCode| self.seen.iter().any(|it| it.answer.code() == Some(code.name()));
         UNASSERTED.iter().filter(|code| !seen(code)).map(|code| code.name()).collect()
     }
 }
 
 /// The codes of the contract that no storyboard of the official harness asserts (3.1.18).
-const UNASSERTED: &[Code] = &[
-    Code::AuthRequired,
-    Code::AuthMissing,
-    Code::AuthInvalid,
-    Code::RateLimited,
-    Code::ServiceUnavailable,
-    Code::ConfigurationError,
-    Code::PolicyViolation,
-    Code::CreativeRejected,
-    Code::AudienceTooSmall,
-    Code::AccountNotFound,
-    Code::AccountSetupRequired,
-    Code::AccountAmbiguous,
-    Code::AccountPaymentRequired,
-    Code::AccountSuspended,
-    Code::ComplianceUnsatisfied,
-    Code::BudgetExhausted,
-    Code::CreativeNotFound,
-    Code::SignalNotFound,
-    Code::SessionNotFound,
-    Code::PlanNotFound,
-    Code::RequoteRequired,
-    Code::ScopeInsufficient,
-    Code::ReadOnlyScope,
-    Code::FieldNotPermitted,
-    Code::PaymentTermsNotSupported,
-    Code::BrandRequired,
-    Code::AgentSuspended,
-    Code::AgentBlocked,
+const UNASSERTED: &[AdcpCode] = &[
+    AdcpCode::AuthRequired,
+    AdcpCode::AuthMissing,
+    AdcpCode::AuthInvalid,
+    AdcpCode::RateLimited,
+    AdcpCode::ServiceUnavailable,
+    AdcpCode::ConfigurationError,
+    AdcpCode::PolicyViolation,
+    AdcpCode::CreativeRejected,
+    AdcpCode::AudienceTooSmall,
+    AdcpCode::AccountNotFound,
+    AdcpCode::AccountSetupRequired,
+    AdcpCode::AccountAmbiguous,
+    AdcpCode::AccountPaymentRequired,
+    AdcpCode::AccountSuspended,
+    AdcpCode::ComplianceUnsatisfied,
+    AdcpCode::BudgetExhausted,
+    AdcpCode::CreativeNotFound,
+    AdcpCode::SignalNotFound,
+    AdcpCode::SessionNotFound,
+    AdcpCode::PlanNotFound,
+    AdcpCode::RequoteRequired,
+    AdcpCode::ScopeInsufficient,
+    AdcpCode::ReadOnlyScope,
+    AdcpCode::FieldNotPermitted,
+    AdcpCode::PaymentTermsNotSupported,
+    AdcpCode::BrandRequired,
+    AdcpCode::AgentSuspended,
+    AdcpCode::AgentBlocked,
 ];

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http_body_util::BodyExt as _;
 use reqwest::Request;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::http::date;
 use tradepost_wire::json::Value;
 
@@ -99,7 +99,7 @@ pub(super) fn wait_wanted(got: &Got) -> Option<Duration> {
     const DEFAULT: Duration = Duration::from_secs(2);
     if let Some(end) = grpc::end(got) {
         // Without RetryInfo it is what was sent that is too much.
-        return end.retry_delay().filter(|_| end.status() == Some(Status::ResourceExhausted));
+        return end.retry_delay().filter(|_| end.status() == Some(RpcStatus::ResourceExhausted));
     }
     let body = got.json();
     let data = body.as_ref().and_then(|body| body.pointer("/error/data"));

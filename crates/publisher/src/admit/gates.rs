@@ -2,9 +2,9 @@
 //! stands (`G-*`), what the caller may do (`R-*`), how the account stands. Who asks them, and in
 //! which order, is in [`admit`](super).
 
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::adcp::rules::typed::Typed as _;
-use tradepost_wire::adcp::{Need, Tool};
+use tradepost_wire::adcp::{AccountNeed, AdcpTool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, json};
 
@@ -25,13 +25,13 @@ const MAX_PERMITTED: usize = 12;
 pub(crate) fn standing(agent: Option<&BuyerAgent>, strangers: bool) -> Result<(), Stop> {
     let (code, state) = match agent.map(|agent| agent.standing) {
         Some(Standing::Active) => return Ok(()),
-        Some(Standing::Suspended) => (Code::AgentSuspended, "is suspended"),
-        Some(Standing::Blocked) => (Code::AgentBlocked, "has been ended"),
+        Some(Standing::Suspended) => (AdcpCode::AgentSuspended, "is suspended"),
+        Some(Standing::Blocked) => (AdcpCode::AgentBlocked, "has been ended"),
         None if strangers => return Ok(()),
         // Nothing here may tell a credential that is mapped to nobody whether anybody is (`G-2`).
         None => {
             let text = "the seller does not permit this; a person has to settle it with the seller";
-            return Err(for_a_person(refuse::error(Code::PermissionDenied, text)).into());
+            return Err(for_a_person(refuse::error(AdcpCode::PermissionDenied, text)).into());
         }
     };
     let message = format!(
@@ -47,26 +47,26 @@ pub(crate) fn sandbox_only(agent: Option<&BuyerAgent>, sandbox: bool) -> Result<
         return Ok(());
     }
     let message = "this buyer agent is provisioned for sandbox accounts alone";
-    let error = for_a_person(refuse::error(Code::PermissionDenied, message));
+    let error = for_a_person(refuse::error(AdcpCode::PermissionDenied, message));
     Err(error.with("scope", "agent").with("reason", "sandbox_only").into())
 }
 
 /// No token helps here: only a person does (`G-8`).
-fn for_a_person(error: Error) -> Error {
-    Error { suggestion: Some(Code::AgentSuspended.hint().to_owned()), ..error }
+fn for_a_person(error: AdcpError) -> AdcpError {
+    AdcpError { suggestion: Some(AdcpCode::AgentSuspended.hint().to_owned()), ..error }
 }
 
 /// Whether a task is for finding out what else one may do: permitted to everybody, or else nobody
 /// could follow the hint of `R-2`.
 #[must_use]
-pub(crate) fn is_introspection(tool: Tool) -> bool {
-    matches!(tool, Tool::GetAdcpCapabilities | Tool::ListAccounts)
+pub(crate) fn is_introspection(tool: AdcpTool) -> bool {
+    matches!(tool, AdcpTool::GetAdcpCapabilities | AdcpTool::ListAccounts)
 }
 
 /// Whether the caller may call a task at all (`R-2`, `R-4`, `R-11`). `account` is the id of the one
 /// that the request is for, when it names one.
 pub(crate) fn scope(
-    tool: Tool,
+    tool: AdcpTool,
     granted: Option<&Authorization>,
     account: Option<&str>,
 ) -> Result<(), Stop> {
@@ -76,7 +76,7 @@ pub(crate) fn scope(
     task(tool.name(), Some(granted), account)?;
     if granted.read_only && changes(tool) {
         let message = "the caller may read this account and change nothing";
-        return Err(refuse::error(Code::ReadOnlyScope, message).into());
+        return Err(refuse::error(AdcpCode::ReadOnlyScope, message).into());
     }
     Ok(())
 }
@@ -96,13 +96,17 @@ pub(crate) fn task(
                    list_accounts says what it may call";
     let account = account.map(|id| json!({"account_id": id}));
     let hint = json!({"task": "list_accounts", "account"?: account});
-    let error = refuse::error(Code::ScopeInsufficient, message);
+    let error = refuse::error(AdcpCode::ScopeInsufficient, message);
     Err(error.with("introspection_hint", hint).into())
 }
 
 /// Which members of the request the caller may not set: one error each, with its exact path
 /// (`R-1`, `R-6`). What a task that changes nothing is asked for is never a matter of permission.
-pub(crate) fn fields(tool: Tool, granted: Option<&Authorization>, arguments: &Map) -> Vec<Error> {
+pub(crate) fn fields(
+    tool: AdcpTool,
+    granted: Option<&Authorization>,
+    arguments: &Map,
+) -> Vec<AdcpError> {
     let granted = granted.filter(|_| changes(tool));
     let Some(permitted) = granted.and_then(|granted| granted.field_scopes.get(tool.name())) else {
         return Vec::new();
@@ -110,7 +114,8 @@ pub(crate) fn fields(tool: Tool, granted: Option<&Authorization>, arguments: &Ma
     let permitted: Vec<&str> = permitted.iter().map(String::as_str).collect();
     let error = |field: String| {
         let message = "the caller may not set this field for this account; leave it out";
-        let error = refuse::at(Code::FieldNotPermitted, &field, message).with("task", tool.name());
+        let error =
+            refuse::at(AdcpCode::FieldNotPermitted, &field, message).with("task", tool.name());
         // A part of the list would be read as all of it.
         let whole = permitted.len() <= MAX_PERMITTED;
         if whole { error.with("permitted_fields", json!(permitted)) } else { error }
@@ -120,8 +125,8 @@ pub(crate) fn fields(tool: Tool, granted: Option<&Authorization>, arguments: &Ma
 
 /// Whether a task changes anything that is somebody's business. Looking for products may leave
 /// proposals behind, and is looking all the same.
-fn changes(tool: Tool) -> bool {
-    tool.mutates() && tool != Tool::GetProducts
+fn changes(tool: AdcpTool) -> bool {
+    tool.mutates() && tool != AdcpTool::GetProducts
 }
 
 /// What every request has, whoever sends it (`R-11`); ids are, too.
@@ -172,29 +177,29 @@ fn refused_fields(arguments: &Map, permitted: &[&str]) -> Vec<String> {
 }
 
 /// What a request needs its account for.
-pub(crate) fn need(tool: Tool, arguments: &Map) -> Need {
+pub(crate) fn need(tool: AdcpTool, arguments: &Map) -> AccountNeed {
     // More packages are more spend.
-    let buys = tool == Tool::UpdateMediaBuy && arguments.contains_key("new_packages");
-    if buys { Need::Spend } else { tool.need() }
+    let buys = tool == AdcpTool::UpdateMediaBuy && arguments.contains_key("new_packages");
+    if buys { AccountNeed::Spend } else { tool.need() }
 }
 
 /// Whether an account that stands like this can be used for what is wanted of it. `field` is the member
 /// that named it, for what is as if it were not there.
-pub(crate) fn status(wanted: Need, account: &Account, field: &str) -> Result<(), Stop> {
+pub(crate) fn status(wanted: AccountNeed, account: &Account, field: &str) -> Result<(), Stop> {
     let (permitted, error) = match account.status {
         Status::Active => return Ok(()),
-        Status::PendingApproval => (Need::Know, setup_required(account)),
+        Status::PendingApproval => (AccountNeed::Know, setup_required(account)),
         Status::PaymentRequired => {
             let message = "the account has an outstanding balance; the buyer has to settle it";
-            (Need::Manage, refuse::error(Code::AccountPaymentRequired, message))
+            (AccountNeed::Manage, refuse::error(AdcpCode::AccountPaymentRequired, message))
         }
         Status::Suspended => {
             let message = "the account is suspended; a person has to settle it with the seller";
-            (Need::Look, refuse::error(Code::AccountSuspended, message))
+            (AccountNeed::Look, refuse::error(AdcpCode::AccountSuspended, message))
         }
         // What is over is to its buyer as what never was (`U-1`).
         Status::Rejected | Status::Closed => {
-            (Need::Know, refuse::not_found(Code::AccountNotFound, Some(field)))
+            (AccountNeed::Know, refuse::not_found(AdcpCode::AccountNotFound, Some(field)))
         }
     };
     if wanted <= permitted { Ok(()) } else { Err(error.into()) }
@@ -218,13 +223,13 @@ pub(crate) fn brand(account: &Account, arguments: &Map) -> Result<(), Stop> {
     Err(refuse::invalid(field, message).into())
 }
 
-fn setup_required(account: &Account) -> Error {
+fn setup_required(account: &Account) -> AdcpError {
     let message = "the account has to be set up before it can be used; see details";
-    let error = refuse::error(Code::AccountSetupRequired, message);
+    let error = refuse::error(AdcpCode::AccountSetupRequired, message);
     let part = |name: &str| account.setup.as_ref()?.get(name).cloned();
     let steps = part("message").map(|step| json!([step]));
     let details = object([("setup_url", part("url")), ("setup_steps", steps)]);
-    Error { details, ..error }
+    AdcpError { details, ..error }
 }
 
 #[cfg(test)]
@@ -282,8 +287,8 @@ mod tests {
         ];
         let mut rows: Vec<(String, Vec<String>)> = Vec::new();
         let more = json!({"new_packages": []}).as_object().unwrap().clone();
-        let tools = Tool::ALL.iter().map(|tool| (tool.name().to_owned(), *tool, Map::new()));
-        let tools = tools.chain([("+ new_packages".to_owned(), Tool::UpdateMediaBuy, more)]);
+        let tools = AdcpTool::ALL.iter().map(|tool| (tool.name().to_owned(), *tool, Map::new()));
+        let tools = tools.chain([("+ new_packages".to_owned(), AdcpTool::UpdateMediaBuy, more)]);
         for (name, tool, arguments) in tools {
             let cell = |status| {
                 let mut account =

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_wire::adcp::rules::typed::{Each, Typed as _};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::rules::typed::{LenientList, Typed as _};
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
 
@@ -50,7 +50,7 @@ pub fn status(
     to: Status,
     reason: Option<&str>,
     now: Timestamp,
-) -> Result<Forced, Fault> {
+) -> Result<Forced, InternalError> {
     let before = kept.thing.status_at(now);
     if !leads(before, to) {
         return Ok(Forced::Impossible(before));
@@ -86,7 +86,7 @@ pub(crate) fn save(
     shelf: &dyn Shelf,
     kept: &mut Kept<MediaBuy>,
     now: Timestamp,
-) -> Result<(), Fault> {
+) -> Result<(), InternalError> {
     if exclusive::is_over(&kept.thing) {
         exclusive::release_buy(shelf, &kept.thing, now)?;
     }
@@ -104,7 +104,7 @@ pub fn deliver(
     buy: &Kept<MediaBuy>,
     params: &Map,
     now: Timestamp,
-) -> Result<Map, Fault> {
+) -> Result<Map, InternalError> {
     let given = Delivered::read(&params.clone().into()).unwrap_or_default();
     let figure = |name: &str| Some((name.to_owned(), params.get(name).and_then(Amount::read)?));
     let mut figures: BTreeMap<String, Amount> = ADDITIVE.split(' ').filter_map(figure).collect();
@@ -141,7 +141,7 @@ pub fn spend(
     buy: &Kept<MediaBuy>,
     percentage: Amount,
     now: Timestamp,
-) -> Result<(Amount, Amount), Fault> {
+) -> Result<(Amount, Amount), InternalError> {
     let budget = buy.thing.total_budget;
     let spent = budget.percent(percentage);
     delivery(shelf, buy, now, |delivery| delivery.spent = Some(spent))?;
@@ -158,7 +158,7 @@ pub fn spend_account(
     account: &mut Kept<Account>,
     percentage: Amount,
     now: Timestamp,
-) -> Result<Option<(Amount, Amount)>, Fault> {
+) -> Result<Option<(Amount, Amount)>, InternalError> {
     let Some(funds) = &mut account.thing.funds else {
         return Ok(None);
     };
@@ -174,7 +174,7 @@ fn delivery(
     buy: &Kept<MediaBuy>,
     now: Timestamp,
     change: impl FnOnce(&mut Delivery),
-) -> Result<Delivery, Fault> {
+) -> Result<Delivery, InternalError> {
     let Record { id, owner, account, .. } = &buy.record;
     if let Some(mut known) = shelf.find::<Delivery>(id)? {
         change(&mut known.thing);
@@ -196,7 +196,7 @@ form! {
         reach: Option<Value>,
         reach_unit: Option<Value>,
         viewability: Option<Value>,
-        vendor_metric_values: Each<Value>;
+        vendor_metric_values: LenientList<Value>;
         keep reached: ["reach", "reach_unit", "reach_window", "frequency"]
     }
 
@@ -215,7 +215,7 @@ form! {
         end_time: Option<Timestamp>,
         rejection_reason: Option<String>,
         revision: Option<u64>,
-        packages: Each<PackageFixture>,
+        packages: LenientList<PackageFixture>,
     }
 
     /// And of a package; what is not named here is shown as it is.
@@ -225,7 +225,7 @@ form! {
         pricing_option_id: Option<String>,
         budget: Option<Amount>,
         paused: Option<bool>,
-        creative_assignments: Each<Assigned>;
+        creative_assignments: LenientList<Assigned>;
         whole members
     }
 }
@@ -246,7 +246,7 @@ pub fn seed(
     id: &str,
     fixture: &Map,
     now: Timestamp,
-) -> Result<(), Fault> {
+) -> Result<(), InternalError> {
     let given = BuyFixture::read(&fixture.clone().into()).unwrap_or_default();
     let status = given.media_buy_status.or(given.status).unwrap_or(Status::Active);
     let package = |(place, mut given): (usize, PackageFixture)| {

@@ -1,6 +1,6 @@
 //! Creative formats: what a creative has to be made of.
 
-use tradepost_wire::adcp::rules::typed::Each;
+use tradepost_wire::adcp::rules::typed::LenientList;
 use tradepost_wire::json::Value;
 use tradepost_wire::{form, kept_whole};
 
@@ -18,21 +18,21 @@ form! {
         /// The format of AdCP that it is a case of.
         canonical: Option<Canonical>,
         /// What it is made of.
-        assets: Each<Place>,
+        assets: LenientList<Place>,
         /// What it is shown as.
-        renders: Each<Render>,
+        renders: LenientList<Render>,
         /// How accessible it is.
         accessibility: Option<Accessibility>,
         /// Where it shows disclosures, and for how long.
         disclosure_capabilities: Option<Vec<Option<Ability>>>,
         /// Where it shows them, when the capabilities say nothing.
-        supported_disclosure_positions: Each<String>,
+        supported_disclosure_positions: LenientList<String>,
         /// On which properties alone it is accepted.
         applies_to_property_ids: Option<Value>,
         /// What comes out of a format that makes creatives.
-        output_format_ids: Each<FormatId>,
+        output_format_ids: LenientList<FormatId>,
         /// And what goes in.
-        input_format_ids: Each<FormatId>;
+        input_format_ids: LenientList<FormatId>;
         /// As it is published.
         whole published
     }
@@ -56,7 +56,7 @@ form! {
         /// Which measures and values it takes.
         requirements: Option<Requirements>,
         /// The places in a group.
-        assets: Each<Inner>,
+        assets: LenientList<Inner>,
     }
 
     /// A place in a group.
@@ -92,11 +92,11 @@ form! {
         /// The values that it can have.
         allowed_values: Option<Vec<Value>>,
         /// Types of files, for images and sounds.
-        formats: Each<String>,
+        formats: LenientList<String>,
         /// Types of files, for videos.
-        containers: Each<String>,
+        containers: LenientList<String>,
         /// Schemes that addresses may have, for links and trackers.
-        protocols: Each<String>,
+        protocols: LenientList<String>,
     }
 
     /// What a format is shown as.
@@ -124,7 +124,7 @@ form! {
         /// The position.
         position: Option<String>,
         /// For how long.
-        persistence: Each<String>,
+        persistence: LenientList<String>,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is on offer: the catalogue, and what a sandbox has put beside it. Products and formats are
 //! the publisher's own, so that every caller sees the same.
 
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{Catalogue, Format, FormatId, Product};
 use crate::publisher::Publisher;
@@ -12,7 +12,7 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn product(&self, shelf: &dyn Shelf, id: &str) -> Result<Option<Product>, Fault> {
+    pub fn product(&self, shelf: &dyn Shelf, id: &str) -> Result<Option<Product>, InternalError> {
         // Both places are looked at, whatever the first one says.
         let laid = shelf.find::<Product>(id)?.map(|kept| kept.thing);
         let printed = self.profile.catalogue.product(id).cloned();
@@ -24,7 +24,7 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn products(&self, shelf: &dyn Shelf) -> Result<Vec<Product>, Fault> {
+    pub fn products(&self, shelf: &dyn Shelf) -> Result<Vec<Product>, InternalError> {
         let mut laid = shelf.all::<Product>(&Query::default())?;
         // What a test has put there is what it is about: the latest comes first.
         laid.sort_by_key(|kept| std::cmp::Reverse(kept.record.place));
@@ -41,7 +41,7 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn formats(&self, shelf: &dyn Shelf) -> Result<Vec<Format>, Fault> {
+    pub fn formats(&self, shelf: &dyn Shelf) -> Result<Vec<Format>, InternalError> {
         let mut formats = self.profile.catalogue.formats.clone();
         for laid in shelf.all::<Format>(&Query::default())?.into_iter().map(|kept| kept.thing) {
             let same =
@@ -58,7 +58,11 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn format(&self, shelf: &dyn Shelf, id: &FormatId) -> Result<Option<Format>, Fault> {
+    pub fn format(
+        &self,
+        shelf: &dyn Shelf,
+        id: &FormatId,
+    ) -> Result<Option<Format>, InternalError> {
         Ok(self.formats(shelf)?.into_iter().find(|format| format.is(id)))
     }
 }

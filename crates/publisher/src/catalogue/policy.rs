@@ -1,7 +1,7 @@
 //! What may not be advertised: categories with the words that give them away.
 
 use serde::{Deserialize, Deserializer};
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::json::json;
 
 use super::Catalogue;
@@ -42,7 +42,7 @@ impl Catalogue {
     /// The refusal of a text that violates a policy: one for each policy. `field` is the member
     /// with the text.
     #[must_use]
-    pub fn violations(&self, field: &str, text: &str) -> Vec<Error> {
+    pub fn violations(&self, field: &str, text: &str) -> Vec<AdcpError> {
         let refusal = |policy: &Policy| {
             let message = "what is to be advertised is against the seller's advertising policy; \
                            see details";
@@ -51,7 +51,7 @@ impl Catalogue {
                 ("policy_url", policy.policy_url.as_ref().map(|url| json!(url))),
                 ("violated_rules", Some(json!([policy.rule]))),
             ]);
-            Error { details, ..refuse::at(Code::PolicyViolation, field, message) }
+            AdcpError { details, ..refuse::at(AdcpCode::PolicyViolation, field, message) }
         };
         self.forbids(text).into_iter().map(refusal).collect()
     }

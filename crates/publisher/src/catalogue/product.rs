@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
-use tradepost_wire::adcp::rules::typed::{self, Each};
-use tradepost_wire::json::{Map, Pieces, Value, Written};
+use tradepost_wire::adcp::rules::typed::{self, LenientList};
+use tradepost_wire::json::{JsonPieces, Map, SharedJson, Value};
 use tradepost_wire::{canonical, form, kept_whole};
 
 use crate::account::Account;
@@ -43,8 +43,8 @@ struct WorkedOut {
 /// What is shown of a product to everybody, around the place where it says why it fits a brief.
 #[derive(Debug)]
 struct Text {
-    before: Arc<Written>,
-    after: Arc<Written>,
+    before: Arc<SharedJson>,
+    after: Arc<SharedJson>,
 }
 
 /// What only the publisher knows of a product.
@@ -98,24 +98,24 @@ form! {
         delivery_type: Option<String>,
         exclusivity: Option<String>,
         expires_at: Option<Timestamp>,
-        channels: Each<String>,
-        format_ids: Each<FormatId>,
-        format_options: Each<FormatOption>,
-        pricing_options: Each<PricingOption>,
-        publisher_properties: Each<Properties>,
-        enforced_policies: Each<String>,
-        video_placement_types: Each<String>,
-        audio_distribution_types: Each<String>,
-        sponsored_placement_types: Each<String>,
-        social_placement_surfaces: Each<String>,
+        channels: LenientList<String>,
+        format_ids: LenientList<FormatId>,
+        format_options: LenientList<FormatOption>,
+        pricing_options: LenientList<PricingOption>,
+        publisher_properties: LenientList<Properties>,
+        enforced_policies: LenientList<String>,
+        video_placement_types: LenientList<String>,
+        audio_distribution_types: LenientList<String>,
+        sponsored_placement_types: LenientList<String>,
+        social_placement_surfaces: LenientList<String>,
         reporting_capabilities: Option<Reporting>,
-        performance_standards: Each<RequiredStandard>,
+        performance_standards: LenientList<RequiredStandard>,
         measurement_terms: Option<MeasurementTerms>,
         metric_optimization: Option<Optimization>,
         forecast: Option<Forecast>,
         allowed_actions: Option<Vec<Option<AllowedAction>>>,
         signal_targeting_rules: Option<SignalRules>,
-        signal_targeting_options: Each<SignalOption>,
+        signal_targeting_options: LenientList<SignalOption>,
         creative_policy: Option<CreativePolicy>;
         whole document
     }
@@ -123,15 +123,15 @@ form! {
     /// Where a product runs.
     pub(crate) struct Properties {
         publisher_domain: Option<String>,
-        publisher_domains: Each<String>,
-        property_tags: Each<String>,
+        publisher_domains: LenientList<String>,
+        property_tags: LenientList<String>,
     }
 
     /// A format with the choices in it, and which older formats are the same.
     pub(crate) struct FormatOption {
         format_option_id: Option<String>,
         format_kind: Option<String>,
-        v1_format_ref: Each<FormatId>,
+        v1_format_ref: LenientList<FormatId>,
         params: Option<Map>,
     }
 
@@ -143,16 +143,16 @@ form! {
     /// A signal that can be chosen, and what it costs.
     pub(crate) struct SignalOption {
         default_selected: Option<bool>,
-        pricing_options: Each<PricingOption>,
+        pricing_options: LenientList<PricingOption>,
     }
 
     /// What is reported, and how (`core/reporting-capabilities.json`). Words are repeated as they stand
     /// there.
     pub(crate) struct Reporting {
-        available_metrics: Each<Value>,
-        measurement_windows: Each<Window>,
-        windowed_pull_granularities: Each<Value>,
-        vendor_metrics: Each<VendorMetric>,
+        available_metrics: LenientList<Value>,
+        measurement_windows: LenientList<Window>,
+        windowed_pull_granularities: LenientList<Value>,
+        vendor_metrics: LenientList<VendorMetric>,
         date_range_support: Option<String>,
     }
 
@@ -171,7 +171,7 @@ form! {
 
     /// What a product is expected to deliver.
     pub(crate) struct Forecast {
-        points: Each<Point>,
+        points: LenientList<Point>,
     }
 
     /// At one budget.
@@ -304,9 +304,9 @@ impl Product {
     }
 
     /// The text of all that is shown, most of which is written once.
-    pub(crate) fn text(&self, relevance: Option<&str>) -> Pieces {
+    pub(crate) fn text(&self, relevance: Option<&str>) -> JsonPieces {
         let document = &self.published.document;
-        let mut text = Pieces::new();
+        let mut text = JsonPieces::new();
         if document.is_empty() || document.contains_key(RELEVANCE) {
             text.write(&self.shown(relevance, |_| true));
             return text;
@@ -333,7 +333,7 @@ impl Product {
         };
         let after = if after.is_empty() { String::new() } else { format!(",{}", inside(after)) };
         let before = format!("{{{}", inside(before));
-        Text { before: Written::new(before), after: Written::new(format!("{after}}}")) }
+        Text { before: SharedJson::new(before), after: SharedJson::new(format!("{after}}}")) }
     }
 
     /// The SHA-256 of what is shown to everybody, in its canonical form.

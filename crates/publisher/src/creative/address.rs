@@ -1,7 +1,7 @@
 //! Checks the web addresses in a creative's assets before anybody reviews it: an address has to be https on a
 //! public host, and the file that it names has to be of the kind that the asset says it is.
 
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::http::web_address::{AddressProblem, HostReach, WebAddress};
 use tradepost_wire::json::Value;
 
@@ -42,7 +42,7 @@ const SKIPPED_MEMBERS: [&str; 2] = ["provenance", "compliance"];
 
 /// Adds a problem for each address of an asset that must not be used. `allow_http` says whether clear text is
 /// accepted in this place.
-pub(super) fn check_addresses(placed: &Placed<'_>, allow_http: bool, errors: &mut Vec<Error>) {
+pub(super) fn check_addresses(placed: &Placed<'_>, allow_http: bool, errors: &mut Vec<AdcpError>) {
     visit_addresses(placed.sent, &placed.at, &mut |field, text| {
         if let Some(message) = address_problem(text, allow_http) {
             errors.push(unsafe_address(field, message));
@@ -55,7 +55,7 @@ pub(super) fn check_addresses(placed: &Placed<'_>, allow_http: bool, errors: &mu
 pub(super) fn check_file_type(
     placed: &Placed<'_>,
     requirements: Option<&Requirements>,
-    errors: &mut Vec<Error>,
+    errors: &mut Vec<AdcpError>,
 ) {
     let asset = &placed.asset;
     let Some(kind) = asset.asset_type.as_deref().and_then(media_extensions) else {
@@ -72,10 +72,10 @@ pub(super) fn check_file_type(
         let field = format!("{}.{member}", placed.at);
         if member == "url" && !kind.contains(&file_type.as_str()) {
             let message = "the address names a file of another kind than the asset's type";
-            errors.push(refuse::at(Code::ValidationError, &field, message));
+            errors.push(refuse::at(AdcpCode::ValidationError, &field, message));
         } else if !listed.is_empty() && !listed.iter().any(|one| is_same_type(one, &file_type)) {
             let message = "the format does not list this type of file";
-            let error = refuse::at(Code::ValidationError, &field, message);
+            let error = refuse::at(AdcpCode::ValidationError, &field, message);
             errors.push(error.with("accepted_values", listed.clone()));
         }
     }
@@ -127,9 +127,9 @@ fn address_problem(text: &str, allow_http: bool) -> Option<&'static str> {
     is_clear_text.then_some("must begin with https://; this seller does not take http here")
 }
 
-fn unsafe_address(field: &str, message: &str) -> Error {
+fn unsafe_address(field: &str, message: &str) -> AdcpError {
     let suggestion = Some("send an https address on a public host".to_owned());
-    Error { suggestion, ..refuse::at(Code::ValidationError, field, message) }
+    AdcpError { suggestion, ..refuse::at(AdcpCode::ValidationError, field, message) }
 }
 
 /// The extensions that fit a type of asset whose address names a media file.

@@ -1,9 +1,9 @@
 //! Whether a creative can be taken: its format, its assets, what is known of its making, what it
 //! contains, and what has to be shown with it. Every problem is found, not the first.
 
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::adcp::rules::typed::Typed as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::json;
 
 use super::address::{check_addresses, check_file_type};
@@ -22,7 +22,7 @@ fn projects(format: &Format, kind: &String) -> bool {
 }
 
 /// What speaks against a creative in one format: what is missing, and what has the wrong measures.
-fn unmet(format: &Format, creative: &Given) -> Vec<Error> {
+fn unmet(format: &Format, creative: &Given) -> Vec<AdcpError> {
     let mut errors = Vec::new();
     required(format, creative, "creative", &mut errors);
     fitting(format, &creative.placed("creative"), &mut errors);
@@ -46,7 +46,7 @@ impl Formats {
         publisher: &Publisher,
         products: &[Product],
         shelf: &dyn Shelf,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, InternalError> {
         let (mut named, mut kinds) = (Vec::new(), Vec::new());
         for product in products {
             named.extend_from_slice(product.formats());
@@ -134,7 +134,7 @@ impl<'a> Policies<'a> {
 
     /// Every reason not to take a creative that is sent; `at` is its path in the request
     /// (`creatives[0]`).
-    pub(crate) fn judge(&self, formats: &Formats, creative: &Given, at: &str) -> Vec<Error> {
+    pub(crate) fn judge(&self, formats: &Formats, creative: &Given, at: &str) -> Vec<AdcpError> {
         let mut errors = Vec::new();
         let assets = creative.placed(at);
         let taken = formats.find(creative);
@@ -159,7 +159,7 @@ impl<'a> Policies<'a> {
 
     /// What speaks against assigning a creative that was sent earlier, for another product or before this
     /// was demanded. `field` is what names it in the request; details say where in the creative.
-    pub(crate) fn against(&self, creative: &Given, field: &str) -> Vec<Error> {
+    pub(crate) fn against(&self, creative: &Given, field: &str) -> Vec<AdcpError> {
         let mut errors = Vec::new();
         let assets = creative.placed("creative");
         self.look(creative, &assets, "creative", &mut errors);
@@ -167,7 +167,7 @@ impl<'a> Policies<'a> {
             // Whether http is accepted in this place was decided by its format when it was sent.
             check_addresses(placed, true, &mut errors);
         }
-        let assigned = |mut error: Error| {
+        let assigned = |mut error: AdcpError| {
             let place = error.field.replace(field.to_owned());
             error.with("creative_field", place.unwrap_or_default())
         };
@@ -175,7 +175,12 @@ impl<'a> Policies<'a> {
     }
 
     /// Checks addresses and types of files. `format` is `None` where nothing is known of it.
-    fn check_links(&self, format: Option<&Format>, assets: &[Placed<'_>], errors: &mut Vec<Error>) {
+    fn check_links(
+        &self,
+        format: Option<&Format>,
+        assets: &[Placed<'_>],
+        errors: &mut Vec<AdcpError>,
+    ) {
         for placed in assets {
             let requirements = format.and_then(|format| requirements_of(format, placed.slot));
             let allow_http = self.catalogue.creatives.allow_http
@@ -185,7 +190,7 @@ impl<'a> Policies<'a> {
         }
     }
 
-    fn look(&self, creative: &Given, assets: &[Placed<'_>], at: &str, errors: &mut Vec<Error>) {
+    fn look(&self, creative: &Given, assets: &[Placed<'_>], at: &str, errors: &mut Vec<AdcpError>) {
         self.made(creative, assets, at, errors);
         self.said(creative, assets, at, errors);
         for forbidden in &self.catalogue.creatives.forbidden {
@@ -194,7 +199,7 @@ impl<'a> Policies<'a> {
     }
 
     /// Whether its texts say what may not be advertised.
-    fn said(&self, creative: &Given, assets: &[Placed<'_>], at: &str, errors: &mut Vec<Error>) {
+    fn said(&self, creative: &Given, assets: &[Placed<'_>], at: &str, errors: &mut Vec<AdcpError>) {
         let name = creative.name.as_deref().map(|name| (format!("{at}.name"), name));
         let text = |placed: &'_ Placed<'_>| format!("{}.content", placed.at);
         let texts = assets.iter().filter_map(|it| it.asset.text().map(|said| (text(it), said)));
@@ -207,7 +212,7 @@ impl<'a> Policies<'a> {
     }
 
     /// Whether what is known of its making is enough (`PROVENANCE_*`).
-    fn made(&self, creative: &Given, assets: &[Placed<'_>], at: &str, errors: &mut Vec<Error>) {
+    fn made(&self, creative: &Given, assets: &[Placed<'_>], at: &str, errors: &mut Vec<AdcpError>) {
         let own = creative.provenance.iter().map(|own| (format!("{at}.provenance"), own));
         let of_assets = assets.iter().filter_map(|it| {
             it.asset.provenance.as_ref().map(|own| (format!("{}.provenance", it.at), own))
@@ -215,21 +220,21 @@ impl<'a> Policies<'a> {
         let declared: Vec<(String, &Declared)> = own.chain(of_assets).collect();
         if declared.is_empty() && self.provenance.required {
             let message = "this seller takes no creative without a provenance object";
-            errors.push(refuse::at(Code::ProvenanceRequired, at, message));
+            errors.push(refuse::at(AdcpCode::ProvenanceRequired, at, message));
         }
         for (place, declaration) in declared {
             self.declared(&place, declaration, errors);
         }
     }
 
-    fn declared(&self, at: &str, declaration: &Declared, errors: &mut Vec<Error>) {
+    fn declared(&self, at: &str, declaration: &Declared, errors: &mut Vec<AdcpError>) {
         let demands = &self.provenance;
-        let mut missing = |code: Code, member: &str, message: &str| {
+        let mut missing = |code: AdcpCode, member: &str, message: &str| {
             errors.push(refuse::at(code, &format!("{at}.{member}"), message));
         };
         if demands.digital_source_type && declaration.digital_source_type.is_none() {
             let message = "the provenance does not say by what kind of source the content was made";
-            missing(Code::ProvenanceDigitalSourceTypeMissing, "digital_source_type", message);
+            missing(AdcpCode::ProvenanceDigitalSourceTypeMissing, "digital_source_type", message);
         }
         let disclosure = declaration.disclosure.as_ref();
         let places = disclosure.and_then(|disclosure| disclosure.jurisdictions.as_ref());
@@ -241,12 +246,12 @@ impl<'a> Policies<'a> {
         };
         if demands.disclosure && !said {
             let message = "the provenance does not say whether a disclosure is required, and where";
-            missing(Code::ProvenanceDisclosureMissing, "disclosure", message);
+            missing(AdcpCode::ProvenanceDisclosureMissing, "disclosure", message);
         }
         let embedded = &declaration.embedded_provenance;
         if demands.embedded && embedded.as_ref().is_none_or(Vec::is_empty) {
             let message = "the provenance has to be embedded in the content as well";
-            missing(Code::ProvenanceEmbeddedMissing, "embedded_provenance", message);
+            missing(AdcpCode::ProvenanceEmbeddedMissing, "embedded_provenance", message);
         }
         let Some(verifiers) = &demands.verifiers else {
             return;
@@ -260,24 +265,24 @@ impl<'a> Policies<'a> {
                     let message = "the seller does not ask this verifier; name one of \
                                    creative_policy.accepted_verifiers, or none";
                     let member = format!("{name}[{index}].verify_agent.agent_url");
-                    missing(Code::ProvenanceVerifierNotAccepted, &member, message);
+                    missing(AdcpCode::ProvenanceVerifierNotAccepted, &member, message);
                 }
             }
         }
     }
 }
 
-fn unsupported_format(field: &str) -> Error {
+fn unsupported_format(field: &str) -> AdcpError {
     let message =
         "this seller does not take that format; list_creative_formats shows those it takes";
     let suggestion = Some("choose a format that list_creative_formats shows".to_owned());
-    Error { suggestion, ..refuse::at(Code::FormatNotSupported, field, message) }
+    AdcpError { suggestion, ..refuse::at(AdcpCode::FormatNotSupported, field, message) }
 }
 
 /// An asset that does not fit its format.
-fn unfit(field: &str, message: &str) -> Error {
+fn unfit(field: &str, message: &str) -> AdcpError {
     let suggestion = Some("correct the asset by what list_creative_formats shows".to_owned());
-    Error { suggestion, ..refuse::at(Code::ValidationError, field, message) }
+    AdcpError { suggestion, ..refuse::at(AdcpCode::ValidationError, field, message) }
 }
 
 /// The places of a format, with their names.
@@ -296,7 +301,7 @@ fn requirements_of<'a>(format: &'a Format, name: &str) -> Option<&'a Requirement
 }
 
 /// Whether what the format requires is there, and of the right kind.
-fn required(format: &Format, creative: &Given, at: &str, errors: &mut Vec<Error>) {
+fn required(format: &Format, creative: &Given, at: &str, errors: &mut Vec<AdcpError>) {
     for (name, slot) in slots(format) {
         let alias = slot.asset_group_id.as_deref().unwrap_or(name);
         let field = format!("{at}.assets.{name}");
@@ -336,7 +341,7 @@ fn measures(asset: &Asset, demands: &Requirements) -> [Measure; 4] {
 }
 
 /// Whether assets have the measures and the values that the format demands.
-fn fitting(format: &Format, assets: &[Placed<'_>], errors: &mut Vec<Error>) {
+fn fitting(format: &Format, assets: &[Placed<'_>], errors: &mut Vec<AdcpError>) {
     for Placed { slot, at, asset, .. } in assets {
         let Some(demands) = requirements_of(format, slot) else {
             continue;
@@ -356,7 +361,7 @@ fn fitting(format: &Format, assets: &[Placed<'_>], errors: &mut Vec<Error>) {
         {
             let message = "the format lists the values that this asset can have; see details";
             let error =
-                refuse::at(Code::CreativeValueNotAllowed, &format!("{at}.content"), message);
+                refuse::at(AdcpCode::CreativeValueNotAllowed, &format!("{at}.content"), message);
             errors.push(error.with("allowed_values", json!(allowed)));
         }
     }
@@ -368,7 +373,7 @@ fn contains(
     creative: &Given,
     assets: &[Placed<'_>],
     at: &str,
-    errors: &mut Vec<Error>,
+    errors: &mut Vec<AdcpError>,
 ) {
     let mut places = Vec::new();
     for (index, tag) in creative.tags.iter().flatten().enumerate() {
@@ -388,14 +393,14 @@ fn contains(
     errors.extend(places.iter().map(error));
 }
 
-fn rejected(field: &str, policy_id: &str, policy_url: Option<&str>, reason: &str) -> Error {
+fn rejected(field: &str, policy_id: &str, policy_url: Option<&str>, reason: &str) -> AdcpError {
     let message = "the creative goes against an advertising policy of the seller; see details";
     let details = object([
         ("policy_id", Some(policy_id.into())),
         ("policy_url", policy_url.map(Into::into)),
         ("reasons", Some(json!([reason]))),
     ]);
-    Error { details, ..refuse::at(Code::CreativeRejected, field, message) }
+    AdcpError { details, ..refuse::at(AdcpCode::CreativeRejected, field, message) }
 }
 
 /// Whether every disclosure that has to be shown with a creative can be shown by its format. A
@@ -405,11 +410,11 @@ fn disclosures(
     creative: &Given,
     assets: &[Placed<'_>],
     at: &str,
-    errors: &mut Vec<Error>,
+    errors: &mut Vec<AdcpError>,
 ) {
     let mut unmet = |field: String| {
         let message = "a disclosure that this creative requires cannot be shown by its format";
-        errors.push(refuse::at(Code::ComplianceUnsatisfied, &field, message));
+        errors.push(refuse::at(AdcpCode::ComplianceUnsatisfied, &field, message));
     };
     let disclosure = creative.provenance.as_ref().and_then(|made| made.disclosure.as_ref());
     let due = disclosure.is_some_and(|disclosure| disclosure.required == Some(true));

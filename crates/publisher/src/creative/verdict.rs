@@ -1,7 +1,7 @@
 //! What a verifier says of how a creative was made (`get_creative_features`), held against what its buyer
 //! claims. The publisher decides whom it asks: the agents of its own `accepted_verifiers`, and no other.
 
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value, json};
@@ -125,7 +125,7 @@ pub(crate) fn against(
     question: &Question,
     review: Review,
     field: &str,
-) -> Option<Error> {
+) -> Option<AdcpError> {
     match known(looked, &creative.creative_id, question) {
         None => Some(changed(field)),
         Some(Verdict::Holds(_)) => None,
@@ -141,7 +141,7 @@ pub(crate) fn against(
             let message = "the product's verifier did not say how the content was made, and nobody has \
                            looked at it for this product; send it under an id of its own with this \
                            assignment, so that a person does";
-            Some(refuse::at(Code::InvalidState, field, message))
+            Some(refuse::at(AdcpCode::InvalidState, field, message))
         }
     }
 }
@@ -286,17 +286,17 @@ impl Question {
 }
 
 /// A verifier was asked about something else than what would be taken now.
-pub(crate) fn changed(field: &str) -> Error {
+pub(crate) fn changed(field: &str) -> AdcpError {
     let message = "the creative, or what is demanded of it, changed while a verifier looked at it; send \
                    it again";
-    refuse::at(Code::Conflict, field, message)
+    refuse::at(AdcpCode::Conflict, field, message)
 }
 
 /// The refusal of a creative whose provenance is not what it claims; `field` is what names it, or the claim,
 /// in the request.
-pub(crate) fn contradicted(field: &str, details: &Map) -> Error {
+pub(crate) fn contradicted(field: &str, details: &Map) -> AdcpError {
     let message = "a verifier that this seller trusts says otherwise about how the content was made; \
                    details says what it was asked and what it found";
     let details = details.clone();
-    Error { details, ..refuse::at(Code::ProvenanceClaimContradicted, field, message) }
+    AdcpError { details, ..refuse::at(AdcpCode::ProvenanceClaimContradicted, field, message) }
 }

@@ -1,7 +1,7 @@
 //! Media buys: `create_media_buy`, `update_media_buy`, `get_media_buys`, `get_media_buy_delivery`.
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::rules::typed::{Kind, OneOrMore, Typed};
+use tradepost_wire::adcp::rules::typed::{OneOrMore, Typed, ValueKind};
 use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
 
@@ -289,8 +289,8 @@ impl Start {
 }
 
 impl Typed for Start {
-    fn kind() -> Kind {
-        Kind::Either(vec![Kind::Words(&["asap"]), Timestamp::kind()])
+    fn kind() -> ValueKind {
+        ValueKind::Either(vec![ValueKind::Words(&["asap"]), Timestamp::kind()])
     }
 
     fn read(value: &Value) -> Option<Self> {
@@ -309,8 +309,8 @@ pub(crate) struct SignalName {
 }
 
 impl Typed for SignalName {
-    fn kind() -> Kind {
-        Kind::Any
+    fn kind() -> ValueKind {
+        ValueKind::Any
     }
 
     fn read(value: &Value) -> Option<Self> {

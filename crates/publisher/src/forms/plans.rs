@@ -2,7 +2,7 @@
 //! `get_plan_audit_logs`.
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::rules::typed::{Kind, Typed};
+use tradepost_wire::adcp::rules::typed::{Typed, ValueKind};
 use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
 
@@ -263,8 +263,8 @@ pub(crate) struct TotalBudget {
 }
 
 impl Typed for TotalBudget {
-    fn kind() -> Kind {
-        Kind::Any
+    fn kind() -> ValueKind {
+        ValueKind::Any
     }
 
     fn read(value: &Value) -> Option<Self> {

@@ -1,6 +1,6 @@
 //! What a seller can do and has to sell: `get_adcp_capabilities`, `get_products`.
 
-use tradepost_wire::adcp::rules::typed::{Kind, Typed};
+use tradepost_wire::adcp::rules::typed::{Typed, ValueKind};
 use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
 
@@ -189,7 +189,7 @@ impl Entry {
 }
 
 impl Typed for Entry {
-    fn kind() -> Kind {
+    fn kind() -> ValueKind {
         AnyEntry::kind()
     }
 

@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{Kept, Record, Shelf, Thing};
 
@@ -224,7 +224,11 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails, or what lies there is not of this type.
-    pub fn page<T: Thing>(&self, query: &Query, now: Timestamp) -> Result<Vec<Kept<T>>, Fault> {
+    pub fn page<T: Thing>(
+        &self,
+        query: &Query,
+        now: Timestamp,
+    ) -> Result<Vec<Kept<T>>, InternalError> {
         let settled = Query { changes: Some(Changes::After(now)), ..query.clone() };
         let mut changed = self.changed::<T>(query, now)?;
         changed.retain(|kept| {
@@ -243,7 +247,11 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails, or what lies there is not of this type.
-    pub fn tallies<T: Thing>(&self, query: &Query, now: Timestamp) -> Result<Vec<Tally>, Fault> {
+    pub fn tallies<T: Thing>(
+        &self,
+        query: &Query,
+        now: Timestamp,
+    ) -> Result<Vec<Tally>, InternalError> {
         let any_state = Query { states: Vec::new(), class: None, ..query.clone() };
         let mut tallies = self.count(T::KIND, &any_state)?;
         for kept in self.changed::<T>(query, now)? {
@@ -269,7 +277,11 @@ impl dyn Shelf + '_ {
     }
 
     /// What has changed its state by itself and was not written anew since, whatever its state.
-    fn changed<T: Thing>(&self, query: &Query, now: Timestamp) -> Result<Vec<Kept<T>>, Fault> {
+    fn changed<T: Thing>(
+        &self,
+        query: &Query,
+        now: Timestamp,
+    ) -> Result<Vec<Kept<T>>, InternalError> {
         self.all::<T>(&Query {
             changes: Some(Changes::By(now)),
             states: Vec::new(),
@@ -286,7 +298,7 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails, or what lies there is not of this type.
-    pub(crate) fn settle<T: Thing>(&self, id: &str, now: Timestamp) -> Result<bool, Fault> {
+    pub(crate) fn settle<T: Thing>(&self, id: &str, now: Timestamp) -> Result<bool, InternalError> {
         let Some(kept) = self.find::<T>(id)? else { return Ok(false) };
         if kept.record.changes_at.is_none_or(|moment| moment > now) {
             return Ok(false);

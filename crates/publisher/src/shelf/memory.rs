@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{Changes, End, Job, KeyRow, Kind, Query, Record, Shelf, Tally, Vault, Whose};
 use crate::decision::DecisionEntry;
@@ -37,16 +37,16 @@ impl MemoryVault {
 struct Open(RefCell<State>);
 
 impl Shelf for Open {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
         let found = self.get(kind, id)?;
         Ok(found.map(|record| Whose { owner: record.owner, account: record.account }))
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
         Ok(self.0.borrow().records.get(&(kind, id.to_owned())).map(read))
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
         let wanted = |record: &&Record| {
             record.kind == kind
                 && query.selects(record)
@@ -69,7 +69,7 @@ impl Shelf for Open {
         Ok(found.into_iter().skip(query.skip).take(limit).collect())
     }
 
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault> {
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
         for record in self.0.borrow().records.values() {
             if record.kind == kind && query.selects(record) {
@@ -84,15 +84,15 @@ impl Shelf for Open {
         Ok(tallies)
     }
 
-    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
         Ok(self.0.borrow().keys.get(&(scope.to_owned(), key.to_owned())).cloned())
     }
 
-    fn check_writable(&self) -> Result<(), Fault> {
+    fn check_writable(&self) -> Result<(), InternalError> {
         Ok(())
     }
 
-    fn put(&self, mut record: Record) -> Result<(), Fault> {
+    fn put(&self, mut record: Record) -> Result<(), InternalError> {
         let mut state = self.0.borrow_mut();
         let place = (record.kind, record.id.clone());
         record.place = state.records.get(&place).map_or(0, |known| known.place);
@@ -104,21 +104,21 @@ impl Shelf for Open {
         Ok(())
     }
 
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
+    fn remove(&self, kind: Kind, id: &str) -> Result<bool, InternalError> {
         Ok(self.0.borrow_mut().records.remove(&(kind, id.to_owned())).is_some())
     }
 
-    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), InternalError> {
         self.0.borrow_mut().keys.insert((scope.to_owned(), key.to_owned()), row);
         Ok(())
     }
 
-    fn record(&self, entry: DecisionEntry) -> Result<(), Fault> {
+    fn record(&self, entry: DecisionEntry) -> Result<(), InternalError> {
         self.0.borrow_mut().decisions.push(entry);
         Ok(())
     }
 
-    fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {
+    fn forget_keys(&self, before: Timestamp) -> Result<(), InternalError> {
         self.0.borrow_mut().keys.retain(|_, row| row.used_at >= before);
         Ok(())
     }
@@ -130,13 +130,13 @@ fn read(record: &Record) -> Record {
 }
 
 impl Vault for MemoryVault {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         job(&Open(RefCell::new(state)));
         Ok(())
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let open = Open(RefCell::new(state.clone()));
         if job(&open) == End::Keep {

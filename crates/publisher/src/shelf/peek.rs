@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{KeyRow, Kind, Query, Record, Shelf, Tally, Whose};
 
@@ -26,29 +26,29 @@ impl<'a> Peek<'a> {
 }
 
 impl Shelf for Peek<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
         self.shelf.whose(kind, id)
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
         self.shelf.get(kind, id)
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
         self.shelf.list(kind, query)
     }
 
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault> {
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         self.shelf.count(kind, query)
     }
 
-    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
         self.shelf.key(scope, key)
     }
 
-    fn check_writable(&self) -> Result<(), Fault> {
+    fn check_writable(&self) -> Result<(), InternalError> {
         self.wanted.set(true);
         // An error ends most jobs here; nobody is shown it, because `at` gives nothing then.
-        Err(Fault::new("looking at what is kept", "something was to be changed"))
+        Err(InternalError::new("looking at what is kept", "something was to be changed"))
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{KeyRow, Kind, Query, Record, Shelf, Tally, Whose};
 
@@ -110,21 +110,21 @@ pub(crate) struct Noting<'a> {
 }
 
 impl Shelf for Noting<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
         let found = self.shelf.whose(kind, id)?;
         let asked = Asked::Whose(kind, id.to_owned());
         self.recent.note(asked, Found::Whose(found.clone()), self.now);
         Ok(found)
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
         let found = self.shelf.get(kind, id)?;
         let records = Found::Records(found.iter().cloned().collect());
         self.recent.note(Asked::Get(kind, id.to_owned()), records, self.now);
         Ok(found)
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
         let found = self.shelf.list(kind, query)?;
         let asked = Asked::List(kind, query.clone());
         self.recent.note(asked, Found::Records(found.clone()), self.now);
@@ -132,16 +132,16 @@ impl Shelf for Noting<'_> {
     }
 
     // No search counts.
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault> {
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         self.shelf.count(kind, query)
     }
 
     // What became of a key has to be the truth.
-    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
         self.shelf.key(scope, key)
     }
 
-    fn check_writable(&self) -> Result<(), Fault> {
+    fn check_writable(&self) -> Result<(), InternalError> {
         self.shelf.check_writable()
     }
 }
@@ -167,7 +167,7 @@ impl<'a> Recalled<'a> {
         (!self.lacked.get()).then(|| u64::try_from(age).unwrap_or_default())
     }
 
-    fn find(&self, asked: &Asked) -> Result<Found, Fault> {
+    fn find(&self, asked: &Asked) -> Result<Found, InternalError> {
         let known = self.recent.with(|state| state.found.get(asked).cloned());
         match known.filter(|(_, at)| self.now.duration_since(*at) < HOLDS) {
             Some((found, at)) => {
@@ -179,12 +179,12 @@ impl<'a> Recalled<'a> {
         }
     }
 
-    fn lacks(&self) -> Fault {
+    fn lacks(&self) -> InternalError {
         self.lacked.set(true);
-        Fault::new("recalling what was read", "it was not read lately").transient()
+        InternalError::new("recalling what was read", "it was not read lately").transient()
     }
 
-    fn records(&self, asked: &Asked) -> Result<Vec<Record>, Fault> {
+    fn records(&self, asked: &Asked) -> Result<Vec<Record>, InternalError> {
         match self.find(asked)? {
             Found::Records(records) => Ok(records),
             Found::Whose(_) => Err(self.lacks()),
@@ -193,30 +193,30 @@ impl<'a> Recalled<'a> {
 }
 
 impl Shelf for Recalled<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
         match self.find(&Asked::Whose(kind, id.to_owned()))? {
             Found::Whose(whose) => Ok(whose),
             Found::Records(_) => Err(self.lacks()),
         }
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
         Ok(self.records(&Asked::Get(kind, id.to_owned()))?.into_iter().next())
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
         self.records(&Asked::List(kind, query.clone()))
     }
 
-    fn count(&self, _: Kind, _: &Query) -> Result<Vec<Tally>, Fault> {
+    fn count(&self, _: Kind, _: &Query) -> Result<Vec<Tally>, InternalError> {
         Err(self.lacks())
     }
 
-    fn key(&self, _: &str, _: &str) -> Result<Option<KeyRow>, Fault> {
+    fn key(&self, _: &str, _: &str) -> Result<Option<KeyRow>, InternalError> {
         Err(self.lacks())
     }
 
-    fn check_writable(&self) -> Result<(), Fault> {
+    fn check_writable(&self) -> Result<(), InternalError> {
         Err(self.lacks())
     }
 }

@@ -6,9 +6,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::Standing;
+use tradepost_wire::adcp::AdcpTaskStatus;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
 use super::{Denied, row};
@@ -29,14 +29,14 @@ const SLICE: usize = 100;
 const MOST_LOOKED_AT: usize = 2_000;
 
 /// How far a task can be that is kept: it waits for no credential.
-const TASK_STATES: [Standing; 7] = [
-    Standing::Submitted,
-    Standing::Working,
-    Standing::InputRequired,
-    Standing::Completed,
-    Standing::Failed,
-    Standing::Rejected,
-    Standing::Canceled,
+const TASK_STATES: [AdcpTaskStatus; 7] = [
+    AdcpTaskStatus::Submitted,
+    AdcpTaskStatus::Working,
+    AdcpTaskStatus::InputRequired,
+    AdcpTaskStatus::Completed,
+    AdcpTaskStatus::Failed,
+    AdcpTaskStatus::Rejected,
+    AdcpTaskStatus::Canceled,
 ];
 
 tradepost_wire::words! {
@@ -331,8 +331,8 @@ impl Walk<'_> {
     /// that is not wanted.
     fn over<T: Thing>(
         &self,
-        rows: impl Fn(&Kept<T>) -> Result<Vec<Option<Value>>, Fault>,
-    ) -> Result<Listing, Fault> {
+        rows: impl Fn(&Kept<T>) -> Result<Vec<Option<Value>>, InternalError>,
+    ) -> Result<Listing, InternalError> {
         let mut listing = Listing::default();
         let mut query = Query { from: self.begin(), ..self.query() };
         let mut looked_at = 0;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
@@ -35,14 +35,17 @@ pub(super) fn package_state(buy: &MediaBuy, package: &Package, now: Timestamp) -
 }
 
 /// What a media buy has delivered; nothing where nothing was reported.
-pub(super) fn delivered(office: &Office<'_>, buy: &Kept<MediaBuy>) -> Result<Delivery, Fault> {
+pub(super) fn delivered(
+    office: &Office<'_>,
+    buy: &Kept<MediaBuy>,
+) -> Result<Delivery, InternalError> {
     let delivery = office.shelf.find::<Delivery>(&buy.record.id)?;
     Ok(delivery.map(|kept| kept.thing).unwrap_or_default())
 }
 
 /// The media buy that a task asked for, as it was asked for. Tasks that were decided before that was kept
 /// have the buy that came of them, as it is now.
-pub(super) fn asked(office: &Office<'_>, task: &Task) -> Result<Option<MediaBuy>, Fault> {
+pub(super) fn asked(office: &Office<'_>, task: &Task) -> Result<Option<MediaBuy>, InternalError> {
     if let Some(asked) = task.draft.as_ref().or(task.asked.as_ref()) {
         return Ok(Some(asked.clone()));
     }
@@ -53,7 +56,7 @@ pub(super) fn asked(office: &Office<'_>, task: &Task) -> Result<Option<MediaBuy>
 }
 
 /// A media buy.
-pub(super) fn buy(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, Fault> {
+pub(super) fn buy(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, InternalError> {
     let (buy, now) = (&kept.thing, office.now);
     let packages = buy.packages.iter().map(|package| {
         json!({
@@ -166,7 +169,7 @@ pub(super) fn delivery(
     office: &Office<'_>,
     kept: &Kept<MediaBuy>,
     period: Period,
-) -> Result<Value, Fault> {
+) -> Result<Value, InternalError> {
     let buy = &kept.thing;
     let delivery = delivered(office, kept)?;
     let reports: Vec<_> = delivery.within(period).collect();

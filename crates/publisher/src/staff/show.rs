@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::list::Subject;
@@ -31,11 +31,11 @@ pub enum NotShown {
     /// Several media buys of one account have a package of that id: these.
     SeveralBuys(Vec<String>),
     /// We broke.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
-impl From<Fault> for NotShown {
-    fn from(broken: Fault) -> Self {
+impl From<InternalError> for NotShown {
+    fn from(broken: InternalError) -> Self {
         Self::Broken(broken)
     }
 }
@@ -100,12 +100,12 @@ fn led_to_by<T: Thing>(
     account: Option<&str>,
     field: IndexField,
     id: &str,
-) -> Result<Vec<Kept<T>>, Fault> {
+) -> Result<Vec<Kept<T>>, InternalError> {
     let query = Query { account: account.map(ToOwned::to_owned), ..Query::default() };
     office.shelf.all(&query.led_to_by(field, id))
 }
 
-fn buy(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, Fault> {
+fn buy(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, InternalError> {
     let (buy, now) = (&kept.thing, office.now);
     let delivery = row::delivered(office, kept)?;
     let reports: Vec<_> = delivery.reports.iter().collect();
@@ -153,7 +153,7 @@ fn buy(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, Fault> {
 }
 
 /// The names of products, by their ids.
-fn product_names(office: &Office<'_>) -> Result<Map, Fault> {
+fn product_names(office: &Office<'_>) -> Result<Map, InternalError> {
     let products = office.publisher.products(office.shelf)?;
     let name = |product: &crate::catalogue::Product| {
         Some((product.id().to_owned(), product.published.name.clone()?.into()))
@@ -162,7 +162,10 @@ fn product_names(office: &Office<'_>) -> Result<Map, Fault> {
 }
 
 /// The creatives that the packages of a buy name, as far as they are in the library.
-fn creatives_of(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Vec<Kept<Creative>>, Fault> {
+fn creatives_of(
+    office: &Office<'_>,
+    kept: &Kept<MediaBuy>,
+) -> Result<Vec<Kept<Creative>>, InternalError> {
     let assigned = kept.thing.packages.iter().flat_map(|package| &package.creative_assignments);
     let ids: BTreeSet<_> = assigned.filter_map(|it| it.creative_id.as_deref()).collect();
     let account = kept.record.account.as_deref().unwrap_or_default();
@@ -205,7 +208,7 @@ fn package_document(
 }
 
 /// What was asked and decided about a buy and done to it, the oldest first.
-fn history(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Vec<Value>, Fault> {
+fn history(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Vec<Value>, InternalError> {
     let mut history = Vec::new();
     if let Some(task_id) = &kept.thing.task_id {
         let record = record_id(&kept.record.owner, task_id);
@@ -316,7 +319,7 @@ fn proposal(office: &Office<'_>, kept: &Kept<Proposal>) -> Value {
     shown
 }
 
-fn account_of(office: &Office<'_>, kept: &Kept<Account>) -> Result<Value, Fault> {
+fn account_of(office: &Office<'_>, kept: &Kept<Account>) -> Result<Value, InternalError> {
     let account = &kept.thing;
     let of_account = Query { account: Some(account.account_id.clone()), ..Query::default() };
     let grants = office.shelf.all::<Grant>(&of_account)?;
@@ -349,7 +352,7 @@ fn account_of(office: &Office<'_>, kept: &Kept<Account>) -> Result<Value, Fault>
     Ok(shown)
 }
 
-fn task(office: &Office<'_>, kept: &Kept<Task>) -> Result<Value, Fault> {
+fn task(office: &Office<'_>, kept: &Kept<Task>) -> Result<Value, InternalError> {
     let task = &kept.thing;
     let asked = row::asked(office, task)?;
     let packages = asked.as_ref().map(|buy| {
@@ -388,7 +391,7 @@ fn task(office: &Office<'_>, kept: &Kept<Task>) -> Result<Value, Fault> {
     Ok(shown)
 }
 
-fn delivery(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, Fault> {
+fn delivery(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, InternalError> {
     let buy = &kept.thing;
     let delivery = row::delivered(office, kept)?;
     let reports: Vec<_> = delivery.reports.iter().collect();

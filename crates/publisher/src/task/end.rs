@@ -2,11 +2,11 @@
 //! end is kept with the task, has its effect, and is announced, all in one transaction.
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::adcp::release::translate;
-use tradepost_wire::adcp::{Standing, Tool};
+use tradepost_wire::adcp::{AdcpTaskStatus, AdcpTool};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value, json, to_value};
 
 use super::{Decided, Decider, Notice, Task, Verdict};
@@ -28,7 +28,7 @@ use crate::staff_event::StaffEventRecorder;
 const DECLINED: &str = "the seller has declined the buy";
 
 /// What became of a task: the payload when it is done, or else why it came to nothing.
-type End = Result<Map, Vec<Error>>;
+type End = Result<Map, Vec<AdcpError>>;
 
 /// What everything here works with.
 #[derive(Clone, Copy)]
@@ -48,14 +48,14 @@ pub fn record_id(owner: &str, task_id: &str) -> String {
 }
 
 /// The ids of the records of tasks whose time has come.
-pub(crate) fn due(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Fault> {
+pub(crate) fn due(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, InternalError> {
     let tasks = shelf.all::<Task>(&changed(now))?.into_iter();
     let due = tasks.filter(|task| task.thing.due_at.is_some_and(|due| due <= now));
     Ok(due.map(|task| task.record.id).collect())
 }
 
 /// The ids of the records of creatives whose review has ended by itself.
-pub(crate) fn reviewed(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, Fault> {
+pub(crate) fn reviewed(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, InternalError> {
     let mut waiting = shelf.all::<Creative>(&changed(now))?;
     waiting.retain(|kept| kept.thing.status_at(now) != kept.thing.status);
     Ok(waiting.into_iter().map(|kept| kept.record.id).collect())
@@ -72,7 +72,7 @@ pub(crate) fn settle<T: Thing>(
     shelf: &dyn Shelf,
     now: Timestamp,
     limit: usize,
-) -> Result<bool, Fault> {
+) -> Result<bool, InternalError> {
     let found = shelf.list(T::KIND, &Query { limit, ..changed(now) })?;
     let mut settled = 0;
     for record in &found {
@@ -87,7 +87,7 @@ pub(crate) fn forget_drafts(
     shelf: &dyn Shelf,
     now: Timestamp,
     limit: usize,
-) -> Result<bool, Fault> {
+) -> Result<bool, InternalError> {
     let found = shelf.all::<Proposal>(&Query { limit, ..changed(now) })?;
     let mut done = 0;
     for kept in &found {
@@ -104,7 +104,7 @@ pub(crate) fn forget_drafts(
 
 impl Office<'_> {
     /// Notes that the review of the creative in a record has ended by itself, and announces it.
-    pub(crate) fn settle(&self, record: &str) -> Result<(), Fault> {
+    pub(crate) fn settle(&self, record: &str) -> Result<(), InternalError> {
         // It may be gone, or settled, since it was listed.
         let Some(mut kept) = self.shelf.find::<Creative>(record)? else {
             return Ok(());
@@ -121,13 +121,13 @@ impl Office<'_> {
     }
 
     /// Decides about the task in a record, if it still waits for that. Whether it ended.
-    pub(crate) fn decide(&self, record: &str) -> Result<bool, Fault> {
+    pub(crate) fn decide(&self, record: &str) -> Result<bool, InternalError> {
         let Some(mut task) = self.shelf.find::<Task>(record)? else {
             return Ok(false);
         };
         let is_due = task.thing.due_at.is_some_and(|due| due <= self.now);
         // A person may have decided about it since it was listed.
-        if task.thing.status != Standing::Submitted || !is_due {
+        if task.thing.status != AdcpTaskStatus::Submitted || !is_due {
             return Ok(false);
         }
         let Some(draft) = task.thing.draft.take() else {
@@ -174,10 +174,10 @@ impl Office<'_> {
         &self,
         task: &mut Kept<Task>,
         by: Option<&str>,
-    ) -> Result<Vec<Error>, Fault> {
+    ) -> Result<Vec<AdcpError>, InternalError> {
         let Some(draft) = task.thing.draft.take() else {
             let message = "the task has nothing that could be approved";
-            return Ok(vec![refuse::error(Code::InvalidState, message)]);
+            return Ok(vec![refuse::error(AdcpCode::InvalidState, message)]);
         };
         let reasons = self.objections(task, &draft)?;
         // With reasons the task is not put back, so that on the shelf it still has the draft
@@ -195,7 +195,7 @@ impl Office<'_> {
         task: &mut Kept<Task>,
         reason: Option<&str>,
         by: Option<&str>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         task.thing.decided = Some(self.person(Verdict::Declined, by, reason));
         if let Some(draft) = task.thing.draft.take() {
             self.release(task, &draft)?;
@@ -205,7 +205,7 @@ impl Office<'_> {
             Some(reason) => format!("{DECLINED}: {reason}"),
             None => format!("{DECLINED}; choose another product or ask the seller"),
         };
-        self.finish(task, Err(vec![refuse::error(Code::PolicyViolation, &message)]))
+        self.finish(task, Err(vec![refuse::error(AdcpCode::PolicyViolation, &message)]))
     }
 
     /// What a person has decided now.
@@ -225,14 +225,14 @@ impl Office<'_> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn force(&self, record: &str, result: &Map) -> Result<Option<bool>, Fault> {
+    pub fn force(&self, record: &str, result: &Map) -> Result<Option<bool>, InternalError> {
         let Some(mut task) = self.shelf.find::<Task>(record)? else {
             return Ok(None);
         };
         if !task.thing.is_open() {
             return Ok(Some(task.thing.result.as_ref() == Some(result)));
         }
-        let errors = result.get("errors").map(Error::read_list).unwrap_or_default();
+        let errors = result.get("errors").map(AdcpError::read_list).unwrap_or_default();
         let fails = !errors.is_empty();
         task.thing.decided = Some(Decided {
             at: self.now,
@@ -259,7 +259,7 @@ impl Office<'_> {
     }
 
     /// Gives a buy that waits another id, under which its proposal and its days are known, too.
-    fn rename(&self, draft: &mut MediaBuy, id: String) -> Result<(), Fault> {
+    fn rename(&self, draft: &mut MediaBuy, id: String) -> Result<(), InternalError> {
         if draft.media_buy_id == id {
             return Ok(());
         }
@@ -275,10 +275,14 @@ impl Office<'_> {
     }
 
     /// What speaks against a buy now that was accepted for a look when it was asked for.
-    fn objections(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<Vec<Error>, Fault> {
+    fn objections(
+        &self,
+        task: &Kept<Task>,
+        draft: &MediaBuy,
+    ) -> Result<Vec<AdcpError>, InternalError> {
         let mut errors = Vec::new();
         if let Some(account) = Account::of(&task.record, self.shelf)? {
-            let need = Tool::CreateMediaBuy.need();
+            let need = AdcpTool::CreateMediaBuy.need();
             if let Err(stop) = gates::status(need, &account.thing, "account") {
                 errors.extend(stop.reasons()?);
             }
@@ -295,7 +299,7 @@ impl Office<'_> {
                 .is_none_or(|product| product.terms.sold_out || product.is_expired(self.now));
             if gone {
                 let message = "the product was no longer to be had when the seller decided";
-                errors.push(refuse::at(Code::ProductUnavailable, &field, message));
+                errors.push(refuse::at(AdcpCode::ProductUnavailable, &field, message));
             }
         }
         // A draft that an earlier version took has no days booked yet.
@@ -306,13 +310,13 @@ impl Office<'_> {
         errors.extend(exclusive::taken_days(self.shelf, &days, &own, self.now)?);
         if products.iter().any(|product| product.terms.declines && draft.has(product)) {
             let message = format!("{DECLINED}; choose another product or ask the seller");
-            errors.push(refuse::error(Code::PolicyViolation, &message));
+            errors.push(refuse::error(AdcpCode::PolicyViolation, &message));
         }
         Ok(errors)
     }
 
     /// Whether a task is for an account that is for tests.
-    fn is_for_tests(&self, task: &Kept<Task>) -> Result<bool, Fault> {
+    fn is_for_tests(&self, task: &Kept<Task>) -> Result<bool, InternalError> {
         let account = Account::of(&task.record, self.shelf)?;
         Ok(account.is_some_and(|account| account.thing.sandbox))
     }
@@ -322,7 +326,7 @@ impl Office<'_> {
         task: &mut Kept<Task>,
         draft: MediaBuy,
         decided: Decided,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         task.thing.decided = Some(decided);
         let kept = self.book(task, draft)?;
         let mut products = self.publisher.products(self.shelf)?;
@@ -333,12 +337,16 @@ impl Office<'_> {
         let account = Account::of(&task.record, self.shelf)?;
         let account = account.as_ref().map(|account| &account.thing);
         let mut body = buy::created(&kept, &actions, account, self.now);
-        body.insert("status".to_owned(), Standing::Completed.name().into());
+        body.insert("status".to_owned(), AdcpTaskStatus::Completed.name().into());
         self.finish(task, Ok(body))
     }
 
     /// Puts the buy that waited on the shelf, confirmed.
-    fn book(&self, task: &mut Kept<Task>, mut draft: MediaBuy) -> Result<Kept<MediaBuy>, Fault> {
+    fn book(
+        &self,
+        task: &mut Kept<Task>,
+        mut draft: MediaBuy,
+    ) -> Result<Kept<MediaBuy>, InternalError> {
         task.thing.asked = Some(draft.clone());
         draft.confirm(self.now);
         let id = draft.media_buy_id.clone();
@@ -349,7 +357,7 @@ impl Office<'_> {
         let Record { owner, account, .. } = &task.record;
         let new = New { id: &id, owner, account: account.as_deref(), state: "", now: self.now };
         self.shelf.add(new, &draft)?;
-        let missing = || Fault::new("booking a buy", "it is not where it was put");
+        let missing = || InternalError::new("booking a buy", "it is not where it was put");
         let kept: Kept<MediaBuy> = self.shelf.find(&id)?.ok_or_else(missing)?;
         // Who has asked may be another than whose account it is; older tasks do not say so.
         let asked_by = task.thing.asked_by.as_deref().unwrap_or(&task.record.owner);
@@ -360,7 +368,7 @@ impl Office<'_> {
     }
 
     /// What came of a task: the media buy that was booked, with what it costs.
-    pub(crate) fn outcome(&self, task: &Kept<Task>) -> Result<Option<String>, Fault> {
+    pub(crate) fn outcome(&self, task: &Kept<Task>) -> Result<Option<String>, InternalError> {
         let Some(id) = &task.thing.subject else { return Ok(None) };
         let buy = self.shelf.find::<MediaBuy>(id)?;
         Ok(buy.map(|buy| {
@@ -371,7 +379,7 @@ impl Office<'_> {
 
     /// Gives back what was taken for a buy that does not come about: the account's money, the proposal, and the
     /// days of exclusive products.
-    fn release(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<(), Fault> {
+    fn release(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<(), InternalError> {
         exclusive::release_buy(self.shelf, draft, self.now)?;
         if let Some(id) = &draft.proposal_id
             && let Some(mut proposal) = self.shelf.find::<Proposal>(id)?
@@ -397,20 +405,20 @@ impl Office<'_> {
     }
 
     /// Notes the end with the task and queues the notification, if one was asked for.
-    fn finish(&self, task: &mut Kept<Task>, end: End) -> Result<(), Fault> {
+    fn finish(&self, task: &mut Kept<Task>, end: End) -> Result<(), InternalError> {
         let thing = &mut task.thing;
         let (status, message, result) = match end {
-            Ok(result) => (Standing::Completed, "the task is completed", result),
+            Ok(result) => (AdcpTaskStatus::Completed, "the task is completed", result),
             Err(errors) => {
-                let errors = to_value(&errors).map_err(Fault::on("writing errors"))?;
+                let errors = to_value(&errors).map_err(InternalError::on("writing errors"))?;
                 thing.errors = errors.as_array().cloned().unwrap_or_default();
                 let first = thing.errors.first().cloned().unwrap_or_default();
                 let failed = object([
-                    ("status", Some(json!(Standing::Failed))),
+                    ("status", Some(json!(AdcpTaskStatus::Failed))),
                     ("adcp_error", Some(first)),
                     ("errors", Some(errors)),
                 ]);
-                (Standing::Failed, "the task has failed", failed)
+                (AdcpTaskStatus::Failed, "the task has failed", failed)
             }
         };
         thing.status = status;
@@ -432,7 +440,7 @@ impl Office<'_> {
         let push = task.push.as_ref()?;
         let url = push.url.as_ref()?;
         let mut result = task.result.clone().unwrap_or_default();
-        if let Some(tool) = Tool::of_name(&task.task_type) {
+        if let Some(tool) = AdcpTool::of_name(&task.task_type) {
             translate(tool, task.release, &mut result);
         }
         if let Some(context) = &task.context {

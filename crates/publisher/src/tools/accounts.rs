@@ -1,6 +1,6 @@
 //! Accounts: `sync_accounts`, `list_accounts` and `sync_governance`.
 
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -33,11 +33,12 @@ fn shown(work: &Work<'_>, account: &Account) -> Map {
 fn authorization(work: &Work<'_>, account_id: &str) -> Value {
     let granted = work.admitted.reach.rights().of(Some(account_id));
     let allowed = granted.and_then(|granted| granted.allowed_tasks.as_ref());
-    let may = |tool: &Tool| {
+    let may = |tool: &AdcpTool| {
         allowed.is_none_or(|allowed| allowed.contains(tool.name()))
             || gates::is_introspection(*tool)
     };
-    let tasks: Vec<&str> = work.publisher.tools().into_iter().filter(may).map(Tool::name).collect();
+    let tasks: Vec<&str> =
+        work.publisher.tools().into_iter().filter(may).map(AdcpTool::name).collect();
     let mut fields = granted.map(|granted| granted.field_scopes.clone()).unwrap_or_default();
     fields.retain(|task, _| tasks.contains(&task.as_str()));
     json!({

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
-use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use super::own::{self, Wanted};
@@ -54,13 +54,13 @@ fn one(
     account: &Kept<Account>,
     known: Option<&Kept<Audience>>,
     given: &forms::Audience,
-) -> Result<Value, Fault> {
+) -> Result<Value, InternalError> {
     let (id, now) = (given.audience_id.as_str(), work.ask.now);
     if given.delete {
         return match known {
             Some(kept) => remove(work, id, kept),
             // The name of the parameter would say what it was looked for as (`U-3`).
-            None => Ok(failed(id, &refuse::not_found(Code::ReferenceNotFound, None))),
+            None => Ok(failed(id, &refuse::not_found(AdcpCode::ReferenceNotFound, None))),
         };
     }
     let terms = work.publisher.profile.catalogue.audiences;
@@ -90,7 +90,7 @@ fn one(
     Ok(show(&next, action, uploaded, now))
 }
 
-fn remove(work: &Work<'_>, id: &str, kept: &Kept<Audience>) -> Result<Value, Fault> {
+fn remove(work: &Work<'_>, id: &str, kept: &Kept<Audience>) -> Result<Value, InternalError> {
     work.shelf.remove(kept.record.kind, &kept.record.id)?;
     Ok(json!({"audience_id": id, "action": "deleted"}))
 }
@@ -124,6 +124,6 @@ fn show(audience: &Audience, action: &str, uploaded: u64, now: Timestamp) -> Val
     })
 }
 
-fn failed(id: &str, error: &Error) -> Value {
+fn failed(id: &str, error: &AdcpError) -> Value {
     json!({"audience_id": id, "action": "failed", "errors": [error]})
 }

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::{Code, Error, Release};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError, AdcpRelease};
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Map;
 
 use crate::account::Account;
@@ -102,7 +102,7 @@ pub(super) struct Desk<'a> {
     supply: Option<&'a Supply>,
     verifiers: Verifiers<'a>,
     /// The release that the request is answered in.
-    release: Release,
+    release: AdcpRelease,
     now: Timestamp,
 }
 
@@ -121,7 +121,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Why the account may not commit more today.
-    fn beyond_today(&self, more: Amount, currency: &str, field: &str) -> Option<Error> {
+    fn beyond_today(&self, more: Amount, currency: &str, field: &str) -> Option<AdcpError> {
         let whose = (self.profile(), self.reach.rights().agent());
         let account = &self.account?.thing;
         spending::beyond(whose, account, more, currency, field, self.now)
@@ -164,17 +164,21 @@ impl<'a> Desk<'a> {
 pub(super) fn account_of(
     shelf: &dyn Shelf,
     buy: &Kept<MediaBuy>,
-) -> Result<Option<Kept<Account>>, Fault> {
+) -> Result<Option<Kept<Account>>, InternalError> {
     buy.record.account.as_ref().map_or(Ok(None), |id| shelf.find(id))
 }
 
 /// This seller does not do that.
-fn not_done(field: &str) -> Error {
-    refuse::at(Code::UnsupportedFeature, field, "this seller does not do that; leave the field out")
+fn not_done(field: &str) -> AdcpError {
+    refuse::at(
+        AdcpCode::UnsupportedFeature,
+        field,
+        "this seller does not do that; leave the field out",
+    )
 }
 
 /// What stands in a request at a place (empty for the whole) and is not done.
-fn all_not_done(members: &Map, place: &str) -> impl Iterator<Item = Error> {
+fn all_not_done(members: &Map, place: &str) -> impl Iterator<Item = AdcpError> {
     members.keys().map(move |name| match place {
         "" => not_done(name),
         place => not_done(&format!("{place}.{name}")),

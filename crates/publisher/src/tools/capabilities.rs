@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::json::{Pieces, Value, Written, json};
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::json::{JsonPieces, SharedJson, Value, json};
 
 use super::controller;
 use crate::catalogue::{Catalogue, Product};
@@ -42,7 +42,7 @@ pub(super) fn perform(work: &Work<'_>, form: &GetCapabilities) -> Result<Reply, 
     let capabilities = publisher.capabilities.get_or_init(|| whole(publisher));
     let mut reply = Reply::completed("what this seller can do", json!({}));
     for (name, section) in capabilities.iter().filter(|(name, _)| shown(name)) {
-        let mut pieces = Pieces::new();
+        let mut pieces = JsonPieces::new();
         pieces.keep(section);
         reply.written.push((name, pieces));
     }
@@ -73,12 +73,12 @@ fn whole(publisher: &Publisher) -> Sections {
         ("sponsored_intelligence", has(roles::SPONSORED).then(|| roles::conversations(profile))),
         ("specialisms", Some(json!(roles::specialisms(profile, &spoken)))),
         ("experimental_features", Some(json!(roles::experimental(&spoken)))),
-        ("compliance_testing", publisher.has(Tool::ComplyTestController).then(scenarios)),
+        ("compliance_testing", publisher.has(AdcpTool::ComplyTestController).then(scenarios)),
         ("wholesale_feed_versioning", Some(versioning(profile))),
     ];
     let there = sections.into_iter().filter_map(|(name, section)| Some((name, section?)));
     let signing = signing::sections(&profile.signing, &publisher.tools());
-    there.chain(signing).map(|(name, section)| (name, Written::of(&section))).collect()
+    there.chain(signing).map(|(name, section)| (name, SharedJson::of(&section))).collect()
 }
 
 /// Whether this seller has a feature of `core/media-buy-features.json`.

@@ -4,10 +4,10 @@
 
 use std::borrow::Cow;
 
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::adcp::rules::{self, Internals};
 use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
@@ -37,11 +37,11 @@ tradepost_wire::catalog! {
     /// A sponsored conversation stands as wanted.
     ForceSessionStatus = "force_session_status" { run: Run::Now(force::session) }
     /// The next purchase is answered as wanted.
-    ForceCreateMediaBuyArm = "force_create_media_buy_arm" { run: Run::Arm(Tool::CreateMediaBuy) }
+    ForceCreateMediaBuyArm = "force_create_media_buy_arm" { run: Run::Arm(AdcpTool::CreateMediaBuy) }
     /// The next search for products is answered as wanted.
-    ForceGetProductsArm = "force_get_products_arm" { run: Run::Arm(Tool::GetProducts) }
+    ForceGetProductsArm = "force_get_products_arm" { run: Run::Arm(AdcpTool::GetProducts) }
     /// The next search for signals is answered as wanted.
-    ForceGetSignalsArm = "force_get_signals_arm" { run: Run::Arm(Tool::GetSignals) }
+    ForceGetSignalsArm = "force_get_signals_arm" { run: Run::Arm(AdcpTool::GetSignals) }
     /// A task ends.
     ForceTaskCompletion = "force_task_completion" { run: Run::Now(buys::task) }
     /// The ad server is away.
@@ -76,7 +76,7 @@ enum Run {
     /// By this.
     Now(fn(&At<'_>) -> Result<Value, Failed>),
     /// By the next request for a tool.
-    Arm(Tool),
+    Arm(AdcpTool),
     /// By laying something of the tenant's there, once.
     Seed(fn(&At<'_>, &Map) -> Result<(), Failed>),
     /// By laying something of the publisher's there, once.
@@ -112,11 +112,11 @@ enum Failed {
     /// This and this speaks against it; with how something stands that cannot go there.
     Refused(Complaint, Cow<'static, str>, Option<&'static str>),
     /// We broke.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
-impl From<Fault> for Failed {
-    fn from(broken: Fault) -> Self {
+impl From<InternalError> for Failed {
+    fn from(broken: InternalError) -> Self {
         Self::Broken(broken)
     }
 }
@@ -189,7 +189,7 @@ fn bring_about(work: &Work<'_>, form: &Comply) -> Result<Value, Failed> {
     let whole = Value::Object(work.ask.arguments.clone());
     // Checked here and not with all other requests, because the controller says in
     // words of its own what is wrong.
-    if let Err(issues) = rules::check(Tool::ComplyTestController, &whole, Internals::Off) {
+    if let Err(issues) = rules::check(AdcpTool::ComplyTestController, &whole, Internals::Off) {
         let pointers: Vec<_> = issues.listed().iter().map(|it| it.pointer.as_str()).collect();
         let pointers = pointers.join(", ");
         return Err(invalid(format!("these members do not fit the schema: {pointers}")));

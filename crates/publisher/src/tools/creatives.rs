@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use crate::admit::Admitted;
 use crate::buy::{MediaBuy, Package, Status};
@@ -28,7 +28,7 @@ struct Buys {
 
 impl Buys {
     /// All of them: for what asks about every creative at once.
-    fn all(admitted: &Admitted, shelf: &dyn Shelf) -> Result<Self, Fault> {
+    fn all(admitted: &Admitted, shelf: &dyn Shelf) -> Result<Self, InternalError> {
         Ok(Self::of(admitted.reach.all(shelf, &Query::default())?))
     }
 
@@ -38,7 +38,7 @@ impl Buys {
         shelf: &dyn Shelf,
         packages: impl Iterator<Item = &'a str>,
         creatives: impl Iterator<Item = &'a str>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, InternalError> {
         let packages = packages.map(|id| IndexTerm::new(IndexField::Package, id));
         let creatives = creatives.map(|id| IndexTerm::new(IndexField::Creative, id));
         let terms: BTreeSet<IndexTerm> = packages.chain(creatives).collect();
@@ -113,7 +113,7 @@ fn buys_of(
     shelf: &dyn Shelf,
     form: &SyncCreatives,
     library: &BTreeMap<String, Kept<Creative>>,
-) -> Result<Buys, Fault> {
+) -> Result<Buys, InternalError> {
     if form.delete_missing {
         return Buys::all(admitted, shelf);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -90,7 +90,7 @@ fn range(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Option<Period>, 
 
 /// Whether what was bought is reported as it is asked for.
 fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), Stop> {
-    let mut problems: Vec<Error> = Vec::new();
+    let mut problems: Vec<AdcpError> = Vec::new();
     for (name, asked) in [("start_date", &form.start_date), ("end_date", &form.end_date)] {
         let lifetime_only = |product: &Product| {
             let reporting = product.published.reporting_capabilities.as_ref();
@@ -100,7 +100,7 @@ fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), Stop>
         if asked.is_some() && products.iter().any(lifetime_only) {
             let message = "a product of these media buys is reported over its lifetime alone; leave the \
                            dates out";
-            problems.push(at(Code::UnsupportedFeature, name, message));
+            problems.push(at(AdcpCode::UnsupportedFeature, name, message));
         }
     }
     if let Some(granularity) = &form.time_granularity {
@@ -111,7 +111,7 @@ fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), Stop>
         let daily = products.iter().all(|product| windowed(product, "daily"));
         if granularity != "daily" || !daily {
             let message = "these media buys are not reported in such windows";
-            let error = at(Code::UnsupportedGranularity, "time_granularity", message);
+            let error = at(AdcpCode::UnsupportedGranularity, "time_granularity", message);
             let known: &[&str] = if daily && !products.is_empty() { &["daily"] } else { &[] };
             problems.push(error.with("accepted_values", json!(known)));
         }

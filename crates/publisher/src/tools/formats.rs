@@ -1,6 +1,6 @@
 //! Creative formats: `list_creative_formats`.
 
-use tradepost_wire::adcp::rules::typed::{Each, Typed as _};
+use tradepost_wire::adcp::rules::typed::{LenientList, Typed as _};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
@@ -53,7 +53,7 @@ fn fits(format: &Format, wanted: &ListCreativeFormats, domain: &str) -> bool {
         && wanted.property_id.as_ref().is_none_or(|wanted| {
             // What says nothing about properties is accepted on all of them.
             format.applies_to_property_ids.as_ref().is_none_or(|known| {
-                Each::<String>::read(known).is_some_and(|known| known.contains(wanted))
+                LenientList::<String>::read(known).is_some_and(|known| known.contains(wanted))
             })
         })
         && wanted.wcag_level.is_none_or(|wanted| level.is_some_and(|level| level >= wanted))

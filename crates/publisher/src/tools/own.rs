@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use crate::account::Account;
 use crate::shelf::{Kept, Query, Shelf, Thing, own_id};
@@ -22,7 +22,7 @@ pub(super) fn library<T: Thing>(
     shelf: &dyn Shelf,
     wanted: Wanted<'_>,
     chosen: fn(&T) -> &String,
-) -> Result<BTreeMap<String, Kept<T>>, Fault> {
+) -> Result<BTreeMap<String, Kept<T>>, InternalError> {
     let owner = &account.record.owner;
     let account = &account.record.id;
     let found: Vec<Kept<T>> = match wanted {
@@ -48,7 +48,7 @@ pub(super) fn put<T: Thing + Clone>(
     chosen: &str,
     known: Option<&Kept<T>>,
     thing: &T,
-) -> Result<(), Fault> {
+) -> Result<(), InternalError> {
     if let Some(known) = known {
         let mut kept = Kept { thing: thing.clone(), record: known.record.clone() };
         return work.shelf.change(&mut kept, work.ask.now);

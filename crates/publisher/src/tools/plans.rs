@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::adcp::rules::typed::Typed as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::forms::plans::{GivenPlan, KeptPlan, SyncPlans};
@@ -59,7 +59,12 @@ pub(super) fn sync(work: &Work<'_>, form: &SyncPlans) -> Result<Reply, Stop> {
 }
 
 /// Puts a plan there, and returns how often it was put.
-pub(super) fn put(work: &Work<'_>, owner: &str, id: &str, given: &Map) -> Result<u64, Fault> {
+pub(super) fn put(
+    work: &Work<'_>,
+    owner: &str,
+    id: &str,
+    given: &Map,
+) -> Result<u64, InternalError> {
     let place = own_id(owner, "", id);
     let Some(mut known) = work.shelf.find::<Plan>(&place)? else {
         work.add(&place, (owner, None), "", &Plan::new(id, given, Vec::new()))?;
@@ -73,12 +78,12 @@ pub(super) fn put(work: &Work<'_>, owner: &str, id: &str, given: &Map) -> Result
 /// The caller's plan with this id, which a member of the request names.
 fn require(work: &Work<'_>, id: &str, field: &str) -> Result<Kept<Plan>, Stop> {
     let place = own_id(&work.admitted.reach.tenant, "", id);
-    work.require(&place, Code::PlanNotFound, Some(field))
+    work.require(&place, AdcpCode::PlanNotFound, Some(field))
 }
 
 /// What a plan says.
-fn read(plan: &Kept<Plan>) -> Result<KeptPlan, Fault> {
-    let unread = || Fault::new("reading a plan", "it is not in the form that it has");
+fn read(plan: &Kept<Plan>) -> Result<KeptPlan, InternalError> {
+    let unread = || InternalError::new("reading a plan", "it is not in the form that it has");
     KeptPlan::read(&plan.thing.given.clone().into()).ok_or_else(unread)
 }
 
@@ -86,7 +91,7 @@ fn read(plan: &Kept<Plan>) -> Result<KeptPlan, Fault> {
 type History = (Vec<Kept<Check>>, Vec<Kept<Outcome>>);
 
 /// Everything that was decided under a plan, and what became of it, in the order of happening.
-fn history(work: &Work<'_>, plan_id: &str) -> Result<History, Fault> {
+fn history(work: &Work<'_>, plan_id: &str) -> Result<History, InternalError> {
     let reach = &work.admitted.reach;
     let query = Query::in_state(plan_id);
     Ok((reach.all(work.shelf, &query)?, reach.all(work.shelf, &query)?))
@@ -97,7 +102,7 @@ fn committed_lately(
     work: &Work<'_>,
     action: &str,
     currency: Option<&str>,
-) -> Result<Amount, Fault> {
+) -> Result<Amount, InternalError> {
     let plans: Vec<Kept<Plan>> = work.all()?;
     let alike = plans.iter().filter(|kept| kept.thing.currency() == currency);
     let alike: BTreeSet<_> = alike.map(|kept| &kept.thing.plan_id).collect();

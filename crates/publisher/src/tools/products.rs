@@ -2,10 +2,10 @@
 //! and with proposals; `wholesale` with everything; `refine` with the next draft of what was found
 //! before, and `finalize` with firm prices.
 
-use tradepost_wire::adcp::error::{Code, Error, Source};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError, ErrorSource};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::catalog::Open;
-use tradepost_wire::json::{Pieces, Value, json};
+use tradepost_wire::json::{JsonPieces, Value, json};
 
 use super::page;
 use crate::admit::Admitted;
@@ -95,7 +95,7 @@ pub(super) async fn prepare(
 }
 
 /// The problems that a schema does not see.
-fn problems(work: &Work<'_>, form: &GetProducts) -> Vec<Error> {
+fn problems(work: &Work<'_>, form: &GetProducts) -> Vec<AdcpError> {
     let catalogue = &work.publisher.profile.catalogue;
     let mut problems = Vec::new();
     let brief = form.brief.as_deref().unwrap_or_default().trim();
@@ -119,7 +119,7 @@ fn problems(work: &Work<'_>, form: &GetProducts) -> Vec<Error> {
     }
     if form.catalog.is_some() {
         let message = "this seller does not match catalogs; describe them in the brief";
-        problems.push(refuse::at(Code::UnsupportedFeature, "catalog", message));
+        problems.push(refuse::at(AdcpCode::UnsupportedFeature, "catalog", message));
     }
     problems.extend(form.filters.iter().flat_map(filters::problems));
     problems.extend(catalogue.violations("brief", brief));
@@ -187,8 +187,8 @@ fn answer(
 }
 
 /// The list of products, each with why it fits: all of them, or the members that are wanted.
-fn listed(products: &[(Product, Option<String>)], fields: Option<&[String]>) -> Pieces {
-    let mut list = Pieces::from("[".to_owned());
+fn listed(products: &[(Product, Option<String>)], fields: Option<&[String]>) -> JsonPieces {
+    let mut list = JsonPieces::from("[".to_owned());
     for (index, (product, relevance)) in products.iter().enumerate() {
         if index > 0 {
             list.push(",");
@@ -208,12 +208,12 @@ fn listed(products: &[(Product, Option<String>)], fields: Option<&[String]>) -> 
 }
 
 /// That a product names other formats in the older way than in the newer one.
-fn divergence(index: usize) -> Error {
+fn divergence(index: usize) -> AdcpError {
     let message = "format_ids and v1_format_ref of format_options name different formats; trust \
                    format_options, and tell the seller";
     let field = format!("products[{index}].format_options");
-    let error = refuse::at(Code::FormatDeclarationDivergent, &field, message);
-    Error { source: Some(Open::Known(Source::Producer)), ..refuse::warning(error) }
+    let error = refuse::at(AdcpCode::FormatDeclarationDivergent, &field, message);
+    AdcpError { source: Some(Open::Known(ErrorSource::Producer)), ..refuse::warning(error) }
 }
 
 fn cache_scope(offer: &Offer<'_>) -> &'static str {

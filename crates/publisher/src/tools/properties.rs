@@ -1,7 +1,7 @@
 //! Lists of properties: `create_property_list`, `get_property_list`, `list_property_lists`,
 //! `update_property_list`, `delete_property_list` and `validate_property_delivery`.
 
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::json::{Map, json};
 
@@ -107,15 +107,15 @@ pub(super) fn delete(work: &Work<'_>, form: &DeletePropertyList) -> Result<Reply
 
 /// The code names no kind of thing, and so no field is named either (`U-3`).
 fn require(work: &Work<'_>, id: &str) -> Result<Kept<PropertyList>, Stop> {
-    work.require(id, Code::ReferenceNotFound, None)
+    work.require(id, AdcpCode::ReferenceNotFound, None)
 }
 
 /// Filters that need to know more of a property than its identifier: a list that ignored them would
 /// contain what the caller has excluded. And an address for changes, to which nothing would be sent.
-fn unapplied(filters: &Map, webhook: Option<&str>) -> Vec<Error> {
+fn unapplied(filters: &Map, webhook: Option<&str>) -> Vec<AdcpError> {
     let error = |field: &str, message: &str, suggestion: &str| {
-        let error = refuse::at(Code::UnsupportedFeature, field, message);
-        Error { suggestion: Some(suggestion.to_owned()), ..error }
+        let error = refuse::at(AdcpCode::UnsupportedFeature, field, message);
+        AdcpError { suggestion: Some(suggestion.to_owned()), ..error }
     };
     let filters = filters.keys().filter(|name| *name != "exclude_identifiers").map(|name| {
         let message = "this seller knows properties by their identifiers alone and cannot apply \

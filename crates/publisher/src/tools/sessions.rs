@@ -2,9 +2,9 @@
 //! `si_terminate_session`. What is said is put together from the data of the offering; there is no
 //! model that writes.
 
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use crate::buy::MediaBuy;
@@ -64,7 +64,7 @@ pub(super) fn initiate(work: &Work<'_>, form: &InitiateSession) -> Result<Reply,
         return Err(refuse::invalid("identity.user", message).into());
     }
     if let Some(id) = &form.media_buy_id {
-        work.require::<MediaBuy>(id, Code::MediaBuyNotFound, Some("media_buy_id"))?;
+        work.require::<MediaBuy>(id, AdcpCode::MediaBuyNotFound, Some("media_buy_id"))?;
     }
     let intent = form.intent.as_str();
     let offering = match &form.offering_id {
@@ -96,7 +96,7 @@ pub(super) fn send(work: &Work<'_>, form: &SendMessage) -> Result<Reply, Stop> {
     let mut kept = require(work, &form.session_id)?;
     if kept.thing.status.is_terminal() {
         let message = "the conversation has ended; open another with si_initiate_session";
-        return Err(refuse::at(Code::SessionTerminated, "session_id", message).into());
+        return Err(refuse::at(AdcpCode::SessionTerminated, "session_id", message).into());
     }
     let action = form.action_response.as_ref().and_then(|response| response.action.as_deref());
     let said = form.message.as_deref().or(action);
@@ -138,13 +138,13 @@ pub(super) fn terminate(work: &Work<'_>, form: &TerminateSession) -> Result<Repl
 }
 
 /// The caller's conversation. One that has expired is not found, like one that never was.
-pub(super) fn find(work: &Work<'_>, id: &str) -> Result<Option<Kept<Session>>, Fault> {
+pub(super) fn find(work: &Work<'_>, id: &str) -> Result<Option<Kept<Session>>, InternalError> {
     let found = work.find::<Session>(id)?;
     Ok(found.filter(|session| !session.thing.is_expired(work.ask.now)))
 }
 
 fn require(work: &Work<'_>, id: &str) -> Result<Kept<Session>, Stop> {
-    let absent = || refuse::not_found(Code::SessionNotFound, Some("session_id"));
+    let absent = || refuse::not_found(AdcpCode::SessionNotFound, Some("session_id"));
     find(work, id)?.ok_or_else(|| absent().into())
 }
 
@@ -156,6 +156,6 @@ fn offering_of<'a>(work: &'a Work<'_>, session: &Session) -> Option<&'a Offering
 
 /// The offering with this id. The parameter's name would say what was looked for (`U-3`).
 fn named<'a>(work: &'a Work<'_>, id: &str) -> Result<&'a Offering, Stop> {
-    let absent = || refuse::not_found(Code::ReferenceNotFound, None);
+    let absent = || refuse::not_found(AdcpCode::ReferenceNotFound, None);
     Offering::all(work).find(|offering| offering.id() == id).ok_or_else(|| absent().into())
 }

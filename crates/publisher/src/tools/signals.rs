@@ -1,7 +1,7 @@
 //! Signals: `get_signals` and `activate_signal`. The publisher's signals are its own, and can be
 //! used where it sells: the only place where one is activated is this agent.
 
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use crate::catalogue::SignalTerms;
@@ -29,7 +29,7 @@ fn record_id(work: &Work<'_>, handle: &str) -> String {
 }
 
 /// The signal's deployment here, as the caller may see it (`core/deployment.json`).
-fn deployment(work: &Work<'_>, handle: &str) -> Result<Value, Fault> {
+fn deployment(work: &Work<'_>, handle: &str) -> Result<Value, InternalError> {
     let catalogue = &work.publisher.profile.catalogue;
     let activation = work.shelf.find::<Activation>(&record_id(work, handle))?;
     let live = activation.filter(|kept| kept.thing.live);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tradepost_wire::adcp::Standing;
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::AdcpTaskStatus;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
@@ -25,7 +25,7 @@ pub(super) fn status(work: &Work<'_>, form: &GetTaskStatus) -> Result<Reply, Sto
     let found = find(work, &form.task_id)?;
     let found = found.filter(|kept| account.is_none() || kept.record.account.as_deref() == account);
     let Some(kept) = found else {
-        return Err(refuse::not_found(Code::ReferenceNotFound, None).into());
+        return Err(refuse::not_found(AdcpCode::ReferenceNotFound, None).into());
     };
     let task = &kept.thing;
     let error = task.errors.first().and_then(Value::as_object);
@@ -140,7 +140,8 @@ fn by_status(form: &ListTasks) -> Option<Query> {
         Direction::Asc => Order::Oldest,
         Direction::Desc => Order::Newest,
     };
-    let mut states: Vec<String> = Standing::NAMES.iter().map(|name| (*name).to_owned()).collect();
+    let mut states: Vec<String> =
+        AdcpTaskStatus::NAMES.iter().map(|name| (*name).to_owned()).collect();
     if let Some(filters) = &form.filters {
         if !filters.sent.keys().all(|name| name == "status" || name == "statuses") {
             return None;

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use tradepost_publisher::account::{Account, Grant};
 use tradepost_publisher::agent::{Authorization, Billing};
 use tradepost_publisher::profile::{Onboarding, Profile, Review};
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::{Desk, profile};
@@ -40,7 +40,7 @@ fn compare(answer: &Value, expected: &Expect) {
 }
 
 fn sync(desk: &Desk, principal: &str, request: Value) -> Value {
-    let answer = desk.ask_as(&desk.caller(principal), Tool::SyncAccounts, request);
+    let answer = desk.ask_as(&desk.caller(principal), AdcpTool::SyncAccounts, request);
     assert!(!answer.is_failure(), "{:?}", answer.errors);
     answer.document()
 }
@@ -49,7 +49,7 @@ fn sync(desk: &Desk, principal: &str, request: Value) -> Value {
 fn an_account_is_opened_once_and_brought_to_what_is_declared() {
     let desk = Desk::new();
     desk.check(
-        Tool::SyncAccounts,
+        AdcpTool::SyncAccounts,
         rows(json!([spark("operator")])),
         &expect![[r#"
             {
@@ -311,7 +311,7 @@ fn a_dry_run_says_what_would_happen_and_nothing_does() {
         {"brand":{"domain":"b.example"},"operator":"b.example","action":"failed","status":"rejected","errors":[{"code":"INVALID_REQUEST","message":"this account stands in the request twice; name it once","recovery":"correctable","suggestion":"correct what field and issues name and send again"}]}
         {"account_id":"acc_1","name":"a.example","status":"closed","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"updated"}"#]],
     );
-    let list = desk.ask(Tool::ListAccounts, json!({})).document();
+    let list = desk.ask(AdcpTool::ListAccounts, json!({})).document();
     compare(
         &list,
         &expect![[
@@ -337,7 +337,7 @@ fn what_is_missing_is_closed_when_that_is_asked_for_and_may_be_opened_anew() {
     // It is over: as if it were not there, except in the list.
     let request = json!({"account": {"account_id": "acc_1"}});
     desk.check(
-        Tool::GetMediaBuys,
+        AdcpTool::GetMediaBuys,
         request,
         &expect![[r#"
         {
@@ -368,7 +368,7 @@ fn what_is_missing_is_closed_when_that_is_asked_for_and_may_be_opened_anew() {
             r#"{"account_id":"acc_4","name":"a.example","status":"active","brand":{"domain":"a.example"},"operator":"a.example","billing":"operator","payment_terms":"net_30","account_scope":"brand","sandbox":false,"action":"created"}"#
         ]],
     );
-    let closed = desk.ask(Tool::ListAccounts, json!({"status": "closed"})).document();
+    let closed = desk.ask(AdcpTool::ListAccounts, json!({"status": "closed"})).document();
     compare(
         &closed,
         &expect![[
@@ -376,7 +376,7 @@ fn what_is_missing_is_closed_when_that_is_asked_for_and_may_be_opened_anew() {
         ]],
     );
     // Those of others are nobody else's business.
-    let others = desk.ask_as(&desk.caller("nova"), Tool::ListAccounts, json!({})).document();
+    let others = desk.ask_as(&desk.caller("nova"), AdcpTool::ListAccounts, json!({})).document();
     compare(
         &others,
         &expect![[
@@ -427,7 +427,7 @@ fn settings_change_an_account_and_never_open_one() {
         {"account": {"account_id": "acc_9"}},
     ]);
     desk.check(
-        Tool::SyncAccounts,
+        AdcpTool::SyncAccounts,
         with(5, json!({}), foreign),
         &expect![[r#"
         {
@@ -459,7 +459,7 @@ fn settings_change_an_account_and_never_open_one() {
           "adcp_version": "3.1"
         }"#]],
     );
-    let list = desk.ask(Tool::ListAccounts, json!({})).document();
+    let list = desk.ask(AdcpTool::ListAccounts, json!({})).document();
     compare(
         &list,
         &expect![[
@@ -476,7 +476,7 @@ fn accounts_are_listed_page_by_page_and_by_what_they_are() {
         .into();
     sync(&desk, "acme", rows(json!(opened)));
     let ids = |request: Value| {
-        let answer = desk.ask(Tool::ListAccounts, request).document();
+        let answer = desk.ask(AdcpTool::ListAccounts, request).document();
         let ids: Vec<_> = answer["accounts"]
             .as_array()
             .unwrap()
@@ -494,7 +494,7 @@ fn accounts_are_listed_page_by_page_and_by_what_they_are() {
         ]],
     );
     let first = json!({"pagination": {"max_results": 2}});
-    let first = desk.ask(Tool::ListAccounts, first).document();
+    let first = desk.ask(AdcpTool::ListAccounts, first).document();
     let cursor = &first["pagination"]["cursor"];
     check(
         json!({"pagination": {"max_results": 2, "cursor": cursor}}),
@@ -518,7 +518,7 @@ fn accounts_are_listed_page_by_page_and_by_what_they_are() {
     check(json!({"account": key}), expect![[r#"acc_3 {"has_more":false,"total_count":1}"#]]);
     let foreign = json!({"pagination": {"cursor": "acc_7"}});
     desk.check(
-        Tool::ListAccounts,
+        AdcpTool::ListAccounts,
         foreign,
         &expect![[r#"
             {
@@ -567,7 +567,7 @@ fn a_new_account_waits_for_its_review_unless_it_is_for_tests() {
     );
     let request = json!({"account": {"brand": {"domain": "a.example"}, "operator": "a.example"}});
     desk.check(
-        Tool::GetMediaBuys,
+        AdcpTool::GetMediaBuys,
         request,
         &expect![[r#"
         {
@@ -638,7 +638,8 @@ fn what_a_caller_may_do_with_an_account_is_shown_as_it_is_enforced() {
         )
     });
     let shown = |principal: &str| {
-        let answer = desk.ask_as(&desk.caller(principal), Tool::ListAccounts, json!({})).document();
+        let answer =
+            desk.ask_as(&desk.caller(principal), AdcpTool::ListAccounts, json!({})).document();
         let rows = answer["accounts"].as_array().unwrap().clone();
         rows.iter()
             .map(|row| format!("{} {}\n", row["account_id"], row["authorization"]))
@@ -690,7 +691,7 @@ fn governance_is_kept_per_account_and_its_credential_never_shown() {
         ]),
     );
     desk.check(
-        Tool::SyncGovernance,
+        AdcpTool::SyncGovernance,
         request,
         &expect![[r#"
             {
@@ -761,7 +762,7 @@ fn governance_is_kept_per_account_and_its_credential_never_shown() {
               "adcp_version": "3.1"
             }"#]],
     );
-    let list = desk.ask(Tool::ListAccounts, json!({})).document();
+    let list = desk.ask(AdcpTool::ListAccounts, json!({})).document();
     compare(
         &list,
         &expect![[
@@ -773,7 +774,7 @@ fn governance_is_kept_per_account_and_its_credential_never_shown() {
     let request =
         with(2, json!({}), json!([{"account": {"account_id": "acc_1"}, "governance_agents": two}]));
     desk.check(
-        Tool::SyncGovernance,
+        AdcpTool::SyncGovernance,
         request,
         &expect![[r#"
         {
@@ -828,19 +829,19 @@ fn an_account_that_nobody_declared_is_there_where_that_is_the_policy() {
         {"url": "https://gov.example", "authentication": {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"}}]}]),
         )
     };
-    let list = |desk: &Desk| desk.ask(Tool::ListAccounts, json!({})).document();
+    let list = |desk: &Desk| desk.ask(AdcpTool::ListAccounts, json!({})).document();
     // Looking opens nothing; an id is no name of an account to come; nor is a stranger somebody.
-    desk.ask(Tool::GetMediaBuys, json!({"account": reference}));
+    desk.ask(AdcpTool::GetMediaBuys, json!({"account": reference}));
     assert_eq!(list(&desk)["accounts"], json!([]));
     let by_id = json!({"account": {"account_id": "acc_new"}});
     assert_eq!(
-        desk.ask(Tool::GetMediaBuys, by_id).document()["adcp_error"]["code"],
+        desk.ask(AdcpTool::GetMediaBuys, by_id).document()["adcp_error"]["code"],
         "ACCOUNT_NOT_FOUND"
     );
     let stranger =
-        desk.ask_as(&desk.caller("stranger"), Tool::SyncGovernance, governance(1)).document();
+        desk.ask_as(&desk.caller("stranger"), AdcpTool::SyncGovernance, governance(1)).document();
     assert_eq!(stranger["accounts"][0]["errors"][0]["code"], "ACCOUNT_NOT_FOUND");
-    desk.ask(Tool::SyncGovernance, governance(1));
+    desk.ask(AdcpTool::SyncGovernance, governance(1));
     compare(
         &list(&desk),
         &expect![[
@@ -881,19 +882,23 @@ fn nothing_is_opened_for_a_request_that_is_refused() {
     let row = json!({"account": reference, "governance_agents": [{"url": "https://gov.example",
         "authentication": {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"}}]});
     // An agent for tests alone means a live account by this key.
-    let refused =
-        desk.ask_as(&desk.caller("tester"), Tool::SyncGovernance, with(1, json!({}), json!([row])));
+    let refused = desk.ask_as(
+        &desk.caller("tester"),
+        AdcpTool::SyncGovernance,
+        with(1, json!({}), json!([row])),
+    );
     assert_eq!(refused.document()["accounts"][0]["errors"][0]["code"], "PERMISSION_DENIED");
     // An account that is not open has no id to hint at.
     let pause = json!({"idempotency_key": "4f1c7e52-0000-4000-8000-000000000002",
         "account": reference, "media_buy_id": "mb", "paused": true});
-    let refused = desk.ask_as(&desk.caller("narrow"), Tool::UpdateMediaBuy, pause).document();
+    let refused = desk.ask_as(&desk.caller("narrow"), AdcpTool::UpdateMediaBuy, pause).document();
     assert_eq!(
         refused["adcp_error"]["details"],
         json!({"introspection_hint": {"task": "list_accounts"}})
     );
     for principal in ["tester", "narrow"] {
-        let list = desk.ask_as(&desk.caller(principal), Tool::ListAccounts, json!({})).document();
+        let list =
+            desk.ask_as(&desk.caller(principal), AdcpTool::ListAccounts, json!({})).document();
         assert_eq!(list["accounts"], json!([]), "{principal}");
     }
 }

@@ -9,8 +9,8 @@ use tradepost_publisher::shelf::{Kind, Query};
 use tradepost_publisher::staff::{Matter, Step};
 use tradepost_publisher::world::World as _;
 use tradepost_publisher::{catalogue::Catalogue, demo, profile};
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::adcp::error::Release;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::adcp::error::AdcpRelease;
 use tradepost_wire::json::{Value, json};
 
 use crate::creatives::banner;
@@ -39,7 +39,7 @@ fn subscribe(script: &Script, configs: Value) -> Value {
     // The world counts what it is asked for: no two keys are the same.
     let key = script.desk.world.fresh_id("subscribe-the-key");
     let request = json!({"idempotency_key": key, "accounts": [row]});
-    let mut answer = script.desk.ask(Tool::SyncAccounts, request).document();
+    let mut answer = script.desk.ask(AdcpTool::SyncAccounts, request).document();
     answer["accounts"][0].take()
 }
 
@@ -56,7 +56,7 @@ fn challenged(desk: &Desk) -> Vec<Value> {
     let asked = std::mem::take(&mut *desk.world.challenged.lock().unwrap());
     let read = |challenge: &tradepost_publisher::world::Challenge| {
         let body: Value = tradepost_wire::json::from_str(&challenge.body).unwrap();
-        for release in [Release::V3_1, Release::V3_2] {
+        for release in [AdcpRelease::V3_1, AdcpRelease::V3_2] {
             let found = schemas::against(release, "core/webhook-challenge.json", &body);
             assert_eq!(found, Vec::<String>::new());
         }
@@ -76,7 +76,7 @@ fn announced(desk: &Desk) -> Vec<Value> {
         } else {
             "creative/creative-status-changed-webhook.json"
         };
-        for release in [Release::V3_1, Release::V3_2] {
+        for release in [AdcpRelease::V3_1, AdcpRelease::V3_2] {
             assert_eq!(schemas::against(release, name, &body), Vec::<String>::new(), "{body}");
         }
         json!({"url": record.body["url"], "authentication": record.body["authentication"], "body": body})
@@ -125,7 +125,7 @@ fn a_subscriber_is_active_when_its_address_has_said_the_challenge_back() {
         &expect![[r#""failed" "VALIDATION_ERROR" at "notification_configs[1].url""#]],
     );
     assert_eq!(challenged(&script.desk).len(), 2);
-    let listed = script.ask(Tool::ListAccounts, json!({}));
+    let listed = script.ask(AdcpTool::ListAccounts, json!({}));
     check(
         &listed["accounts"][0]["notification_configs"].to_string(),
         &expect![[
@@ -178,7 +178,7 @@ fn subscribers_hear_of_a_creative_whatever_changes_it_but_its_buyer() {
         subscriber(json!({"subscriber_id": "later", "active": false})),
     ]);
     subscribe(&script, both);
-    script.ask(Tool::SyncCreatives, json!({"creatives": [banner("one")]}));
+    script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("one")]}));
     assert_eq!(announced(&script.desk), Vec::<Value>::new());
     // The review ends by itself.
     script.desk.now += SignedDuration::from_secs(61);
@@ -207,10 +207,10 @@ fn subscribers_hear_of_a_creative_whatever_changes_it_but_its_buyer() {
         ]],
     );
     // The buyer itself brings it back, and puts it away.
-    script.ask(Tool::SyncCreatives, json!({"creatives": [banner("one")]}));
+    script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("one")]}));
     assert_eq!(announced(&script.desk).len(), 2);
     let asked = json!({"include_webhook_activity": true, "webhook_activity_limit": 1});
-    let listed = script.ask(Tool::ListCreatives, asked);
+    let listed = script.ask(AdcpTool::ListCreatives, asked);
     check(
         &listed["creatives"][0]["webhook_activity"].to_string(),
         &expect![[
@@ -230,7 +230,7 @@ fn whoever_waits_for_an_account_hears_once_how_it_stands() {
         "idempotency_key": "4f1c7e52-0000-4000-8000-000000000001", "accounts": [row],
         "push_notification_config": {"url": "https://buyer.example/hooks", "operation_id": "op-1"},
     });
-    let opened = desk.ask(Tool::SyncAccounts, request).document();
+    let opened = desk.ask(AdcpTool::SyncAccounts, request).document();
     assert_eq!(opened["accounts"][0]["status"], "pending_approval");
     let id = opened["accounts"][0]["account_id"].as_str().unwrap();
     assert_eq!(announced(&desk), Vec::<Value>::new());

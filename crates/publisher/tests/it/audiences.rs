@@ -4,7 +4,7 @@ use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost_publisher::audience::Terms;
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
@@ -19,7 +19,7 @@ fn members(ids: &[u32]) -> Value {
 fn an_audience_grows_shrinks_and_goes() {
     let audiences = Terms { minimum_size: 2, processing_seconds: 60 };
     let mut script = Script::of(Catalogue { audiences, ..Catalogue::default() });
-    let sync = Tool::SyncAudiences;
+    let sync = AdcpTool::SyncAudiences;
     let one = |members: Value| {
         let mut audience = json!({"audience_id": "loyal", "name": "Loyal"});
         audience.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());

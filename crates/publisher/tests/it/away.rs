@@ -10,8 +10,8 @@ use tradepost_publisher::profile::Profile;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Job, Shelf, Vault};
 use tradepost_publisher::world::Later;
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use crate::products::fitting;
@@ -26,21 +26,21 @@ struct Far {
 }
 
 impl Far {
-    fn check(&self) -> Result<(), Fault> {
+    fn check(&self) -> Result<(), InternalError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         match self.is_away.load(Ordering::SeqCst) {
-            true => Err(Fault::new("asking the vault", "nobody answers").transient()),
+            true => Err(InternalError::new("asking the vault", "nobody answers").transient()),
             false => Ok(()),
         }
     }
 }
 
 impl Vault for Far {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
         self.check().and_then(|()| self.vault.read(job))
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
         match self.check() {
             Ok(()) => self.vault.write(job),
             Err(fault) => Box::pin(std::future::ready(Err(fault))),
@@ -58,7 +58,7 @@ fn gazette(catalogue: Catalogue) -> (Desk, Arc<Far>) {
 }
 
 fn wholesale(desk: &Desk) -> Value {
-    fitting(desk, Tool::GetProducts, json!({"buying_mode": "wholesale"}))
+    fitting(desk, AdcpTool::GetProducts, json!({"buying_mode": "wholesale"}))
 }
 
 #[test]
@@ -88,16 +88,20 @@ fn a_search_goes_on_from_memory_and_says_how_old_that_is() {
     // What nobody has read, and what would be kept, is not made up.
     let brief = json!({"buying_mode": "brief", "brief": "display beside hiking stories"});
     for refused in [
-        desk.ask_as(&desk.caller("nova"), Tool::GetProducts, json!({"buying_mode": "wholesale"})),
-        desk.ask(Tool::GetProducts, brief),
-        desk.ask(Tool::GetMediaBuys, json!({})),
+        desk.ask_as(
+            &desk.caller("nova"),
+            AdcpTool::GetProducts,
+            json!({"buying_mode": "wholesale"}),
+        ),
+        desk.ask(AdcpTool::GetProducts, brief),
+        desk.ask(AdcpTool::GetMediaBuys, json!({})),
     ] {
         let document = refused.document();
         assert_eq!(document["adcp_error"]["code"], "SERVICE_UNAVAILABLE", "{document}");
         assert_eq!(document["adcp_error"]["recovery"], "transient");
     }
     desk.now += SignedDuration::from_mins(5);
-    let document = desk.ask(Tool::GetProducts, json!({"buying_mode": "wholesale"})).document();
+    let document = desk.ask(AdcpTool::GetProducts, json!({"buying_mode": "wholesale"})).document();
     assert_eq!(document["adcp_error"]["code"], "SERVICE_UNAVAILABLE", "it was read too long ago");
 
     away(false);
@@ -109,7 +113,7 @@ fn a_search_goes_on_from_memory_and_says_how_old_that_is() {
 fn a_brief_whose_proposals_are_there_is_answered_with_them() {
     let (mut desk, far) = gazette(demo::catalogue());
     let brief = json!({"buying_mode": "brief", "brief": "display beside hiking stories"});
-    let ask = |desk: &Desk| fitting(desk, Tool::GetProducts, brief.clone());
+    let ask = |desk: &Desk| fitting(desk, AdcpTool::GetProducts, brief.clone());
     ask(&desk);
     let proposed = ask(&desk);
     far.is_away.store(true, Ordering::SeqCst);

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use tradepost_publisher::shelf::Kind;
 use tradepost_publisher::world::{Supply, Unavailable};
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::shop::{Shop, errors, package};
@@ -526,7 +526,7 @@ fn a_buy_is_found_by_its_id_from_every_account_of_the_caller_and_from_none_of_an
     shop.wait(1);
     // The account of the request is another one of the caller's, opened by this request.
     let account = json!({"brand": {"domain": "test.example"}, "operator": "test.example"});
-    let answer = shop.ask(Tool::GetMediaBuys, json!({
+    let answer = shop.ask(AdcpTool::GetMediaBuys, json!({
         "account": account, "media_buy_ids": [id], "include_history": 5, "include_snapshot": true,
     }));
     expect![[r#"
@@ -689,8 +689,8 @@ fn a_buy_is_found_by_its_id_from_every_account_of_the_caller_and_from_none_of_an
         }"#]]
     .assert_eq(&tradepost_wire::json::to_string_pretty(&answer).unwrap());
     // U-1: another tenant's and nobody's are one answer.
-    let foreign = shop.ask_as("nova", Tool::GetMediaBuys, json!({"media_buy_ids": [id]}));
-    let absent = shop.ask_as("nova", Tool::GetMediaBuys, json!({"media_buy_ids": ["mb_none"]}));
+    let foreign = shop.ask_as("nova", AdcpTool::GetMediaBuys, json!({"media_buy_ids": [id]}));
+    let absent = shop.ask_as("nova", AdcpTool::GetMediaBuys, json!({"media_buy_ids": ["mb_none"]}));
     assert_eq!(foreign, absent);
     expect![[r#"
         {"code":"MEDIA_BUY_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","field":"media_buy_ids","suggestion":"check media_buy_id with get_media_buys"}
@@ -722,14 +722,14 @@ fn buys_are_listed_by_status_and_page_by_page() {
         json!({"status_filter": ["active", "paused", "pending_creatives", "pending_start"],
                "pagination": {"max_results": 3}}),
     ] {
-        let answer = shop.ask(Tool::GetMediaBuys, filter.clone());
+        let answer = shop.ask(AdcpTool::GetMediaBuys, filter.clone());
         let mut pagination = answer["pagination"].clone();
         let cursor = pagination.as_object_mut().unwrap().swap_remove("cursor");
         said.push_str(&format!("{filter}\n  {:?} {pagination}\n", rows(&answer)));
         if let Some(cursor) = cursor {
             let mut next = filter.clone();
             next["pagination"]["cursor"] = cursor;
-            said.push_str(&format!("  then {:?}\n", rows(&shop.ask(Tool::GetMediaBuys, next))));
+            said.push_str(&format!("  then {:?}\n", rows(&shop.ask(AdcpTool::GetMediaBuys, next))));
         }
     }
     expect![[r#"

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use tradepost_publisher::demo;
 use tradepost_publisher::profile::{Profile, RequestSigning, Signing};
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::json;
 
 use crate::support::{Desk, profile};
@@ -12,7 +12,7 @@ use crate::support::{Desk, profile};
 fn the_context_comes_back_with_every_answer() {
     let desk = Desk::new();
     desk.check(
-        Tool::GetAdcpCapabilities,
+        AdcpTool::GetAdcpCapabilities,
         json!({"context": {"trace": 1}}),
         &expect![[r#"
             {
@@ -119,7 +119,7 @@ fn the_context_comes_back_with_every_answer() {
             }"#]],
     );
     let unknown = json!({"context": {"trace": 2}, "adcp_version": "9.0"});
-    desk.check(Tool::GetAdcpCapabilities, unknown, &expect![[r#"
+    desk.check(AdcpTool::GetAdcpCapabilities, unknown, &expect![[r#"
         {
           "status": "failed",
           "message": "this seller does not speak that release of AdCP; name one of details.supported_versions in adcp_version",
@@ -167,7 +167,7 @@ fn the_context_comes_back_with_every_answer() {
 #[test]
 fn a_credential_in_the_arguments_is_named_by_its_place_and_never_repeated() {
     let smuggled = json!({"ext": {"deep": [{"api_key": "sk-hidden"}]}});
-    Desk::new().check(Tool::GetAdcpCapabilities, smuggled, &expect![[r#"
+    Desk::new().check(AdcpTool::GetAdcpCapabilities, smuggled, &expect![[r#"
         {
           "status": "failed",
           "message": "a credential stands in the arguments; send it in the Authorization header alone, and replace the one that was sent",
@@ -211,7 +211,7 @@ fn whoever_comes_too_often_is_told_when_to_come_back() {
     let desk = Desk::new();
     *desk.world.full.lock().unwrap() = Some(Lane::Read);
     desk.check(
-        Tool::GetAdcpCapabilities,
+        AdcpTool::GetAdcpCapabilities,
         json!({}),
         &expect![[r#"
         {
@@ -253,7 +253,7 @@ fn whoever_comes_too_often_is_told_when_to_come_back() {
 #[test]
 fn a_publisher_with_something_to_sell_says_what_it_can_do() {
     let desk = crate::products::gazette();
-    let document = crate::products::fitting(&desk, Tool::GetAdcpCapabilities, json!({}));
+    let document = crate::products::fitting(&desk, AdcpTool::GetAdcpCapabilities, json!({}));
     let own = |name: &&&str| document.get(**name).is_some();
     let sections = [
         "supported_protocols",
@@ -425,7 +425,7 @@ fn a_publisher_with_something_to_sell_says_what_it_can_do() {
 fn protocols_that_are_not_asked_about_are_left_out() {
     let desk = crate::products::gazette();
     let asked = json!({"protocols": ["signals"]});
-    let document = crate::products::fitting(&desk, Tool::GetAdcpCapabilities, asked);
+    let document = crate::products::fitting(&desk, AdcpTool::GetAdcpCapabilities, asked);
     let spoken = ["media_buy", "signals", "creative", "governance", "sponsored_intelligence"];
     assert_eq!(document["supported_protocols"], json!(spoken));
     let mut left_out = spoken.iter().filter(|name| **name != "signals");
@@ -438,7 +438,7 @@ fn who_demands_signatures_says_so() {
     let requests = Some(RequestSigning::default());
     let signing = Signing { requests, ..Signing::default() };
     let desk = Desk::of(Profile { signing, ..profile() });
-    let document = crate::products::fitting(&desk, Tool::GetAdcpCapabilities, json!({}));
+    let document = crate::products::fitting(&desk, AdcpTool::GetAdcpCapabilities, json!({}));
     let specialisms = document["specialisms"].as_array().unwrap();
     assert!(specialisms.contains(&json!("signed-requests")), "{specialisms:?}");
     assert_eq!(document["request_signing"]["supported"], true);
@@ -450,7 +450,7 @@ fn a_protocol_is_claimed_where_it_is_spoken() {
     let claims = |change: &dyn Fn(&mut Profile)| {
         let mut profile = Profile { catalogue: demo::catalogue(), ..profile() };
         change(&mut profile);
-        let document = Desk::of(profile).ask(Tool::GetAdcpCapabilities, json!({})).document();
+        let document = Desk::of(profile).ask(AdcpTool::GetAdcpCapabilities, json!({})).document();
         let list = |name: &str| {
             let list = document[name].as_array().cloned().unwrap_or_default();
             list.iter().filter_map(|it| it.as_str()).map(ToOwned::to_owned).collect::<Vec<_>>()

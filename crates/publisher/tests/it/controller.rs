@@ -2,13 +2,13 @@
 
 use expect_test::expect;
 use tradepost_publisher::profile::Profile;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::script::{Script, banner};
 use crate::support::{Desk, profile};
 
-const CONTROLLER: Tool = Tool::ComplyTestController;
+const CONTROLLER: AdcpTool = AdcpTool::ComplyTestController;
 
 fn run(scenario: &str, params: Value) -> Value {
     json!({"scenario": scenario, "params": params})
@@ -185,9 +185,9 @@ fn without_a_sandbox_there_is_no_controller() {
 #[test]
 fn accounts_creatives_and_conversations_are_moved_as_published() {
     let mut script = Script::new();
-    script.ask(Tool::SyncCreatives, banner("one"));
-    script.ask(Tool::SyncCreatives, banner("two"));
-    let accounts = script.ask(Tool::ListAccounts, json!({}));
+    script.ask(AdcpTool::SyncCreatives, banner("one"));
+    script.ask(AdcpTool::SyncCreatives, banner("two"));
+    let accounts = script.ask(AdcpTool::ListAccounts, json!({}));
     let live = accounts["accounts"][0]["account_id"].clone();
     let refused = script.ask(
         CONTROLLER,
@@ -199,9 +199,9 @@ fn accounts_creatives_and_conversations_are_moved_as_published() {
         "sandbox": true,
     });
     let synced = json!({"accounts": [row], "idempotency_key": "key-of-the-trial-account"});
-    let account = script.ask(Tool::SyncAccounts, synced)["accounts"][0]["account_id"].clone();
+    let account = script.ask(AdcpTool::SyncAccounts, synced)["accounts"][0]["account_id"].clone();
     let opened = script.ask(
-        Tool::SiInitiateSession,
+        AdcpTool::SiInitiateSession,
         json!({
             "intent": "news", "identity": {"consent_granted": false},
         }),
@@ -251,14 +251,14 @@ fn accounts_creatives_and_conversations_are_moved_as_published() {
     }
     script.note(
         "seen in the library",
-        Tool::ListCreatives,
+        AdcpTool::ListCreatives,
         json!({
             "filters": {"statuses": ["rejected", "archived"]}, "fields": ["creative_id"],
         }),
     );
     script.note(
         "a conversation that is over",
-        Tool::SiSendMessage,
+        AdcpTool::SiSendMessage,
         json!({
             "session_id": session, "message": "hello",
         }),
@@ -267,7 +267,7 @@ fn accounts_creatives_and_conversations_are_moved_as_published() {
     script.ask(CONTROLLER, run("force_account_status", forced));
     let mut third = banner("three");
     third["account"] = json!({"account_id": account});
-    script.note("an account that is suspended", Tool::SyncCreatives, third);
+    script.note("an account that is suspended", AdcpTool::SyncCreatives, third);
     script.check(&expect![[r##"
         # seen in the library
         {
@@ -658,21 +658,21 @@ fn what_is_seeded_is_there() {
     let missing =
         run("seed_pricing_option", json!({"product_id": "nothing", "pricing_option_id": "x"}));
     script.note("a price of nothing", CONTROLLER, missing);
-    script.note("the creative", Tool::ListCreatives, json!({"account": sandbox()}));
-    script.note("the account", Tool::SyncCreatives, {
+    script.note("the creative", AdcpTool::ListCreatives, json!({"account": sandbox()}));
+    script.note("the account", AdcpTool::SyncCreatives, {
         let mut request = banner("x");
         request["account"] = json!({"account_id": "acct-seeded"});
         request
     });
     script.note(
         "the plan",
-        Tool::CheckGovernance,
+        AdcpTool::CheckGovernance,
         json!({
             "plan_id": "plan-seeded", "caller": "https://buyer.example", "tool": "create_media_buy",
             "payload": {"packages": [{"budget": 11.0}]},
         }),
     );
-    let offered = script.ask(Tool::GetProducts, json!({"buying_mode": "wholesale"}));
+    let offered = script.ask(AdcpTool::GetProducts, json!({"buying_mode": "wholesale"}));
     let products = offered["products"].as_array().unwrap();
     let product = products.iter().find(|it| it["product_id"] == "test-product").unwrap();
     let prices = product["pricing_options"].as_array().unwrap().iter();
@@ -853,7 +853,7 @@ fn simulated_delivery_lies_on_the_day_it_names() {
         "account": sandbox(), "media_buy_ids": ["mb"], "start_date": "2026-04-01",
         "end_date": "2026-04-16",
     });
-    let answer = script.ask(Tool::GetMediaBuyDelivery, asked);
+    let answer = script.ask(AdcpTool::GetMediaBuyDelivery, asked);
     let delivery = &answer["media_buy_deliveries"][0];
     assert_eq!(delivery["totals"]["impressions"], 300, "{answer}");
     let days = delivery["daily_breakdown"].as_array().cloned().unwrap_or_default();

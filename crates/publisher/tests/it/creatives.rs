@@ -4,7 +4,7 @@ use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost_publisher::creative::policy::{Policy, Provenance, Review};
 use tradepost_publisher::{catalogue::Catalogue, demo};
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
@@ -42,7 +42,7 @@ fn demanding(policy: Policy) -> Catalogue {
 #[test]
 fn a_creative_is_made_kept_changed_and_put_away() {
     let mut script = Script::new();
-    let sync = Tool::SyncCreatives;
+    let sync = AdcpTool::SyncCreatives;
     script.note("new", sync, json!({"creatives": [banner("one"), banner("two")]}));
     script.note("the same again", sync, json!({"creatives": [banner("one")]}));
     let renamed = json!({"creatives": [but("one", json!({"name": "Another name"}))]});
@@ -70,7 +70,7 @@ fn a_creative_is_made_kept_changed_and_put_away() {
     script.note("back again", sync, json!({"creatives": [banner("two")]}));
     script.note(
         "what is there",
-        Tool::ListCreatives,
+        AdcpTool::ListCreatives,
         json!({
             "sort": {"field": "name", "direction": "asc"},
         }),
@@ -305,7 +305,7 @@ fn each_creative_that_cannot_be_taken_is_told_why() {
     let mut script = Script::new();
     let url = |url: &str| json!({"asset_type": "url", "url": url});
     let image = banner("x")["assets"]["image"].clone();
-    script.note("a row for each reason", Tool::SyncCreatives, json!({
+    script.note("a row for each reason", AdcpTool::SyncCreatives, json!({
         "validation_mode": "lenient",
         "creatives": [
             banner("good"),
@@ -506,7 +506,7 @@ fn where_provenance_is_demanded_each_gap_has_its_code() {
     let made = |made: Value| json!({"provenance": made});
     script.note(
         "a row for each gap",
-        Tool::SyncCreatives,
+        AdcpTool::SyncCreatives,
         json!({
             "validation_mode": "lenient",
             "creatives": [
@@ -618,11 +618,11 @@ fn where_provenance_is_demanded_each_gap_has_its_code() {
 fn a_strict_sync_does_all_or_nothing() {
     let mut script = Script::new();
     let bad = but("bad", json!({"name": "Casino night"}));
-    script.note("one is bad", Tool::SyncCreatives, json!({"creatives": [banner("good"), bad]}));
-    script.note("nothing is there", Tool::ListCreatives, json!({}));
+    script.note("one is bad", AdcpTool::SyncCreatives, json!({"creatives": [banner("good"), bad]}));
+    script.note("nothing is there", AdcpTool::ListCreatives, json!({}));
     script.note(
         "contradictory",
-        Tool::SyncCreatives,
+        AdcpTool::SyncCreatives,
         json!({
             "creatives": [banner("good")], "creative_ids": ["good"], "delete_missing": true,
         }),
@@ -719,7 +719,7 @@ fn a_strict_sync_does_all_or_nothing() {
 /// Puts a media buy of `acme` there: the package `running` is delivered now, `held` is paused, and
 /// `late` is paused and takes no more creatives.
 fn buy(script: &mut Script) {
-    script.ask(Tool::SyncCreatives, json!({"creatives": [banner("first")]}));
+    script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("first")]}));
     let fixture = json!({
         "status": "active", "currency": "USD",
         "start_time": "2026-05-01T00:00:00Z", "end_time": "2026-07-01T00:00:00Z",
@@ -733,7 +733,7 @@ fn buy(script: &mut Script) {
         ],
     });
     let seeded = script.ask(
-        Tool::ComplyTestController,
+        AdcpTool::ComplyTestController,
         json!({
             "scenario": "seed_media_buy", "params": {"media_buy_id": "mb", "fixture": fixture},
         "account": {"brand": {"domain": "test.example"}, "operator": "test.example", "sandbox": true},
@@ -752,7 +752,7 @@ fn creatives_are_assigned_to_packages_of_the_caller_alone() {
             "assignments": [{"creative_id": creative, "package_id": package, "weight": 60}],
         })
     };
-    let sync = Tool::SyncCreatives;
+    let sync = AdcpTool::SyncCreatives;
     script.note("a new one", sync, assign("new", "held"));
     script.note("one of the library", sync, assign("first", "running"));
     script.note("a package that is not there", sync, assign("new", "nowhere"));
@@ -769,7 +769,7 @@ fn creatives_are_assigned_to_packages_of_the_caller_alone() {
         sync,
         json!({"creatives": [but("first", json!({"name": "New name"}))]}),
     );
-    script.note("listed", Tool::ListCreatives, json!({
+    script.note("listed", AdcpTool::ListCreatives, json!({
         "filters": {"assigned_to_packages": ["running", "held"]}, "fields": ["creative_id", "assignments"],
         "sort": {"direction": "asc"},
     }));

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use tradepost_publisher::buy::{Status, force};
 use tradepost_publisher::money::Amount;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -31,7 +31,7 @@ fn running(shop: &Shop) -> String {
 }
 
 fn deliveries(shop: &Shop, asked: Value) -> Value {
-    shop.ask(Tool::GetMediaBuyDelivery, asked)
+    shop.ask(AdcpTool::GetMediaBuyDelivery, asked)
 }
 
 #[test]
@@ -261,10 +261,11 @@ fn what_cannot_be_reported_is_refused() {
         {"code":"UNSUPPORTED_GRANULARITY","message":"these media buys are not reported in such windows","recovery":"correctable","field":"time_granularity","suggestion":"choose a granularity that the product declares, or leave it out","details":{"accepted_values":[]}}
     "#]].assert_eq(&said);
     // U-1: another tenant's and nobody's are one answer.
-    let ask =
-        |id: &str| shop.ask_as("nova", Tool::GetMediaBuyDelivery, json!({"media_buy_ids": [id]}));
+    let ask = |id: &str| {
+        shop.ask_as("nova", AdcpTool::GetMediaBuyDelivery, json!({"media_buy_ids": [id]}))
+    };
     assert_eq!(ask(&id), ask("mb_none"));
-    let nothing = shop.ask_as("nova", Tool::GetMediaBuyDelivery, json!({}));
+    let nothing = shop.ask_as("nova", AdcpTool::GetMediaBuyDelivery, json!({}));
     expect![[r#"{"status":"completed","message":"what was delivered, as far as it has been reported","reporting_period":{"start":"2026-06-01T12:00:00Z","end":"2026-06-01T12:00:00Z"},"currency":"USD","media_buy_deliveries":[],"aggregated_totals":{"impressions":0,"spend":0,"media_buy_count":0},"adcp_version":"3.1"}"#]].assert_eq(&nothing.to_string());
 }
 

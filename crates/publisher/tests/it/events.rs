@@ -1,7 +1,7 @@
 //! `sync_event_sources` and `log_event`.
 
 use expect_test::expect;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
@@ -17,7 +17,7 @@ fn purchase(id: &str) -> Value {
 #[test]
 fn events_are_counted_once_for_each_source() {
     let mut script = Script::new();
-    let sources = Tool::SyncEventSources;
+    let sources = AdcpTool::SyncEventSources;
     let pixel = json!({
         "event_source_id": "pixel", "name": "Pixel", "event_types": ["purchase"],
         "allowed_domains": ["acmeoutdoor.example"],
@@ -32,15 +32,15 @@ fn events_are_counted_once_for_each_source() {
     );
     script.note("what is there", sources, json!({}));
     let log = |source: &str, events: Value| json!({"event_source_id": source, "events": events});
-    script.note("taken", Tool::LogEvent, log("pixel", json!([purchase("e1"), purchase("e2")])));
+    script.note("taken", AdcpTool::LogEvent, log("pixel", json!([purchase("e1"), purchase("e2")])));
     script.note(
         "known, and new",
-        Tool::LogEvent,
+        AdcpTool::LogEvent,
         log("pixel", json!([purchase("e1"), purchase("e3")])),
     );
     script.note(
         "the same of another source",
-        Tool::LogEvent,
+        AdcpTool::LogEvent,
         log("server", json!([purchase("e1")])),
     );
     let mut lead = purchase("e4");
@@ -49,21 +49,21 @@ fn events_are_counted_once_for_each_source() {
     foreign["event_source_url"] = json!("https://elsewhere.example/thanks");
     script.note(
         "what the source cannot have",
-        Tool::LogEvent,
+        AdcpTool::LogEvent,
         log("pixel", json!([lead, foreign])),
     );
     let mut rehearsal = log("pixel", json!([purchase("e6")]));
     rehearsal["test_event_code"] = json!("TEST1");
-    script.ask(Tool::LogEvent, rehearsal);
+    script.ask(AdcpTool::LogEvent, rehearsal);
     script.note(
         "after a rehearsal it is new",
-        Tool::LogEvent,
+        AdcpTool::LogEvent,
         log("pixel", json!([purchase("e6")])),
     );
     let nobody =
-        script.note("no such source", Tool::LogEvent, log("nobody", json!([purchase("e1")])));
+        script.note("no such source", AdcpTool::LogEvent, log("nobody", json!([purchase("e1")])));
     // Another's is nobody's (`U-1`).
-    let theirs = script.ask_as("nova", Tool::LogEvent, log("pixel", json!([purchase("e1")])));
+    let theirs = script.ask_as("nova", AdcpTool::LogEvent, log("pixel", json!([purchase("e1")])));
     assert_eq!(nobody, theirs);
     script.note("no list", sources, json!({"delete_missing": true}));
     script.note("one away", sources, json!({"event_sources": [pixel], "delete_missing": true}));

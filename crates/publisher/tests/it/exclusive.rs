@@ -3,7 +3,7 @@
 use tradepost_publisher::catalogue::{Catalogue, Terms};
 use tradepost_publisher::demo;
 use tradepost_publisher::profile::{Onboarding, Profile};
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
@@ -46,7 +46,7 @@ const TAKEN: &str = "PRODUCT_UNAVAILABLE packages[0].product_id";
 fn an_exclusive_product_has_one_buyer_a_day() {
     let mut script = script();
     let mut buy = |principal: &str, start: &str, end: &str| {
-        let answer = script.ask_as(principal, Tool::CreateMediaBuy, order("cover", start, end));
+        let answer = script.ask_as(principal, AdcpTool::CreateMediaBuy, order("cover", start, end));
         (outcome(&answer), answer["media_buy_id"].as_str().unwrap_or_default().to_owned())
     };
     let first = buy("acme", "2026-07-01T06:00:00Z", "2026-07-03T00:00:00Z");
@@ -58,23 +58,23 @@ fn an_exclusive_product_has_one_buyer_a_day() {
     assert_eq!(next_day.0, "completed", "the end of a flight is not part of it");
     // Neither can grow over the other, and what is canceled is free again.
     let grow = json!({"media_buy_id": first.1, "end_time": "2026-07-04T00:00:00Z"});
-    let grown = script.ask_as("acme", Tool::UpdateMediaBuy, grow);
+    let grown = script.ask_as("acme", AdcpTool::UpdateMediaBuy, grow);
     assert_eq!(outcome(&grown), "PRODUCT_UNAVAILABLE end_time");
     let cancel = json!({"media_buy_id": next_day.1, "canceled": true});
-    assert_eq!(outcome(&script.ask_as("nova", Tool::UpdateMediaBuy, cancel)), "completed");
+    assert_eq!(outcome(&script.ask_as("nova", AdcpTool::UpdateMediaBuy, cancel)), "completed");
     let grow = json!({"media_buy_id": first.1, "end_time": "2026-07-04T00:00:00Z"});
-    assert_eq!(outcome(&script.ask_as("acme", Tool::UpdateMediaBuy, grow)), "completed");
+    assert_eq!(outcome(&script.ask_as("acme", AdcpTool::UpdateMediaBuy, grow)), "completed");
     let last = order("cover", "2026-07-03T00:00:00Z", "2026-07-04T00:00:00Z");
-    assert_eq!(outcome(&script.ask_as("nova", Tool::CreateMediaBuy, last)), TAKEN);
+    assert_eq!(outcome(&script.ask_as("nova", AdcpTool::CreateMediaBuy, last)), TAKEN);
 }
 
 #[test]
 fn days_that_wait_for_approval_are_taken() {
     let mut script = script();
     let gala = || order("gala", "2026-07-01T00:00:00Z", "2026-07-02T00:00:00Z");
-    let first = script.ask_as("acme", Tool::CreateMediaBuy, gala());
+    let first = script.ask_as("acme", AdcpTool::CreateMediaBuy, gala());
     assert_eq!(outcome(&first), "submitted");
-    assert_eq!(outcome(&script.ask_as("nova", Tool::CreateMediaBuy, gala())), TAKEN);
+    assert_eq!(outcome(&script.ask_as("nova", AdcpTool::CreateMediaBuy, gala())), TAKEN);
 }
 
 #[test]
@@ -84,17 +84,17 @@ fn a_committed_proposal_is_bought_once() {
         "buying_mode": "brief", "brief": "display, $5,000",
         "filters": {"start_date": "2026-07-01", "end_date": "2026-07-31"},
     });
-    let found = script.ask(Tool::GetProducts, brief);
+    let found = script.ask(AdcpTool::GetProducts, brief);
     let id = found["proposals"][0]["proposal_id"].as_str().unwrap().to_owned();
     let finalize = json!({
         "buying_mode": "refine",
         "refine": [{"scope": "proposal", "proposal_id": id, "action": "finalize"}],
     });
-    let committed = script.ask(Tool::GetProducts, finalize);
+    let committed = script.ask(AdcpTool::GetProducts, finalize);
     assert_eq!(committed["proposals"][0]["proposal_status"], "committed", "{committed}");
     // What the proposal holds, nobody else can buy.
     let held = order("cover", "2026-07-10T00:00:00Z", "2026-07-11T00:00:00Z");
-    assert_eq!(outcome(&script.ask_as("nova", Tool::CreateMediaBuy, held)), TAKEN);
+    assert_eq!(outcome(&script.ask_as("nova", AdcpTool::CreateMediaBuy, held)), TAKEN);
     let purchase = || {
         json!({
             "brand": {"domain": "acmeoutdoor.example"}, "proposal_id": id,
@@ -102,9 +102,9 @@ fn a_committed_proposal_is_bought_once() {
             "total_budget": {"amount": 5000, "currency": "USD"},
         })
     };
-    let bought = script.ask(Tool::CreateMediaBuy, purchase());
+    let bought = script.ask(AdcpTool::CreateMediaBuy, purchase());
     assert_eq!(outcome(&bought), "completed", "{bought}");
-    let again = script.ask(Tool::CreateMediaBuy, purchase());
+    let again = script.ask(AdcpTool::CreateMediaBuy, purchase());
     assert_eq!(outcome(&again), "INVALID_STATE proposal_id");
     assert_eq!(again["errors"][0]["details"]["media_buy_id"], bought["media_buy_id"]);
 }

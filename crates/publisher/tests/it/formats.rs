@@ -1,14 +1,14 @@
 //! `list_creative_formats`.
 
 use expect_test::expect;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::products::{fitting, gazette};
 use crate::support::compare;
 
 fn ids(arguments: Value) -> String {
-    let document = fitting(&gazette(), Tool::ListCreativeFormats, arguments);
+    let document = fitting(&gazette(), AdcpTool::ListCreativeFormats, arguments);
     let formats = document["formats"].as_array().cloned().unwrap_or_default();
     let id = |format: &Value| format["format_id"]["id"].as_str().unwrap().to_owned();
     formats.iter().map(id).collect::<Vec<_>>().join(" ")
@@ -18,7 +18,7 @@ fn ids(arguments: Value) -> String {
 fn a_format_says_what_a_creative_of_it_has_to_have() {
     let asked = json!({"name_search": "native"});
     compare(
-        &gazette().ask(Tool::ListCreativeFormats, asked),
+        &gazette().ask(AdcpTool::ListCreativeFormats, asked),
         &expect![[r#"
             {
               "status": "completed",
@@ -116,11 +116,11 @@ fn filters_leave_out_formats_that_do_not_fit() {
 #[test]
 fn every_format_that_a_product_names_is_listed() {
     let desk = gazette();
-    let products = fitting(&desk, Tool::GetProducts, json!({"buying_mode": "wholesale"}));
+    let products = fitting(&desk, AdcpTool::GetProducts, json!({"buying_mode": "wholesale"}));
     for product in products["products"].as_array().unwrap() {
         for id in product["format_ids"].as_array().unwrap() {
             let asked = json!({"format_ids": [id], "pagination": {"max_results": 1}});
-            let document = fitting(&desk, Tool::ListCreativeFormats, asked);
+            let document = fitting(&desk, AdcpTool::ListCreativeFormats, asked);
             assert_eq!(document["formats"][0]["format_id"], *id);
         }
     }
@@ -130,10 +130,10 @@ fn every_format_that_a_product_names_is_listed() {
 fn formats_come_page_by_page() {
     let desk = gazette();
     let asked = json!({"pagination": {"max_results": 5}});
-    let first = fitting(&desk, Tool::ListCreativeFormats, asked);
+    let first = fitting(&desk, AdcpTool::ListCreativeFormats, asked);
     let cursor = &first["pagination"]["cursor"];
     let asked = json!({"pagination": {"max_results": 5, "cursor": cursor}});
-    let second = fitting(&desk, Tool::ListCreativeFormats, asked);
+    let second = fitting(&desk, AdcpTool::ListCreativeFormats, asked);
     assert_eq!(second["formats"].as_array().unwrap().len(), 2);
     assert_eq!(second["pagination"], json!({"has_more": false, "total_count": 7}));
 }

@@ -8,7 +8,7 @@ use tradepost_publisher::agent::{Authorization, Billing, BuyerAgent, Standing};
 use tradepost_publisher::profile::Profile;
 use tradepost_publisher::shelf::{KeyRow, Kind, own_id};
 use tradepost_publisher::world::Lane;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::shop::{ACCOUNT, Shop};
@@ -108,7 +108,7 @@ fn the_gates_are_asked_in_one_order() {
     for (level, fault) in ORDER.into_iter().enumerate() {
         *desk.world.full.lock().unwrap() = (level <= 3).then_some(Lane::Write);
         let caller = desk.caller(&format!("level{level}"));
-        let answer = desk.ask_as(&caller, Tool::UpdateMediaBuy, request(level)).document();
+        let answer = desk.ask_as(&caller, AdcpTool::UpdateMediaBuy, request(level)).document();
         lines += &format!("{fault}: {}\n", answer["adcp_error"]["code"].as_str().unwrap_or("done"));
     }
     expect![[r#"
@@ -174,7 +174,7 @@ fn update(account: &str, members: Value) -> Value {
     request
 }
 
-fn check(desk: &Desk, principal: &str, tool: Tool, request: Value, expected: Expect) {
+fn check(desk: &Desk, principal: &str, tool: AdcpTool, request: Value, expected: Expect) {
     // One layer is shown; that the other is the same is inspected in every answer.
     let mut answer = desk.ask_as(&desk.caller(principal), tool, request).document();
     answer.as_object_mut().unwrap().shift_remove("adcp_error");
@@ -188,7 +188,7 @@ fn an_agent_that_may_not_deal_is_told_so_and_nothing_else() {
     check(
         &desk,
         "paused",
-        Tool::GetMediaBuys,
+        AdcpTool::GetMediaBuys,
         list.clone(),
         expect![[
             r#"{"status":"failed","message":"this buyer agent's relationship with the seller is suspended; a person has to settle it with the seller","errors":[{"code":"AGENT_SUSPENDED","message":"this buyer agent's relationship with the seller is suspended; a person has to settle it with the seller","recovery":"terminal","suggestion":"have a person settle it with the seller"}],"adcp_version":"3.1"}"#
@@ -197,7 +197,7 @@ fn an_agent_that_may_not_deal_is_told_so_and_nothing_else() {
     check(
         &desk,
         "banned",
-        Tool::GetMediaBuys,
+        AdcpTool::GetMediaBuys,
         list.clone(),
         expect![[
             r#"{"status":"failed","message":"this buyer agent's relationship with the seller has been ended; a person has to settle it with the seller","errors":[{"code":"AGENT_BLOCKED","message":"this buyer agent's relationship with the seller has been ended; a person has to settle it with the seller","recovery":"terminal","suggestion":"have a person settle it with the seller"}],"adcp_version":"3.1"}"#
@@ -206,7 +206,7 @@ fn an_agent_that_may_not_deal_is_told_so_and_nothing_else() {
     check(
         &desk,
         "tester",
-        Tool::GetMediaBuys,
+        AdcpTool::GetMediaBuys,
         json!({"account": {"account_id": "acc_test"}}),
         expect![[
             r#"{"status":"failed","message":"this buyer agent is provisioned for sandbox accounts alone","errors":[{"code":"PERMISSION_DENIED","message":"this buyer agent is provisioned for sandbox accounts alone","recovery":"correctable","suggestion":"have a person settle it with the seller","details":{"scope":"agent","reason":"sandbox_only"}}],"adcp_version":"3.1"}"#
@@ -214,7 +214,7 @@ fn an_agent_that_may_not_deal_is_told_so_and_nothing_else() {
     );
     // What the seller can do is no secret.
     for principal in ["paused", "banned"] {
-        let answer = desk.ask_as(&desk.caller(principal), Tool::GetAdcpCapabilities, json!({}));
+        let answer = desk.ask_as(&desk.caller(principal), AdcpTool::GetAdcpCapabilities, json!({}));
         assert!(!answer.is_failure());
     }
 }
@@ -227,16 +227,18 @@ fn a_credential_that_is_nobodys_is_refused_without_a_hint_where_strangers_may_no
     check(
         &desk,
         "stranger",
-        Tool::ListAccounts,
+        AdcpTool::ListAccounts,
         json!({}),
         expect![[
             r#"{"status":"failed","message":"the seller does not permit this; a person has to settle it with the seller","errors":[{"code":"PERMISSION_DENIED","message":"the seller does not permit this; a person has to settle it with the seller","recovery":"correctable","suggestion":"have a person settle it with the seller"}],"adcp_version":"3.1"}"#
         ]],
     );
     assert!(
-        !desk.ask_as(&desk.caller("stranger"), Tool::GetAdcpCapabilities, json!({})).is_failure()
+        !desk
+            .ask_as(&desk.caller("stranger"), AdcpTool::GetAdcpCapabilities, json!({}))
+            .is_failure()
     );
-    assert!(!desk.ask(Tool::ListAccounts, json!({})).is_failure());
+    assert!(!desk.ask(AdcpTool::ListAccounts, json!({})).is_failure());
 }
 
 #[test]
@@ -248,7 +250,7 @@ fn an_account_is_found_or_not_and_stands_as_it_stands() {
     check(
         &desk,
         "acme",
-        Tool::GetMediaBuys,
+        AdcpTool::GetMediaBuys,
         by_id("acc_read"),
         expect![[
             r#"{"status":"failed","message":"an identifier in the request does not resolve to anything of yours","errors":[{"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal","field":"account","suggestion":"check it with list_accounts, or ask the seller"}],"adcp_version":"3.1"}"#
@@ -257,7 +259,7 @@ fn an_account_is_found_or_not_and_stands_as_it_stands() {
     check(
         &desk,
         "acme",
-        Tool::GetMediaBuys,
+        AdcpTool::GetMediaBuys,
         by_id("acc_none"),
         expect![[
             r#"{"status":"failed","message":"an identifier in the request does not resolve to anything of yours","errors":[{"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal","field":"account","suggestion":"check it with list_accounts, or ask the seller"}],"adcp_version":"3.1"}"#
@@ -267,7 +269,7 @@ fn an_account_is_found_or_not_and_stands_as_it_stands() {
     check(
         &desk,
         "acme",
-        Tool::GetMediaBuys,
+        AdcpTool::GetMediaBuys,
         buys(key),
         expect![[
             r#"{"status":"failed","message":"an identifier in the request does not resolve to anything of yours","errors":[{"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal","field":"account","suggestion":"check it with list_accounts, or ask the seller"}],"adcp_version":"3.1"}"#
@@ -278,7 +280,7 @@ fn an_account_is_found_or_not_and_stands_as_it_stands() {
     check(
         &desk,
         "acme",
-        Tool::GetMediaBuys,
+        AdcpTool::GetMediaBuys,
         buys(key),
         expect![[
             r#"{"status":"failed","message":"several accounts fit; name one by its account_id","errors":[{"code":"ACCOUNT_AMBIGUOUS","message":"several accounts fit; name one by its account_id","recovery":"correctable","field":"account","suggestion":"name one by account_id"}],"adcp_version":"3.1"}"#
@@ -294,7 +296,7 @@ fn an_account_is_found_or_not_and_stands_as_it_stands() {
     check(
         &desk,
         "acme",
-        Tool::UpdateMediaBuy,
+        AdcpTool::UpdateMediaBuy,
         update("acc_due"),
         expect![[
             r#"{"status":"failed","message":"the account has an outstanding balance; the buyer has to settle it","errors":[{"code":"ACCOUNT_PAYMENT_REQUIRED","message":"the account has an outstanding balance; the buyer has to settle it","recovery":"terminal","suggestion":"have the outstanding balance paid"}],"context":{"c":1},"adcp_version":"3.1"}"#
@@ -303,7 +305,7 @@ fn an_account_is_found_or_not_and_stands_as_it_stands() {
     check(
         &desk,
         "nova",
-        Tool::UpdateMediaBuy,
+        AdcpTool::UpdateMediaBuy,
         update("acc_idle"),
         expect![[
             r#"{"status":"failed","message":"the account is suspended; a person has to settle it with the seller","errors":[{"code":"ACCOUNT_SUSPENDED","message":"the account is suspended; a person has to settle it with the seller","recovery":"terminal","suggestion":"ask the seller to lift the suspension"}],"context":{"c":1},"adcp_version":"3.1"}"#
@@ -318,7 +320,7 @@ fn what_is_not_granted_is_refused_by_task_and_by_field() {
     check(
         &desk,
         "acme",
-        Tool::UpdateMediaBuy,
+        AdcpTool::UpdateMediaBuy,
         update("acc_lent", paused.clone()),
         expect![[
             r#"{"status":"failed","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","errors":[{"code":"SCOPE_INSUFFICIENT","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","recovery":"correctable","suggestion":"have a broader scope granted, or use a task that is permitted","details":{"introspection_hint":{"task":"list_accounts","account":{"account_id":"acc_lent"}}}}],"context":{"c":1},"adcp_version":"3.1"}"#
@@ -328,7 +330,7 @@ fn what_is_not_granted_is_refused_by_task_and_by_field() {
     check(
         &desk,
         "reader",
-        Tool::SyncAccounts,
+        AdcpTool::SyncAccounts,
         json!({"idempotency_key": KEY, "accounts": []}),
         expect![[
             r#"{"status":"failed","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","errors":[{"code":"SCOPE_INSUFFICIENT","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","recovery":"correctable","suggestion":"have a broader scope granted, or use a task that is permitted","details":{"introspection_hint":{"task":"list_accounts"}}}],"adcp_version":"3.1"}"#
@@ -337,7 +339,7 @@ fn what_is_not_granted_is_refused_by_task_and_by_field() {
     check(
         &desk,
         "reader",
-        Tool::UpdateMediaBuy,
+        AdcpTool::UpdateMediaBuy,
         update("acc_read", paused),
         expect![[
             r#"{"status":"failed","message":"the caller may read this account and change nothing","errors":[{"code":"READ_ONLY_SCOPE","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}],"context":{"c":1},"adcp_version":"3.1"}"#
@@ -350,14 +352,14 @@ fn what_is_not_granted_is_refused_by_task_and_by_field() {
     check(
         &desk,
         "narrow",
-        Tool::UpdateMediaBuy,
+        AdcpTool::UpdateMediaBuy,
         update("acc_narrow", fields),
         expect![[
             r#"{"status":"failed","message":"the caller may not set this field for this account; leave it out","errors":[{"code":"FIELD_NOT_PERMITTED","message":"the caller may not set this field for this account; leave it out","recovery":"correctable","field":"paused","suggestion":"leave the field out and send again","details":{"task":"update_media_buy","permitted_fields":["reporting_webhook"]}},{"code":"FIELD_NOT_PERMITTED","message":"the caller may not set this field for this account; leave it out","recovery":"correctable","field":"packages[0].budget","suggestion":"leave the field out and send again","details":{"task":"update_media_buy","permitted_fields":["reporting_webhook"]}}],"context":{"c":1},"adcp_version":"3.1"}"#
         ]],
     );
     // Whoever may little may always find out how little.
-    assert!(!desk.ask_as(&desk.caller("narrow"), Tool::ListAccounts, json!({})).is_failure());
+    assert!(!desk.ask_as(&desk.caller("narrow"), AdcpTool::ListAccounts, json!({})).is_failure());
 }
 
 #[test]
@@ -374,7 +376,7 @@ fn a_task_that_the_seller_has_not_is_scope_for_whoever_may_not_call_it() {
     check(
         &desk,
         "narrow",
-        Tool::ComplyTestController,
+        AdcpTool::ComplyTestController,
         request.clone(),
         expect![[
             r#"{"status":"failed","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","errors":[{"code":"SCOPE_INSUFFICIENT","message":"the caller may not call this task for this account; authorization in list_accounts says what it may call","recovery":"correctable","suggestion":"have a broader scope granted, or use a task that is permitted","details":{"introspection_hint":{"task":"list_accounts"}}}],"adcp_version":"3.1"}"#
@@ -383,7 +385,7 @@ fn a_task_that_the_seller_has_not_is_scope_for_whoever_may_not_call_it() {
     check(
         &desk,
         "acme",
-        Tool::ComplyTestController,
+        AdcpTool::ComplyTestController,
         request,
         expect![[
             r#"{"status":"failed","message":"this seller does not have that task; get_adcp_capabilities says what it has","errors":[{"code":"UNSUPPORTED_FEATURE","message":"this seller does not have that task; get_adcp_capabilities says what it has","recovery":"correctable","suggestion":"read get_adcp_capabilities and leave out what is not supported"}],"adcp_version":"3.1"}"#
@@ -399,7 +401,7 @@ fn a_caller_of_the_release_before_is_answered_in_its_codes() {
     check(
         &desk,
         "reader",
-        Tool::UpdateMediaBuy,
+        AdcpTool::UpdateMediaBuy,
         request,
         expect![[
             r#"{"status":"failed","message":"the caller may read this account and change nothing","errors":[{"code":"PERMISSION_DENIED","message":"the caller may read this account and change nothing","recovery":"correctable","suggestion":"have writing granted, or use a task that only reads"}],"context":{"c":1},"adcp_version":"3.0"}"#
@@ -436,7 +438,7 @@ fn buy(desk: &Desk, principal: &str, account: &str, key: &str) -> String {
         "account": {"account_id": account}, "brand": {"domain": domain}, "start_time": "asap",
         "end_time": "2026-12-01T00:00:00Z",
         "packages": [shop::package(json!({"creative_assignments": null}))]});
-    said(&desk.ask_as(&desk.caller(principal), Tool::CreateMediaBuy, request).document())
+    said(&desk.ask_as(&desk.caller(principal), AdcpTool::CreateMediaBuy, request).document())
 }
 
 fn said(answer: &Value) -> String {
@@ -449,12 +451,12 @@ fn pause(desk: &Desk, principal: &str, account: &str, id: &str, key: u32) -> Str
     let key = format!("11111111-0000-4000-8000-{key:012}");
     let request = json!({"idempotency_key": key, "account": {"account_id": account},
         "media_buy_id": id, "paused": true});
-    said(&desk.ask_as(&desk.caller(principal), Tool::UpdateMediaBuy, request).document())
+    said(&desk.ask_as(&desk.caller(principal), AdcpTool::UpdateMediaBuy, request).document())
 }
 
 fn buys(desk: &Desk, principal: &str) -> String {
     let request = json!({"status_filter": ["pending_creatives", "active", "paused"]});
-    let answer = desk.ask_as(&desk.caller(principal), Tool::GetMediaBuys, request).document();
+    let answer = desk.ask_as(&desk.caller(principal), AdcpTool::GetMediaBuys, request).document();
     let rows = answer["media_buys"].as_array().unwrap().clone();
     rows.iter().map(|row| row["media_buy_id"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
 }
@@ -538,9 +540,12 @@ fn what_is_bought_is_for_the_brand_of_the_account() {
     });
     let products = |brand: Value| {
         let account = json!({"account_id": ACCOUNT});
-        (Tool::GetProducts, json!({"buying_mode": "wholesale", "account": account, "brand": brand}))
+        (
+            AdcpTool::GetProducts,
+            json!({"buying_mode": "wholesale", "account": account, "brand": brand}),
+        )
     };
-    let buy = |brand: Value| (Tool::CreateMediaBuy, Shop::order(json!({"brand": brand})));
+    let buy = |brand: Value| (AdcpTool::CreateMediaBuy, Shop::order(json!({"brand": brand})));
     let own = json!({"domain": "acmeoutdoor.example", "brand_id": "tents"});
     let house = json!({"domain": "acmeoutdoor.example"});
     let sister = json!({"domain": "acmeoutdoor.example", "brand_id": "boats"});

@@ -1,13 +1,13 @@
 //! Whether what a buy depends on is there, and what may be done to it only with a person's agreement.
 
 use expect_test::expect;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::script::{Script, banner};
 
 fn creative(script: &mut Script, id: &str) {
-    let answer = script.ask(Tool::SyncCreatives, banner(id));
+    let answer = script.ask(AdcpTool::SyncCreatives, banner(id));
     assert_eq!(answer["creatives"][0]["action"], "created", "{answer}");
     force(script, id, "approved");
 }
@@ -23,7 +23,7 @@ fn force(script: &mut Script, id: &str, status: &str) {
 fn buy(script: &mut Script, product: &str, creatives: &[&str]) -> Value {
     let assigned: Vec<_> = creatives.iter().map(|id| json!({"creative_id": id})).collect();
     let answer = script.ask(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         json!({
             "brand": {"domain": "acmeoutdoor.example"},
             "start_time": "asap", "end_time": "2026-08-01T00:00:00Z",
@@ -53,7 +53,7 @@ fn shop() -> Script {
 /// How a buy is, and what it lacks.
 fn state(script: &mut Script, buy: &Value) -> String {
     let request = json!({"media_buy_ids": [buy["media_buy_id"]]});
-    let answer = script.ask(Tool::GetMediaBuys, request);
+    let answer = script.ask(AdcpTool::GetMediaBuys, request);
     let buy = &answer["media_buys"][0];
     json!([buy["health"], buy["impairments"]]).to_string()
 }
@@ -90,9 +90,9 @@ fn why_and_since_when_a_creative_is_gone_stay_as_they_were_said() {
     let package = bought["packages"][0]["package_id"].clone();
     let mut again = banner("post");
     again["assignments"] = json!([{"creative_id": "post", "package_id": package}]);
-    script.ask(Tool::SyncCreatives, again);
+    script.ask(AdcpTool::SyncCreatives, again);
     let request = json!({"media_buy_ids": [bought["media_buy_id"]]});
-    let answer = script.ask(Tool::GetMediaBuys, request);
+    let answer = script.ask(AdcpTool::GetMediaBuys, request);
     let impairment = &answer["media_buys"][0]["impairments"][0];
     assert_eq!(impairment["reason_code"], "source_private", "{answer}");
     assert_eq!(impairment["observed_at"], since, "{answer}");
@@ -107,11 +107,11 @@ fn what_needs_a_person_is_offered_and_not_done() {
     expect![[r#"[["increase_budget"],[{"action":"cancel","mode":"requires_approval","terms_ref":"terms://cancel"},{"action":"increase_budget","mode":"self_serve","sla":{"response_max":"PT5M"}}]]"#]].assert_eq(&offered.to_string());
     let (id, package) = (&bought["media_buy_id"], &bought["packages"][0]["package_id"]);
     let more = json!({"media_buy_id": id, "packages": [{"package_id": package, "budget": 1200}]});
-    assert_eq!(script.ask(Tool::UpdateMediaBuy, more)["revision"], 2);
+    assert_eq!(script.ask(AdcpTool::UpdateMediaBuy, more)["revision"], 2);
     let mut refused = |change: Value| {
         let mut request = json!({"media_buy_id": id});
         request.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
-        let answer = script.ask(Tool::UpdateMediaBuy, request);
+        let answer = script.ask(AdcpTool::UpdateMediaBuy, request);
         let error = &answer["errors"][0];
         let parts = [&error["code"], &error["recovery"], &error["details"]["reason"]];
         parts.map(|part| part.as_str().unwrap().to_owned()).join(" ")

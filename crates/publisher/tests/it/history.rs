@@ -15,8 +15,8 @@ use tradepost_publisher::shelf::{
     IndexField, IndexTerm, Job, KeyRow, Kind, Query, Record, Shelf, Tally, Vault, Whose,
 };
 use tradepost_publisher::world::Later;
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::{Desk, profile};
@@ -36,56 +36,56 @@ struct CountingShelf<'a> {
 }
 
 impl Shelf for CountingShelf<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
         self.shelf.whose(kind, id)
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
         self.read.fetch_add(1, Ordering::Relaxed);
         self.shelf.get(kind, id)
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
         let found = self.shelf.list(kind, query)?;
         self.read.fetch_add(found.len(), Ordering::Relaxed);
         Ok(found)
     }
 
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault> {
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         self.shelf.count(kind, query)
     }
 
-    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
         self.shelf.key(scope, key)
     }
 
-    fn check_writable(&self) -> Result<(), Fault> {
+    fn check_writable(&self) -> Result<(), InternalError> {
         self.shelf.check_writable()
     }
 
-    fn put(&self, record: Record) -> Result<(), Fault> {
+    fn put(&self, record: Record) -> Result<(), InternalError> {
         self.shelf.put(record)
     }
 
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
+    fn remove(&self, kind: Kind, id: &str) -> Result<bool, InternalError> {
         self.shelf.remove(kind, id)
     }
 
-    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), InternalError> {
         self.shelf.remember(scope, key, row)
     }
 
-    fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {
+    fn forget_keys(&self, before: Timestamp) -> Result<(), InternalError> {
         self.shelf.forget_keys(before)
     }
 }
 
 impl Vault for CountingVault {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
         self.vault.read(&mut |shelf| job(&CountingShelf { shelf, read: &self.read }))
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
         let read = Arc::clone(&self.read);
         self.vault.write(Box::new(move |shelf| job(&CountingShelf { shelf, read: &read })))
     }
@@ -136,7 +136,7 @@ fn with_buys(buys: usize) -> (Desk, Arc<AtomicUsize>) {
     });
     for number in 0..buys / 10 {
         let sync = json!({"account": {"account_id": ACCOUNT}, "creatives": [creative(number)]});
-        ask(&desk, Tool::SyncCreatives, sync);
+        ask(&desk, AdcpTool::SyncCreatives, sync);
     }
     (desk, read)
 }
@@ -149,7 +149,7 @@ fn put(
     class: &str,
     body: Value,
     now: Timestamp,
-) -> Result<(), Fault> {
+) -> Result<(), InternalError> {
     let chosen = body["task_id"].as_str().unwrap_or(id);
     shelf.put(Record {
         kind,
@@ -169,7 +169,7 @@ fn put(
 }
 
 /// The answer to a request of the buyer, with a key of its own.
-fn ask(desk: &Desk, tool: Tool, mut arguments: Value) -> Value {
+fn ask(desk: &Desk, tool: AdcpTool, mut arguments: Value) -> Value {
     static KEYS: AtomicUsize = AtomicUsize::new(0);
     if tool.keyed() {
         let key = format!("history-key-{:08}", KEYS.fetch_add(1, Ordering::Relaxed));
@@ -189,33 +189,33 @@ fn no_request_reads_more_for_a_buyer_with_more_history() {
         "creative_assignments": [{"creative_id": "creative_1"}],
     });
     let table = [
-        (Tool::GetMediaBuys, json!({"pagination": page})),
-        (Tool::GetMediaBuys, json!({"account": on_account, "pagination": page})),
-        (Tool::GetMediaBuys, json!({"status_filter": "rejected"})),
-        (Tool::GetMediaBuys, json!({"media_buy_ids": ["mb_7"]})),
-        (Tool::GetMediaBuyDelivery, json!({"media_buy_ids": ["mb_7"]})),
+        (AdcpTool::GetMediaBuys, json!({"pagination": page})),
+        (AdcpTool::GetMediaBuys, json!({"account": on_account, "pagination": page})),
+        (AdcpTool::GetMediaBuys, json!({"status_filter": "rejected"})),
+        (AdcpTool::GetMediaBuys, json!({"media_buy_ids": ["mb_7"]})),
+        (AdcpTool::GetMediaBuyDelivery, json!({"media_buy_ids": ["mb_7"]})),
         (
-            Tool::GetProducts,
+            AdcpTool::GetProducts,
             json!({"buying_mode": "brief", "brief": "outdoor", "account": on_account}),
         ),
-        (Tool::ListCreatives, json!({"pagination": page})),
-        (Tool::ListCreatives, json!({"filters": {"creative_ids": ["creative_1"]}})),
-        (Tool::ListCreatives, json!({"filters": {"media_buy_ids": ["mb_17"]}})),
-        (Tool::ListCreatives, json!({"filters": {"assigned_to_packages": ["pkg_17"]}})),
-        (Tool::ListTasks, json!({"pagination": page})),
-        (Tool::GetTaskStatus, json!({"task_id": "task_1"})),
-        (Tool::ListPropertyLists, json!({"pagination": page})),
-        (Tool::ListAccounts, json!({})),
-        (Tool::SyncCreatives, json!({"account": on_account, "creatives": [creative(1)]})),
+        (AdcpTool::ListCreatives, json!({"pagination": page})),
+        (AdcpTool::ListCreatives, json!({"filters": {"creative_ids": ["creative_1"]}})),
+        (AdcpTool::ListCreatives, json!({"filters": {"media_buy_ids": ["mb_17"]}})),
+        (AdcpTool::ListCreatives, json!({"filters": {"assigned_to_packages": ["pkg_17"]}})),
+        (AdcpTool::ListTasks, json!({"pagination": page})),
+        (AdcpTool::GetTaskStatus, json!({"task_id": "task_1"})),
+        (AdcpTool::ListPropertyLists, json!({"pagination": page})),
+        (AdcpTool::ListAccounts, json!({})),
+        (AdcpTool::SyncCreatives, json!({"account": on_account, "creatives": [creative(1)]})),
         (
-            Tool::SyncCreatives,
+            AdcpTool::SyncCreatives,
             json!({
                 "account": on_account, "creatives": [creative(1)],
                 "assignments": [{"creative_id": "creative_1", "package_id": "pkg_17"}],
             }),
         ),
         (
-            Tool::CreateMediaBuy,
+            AdcpTool::CreateMediaBuy,
             json!({
                 "account": on_account, "brand": {"domain": "a.example"},
                 "start_time": "2026-07-01T00:00:00Z", "end_time": "2026-08-01T00:00:00Z",
@@ -223,7 +223,7 @@ fn no_request_reads_more_for_a_buyer_with_more_history() {
             }),
         ),
         (
-            Tool::UpdateMediaBuy,
+            AdcpTool::UpdateMediaBuy,
             json!({"account": on_account, "media_buy_id": "mb_7", "paused": true}),
         ),
     ];
@@ -263,7 +263,7 @@ fn statuses_follow_the_clock_whether_written_anew_or_not() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for hour in 0..10 {
         desk.now = now + SignedDuration::from_hours(hour);
-        let everything = ask(&desk, Tool::GetMediaBuys, json!({"media_buy_ids": all_ids()}));
+        let everything = ask(&desk, AdcpTool::GetMediaBuys, json!({"media_buy_ids": all_ids()}));
         let before = listed(&desk);
         for (status, ids, total) in &before {
             let expected: Vec<_> = rows(&everything, |row| row["status"] == status.as_str());
@@ -293,7 +293,7 @@ fn listed(desk: &Desk) -> Vec<(String, Vec<String>, u64)> {
             if !cursor.is_null() {
                 request["pagination"]["cursor"] = cursor;
             }
-            let page = ask(desk, Tool::GetMediaBuys, request);
+            let page = ask(desk, AdcpTool::GetMediaBuys, request);
             ids.extend(rows(&page, |_| true));
             total = page["pagination"]["total_count"].as_u64().unwrap().max(total);
             cursor = page["pagination"]["cursor"].clone();

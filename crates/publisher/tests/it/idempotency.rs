@@ -8,8 +8,8 @@ use jiff::SignedDuration;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Job, Shelf, Vault};
 use tradepost_publisher::world::{Lane, Later};
-use tradepost_wire::adcp::{Answer, Tool};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::{AdcpAnswer, AdcpTool};
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use crate::products::gazette;
@@ -23,12 +23,12 @@ fn opening(key: &str, domain: &str) -> Value {
 }
 
 fn ask(desk: &Desk, request: Value) -> Value {
-    desk.ask(Tool::SyncAccounts, request).document()
+    desk.ask(AdcpTool::SyncAccounts, request).document()
 }
 
 /// The ids of all accounts of `acme`.
 fn accounts(desk: &Desk) -> Vec<String> {
-    let list = desk.ask(Tool::ListAccounts, json!({})).document();
+    let list = desk.ask(AdcpTool::ListAccounts, json!({})).document();
     let rows = list["accounts"].as_array().unwrap().clone();
     rows.iter().map(|row| row["account_id"].as_str().unwrap().to_owned()).collect()
 }
@@ -63,7 +63,7 @@ fn another_request_with_the_key_is_refused_and_shown_nothing() {
     let mut other = opening(KEY, "b.example");
     other["context"] = json!({"c": 1});
     desk.check(
-        Tool::SyncAccounts,
+        AdcpTool::SyncAccounts,
         other,
         &expect![[r#"
         {
@@ -91,7 +91,7 @@ fn another_request_with_the_key_is_refused_and_shown_nothing() {
     let governance = json!({"idempotency_key": KEY, "accounts": [{"account": {"account_id": "acc_1"},
         "governance_agents": [{"url": "https://g.example", "authentication":
             {"schemes": ["Bearer"], "credentials": "0123456789abcdef0123456789abcdef"}}]}]});
-    let answer = desk.ask(Tool::SyncGovernance, governance).document();
+    let answer = desk.ask(AdcpTool::SyncGovernance, governance).document();
     assert_eq!(word(&answer), "IDEMPOTENCY_CONFLICT");
 }
 
@@ -162,7 +162,7 @@ fn a_key_means_something_to_its_tenant_alone() {
     ask(&desk, opening(KEY, "a.example"));
     for principal in ["nova", "stranger"] {
         let answer =
-            desk.ask_as(&desk.caller(principal), Tool::SyncAccounts, opening(KEY, "b.example"));
+            desk.ask_as(&desk.caller(principal), AdcpTool::SyncAccounts, opening(KEY, "b.example"));
         assert_eq!(word(&answer.document()), "done", "{principal}");
     }
 }
@@ -178,7 +178,7 @@ fn what_was_refused_leaves_the_key_free() {
     assert_eq!(word(&ask(&desk, unread)), "VALIDATION_ERROR");
     *desk.world.full.lock().unwrap() = Some(Lane::Insert);
     desk.check(
-        Tool::SyncAccounts,
+        AdcpTool::SyncAccounts,
         opening(KEY, "a.example"),
         &expect![[r#"
         {
@@ -228,7 +228,7 @@ fn a_request_without_a_key_is_refused_where_one_is_needed_and_taken_where_none_i
     let mut request = opening(KEY, "a.example");
     request.as_object_mut().unwrap().swap_remove("idempotency_key");
     desk.check(
-        Tool::SyncAccounts,
+        AdcpTool::SyncAccounts,
         request,
         &expect![[r#"
         {
@@ -268,8 +268,8 @@ fn a_request_without_a_key_is_refused_where_one_is_needed_and_taken_where_none_i
         }"#]],
     );
     let keyed = json!({"idempotency_key": KEY});
-    assert_eq!(word(&desk.ask(Tool::ListAccounts, keyed).document()), "done");
-    assert_eq!(word(&desk.ask(Tool::ListAccounts, json!({})).document()), "done");
+    assert_eq!(word(&desk.ask(AdcpTool::ListAccounts, keyed).document()), "done");
+    assert_eq!(word(&desk.ask(AdcpTool::ListAccounts, json!({})).document()), "done");
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn an_old_key_is_replayed_then_expired_then_forgotten() {
         ask(&fresh, opening(KEY, "a.example"));
         Desk { now: desk.now, ..fresh }
     };
-    desk.check(Tool::SyncAccounts, opening(KEY, "a.example"), &expect![[r#"
+    desk.check(AdcpTool::SyncAccounts, opening(KEY, "a.example"), &expect![[r#"
         {
           "status": "failed",
           "message": "this key is older than the seller remembers; look for the effect of its request before sending it with a fresh key",
@@ -334,19 +334,19 @@ struct Waiting {
 }
 
 impl Vault for Waiting {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
         self.vault.read(job)
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
         self.begun.lock().unwrap().send(()).unwrap();
         self.go.lock().unwrap().recv().unwrap();
         self.vault.write(job)
     }
 }
 
-fn answer(desk: &Desk, request: &Value) -> Answer {
-    desk.ask(Tool::SyncAccounts, request.clone())
+fn answer(desk: &Desk, request: &Value) -> AdcpAnswer {
+    desk.ask(AdcpTool::SyncAccounts, request.clone())
 }
 
 #[test]
@@ -362,7 +362,7 @@ fn a_key_whose_request_is_being_worked_on_is_not_worked_on_again() {
     });
     has_begun.recv().unwrap();
     desk.check(
-        Tool::SyncAccounts,
+        AdcpTool::SyncAccounts,
         opening(KEY, "a.example"),
         &expect![[r#"
         {
@@ -420,13 +420,13 @@ fn a_request_that_breaks_leaves_the_key_free() {
     struct Failing(MemoryVault, Mutex<bool>);
 
     impl Vault for Failing {
-        fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
+        fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
             self.0.read(job)
         }
 
-        fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
+        fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
             if !std::mem::replace(&mut *self.1.lock().unwrap(), true) {
-                let broken = Fault::new("writing", "disk full at /var/lib/secret.db");
+                let broken = InternalError::new("writing", "disk full at /var/lib/secret.db");
                 return Box::pin(std::future::ready(Err(broken)));
             }
             self.0.write(job)
@@ -435,7 +435,7 @@ fn a_request_that_breaks_leaves_the_key_free() {
 
     let desk = Desk::on(profile(), Arc::new(Failing::default()));
     desk.check(
-        Tool::SyncAccounts,
+        AdcpTool::SyncAccounts,
         opening(KEY, "a.example"),
         &expect![[r#"
             {
@@ -473,7 +473,7 @@ fn a_request_that_breaks_leaves_the_key_free() {
 #[test]
 fn a_key_is_taken_by_whatever_keeps_something_and_tolerated_by_what_only_looks() {
     let desk = gazette();
-    let ask = |request: Value| desk.ask(Tool::GetProducts, request).document();
+    let ask = |request: Value| desk.ask(AdcpTool::GetProducts, request).document();
     let brief = json!({"buying_mode": "brief", "brief": "video and display for outdoor sports"});
     let proposed = ask(brief);
     let finalize = |action: &str| {

@@ -1,8 +1,8 @@
 //! What no answer may show (`Z-3`, `Z-4`, `U-2`, `A-10`) and what every one has to have (`T-1`, `T-2`,
 //! `O-2`). Every answer of this crate's tests is inspected here.
 
-use tradepost_wire::adcp::error::Release;
-use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::adcp::error::AdcpRelease;
+use tradepost_wire::adcp::{AdcpAnswer, AdcpTool};
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::support::schemas;
@@ -11,11 +11,11 @@ use crate::support::schemas;
 const MAX_DETAILS: usize = 600;
 
 /// Looks at an answer to a request; says everything that is wrong with it.
-pub(crate) fn problems(tool: Tool, arguments: &Value, document: &Value) -> Vec<String> {
+pub(crate) fn problems(tool: AdcpTool, arguments: &Value, document: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let status = document["status"].as_str().unwrap_or_default();
     // There the status is that of the task that was asked about.
-    let asked = tool == Tool::GetTaskStatus && document["adcp_error"].is_null();
+    let asked = tool == AdcpTool::GetTaskStatus && document["adcp_error"].is_null();
     let status = if asked { "completed" } else { status };
     let errors = document["errors"].as_array().cloned().unwrap_or_default();
     if status == "failed" {
@@ -47,22 +47,23 @@ pub(crate) fn problems(tool: Tool, arguments: &Value, document: &Value) -> Vec<S
 }
 
 /// What the published schemas of a release have against an answer's document.
-pub(crate) fn judged(release: Release, tool: Tool, document: &Value) -> Vec<String> {
+pub(crate) fn judged(release: AdcpRelease, tool: AdcpTool, document: &Value) -> Vec<String> {
     let errors = errors_of(document);
     let error = |error: &Value| schemas::against(release, "core/error.json", error);
     let mut found: Vec<String> = errors.iter().flat_map(error).collect();
     let waits = "media-buy/create-media-buy-async-response-input-required.json";
     let submitted = tool.request().replace("-request", "-async-response-submitted.json");
-    let is_asked_about = matches!(tool, Tool::GetTaskStatus) && document["adcp_error"].is_null();
+    let is_asked_about =
+        matches!(tool, AdcpTool::GetTaskStatus) && document["adcp_error"].is_null();
     found.extend(match document["status"].as_str().unwrap_or_default() {
         _ if is_asked_about => schemas::violations(release, tool, document),
         // The controller's own failures are no failed tasks, so that its arm does not have these.
-        "failed" if tool == Tool::ComplyTestController || !schemas::has_arms(release, tool) => {
+        "failed" if tool == AdcpTool::ComplyTestController || !schemas::has_arms(release, tool) => {
             Vec::new()
         }
         // Published apart from the response that they take the place of.
         "input-required" => schemas::against(release, waits, document),
-        "submitted" if tool != Tool::CreateMediaBuy => {
+        "submitted" if tool != AdcpTool::CreateMediaBuy => {
             schemas::against(release, &submitted, document)
         }
         _ => schemas::violations(release, tool, document),
@@ -78,13 +79,13 @@ fn errors_of(document: &Value) -> Vec<Value> {
 
 /// Panics when something is wrong with an answer, in the release that it is for or, where nothing
 /// was lost on the way to that, in any other.
-pub(crate) fn inspect_answer(tool: Tool, arguments: &Value, answer: &Answer) {
+pub(crate) fn inspect_answer(tool: AdcpTool, arguments: &Value, answer: &AdcpAnswer) {
     let document = answer.document();
     let mut found = problems(tool, arguments, &document);
     for release in schemas::RELEASES {
         if release == answer.release {
             found.extend(judged(release, tool, &document));
-        } else if answer.release == Release::V3_1 && can_be_said(release, tool, &document) {
+        } else if answer.release == AdcpRelease::V3_1 && can_be_said(release, tool, &document) {
             let other = answer.clone().spoken(tool, release).document();
             found.extend(judged(release, tool, &other));
         }
@@ -94,20 +95,20 @@ pub(crate) fn inspect_answer(tool: Tool, arguments: &Value, answer: &Answer) {
 }
 
 /// Whether somebody who speaks another release can come to an answer like this one.
-fn can_be_said(release: Release, tool: Tool, document: &Value) -> bool {
+fn can_be_said(release: AdcpRelease, tool: AdcpTool, document: &Value) -> bool {
     match release {
         // Nobody says there which version of a feed they have, and the published words for tasks
         // (`enums/task-type.json`) lack one whose tasks are published.
-        Release::V3_0 => {
+        AdcpRelease::V3_0 => {
             let of = |task: &Value| task["task_type"] == "get_products";
             let mut tasks = document["tasks"].as_array().into_iter().flatten().chain([document]);
             document["unchanged"] != true && !tasks.any(of)
         }
-        Release::V3_1 => true,
+        AdcpRelease::V3_1 => true,
         // Who demands less of signatures than 3.2 does not speak it.
-        Release::V3_2 => {
+        AdcpRelease::V3_2 => {
             let listed = &document["adcp"]["supported_versions"];
-            tool != Tool::GetAdcpCapabilities || listed.to_string().contains("\"3.2\"")
+            tool != AdcpTool::GetAdcpCapabilities || listed.to_string().contains("\"3.2\"")
         }
     }
 }
@@ -282,7 +283,7 @@ fn leaks(what: &str, text: &str, found: &mut Vec<String>) {
 
 /// What the scanner finds in an answer, as lines.
 fn found(arguments: &Value, document: &Value) -> String {
-    problems(Tool::GetAdcpCapabilities, arguments, document).join("\n")
+    problems(AdcpTool::GetAdcpCapabilities, arguments, document).join("\n")
 }
 
 #[test]

@@ -14,9 +14,9 @@ use tradepost_publisher::profile::{Onboarding, Profile};
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Job, Kind, New, Query, Shelf, Vault};
 use tradepost_publisher::world::{Lane, Later, Stale, Supply, Unavailable};
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::{Desk, profile, shop};
@@ -31,12 +31,12 @@ struct Watched {
 }
 
 impl Vault for Watched {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.vault.read(job)
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
         self.vault.write(job)
     }
 
@@ -182,17 +182,17 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
                 members.insert("context".to_owned(), json!({"n": [context, number]}));
             }
             let who = ["acme", "nova", "tester", "nobody"][*principal];
-            said(desk, who, Tool::GetProducts, arguments)
+            said(desk, who, AdcpTool::GetProducts, arguments)
         }
         Deed::Refine => {
-            let listed: Result<_, Fault> =
+            let listed: Result<_, InternalError> =
                 desk.vault.look(|shelf| shelf.list(Kind::Proposal, &Query::default()));
             let Some(id) = listed.unwrap().first().map(|record| record.id.clone()) else {
                 return String::new();
             };
             let entry = json!({"scope": "proposal", "proposal_id": id, "ask": "more video"});
             let refine = json!({"buying_mode": "refine", "refine": [entry]});
-            said(desk, "acme", Tool::GetProducts, refine)
+            said(desk, "acme", AdcpTool::GetProducts, refine)
         }
         Deed::Wait { seconds } => {
             desk.now += SignedDuration::from_secs(*seconds);
@@ -275,23 +275,23 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
             };
             let request =
                 json!({"account": {"sandbox": true}, "scenario": scenario, "params": params});
-            said(desk, "acme", Tool::ComplyTestController, request)
+            said(desk, "acme", AdcpTool::ComplyTestController, request)
         }
         Deed::Buy => {
             let mut order = shop::Shop::order(json!({"brand": {"domain": "acc-acme.example"}}));
             let members = order.as_object_mut().unwrap();
             members.insert("account".to_owned(), json!({"account_id": "acc_acme"}));
             members.insert("idempotency_key".to_owned(), format!("buy-number-{number:08}").into());
-            said(desk, "acme", Tool::CreateMediaBuy, order)
+            said(desk, "acme", AdcpTool::CreateMediaBuy, order)
         }
     }
 }
 
 /// Everything that is kept.
 fn everything(desk: &Desk) -> String {
-    let look = |shelf: &dyn Shelf| -> Result<String, Fault> {
+    let look = |shelf: &dyn Shelf| -> Result<String, InternalError> {
         let kinds = Kind::ALL.iter();
-        let listed: Result<Vec<_>, Fault> =
+        let listed: Result<Vec<_>, InternalError> =
             kinds.map(|kind| shelf.list(*kind, &Query::default())).collect();
         Ok(format!("{:?}", listed?))
     };
@@ -325,7 +325,7 @@ fn what_was_found_once_is_told_again_until_something_changes() {
     let ask = |desk: &Desk, who: &str, context: u8| {
         let mut arguments = question(1);
         arguments["context"] = json!({"n": context});
-        desk.ask_as(&desk.caller(who), Tool::GetProducts, arguments).document()
+        desk.ask_as(&desk.caller(who), AdcpTool::GetProducts, arguments).document()
     };
     let drafted = ask(&desk, "acme", 1);
     assert_eq!(ask(&desk, "acme", 1), drafted);

@@ -1,7 +1,7 @@
 //! The governance role.
 
 use expect_test::expect;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
@@ -30,7 +30,7 @@ fn payload(budget: f64) -> Value {
 fn check(script: &mut Script, title: &str, plan_id: &str, what: Value) -> Value {
     let mut arguments = json!({"plan_id": plan_id, "caller": "https://buyer.example/agent"});
     arguments.as_object_mut().unwrap().extend(what.as_object().unwrap().clone());
-    script.note(title, Tool::CheckGovernance, arguments)
+    script.note(title, AdcpTool::CheckGovernance, arguments)
 }
 
 #[test]
@@ -44,8 +44,8 @@ fn a_decision_follows_from_the_plan() {
     }]);
     strict["custom_policies"] =
         json!([{"policy_id": "p", "enforcement": "must", "policy": "Be kind."}]);
-    script.note("plans", Tool::SyncPlans, json!({"plans": [plan("plan"), strict]}));
-    script.note("again", Tool::SyncPlans, json!({"plans": [plan("plan")]}));
+    script.note("plans", AdcpTool::SyncPlans, json!({"plans": [plan("plan"), strict]}));
+    script.note("again", AdcpTool::SyncPlans, json!({"plans": [plan("plan")]}));
     check(script, "within", "plan", payload(1000.0));
     check(script, "above the budget", "plan", payload(1000.5));
     let mut late = payload(1.0);
@@ -426,17 +426,21 @@ fn a_decision_follows_from_the_plan() {
 fn protocol_errors_are_no_decisions() {
     let mut script = Script::new();
     let script = &mut script;
-    script.ask(Tool::SyncPlans, json!({"plans": [plan("mine")]}));
+    script.ask(AdcpTool::SyncPlans, json!({"plans": [plan("mine")]}));
     let nobody = check(script, "no such plan", "nowhere", payload(1.0));
     let mut arguments = json!({"plan_id": "mine", "caller": "https://buyer.example/agent"});
     arguments.as_object_mut().unwrap().extend(payload(1.0).as_object().unwrap().clone());
     // Another's is nobody's (`U-1`).
-    assert_eq!(nobody, script.ask_as("nova", Tool::CheckGovernance, arguments));
+    assert_eq!(nobody, script.ask_as("nova", AdcpTool::CheckGovernance, arguments));
     check(script, "nothing to decide", "mine", json!({}));
     let mut backwards = plan("backwards");
     backwards["flight"]["end"] = json!("2026-05-01T00:00:00Z");
     backwards["budget"]["total"] = json!(-1.0);
-    script.note("bad plans", Tool::SyncPlans, json!({"plans": [plan("a"), backwards, plan("a")]}));
+    script.note(
+        "bad plans",
+        AdcpTool::SyncPlans,
+        json!({"plans": [plan("a"), backwards, plan("a")]}),
+    );
     script.check(&expect![[r##"
         # no such plan
         {
@@ -536,7 +540,7 @@ fn watched() -> Value {
 fn decided(script: &mut Script, what: Value) -> (String, Value) {
     let mut arguments = json!({"plan_id": "watched", "caller": "https://buyer.example/agent"});
     arguments.as_object_mut().unwrap().extend(what.as_object().unwrap().clone());
-    let answer = script.ask(Tool::CheckGovernance, arguments);
+    let answer = script.ask(AdcpTool::CheckGovernance, arguments);
     let list = |name: &str, member: &str| {
         let rows = answer[name].as_array().into_iter().flatten();
         rows.filter_map(|row| row[member].as_str()).collect::<Vec<_>>().join(", ")
@@ -549,14 +553,14 @@ fn decided(script: &mut Script, what: Value) -> (String, Value) {
 fn report(script: &mut Script, title: &str, what: Value) -> Value {
     let mut arguments = json!({"plan_id": "watched"});
     arguments.as_object_mut().unwrap().extend(what.as_object().unwrap().clone());
-    script.note(title, Tool::ReportPlanOutcome, arguments)
+    script.note(title, AdcpTool::ReportPlanOutcome, arguments)
 }
 
 #[test]
 fn what_was_committed_counts_in_the_next_decision() {
     let mut script = Script::new();
     let script = &mut script;
-    script.ask(Tool::SyncPlans, json!({"plans": [watched()]}));
+    script.ask(AdcpTool::SyncPlans, json!({"plans": [watched()]}));
     // The policies hold for every action; nobody here can tell whether they are kept.
     let (small, first) = decided(script, payload(300.0));
     assert_eq!(small, "conditions: policy_compliance, policy_compliance [payload]");
@@ -706,11 +710,11 @@ fn what_was_committed_in_another_currency_is_not_added() {
     let mut script = Script::new();
     let mut euro = plan("euro");
     euro["budget"]["currency"] = json!("EUR");
-    script.ask(Tool::SyncPlans, json!({"plans": [watched(), plan("dollar"), euro]}));
+    script.ask(AdcpTool::SyncPlans, json!({"plans": [watched(), plan("dollar"), euro]}));
     let mut commit = |id: &str| {
         let outcome = json!({"plan_id": id, "governance_context": "elsewhere",
             "outcome": "completed", "seller_response": {"committed_budget": 300}});
-        script.ask(Tool::ReportPlanOutcome, outcome);
+        script.ask(AdcpTool::ReportPlanOutcome, outcome);
         decided(&mut script, payload(300.0)).0
     };
     assert!(commit("euro").starts_with("conditions: "));
@@ -721,8 +725,8 @@ fn what_was_committed_in_another_currency_is_not_added() {
 fn the_audit_has_every_decision_and_what_became_of_it() {
     let mut script = Script::new();
     let script = &mut script;
-    script.ask(Tool::SyncPlans, json!({"plans": [watched(), plan("quiet")]}));
-    script.ask(Tool::SyncPlans, json!({"plans": [watched()]}));
+    script.ask(AdcpTool::SyncPlans, json!({"plans": [watched(), plan("quiet")]}));
+    script.ask(AdcpTool::SyncPlans, json!({"plans": [watched()]}));
     let (_, first) = decided(script, payload(300.0));
     report(
         script,
@@ -730,7 +734,7 @@ fn the_audit_has_every_decision_and_what_became_of_it() {
         json!({"governance_context": first["governance_context"], "outcome": "completed",
             "seller_response": {"seller_reference": "mb_1", "packages": [{"budget": 300}]}}),
     );
-    let audit = Tool::GetPlanAuditLogs;
+    let audit = AdcpTool::GetPlanAuditLogs;
     script.note("all", audit, json!({"plan_ids": ["watched", "quiet"], "include_entries": true}));
     script.note("one action", audit, json!({"governance_contexts": [first["governance_context"]]}));
     script.note(

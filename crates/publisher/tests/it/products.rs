@@ -5,8 +5,8 @@ use tradepost_publisher::demo;
 use tradepost_publisher::profile::Profile;
 use tradepost_publisher::task::end::Office;
 use tradepost_publisher::world::{Stale, Supply, Unavailable};
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::adcp::error::Release;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::adcp::error::AdcpRelease;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::support::{Desk, compare, profile, schemas};
@@ -17,15 +17,15 @@ pub(crate) fn gazette() -> Desk {
 }
 
 /// The answer's document, which fits the published schema.
-pub(crate) fn fitting(desk: &Desk, tool: Tool, arguments: Value) -> Value {
+pub(crate) fn fitting(desk: &Desk, tool: AdcpTool, arguments: Value) -> Value {
     let document = desk.ask(tool, arguments).document();
-    let found = schemas::violations(Release::V3_1, tool, &document);
+    let found = schemas::violations(AdcpRelease::V3_1, tool, &document);
     assert_eq!(found, Vec::<String>::new(), "{document:#}");
     document
 }
 
 fn products(desk: &Desk, arguments: Value) -> Value {
-    fitting(desk, Tool::GetProducts, arguments)
+    fitting(desk, AdcpTool::GetProducts, arguments)
 }
 
 /// The ids of the products, in order, with why each is there.
@@ -174,7 +174,7 @@ fn a_product_is_shown_whole_with_its_prices_and_without_the_publishers_own_terms
 /// Compares the whole answer.
 fn check(desk: &Desk, arguments: Value, expected: &Expect) {
     products(desk, arguments.clone());
-    compare(&desk.ask(Tool::GetProducts, arguments), expected);
+    compare(&desk.ask(AdcpTool::GetProducts, arguments), expected);
 }
 
 #[test]
@@ -602,7 +602,7 @@ fn a_seeded_product_is_completed_and_offered_once_it_has_a_price() {
     .assert_eq(&format!("{:#}", document["products"][0]));
     // A format that nobody knew is known now.
     let format = json!({"agent_url": "https://ads.gazette.example", "id": "video_60s"});
-    let formats = fitting(&desk, Tool::ListCreativeFormats, json!({"format_ids": [format]}));
+    let formats = fitting(&desk, AdcpTool::ListCreativeFormats, json!({"format_ids": [format]}));
     assert_eq!(formats["formats"][0]["format_id"]["id"], "video_60s");
 }
 
@@ -616,7 +616,7 @@ fn a_list_of_properties_leaves_out_what_runs_elsewhere() {
                 "identifiers": [{"type": "domain", "value": domain}]}],
             "idempotency_key": key,
         });
-        let answer = desk.ask(Tool::CreatePropertyList, asked).document();
+        let answer = desk.ask(AdcpTool::CreatePropertyList, asked).document();
         answer["list"]["list_id"].as_str().unwrap().to_owned()
     };
     let browse = |id: &str| {
@@ -638,7 +638,7 @@ fn an_account_with_prices_of_its_own_sees_them_and_nobody_else_does() {
         let account = json!({"brand": {"domain": "acmeoutdoor.example"}, "operator": operator,
             "billing": "operator"});
         desk.ask(
-            Tool::SyncAccounts,
+            AdcpTool::SyncAccounts,
             json!({"accounts": [account],
             "idempotency_key": format!("sync-accounts-{operator}")}),
         );

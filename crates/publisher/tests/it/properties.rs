@@ -1,7 +1,7 @@
 //! Property lists.
 
 use expect_test::expect;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
@@ -9,7 +9,7 @@ use crate::support::script::Script;
 #[test]
 fn a_property_list_is_made_read_changed_and_deleted() {
     let mut script = Script::new();
-    let made = script.note("made", Tool::CreatePropertyList, json!({
+    let made = script.note("made", AdcpTool::CreatePropertyList, json!({
         "name": "Quality news",
         "base_properties": [
             {"selection_type": "identifiers", "identifiers": [
@@ -24,28 +24,32 @@ fn a_property_list_is_made_read_changed_and_deleted() {
     let id = made["list"]["list_id"].clone();
     script.note(
         "read",
-        Tool::GetPropertyList,
+        AdcpTool::GetPropertyList,
         json!({"list_id": id, "pagination": {"max_results": 1}}),
     );
-    script.note("not resolved", Tool::GetPropertyList, json!({"list_id": id, "resolve": false}));
+    script.note(
+        "not resolved",
+        AdcpTool::GetPropertyList,
+        json!({"list_id": id, "resolve": false}),
+    );
     script.note(
         "changed",
-        Tool::UpdatePropertyList,
+        AdcpTool::UpdatePropertyList,
         json!({
             "list_id": id, "name": "All news", "filters": {}, "webhook_url": "",
         }),
     );
-    script.note("found by its name", Tool::ListPropertyLists, json!({"name_contains": "ALL"}));
+    script.note("found by its name", AdcpTool::ListPropertyLists, json!({"name_contains": "ALL"}));
     script.note(
         "a filter that cannot be applied",
-        Tool::UpdatePropertyList,
+        AdcpTool::UpdatePropertyList,
         json!({
             "list_id": id, "filters": {"countries_all": ["US"], "channels_any": ["display"]},
         "webhook_url": "https://acme.example/hook",
         }),
     );
-    script.note_as("nova", "another's lists", Tool::ListPropertyLists, json!({}));
-    script.note("deleted", Tool::DeletePropertyList, json!({"list_id": id}));
+    script.note_as("nova", "another's lists", AdcpTool::ListPropertyLists, json!({}));
+    script.note("deleted", AdcpTool::DeletePropertyList, json!({"list_id": id}));
     script.check(&expect![[r##"
         # made
         {
@@ -321,12 +325,12 @@ fn a_property_list_is_made_read_changed_and_deleted() {
 #[test]
 fn a_list_that_is_not_there_and_one_of_another_are_one_answer() {
     let mut script = Script::new();
-    let made = script.ask(Tool::CreatePropertyList, json!({"name": "Mine"}));
+    let made = script.ask(AdcpTool::CreatePropertyList, json!({"name": "Mine"}));
     let id = made["list"]["list_id"].clone();
     let tools = [
-        (Tool::GetPropertyList, json!({})),
-        (Tool::UpdatePropertyList, json!({"name": "Theirs"})),
-        (Tool::DeletePropertyList, json!({})),
+        (AdcpTool::GetPropertyList, json!({})),
+        (AdcpTool::UpdatePropertyList, json!({"name": "Theirs"})),
+        (AdcpTool::DeletePropertyList, json!({})),
     ];
     for (tool, mut arguments) in tools {
         arguments["list_id"] = id.clone();
@@ -405,12 +409,12 @@ fn delivery_is_held_against_a_list() {
     let script = &mut script;
     let identifier = |value: &str| json!({"type": "domain", "value": value});
     let made = script.ask(
-        Tool::CreatePropertyList,
+        AdcpTool::CreatePropertyList,
         json!({"name": "Good ones", "filters": {"exclude_identifiers": [identifier("bad.example")]},
             "base_properties": [{"selection_type": "identifiers", "identifiers":
                 [identifier("trails.example"), identifier("bad.example"), {"type": "android_package", "value": "app.trails"}]}]}),
     );
-    let all = script.ask(Tool::CreatePropertyList, json!({"name": "All"}));
+    let all = script.ask(AdcpTool::CreatePropertyList, json!({"name": "All"}));
     let record =
         |value: Value, impressions: u64| json!({"identifier": value, "impressions": impressions});
     let mut sold = record(identifier("elsewhere.example"), 7);
@@ -422,7 +426,7 @@ fn delivery_is_held_against_a_list() {
         sold,
         record(identifier("m.bad.example"), 8),
     ]);
-    let validate = Tool::ValidatePropertyDelivery;
+    let validate = AdcpTool::ValidatePropertyDelivery;
     script.note(
         "some outside",
         validate,

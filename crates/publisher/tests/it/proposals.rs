@@ -9,8 +9,8 @@ use tradepost_publisher::profile::{Onboarding, Profile};
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{Job, Kind, Query, Shelf, Vault};
 use tradepost_publisher::world::{Later, Supply};
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use crate::products::{fitting, gazette};
@@ -28,16 +28,16 @@ fn tick(desk: &Desk) {
 
 fn kept_proposals(desk: &Desk) -> usize {
     let listed = desk.vault.look(|shelf| shelf.list(Kind::Proposal, &Query::default()));
-    let records: Result<Vec<_>, Fault> = listed;
+    let records: Result<Vec<_>, InternalError> = listed;
     records.unwrap().len()
 }
 
 fn propose(desk: &Desk) -> Value {
-    fitting(desk, Tool::GetProducts, json!({"buying_mode": "brief", "brief": BRIEF}))
+    fitting(desk, AdcpTool::GetProducts, json!({"buying_mode": "brief", "brief": BRIEF}))
 }
 
 fn refine(desk: &Desk, entries: Value) -> Value {
-    fitting(desk, Tool::GetProducts, json!({"buying_mode": "refine", "refine": entries}))
+    fitting(desk, AdcpTool::GetProducts, json!({"buying_mode": "refine", "refine": entries}))
 }
 
 fn id(document: &Value, index: usize) -> String {
@@ -156,11 +156,11 @@ fn the_same_brief_is_answered_with_the_same_proposals() {
 #[test]
 fn a_small_budget_is_not_divided_below_what_a_product_costs_at_least() {
     let asked = json!({"buying_mode": "brief", "brief": "Premium video on sports, $3,000"});
-    let document = fitting(&gazette(), Tool::GetProducts, asked);
+    let document = fitting(&gazette(), AdcpTool::GetProducts, asked);
     let proposal = &document["proposals"][0];
     assert!(proposal["total_budget_guidance"]["min"].as_f64().unwrap() <= 3000.0, "{proposal:#}");
     let tiny = json!({"buying_mode": "brief", "brief": "Premium video, $20"});
-    let document = fitting(&gazette(), Tool::GetProducts, tiny);
+    let document = fitting(&gazette(), AdcpTool::GetProducts, tiny);
     assert!(document.get("proposals").is_none(), "{document:#}");
 }
 
@@ -351,7 +351,7 @@ fn finalizing_stands_alone() {
 fn proposals_without_guaranteed_inventory_in_common_are_finalized_together() {
     let desk = gazette();
     let ask = |brief: &str| {
-        fitting(&desk, Tool::GetProducts, json!({"buying_mode": "brief", "brief": brief}))
+        fitting(&desk, AdcpTool::GetProducts, json!({"buying_mode": "brief", "brief": brief}))
     };
     let (one, other) = (ask("podcast audio"), ask("newsletter subscribers"));
     let document = refine(
@@ -392,12 +392,12 @@ fn a_proposal_of_another_buyer_and_none_at_all_are_the_same() {
             {"scope": "proposal", "proposal_id": id, "action": "finalize"},
         ]})
     };
-    let probe = |id: &str| desk.ask_as(&desk.caller("nova"), Tool::GetProducts, asked(id));
+    let probe = |id: &str| desk.ask_as(&desk.caller("nova"), AdcpTool::GetProducts, asked(id));
     let (foreign, absent) = (probe(&id(&proposed, 0)), probe("prop_999"));
     assert_eq!(foreign.document(), absent.document());
     desk.check_as(
         "nova",
-        Tool::GetProducts,
+        AdcpTool::GetProducts,
         asked("prop_999"),
         &expect![[r#"
         {
@@ -476,11 +476,11 @@ struct Counted {
 }
 
 impl Vault for Counted {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
         self.vault.read(job)
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
         self.transactions.fetch_add(1, Ordering::Relaxed);
         self.vault.write(job)
     }
@@ -494,7 +494,7 @@ fn a_brief_that_comes_to_what_was_proposed_before_takes_no_transaction() {
     let mut script = Script::at(Desk::on(profile, counted.clone()));
     let brief = |text: &str| json!({"buying_mode": "brief", "brief": text});
     let mut search = |text: &str| {
-        let answer = script.ask(Tool::GetProducts, brief(text));
+        let answer = script.ask(AdcpTool::GetProducts, brief(text));
         (answer, counted.transactions.load(Ordering::Relaxed))
     };
     let (first, opened) = search("display beside hiking stories");
@@ -530,7 +530,7 @@ fn a_publisher_outside_of_the_dollar_makes_proposals() {
     ] {
         let mut script = Script::of(catalogue(currency));
         let request = json!({"buying_mode": "brief", "brief": brief});
-        let answer = script.ask(Tool::GetProducts, request);
+        let answer = script.ask(AdcpTool::GetProducts, request);
         let guidance = answer["proposals"].as_array().and_then(|all| all.first()).cloned();
         let guidance = guidance.map(|proposal| proposal["total_budget_guidance"].clone());
         assert_eq!(guidance, expected, "{currency}: {brief}");
@@ -547,7 +547,7 @@ fn proposals_are_claimed_where_one_can_be_made() {
     };
     for (approval, is_claimed) in [(false, true), (true, false)] {
         let catalogue = Catalogue { products: vec![product(approval)], ..demo::catalogue() };
-        let answer = Script::of(catalogue).ask(Tool::GetAdcpCapabilities, json!({}));
+        let answer = Script::of(catalogue).ask(AdcpTool::GetAdcpCapabilities, json!({}));
         assert_eq!(answer["media_buy"]["supports_proposals"], is_claimed);
         let specialisms = answer["specialisms"].as_array().unwrap();
         assert_eq!(specialisms.contains(&json!("sales-proposal-mode")), is_claimed);

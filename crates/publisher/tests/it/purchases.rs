@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use tradepost_publisher::money::Amount;
 use tradepost_publisher::proposal::{Allocation, Envelope, Proposal, Status};
 use tradepost_publisher::shelf::{Kind, New};
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::shop::{Shop, errors, package};
@@ -163,7 +163,7 @@ fn what_cannot_be_bought_of_a_proposal_is_said() {
     let ask = |id: &str| {
         shop.ask_as(
             "nova",
-            Tool::CreateMediaBuy,
+            AdcpTool::CreateMediaBuy,
             Shop::order(order(
                 id,
                 json!({

@@ -12,7 +12,7 @@ use tradepost_publisher::staff::show::{self, NotShown};
 use tradepost_publisher::staff::{Decision, Denied, Matter, Step};
 use tradepost_publisher::task::Task;
 use tradepost_publisher::task::end::{Office, record_id};
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -93,7 +93,7 @@ fn busy() -> Shop {
     decide(&shop.desk, &by("ada", &approved, Step::Approve)).unwrap();
     decide(&shop.desk, &by("ben", &declined, Step::Decline)).unwrap();
     assert_eq!(shop.tick(), 1);
-    shop.ask(Tool::UpdateMediaBuy, json!({"media_buy_id": "mb_4", "paused": true}));
+    shop.ask(AdcpTool::UpdateMediaBuy, json!({"media_buy_id": "mb_4", "paused": true}));
     put_proposals(&shop);
     shop
 }
@@ -388,7 +388,7 @@ fn a_task_keeps_what_was_asked_what_was_decided_and_by_whom() {
     let params =
         json!({"task_id": forced, "result": {"media_buy_id": "mb_forced", "packages": []}});
     let answer = shop.ask(
-        Tool::ComplyTestController,
+        AdcpTool::ComplyTestController,
         json!({
             "scenario": "force_task_completion", "params": params,
             "account": {"account_id": ACCOUNT, "sandbox": true},
@@ -715,7 +715,7 @@ fn everything_about_a_media_buy_is_shown() {
 fn buyers_are_shown_nobody_who_decided() {
     let shop = busy();
     let buys = shop.ask(
-        Tool::GetMediaBuys,
+        AdcpTool::GetMediaBuys,
         json!({"status_filter": ["pending_start", "active", "paused", "pending_creatives"], "include_history": 10}),
     );
     let tasks = shop.kept(Kind::Task);
@@ -724,7 +724,7 @@ fn buyers_are_shown_nobody_who_decided() {
     for task in &tasks {
         let asked =
             json!({"task_id": task["task_id"], "include_result": true, "include_history": true});
-        answers.push_str(&shop.ask(Tool::GetTaskStatus, asked).to_string());
+        answers.push_str(&shop.ask(AdcpTool::GetTaskStatus, asked).to_string());
     }
     let shows = |word: &str| answers.contains(word);
     assert!(tasks.iter().any(|task| task["decided"]["by"] == "ada"));

@@ -1,7 +1,7 @@
 //! What a sandbox shows of what tests put there, and how searches are answered that take longer.
 
 use expect_test::expect;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
@@ -33,12 +33,12 @@ fn what_a_fixture_leaves_open_is_filled_in_at_every_depth() {
     });
     script.seed_product("sparse", fixture);
     let answer =
-        script.ask(Tool::GetProducts, everything(json!({"pagination": {"max_results": 1}})));
+        script.ask(AdcpTool::GetProducts, everything(json!({"pagination": {"max_results": 1}})));
     let shown = &answer["products"][0];
     let shown = json!([shown["publisher_properties"], shown["reporting_capabilities"]]);
     expect![[r#"[[{"publisher_domain":"outdoor.example","selection_type":"all"},{"property_tags":["news"],"publisher_domain":"gazette.example","selection_type":"by_tag"},{"property_ids":["front"],"publisher_domain":"gazette.example","selection_type":"by_id"}],{"available_metrics":["impressions"],"timezone":"UTC","available_reporting_frequencies":["daily"],"expected_delay_minutes":60,"supports_webhooks":false,"date_range_support":"date_range"}]"#]].assert_eq(&shown.to_string());
     let format = json!({"format_ids": [{"agent_url": "https://formats.example", "id": "banner"}]});
-    let answer = script.ask(Tool::ListCreativeFormats, format);
+    let answer = script.ask(AdcpTool::ListCreativeFormats, format);
     assert_eq!(answer["formats"].as_array().unwrap().len(), 1, "{answer}");
 }
 
@@ -47,15 +47,15 @@ fn what_a_test_put_there_last_comes_first() {
     let mut script = Script::new();
     script.seed_product("first", json!({}));
     script.seed_product("second", json!({}));
-    let answer = script.ask(Tool::GetProducts, everything(json!({})));
+    let answer = script.ask(AdcpTool::GetProducts, everything(json!({})));
     assert!(ids(&answer).starts_with("second first news_display"), "{}", ids(&answer));
 }
 
 #[test]
 fn a_brief_where_none_belongs_decides_nothing_and_is_remarked() {
     let mut script = Script::new();
-    let plain = script.ask(Tool::GetProducts, everything(json!({})));
-    let warned = script.ask(Tool::GetProducts, everything(json!({"brief": "cats"})));
+    let plain = script.ask(AdcpTool::GetProducts, everything(json!({})));
+    let warned = script.ask(AdcpTool::GetProducts, everything(json!({"brief": "cats"})));
     assert_eq!(plain["products"], warned["products"]);
     expect![[r#"[{"code":"INVALID_REQUEST","message":"a brief goes with buying_mode brief alone, and was not looked at","recovery":"correctable","field":"brief","suggestion":"correct what field and issues name and send again","severity":"warning"}]"#]].assert_eq(&warned["errors"].to_string());
 }
@@ -64,9 +64,9 @@ fn a_brief_where_none_belongs_decides_nothing_and_is_remarked() {
 fn a_version_of_prices_says_nothing_alone() {
     let mut script = Script::new();
     let lone = everything(json!({"if_pricing_version": "p-1"}));
-    script.note("products", Tool::GetProducts, lone);
+    script.note("products", AdcpTool::GetProducts, lone);
     let lone = json!({"discovery_mode": "wholesale", "if_pricing_version": "p-1"});
-    script.note("signals", Tool::GetSignals, lone);
+    script.note("signals", AdcpTool::GetSignals, lone);
     script.check(&expect![[r##"
         # products
         {
@@ -126,7 +126,7 @@ fn products_are_found_by_the_metrics_of_vendors() {
     script.seed_product("blind", json!({}));
     let mut found = |wanted: Value| {
         let request = everything(json!({"filters": {"required_vendor_metrics": wanted}}));
-        ids(&script.ask(Tool::GetProducts, request))
+        ids(&script.ask(AdcpTool::GetProducts, request))
     };
     let eyes = json!({"domain": "eyes.example"});
     assert_eq!(found(json!([{"vendor": eyes}])), "seen");
@@ -153,7 +153,7 @@ fn what_is_bought_with_a_product_has_to_be_to_be_had_in_the_currency_too() {
     script.seed_product("fixed-usd", signals("fixed", "USD"));
     script.seed_product("free-eur", signals("optional", "EUR"));
     let request = everything(json!({"filters": {"pricing_currencies": ["USD"]}}));
-    let found = ids(&script.ask(Tool::GetProducts, request));
+    let found = ids(&script.ask(AdcpTool::GetProducts, request));
     assert!(found.starts_with("free-eur fixed-usd news_display"), "{found}");
 }
 
@@ -169,7 +169,7 @@ fn a_product_that_names_two_formats_is_remarked() {
     };
     script.seed_product("agreed", both("a", "a"));
     script.seed_product("divergent", both("a", "b"));
-    let answer = script.ask(Tool::GetProducts, everything(json!({})));
+    let answer = script.ask(AdcpTool::GetProducts, everything(json!({})));
     expect![[r#"[{"code":"FORMAT_DECLARATION_DIVERGENT","message":"format_ids and v1_format_ref of format_options name different formats; trust format_options, and tell the seller","recovery":"correctable","field":"products[0].format_options","suggestion":"prefer format_options and tell the seller","source":"producer","severity":"warning"}]"#]].assert_eq(&answer["errors"].to_string());
 }
 
@@ -184,26 +184,30 @@ fn a_search_may_take_longer() {
     let mut script = Script::new();
     arm(&mut script, "force_get_products_arm", "look-1");
     arm(&mut script, "force_get_signals_arm", "look-2");
-    let whole = script.ask(Tool::GetProducts, everything(json!({})));
+    let whole = script.ask(AdcpTool::GetProducts, everything(json!({})));
     assert_eq!(whole["status"], "completed", "everything is known at once");
     let brief = json!({"buying_mode": "brief", "brief": "trails"});
-    script.note("products", Tool::GetProducts, brief.clone());
-    script.note("signals", Tool::GetSignals, json!({"signal_spec": "hikers"}));
-    let again = script.ask(Tool::GetProducts, brief);
+    script.note("products", AdcpTool::GetProducts, brief.clone());
+    script.note("signals", AdcpTool::GetSignals, json!({"signal_spec": "hikers"}));
+    let again = script.ask(AdcpTool::GetProducts, brief);
     assert_eq!(again["status"], "completed", "it holds once");
     script.note(
         "both",
-        Tool::ListTasks,
+        AdcpTool::ListTasks,
         json!({"sort": {"field": "protocol", "direction": "asc"}}),
     );
     let result = json!({"products": [], "cache_scope": "public"});
     script.control("force_task_completion", json!({"task_id": "look-1", "result": result}));
-    script.note("ended", Tool::GetTaskStatus, json!({"task_id": "look-1", "include_result": true}));
+    script.note(
+        "ended",
+        AdcpTool::GetTaskStatus,
+        json!({"task_id": "look-1", "include_result": true}),
+    );
     let other = json!({
         "task_id": "look-1",
         "account": {"brand": {"domain": "other.example"}, "operator": "other.example"},
     });
-    script.note("another account", Tool::GetTaskStatus, other);
+    script.note("another account", AdcpTool::GetTaskStatus, other);
     script.check(&expect![[r##"
         # products
         {

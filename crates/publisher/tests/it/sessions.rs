@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::support::script::Script;
 
 fn open(script: &mut Script) -> Value {
     let opened = script.ask(
-        Tool::SiInitiateSession,
+        AdcpTool::SiInitiateSession,
         json!({
             "intent": "something to read", "identity": {"consent_granted": false},
         }),
@@ -23,14 +23,14 @@ fn a_conversation_says_what_the_offering_says() {
     let mut script = Script::new();
     script.note(
         "the offering",
-        Tool::SiGetOffering,
+        AdcpTool::SiGetOffering,
         json!({
             "offering_id": "gazette_weekend", "include_products": true,
         }),
     );
     let opened = script.note(
         "opened",
-        Tool::SiInitiateSession,
+        AdcpTool::SiInitiateSession,
         json!({
             "intent": "a magazine for the weekend",
             "identity": {"consent_granted": true, "user": {"email": "jane@example.com"}},
@@ -39,17 +39,17 @@ fn a_conversation_says_what_the_offering_says() {
     let id = opened["session_id"].clone();
     script.note(
         "said",
-        Tool::SiSendMessage,
+        AdcpTool::SiSendMessage,
         json!({"session_id": id, "message": "when is it brought?"}),
     );
     script.note(
         "ended",
-        Tool::SiTerminateSession,
+        AdcpTool::SiTerminateSession,
         json!({"session_id": id, "reason": "user_exit"}),
     );
     script.note(
         "ended again",
-        Tool::SiTerminateSession,
+        AdcpTool::SiTerminateSession,
         json!({
             "session_id": id, "reason": "handoff_complete",
         }),
@@ -207,36 +207,36 @@ fn a_conversation_says_what_the_offering_says() {
 fn what_cannot_be_said_is_refused() {
     let mut script = Script::new();
     let ended = open(&mut script);
-    script.ask(Tool::SiTerminateSession, json!({"session_id": ended, "reason": "user_exit"}));
+    script.ask(AdcpTool::SiTerminateSession, json!({"session_id": ended, "reason": "user_exit"}));
     let message = |id: &Value| json!({"session_id": id, "message": "hello?"});
     script.note(
         "an offering that is not there",
-        Tool::SiGetOffering,
+        AdcpTool::SiGetOffering,
         json!({"offering_id": "nothing"}),
     );
     script.note(
         "a person without consent",
-        Tool::SiInitiateSession,
+        AdcpTool::SiInitiateSession,
         json!({
             "intent": "news", "identity": {"consent_granted": false, "user": {"name": "Jane"}},
         }),
     );
     script.note(
         "a buy that is not there",
-        Tool::SiInitiateSession,
+        AdcpTool::SiInitiateSession,
         json!({
             "intent": "news", "identity": {"consent_granted": false}, "media_buy_id": "mb_nowhere",
         }),
     );
-    script.note("a conversation that has ended", Tool::SiSendMessage, message(&ended));
+    script.note("a conversation that has ended", AdcpTool::SiSendMessage, message(&ended));
     let nobody =
-        script.note("no conversation", Tool::SiSendMessage, message(&json!("sis_nowhere")));
+        script.note("no conversation", AdcpTool::SiSendMessage, message(&json!("sis_nowhere")));
     let mine = open(&mut script);
-    assert_eq!(nobody, script.ask_as("nova", Tool::SiSendMessage, message(&mine)));
+    assert_eq!(nobody, script.ask_as("nova", AdcpTool::SiSendMessage, message(&mine)));
     script.desk.now += SignedDuration::from_mins(31);
-    assert_eq!(nobody, script.ask(Tool::SiSendMessage, message(&mine)));
+    assert_eq!(nobody, script.ask(AdcpTool::SiSendMessage, message(&mine)));
     let end = json!({"session_id": mine, "reason": "session_timeout"});
-    script.note("ending what has expired", Tool::SiTerminateSession, end);
+    script.note("ending what has expired", AdcpTool::SiTerminateSession, end);
     script.check(&expect![[r##"
         # an offering that is not there
         {
@@ -375,7 +375,7 @@ fn what_cannot_be_said_is_refused() {
 fn nothing_about_a_person_is_kept() {
     let mut script = Script::new();
     script.ask(
-        Tool::SiInitiateSession,
+        AdcpTool::SiInitiateSession,
         json!({
             "intent": "call me at 555-0100",
             "identity": {"consent_granted": true, "user": {"email": "jane@example.com"}},

@@ -1,7 +1,7 @@
 //! `get_signals` and `activate_signal`.
 
 use expect_test::expect;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::products::{fitting, gazette};
@@ -10,7 +10,7 @@ use crate::support::{Desk, compare};
 const AGENT: &str = "https://ads.gazette.example";
 
 fn find(desk: &Desk, arguments: Value) -> Value {
-    fitting(desk, Tool::GetSignals, arguments)
+    fitting(desk, AdcpTool::GetSignals, arguments)
 }
 
 fn handles(document: &Value) -> String {
@@ -36,7 +36,7 @@ fn activation(handle: &str, key: &str) -> Value {
 fn a_description_finds_the_signals_that_share_words_with_it() {
     let asked = json!({"signal_spec": "people who read about hiking"});
     compare(
-        &gazette().ask(Tool::GetSignals, asked.clone()),
+        &gazette().ask(AdcpTool::GetSignals, asked.clone()),
         &expect![[r#"
             {
               "status": "completed",
@@ -148,7 +148,7 @@ fn signals_are_found_by_reference_by_description_and_with_filters() {
 fn a_reference_that_means_nothing_is_not_found_and_beside_others_it_is_a_warning() {
     let asked = json!({"signal_refs": [reference("no_such_signal")]});
     compare(
-        &gazette().ask(Tool::GetSignals, asked),
+        &gazette().ask(AdcpTool::GetSignals, asked),
         &expect![[r#"
         {
           "status": "failed",
@@ -205,7 +205,7 @@ fn signals_come_page_by_page_and_not_again_when_nothing_has_changed() {
 fn an_activated_signal_is_live_for_whoever_activated_it_until_it_is_deactivated() {
     let desk = gazette();
     let key = "11111111-1111-4111-8111-111111111111";
-    let activated = desk.ask(Tool::ActivateSignal, activation("gz_sports_fans", key));
+    let activated = desk.ask(AdcpTool::ActivateSignal, activation("gz_sports_fans", key));
     compare(
         &activated,
         &expect![[r#"
@@ -230,19 +230,19 @@ fn an_activated_signal_is_live_for_whoever_activated_it_until_it_is_deactivated(
         }"#]],
     );
     // The same key has the same effect; another key finds it live and changes nothing.
-    fitting(&desk, Tool::ActivateSignal, activation("gz_sports_fans", key));
+    fitting(&desk, AdcpTool::ActivateSignal, activation("gz_sports_fans", key));
     let other = "22222222-2222-4222-8222-222222222222";
-    let again = fitting(&desk, Tool::ActivateSignal, activation("gz_sports_fans", other));
+    let again = fitting(&desk, AdcpTool::ActivateSignal, activation("gz_sports_fans", other));
     assert_eq!(again["deployments"], activated.document()["deployments"]);
     let live = |principal: &str| {
         let asked = json!({"signal_refs": [reference("gz_sports_fans")]});
-        let answer = desk.ask_as(&desk.caller(principal), Tool::GetSignals, asked).document();
+        let answer = desk.ask_as(&desk.caller(principal), AdcpTool::GetSignals, asked).document();
         answer["signals"][0]["deployments"][0]["is_live"].clone()
     };
     assert_eq!((live("acme"), live("nova")), (json!(true), json!(false)));
     let mut over = activation("gz_sports_fans", "33333333-3333-4333-8333-333333333333");
     over["action"] = "deactivate".into();
-    let over = fitting(&desk, Tool::ActivateSignal, over);
+    let over = fitting(&desk, AdcpTool::ActivateSignal, over);
     assert_eq!(over["deployments"][0]["is_live"], false);
     assert!(over["deployments"][0].get("activation_key").is_none());
     assert_eq!(live("acme"), json!(false));
@@ -252,7 +252,7 @@ fn an_activated_signal_is_live_for_whoever_activated_it_until_it_is_deactivated(
 fn an_unknown_signal_cannot_be_activated_and_nothing_is_said_about_it() {
     let asked = activation("no-such-signal", "44444444-4444-4444-8444-444444444444");
     compare(
-        &gazette().ask(Tool::ActivateSignal, asked),
+        &gazette().ask(AdcpTool::ActivateSignal, asked),
         &expect![[r#"
         {
           "status": "failed",
@@ -285,7 +285,7 @@ fn every_problem_of_an_activation_is_said_at_once() {
         {"type": "agent", "agent_url": AGENT},
         {"type": "platform", "platform": "some-dsp"},
     ]);
-    let document = fitting(&gazette(), Tool::ActivateSignal, asked);
+    let document = fitting(&gazette(), AdcpTool::ActivateSignal, asked);
     let errors = document["errors"].as_array().unwrap();
     let line = |error: &Value| {
         format!("{} {}", error["code"].as_str().unwrap(), error["field"].as_str().unwrap())

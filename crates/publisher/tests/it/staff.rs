@@ -10,7 +10,7 @@ use tradepost_publisher::shelf::{Kind, New, Query, own_id};
 use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, RightsChange, Step};
 use tradepost_publisher::task::Task;
 use tradepost_publisher::task::end::{Office, record_id};
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -257,7 +257,7 @@ fn what_is_decided_about_an_account_holds_at_the_next_request() {
         payment-settled: "completed"
         close: {"code":"ACCOUNT_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"terminal","field":"account","suggestion":"check it with list_accounts, or ask the seller"}
     "#]].assert_eq(&lines);
-    let listed = shop.ask(Tool::ListAccounts, json!({}));
+    let listed = shop.ask(AdcpTool::ListAccounts, json!({}));
     expect![[r#"[{"account_id":"acc_acme","name":"acmeoutdoor.example c/o pinnacle.example","status":"closed","brand":{"domain":"acmeoutdoor.example"},"operator":"pinnacle.example","billing":"operator","account_scope":"operator_brand","sandbox":false,"authorization":{"allowed_tasks":["get_adcp_capabilities","get_products","list_creative_formats","create_media_buy","update_media_buy","get_media_buys","get_media_buy_delivery","sync_creatives","list_creatives","sync_audiences","sync_event_sources","log_event","sync_accounts","list_accounts","sync_governance","sync_plans","check_governance","report_plan_outcome","get_plan_audit_logs","get_signals","activate_signal","si_get_offering","si_initiate_session","si_send_message","si_terminate_session","create_property_list","get_property_list","list_property_lists","update_property_list","delete_property_list","validate_property_delivery","get_task_status","list_tasks","comply_test_controller"]}}]"#]].assert_eq(&listed["accounts"].to_string());
 }
 
@@ -300,7 +300,7 @@ fn notices(shop: &Shop) -> Vec<Value> {
 }
 
 fn status(shop: &Shop, id: &str) -> Value {
-    shop.ask(Tool::GetTaskStatus, json!({"task_id": id, "include_result": true}))
+    shop.ask(AdcpTool::GetTaskStatus, json!({"task_id": id, "include_result": true}))
 }
 
 #[test]
@@ -393,12 +393,12 @@ fn rights_hold_at_the_next_request_until_they_are_taken_back() {
     let mut lines = String::new();
     let looked = |who: &str| {
         let asked = json!({"account": {"account_id": ACCOUNT}});
-        errors(&shop.ask_as(who, Tool::GetMediaBuys, asked))
+        errors(&shop.ask_as(who, AdcpTool::GetMediaBuys, asked))
     };
     let booked = |who: &str| {
         let mut order = Shop::order(json!({}));
         order["account"] = json!({"account_id": ACCOUNT});
-        errors(&shop.ask_as(who, Tool::CreateMediaBuy, order))
+        errors(&shop.ask_as(who, AdcpTool::CreateMediaBuy, order))
     };
     let mut say = |what: &str| {
         for who in ["acme", "nova"] {

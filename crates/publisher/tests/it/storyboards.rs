@@ -1,7 +1,7 @@
 //! What the official judge asks of somebody who sells, one storyboard after the other, with the accounts
 //! that it really names: a buy is made on one, and read and changed from another.
 
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
@@ -21,21 +21,21 @@ fn acme_sandbox() -> Value {
 }
 
 /// The answer to a request that has to succeed.
-fn done(script: &mut Script, tool: Tool, arguments: Value) -> Value {
+fn done(script: &mut Script, tool: AdcpTool, arguments: Value) -> Value {
     let answer = script.ask(tool, arguments.clone());
     assert_ne!(answer["status"], "failed", "{tool} {arguments:#}\n{answer:#}");
     answer
 }
 
 /// The code of a request that has to fail.
-fn code(script: &mut Script, tool: Tool, arguments: Value) -> String {
+fn code(script: &mut Script, tool: AdcpTool, arguments: Value) -> String {
     let answer = script.ask(tool, arguments);
     answer["adcp_error"]["code"].as_str().unwrap_or_else(|| panic!("{answer:#}")).to_owned()
 }
 
 fn seed(script: &mut Script, scenario: &str, params: Value) {
     let arguments = json!({"account": test_account(), "scenario": scenario, "params": params});
-    let answer = done(script, Tool::ComplyTestController, arguments);
+    let answer = done(script, AdcpTool::ComplyTestController, arguments);
     assert_eq!(answer["success"], true, "{answer:#}");
 }
 
@@ -66,7 +66,7 @@ fn brief(script: &mut Script, text: &str, filters: Value) -> Value {
         "buying_mode": "brief", "brief": text, "filters": filters, "account": acme(),
         "brand": {"domain": "test.example"},
     });
-    done(script, Tool::GetProducts, arguments)
+    done(script, AdcpTool::GetProducts, arguments)
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn sales_non_guaranteed() {
         package(0, 10000, "display_trail_pro_300x250"),
         package(1, 15000, "video_30s_trail_pro"),
     ]);
-    let bought = done(&mut script, Tool::CreateMediaBuy, order(test_account(), packages));
+    let bought = done(&mut script, AdcpTool::CreateMediaBuy, order(test_account(), packages));
     assert_eq!(bought["media_buy_status"], "active");
     let ids = json!([bought["media_buy_id"]]);
     let read = json!({"account": acme_sandbox(), "media_buy_ids": ids});
-    let read = done(&mut script, Tool::GetMediaBuys, read);
+    let read = done(&mut script, AdcpTool::GetMediaBuys, read);
     assert_eq!(read["media_buys"][0]["status"], "active");
     let change = |place: usize, budget: u32| {
         json!({
@@ -116,7 +116,7 @@ fn sales_non_guaranteed() {
     };
     let updated = done(
         &mut script,
-        Tool::UpdateMediaBuy,
+        AdcpTool::UpdateMediaBuy,
         json!({
             "account": test_account(), "media_buy_id": bought["media_buy_id"],
             "packages": [change(0, 12000), change(1, 13000)],
@@ -127,7 +127,7 @@ fn sales_non_guaranteed() {
     let delivery = json!({
         "account": acme_sandbox(), "media_buy_ids": ids, "include_package_daily_breakdown": true,
     });
-    done(&mut script, Tool::GetMediaBuyDelivery, delivery);
+    done(&mut script, AdcpTool::GetMediaBuyDelivery, delivery);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn delivery_reporting() {
         })
     };
     let packages = json!([package(0, 15000), package(1, 10000)]);
-    let bought = done(&mut script, Tool::CreateMediaBuy, order(acme(), packages));
+    let bought = done(&mut script, AdcpTool::CreateMediaBuy, order(acme(), packages));
     seed(
         &mut script,
         "simulate_delivery",
@@ -178,14 +178,15 @@ fn delivery_reporting() {
             "account": acme_sandbox(), "media_buy_ids": [id], "include_package_daily_breakdown": true,
         })
     };
-    let shown = done(&mut script, Tool::GetMediaBuyDelivery, delivered(&bought["media_buy_id"]));
+    let shown =
+        done(&mut script, AdcpTool::GetMediaBuyDelivery, delivered(&bought["media_buy_id"]));
     assert_eq!(shown["media_buy_deliveries"][0]["totals"]["impressions"], 5000);
     let mut third = package(2, 20000);
     third["optimization_goals"] = json!([{
         "kind": "metric", "metric": "viewed_seconds", "priority": 1,
         "target": {"kind": "threshold_rate", "value": 3},
     }]);
-    let bought = done(&mut script, Tool::CreateMediaBuy, order(acme(), json!([third])));
+    let bought = done(&mut script, AdcpTool::CreateMediaBuy, order(acme(), json!([third])));
     let viewability = json!({
         "measurable_impressions": 74000, "viewable_impressions": 59200, "viewable_rate": 0.8,
         "viewed_seconds": 4.3, "standard": "mrc",
@@ -198,7 +199,8 @@ fn delivery_reporting() {
             "reported_spend": {"amount": 1030, "currency": "USD"},
         }),
     );
-    let shown = done(&mut script, Tool::GetMediaBuyDelivery, delivered(&bought["media_buy_id"]));
+    let shown =
+        done(&mut script, AdcpTool::GetMediaBuyDelivery, delivered(&bought["media_buy_id"]));
     assert_eq!(shown["media_buy_deliveries"][0]["totals"]["viewability"], viewability);
 }
 
@@ -206,7 +208,7 @@ fn delivery_reporting() {
 fn invalid_transitions() {
     let mut script = Script::new();
     let unknown = json!({"account": acme(), "media_buy_id": "does-not-exist-v1", "paused": true});
-    assert_eq!(code(&mut script, Tool::UpdateMediaBuy, unknown), "MEDIA_BUY_NOT_FOUND");
+    assert_eq!(code(&mut script, AdcpTool::UpdateMediaBuy, unknown), "MEDIA_BUY_NOT_FOUND");
     let text = "Display inventory on outdoor lifestyle content. Q3 flight.";
     let found = brief(&mut script, text, json!({"is_fixed_price": true}));
     let product = &found["products"][0];
@@ -215,18 +217,19 @@ fn invalid_transitions() {
         "product_id": product["product_id"], "budget": 5000, "bid_price": 7.5,
         "pricing_option_id": option["pricing_option_id"],
     });
-    let bought = done(&mut script, Tool::CreateMediaBuy, order(test_account(), json!([package])));
+    let bought =
+        done(&mut script, AdcpTool::CreateMediaBuy, order(test_account(), json!([package])));
     let id = &bought["media_buy_id"];
     let packages = json!([{"package_id": "does-not-exist-package-v1", "budget": 5001}]);
     let unknown = json!({"account": acme(), "media_buy_id": id, "packages": packages});
-    assert_eq!(code(&mut script, Tool::UpdateMediaBuy, unknown), "PACKAGE_NOT_FOUND");
+    assert_eq!(code(&mut script, AdcpTool::UpdateMediaBuy, unknown), "PACKAGE_NOT_FOUND");
     let cancel = |account: Value| {
         json!({
             "account": account, "media_buy_id": id, "canceled": true, "cancellation_reason": "a test",
         })
     };
-    done(&mut script, Tool::UpdateMediaBuy, cancel(test_account()));
-    assert_eq!(code(&mut script, Tool::UpdateMediaBuy, cancel(acme())), "NOT_CANCELLABLE");
+    done(&mut script, AdcpTool::UpdateMediaBuy, cancel(test_account()));
+    assert_eq!(code(&mut script, AdcpTool::UpdateMediaBuy, cancel(acme())), "NOT_CANCELLABLE");
 }
 
 #[test]
@@ -249,9 +252,9 @@ fn measurement_terms_rejected() {
         }])
     };
     let aggressive = order(acme(), package("c28", 0, json!(["credit"])));
-    assert_eq!(code(&mut script, Tool::CreateMediaBuy, aggressive), "TERMS_REJECTED");
+    assert_eq!(code(&mut script, AdcpTool::CreateMediaBuy, aggressive), "TERMS_REJECTED");
     let relaxed = package("c7", 10, json!(["additional_delivery", "credit"]));
-    done(&mut script, Tool::CreateMediaBuy, order(test_account(), relaxed));
+    done(&mut script, AdcpTool::CreateMediaBuy, order(test_account(), relaxed));
 }
 
 #[test]
@@ -265,7 +268,7 @@ fn proposal_finalize() {
         |entries: Value| json!({"buying_mode": "refine", "refine": entries, "account": acme()});
     done(
         &mut script,
-        Tool::GetProducts,
+        AdcpTool::GetProducts,
         refine(json!([
             {"scope": "proposal", "proposal_id": id,
              "ask": "Shift 60% of budget to CTV. Drop the display product and redistribute that budget to video."},
@@ -273,7 +276,7 @@ fn proposal_finalize() {
         ])),
     );
     let finalize = json!([{"scope": "proposal", "proposal_id": id, "action": "finalize"}]);
-    let firm = done(&mut script, Tool::GetProducts, refine(finalize));
+    let firm = done(&mut script, AdcpTool::GetProducts, refine(finalize));
     let order = |id: &Value| {
         json!({
             "brand": {"domain": "acmeoutdoor.example"}, "account": acme_sandbox(), "proposal_id": id,
@@ -285,11 +288,11 @@ fn proposal_finalize() {
             },
         })
     };
-    let bought = done(&mut script, Tool::CreateMediaBuy, order(id));
+    let bought = done(&mut script, AdcpTool::CreateMediaBuy, order(id));
     assert_eq!(bought["proposal_id"], *id);
     let mut unknown = order(&json!("prop_unknown_proposal_not_found"));
     unknown.as_object_mut().unwrap().shift_remove("io_acceptance");
-    let answer = script.ask(Tool::CreateMediaBuy, unknown);
+    let answer = script.ask(AdcpTool::CreateMediaBuy, unknown);
     assert_eq!(answer["adcp_error"]["code"], "PROPOSAL_NOT_FOUND");
     assert_eq!(answer["adcp_error"]["field"], "proposal_id");
 }
@@ -302,7 +305,7 @@ fn deterministic_testing() {
         let package = json!([{
             "product_id": "test-product", "budget": budget, "pricing_option_id": "test-pricing",
         }]);
-        done(script, Tool::CreateMediaBuy, order(acme(), package))["media_buy_id"].clone()
+        done(script, AdcpTool::CreateMediaBuy, order(acme(), package))["media_buy_id"].clone()
     };
     let force = |id: &Value, status: &str| {
         json!({
@@ -312,13 +315,13 @@ fn deterministic_testing() {
     };
     let id = bought(&mut script, 5000);
     for status in ["active", "completed"] {
-        let answer = done(&mut script, Tool::ComplyTestController, force(&id, status));
+        let answer = done(&mut script, AdcpTool::ComplyTestController, force(&id, status));
         assert_eq!((&answer["success"], &answer["current_state"]), (&json!(true), &json!(status)));
         let read = json!({"account": acme_sandbox(), "media_buy_ids": [id]});
-        let read = done(&mut script, Tool::GetMediaBuys, read);
+        let read = done(&mut script, AdcpTool::GetMediaBuys, read);
         assert_eq!(read["media_buys"][0]["status"], status);
     }
-    let answer = script.ask(Tool::ComplyTestController, force(&id, "active"));
+    let answer = script.ask(AdcpTool::ComplyTestController, force(&id, "active"));
     assert_eq!(
         (&answer["success"], &answer["error"]),
         (&json!(false), &json!("INVALID_TRANSITION"))
@@ -347,7 +350,7 @@ fn webhook_emission() {
     order["push_notification_config"] = json!({
         "url": "https://receiver.example/hooks/1", "operation_id": "op_webhook_presence_explicit",
     });
-    let answer = done(&mut script, Tool::CreateMediaBuy, order);
+    let answer = done(&mut script, AdcpTool::CreateMediaBuy, order);
     assert_eq!(
         (&answer["status"], &answer["task_id"]),
         (&json!("submitted"), &json!("task-of-the-judge"))
@@ -361,6 +364,6 @@ fn webhook_emission() {
     );
     let asked =
         json!({"account": test_account(), "task_id": "task-of-the-judge", "include_result": true});
-    let polled = done(&mut script, Tool::GetTaskStatus, asked);
+    let polled = done(&mut script, AdcpTool::GetTaskStatus, asked);
     assert_eq!(polled["result"]["media_buy_id"], "mb_of_the_judge");
 }

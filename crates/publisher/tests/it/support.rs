@@ -15,8 +15,8 @@ use tradepost_publisher::shelf::{Shelf, Vault};
 use tradepost_publisher::world::{
     Challenge, GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
-use tradepost_wire::adcp::{Answer, Tool};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::{AdcpAnswer, AdcpTool};
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value};
 
 use crate::leaks;
@@ -136,7 +136,7 @@ impl World for FakeWorld {
         Box::pin(std::future::ready(supply))
     }
 
-    fn report(&self, broken: &Fault) -> String {
+    fn report(&self, broken: &InternalError) -> String {
         // A test that breaks something by accident is to say what.
         eprintln!("broken: {}", broken.chain());
         "err_1".to_owned()
@@ -174,12 +174,12 @@ impl Desk {
     }
 
     /// The answer to a request of the buyer agent `acme`.
-    pub(crate) fn ask(&self, tool: Tool, arguments: Value) -> Answer {
+    pub(crate) fn ask(&self, tool: AdcpTool, arguments: Value) -> AdcpAnswer {
         self.ask_as(&self.caller("acme"), tool, arguments)
     }
 
     /// The answer to a request of somebody; it shows nothing that it must not show.
-    pub(crate) fn ask_as(&self, caller: &Caller, tool: Tool, arguments: Value) -> Answer {
+    pub(crate) fn ask_as(&self, caller: &Caller, tool: AdcpTool, arguments: Value) -> AdcpAnswer {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let ask = self.request(caller, tool, arguments.clone());
         let answer = runtime.block_on(self.publisher.answer(ask));
@@ -188,13 +188,16 @@ impl Desk {
     }
 
     /// A request of somebody.
-    pub(crate) fn request(&self, caller: &Caller, tool: Tool, arguments: Value) -> Ask {
+    pub(crate) fn request(&self, caller: &Caller, tool: AdcpTool, arguments: Value) -> Ask {
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
         Ask { tool, arguments, caller: caller.clone(), credential: None, now: self.now }
     }
 
     /// Puts something on the shelf, past the publisher.
-    pub(crate) fn put(&self, job: impl FnOnce(&dyn Shelf) -> Result<(), Fault> + Send + 'static) {
+    pub(crate) fn put(
+        &self,
+        job: impl FnOnce(&dyn Shelf) -> Result<(), InternalError> + Send + 'static,
+    ) {
         let vault: &dyn Vault = &*self.vault;
         // A shelf in memory runs a job once.
         let job = Mutex::new(Some(job));
@@ -211,7 +214,7 @@ impl Desk {
     }
 
     /// Compares the whole answer to a request of `acme`.
-    pub(crate) fn check(&self, tool: Tool, arguments: Value, expected: &Expect) {
+    pub(crate) fn check(&self, tool: AdcpTool, arguments: Value, expected: &Expect) {
         compare(&self.ask(tool, arguments), expected);
     }
 
@@ -219,7 +222,7 @@ impl Desk {
     pub(crate) fn check_as(
         &self,
         principal: &str,
-        tool: Tool,
+        tool: AdcpTool,
         arguments: Value,
         expected: &Expect,
     ) {
@@ -228,7 +231,7 @@ impl Desk {
 }
 
 /// Compares a whole answer.
-pub(crate) fn compare(answer: &Answer, expected: &Expect) {
+pub(crate) fn compare(answer: &AdcpAnswer, expected: &Expect) {
     expected.assert_eq(&tradepost_wire::json::to_string_pretty(&answer.document()).unwrap());
 }
 

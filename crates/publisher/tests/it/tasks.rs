@@ -6,8 +6,8 @@ use tradepost_publisher::arm::{Answer, Arm};
 use tradepost_publisher::catalogue::Terms;
 use tradepost_publisher::shelf::Kind;
 use tradepost_publisher::task::end::{Office, record_id};
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::adcp::error::Release;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::adcp::error::AdcpRelease;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::schemas;
@@ -27,7 +27,7 @@ fn order(product: &str) -> Value {
 
 fn status(shop: &Shop, id: &Value) -> Value {
     let asked = json!({"task_id": id, "include_result": true, "include_history": true});
-    shop.ask(Tool::GetTaskStatus, asked)
+    shop.ask(AdcpTool::GetTaskStatus, asked)
 }
 
 /// The notifications that wait, with their bodies read and judged.
@@ -35,7 +35,7 @@ fn notices(shop: &Shop) -> Vec<Value> {
     let mut notices = shop.kept(Kind::Notice);
     for notice in &mut notices {
         let body: Value = tradepost_wire::json::from_str(notice["body"].as_str().unwrap()).unwrap();
-        let found = schemas::against(Release::V3_1, "core/mcp-webhook-payload.json", &body);
+        let found = schemas::against(AdcpRelease::V3_1, "core/mcp-webhook-payload.json", &body);
         assert!(found.is_empty(), "{found:?}");
         notice["body"] = body;
     }
@@ -60,7 +60,7 @@ fn a_buy_waits_for_approval_and_comes_about_with_it() {
     let result = ended["result"].take();
     expect![[r#"{"status":"completed","message":"how the task stands","task_id":"task_3","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-01T13:00:00Z","completed_at":"2026-06-01T13:00:00Z","has_webhook":true,"protocol":"media-buy","result":null,"history":[{"timestamp":"2026-06-01T12:00:00Z","type":"request","data":{"brand":{"domain":"acmeoutdoor.example"},"start_time":"2026-07-01T00:00:00Z","end_time":"2026-08-01T00:00:00Z","packages":[{"product_id":"soon","pricing_option_id":"cpm","budget":1000,"creative_assignments":[{"creative_id":"banner"}]}],"context":{"trace":"t-1"},"account":{"account_id":"acc_acme"},"idempotency_key":"shop-key-00000001"}},{"timestamp":"2026-06-01T12:00:00Z","type":"response","data":{"status":"submitted","task_id":"task_3"}},{"timestamp":"2026-06-01T13:00:00Z","type":"response","data":{"media_buy_id":"mb_1","media_buy_status":"pending_start","revision":1,"currency":"USD","total_budget":1000,"valid_actions":["pause","cancel","extend_flight","shorten_flight","update_flight_dates","increase_budget","decrease_budget","reallocate_budget","update_targeting","update_pacing","update_frequency_caps","update_creative_assignments","remove_creative","add_packages","remove_packages","sync_creatives"],"available_actions":[{"action":"pause","mode":"self_serve"},{"action":"cancel","mode":"self_serve"},{"action":"extend_flight","mode":"self_serve"},{"action":"shorten_flight","mode":"self_serve"},{"action":"update_flight_dates","mode":"self_serve"},{"action":"increase_budget","mode":"self_serve"},{"action":"decrease_budget","mode":"self_serve"},{"action":"reallocate_budget","mode":"self_serve"},{"action":"update_targeting","mode":"self_serve"},{"action":"update_pacing","mode":"self_serve"},{"action":"update_frequency_caps","mode":"self_serve"},{"action":"update_creative_assignments","mode":"self_serve"},{"action":"remove_creative","mode":"self_serve"},{"action":"add_packages","mode":"self_serve"},{"action":"remove_packages","mode":"self_serve"},{"action":"sync_creatives","mode":"self_serve"}],"confirmed_at":"2026-06-01T13:00:00Z","packages":[{"package_id":"pkg_2","product_id":"soon","pricing_option_id":"cpm","budget":1000,"start_time":"2026-07-01T00:00:00Z","end_time":"2026-08-01T00:00:00Z","paused":false,"creative_assignments":[{"creative_id":"banner"}]}],"account":{"account_id":"acc_acme","name":"acmeoutdoor.example c/o pinnacle.example","status":"active","brand":{"domain":"acmeoutdoor.example"},"operator":"pinnacle.example","billing":"operator","account_scope":"operator_brand","sandbox":false},"status":"completed"}}],"adcp_version":"3.1"}"#]].assert_eq(&ended.to_string());
     assert_eq!(
-        schemas::against(Release::V3_1, "media-buy/create-media-buy-response.json", &result),
+        schemas::against(AdcpRelease::V3_1, "media-buy/create-media-buy-response.json", &result),
         Vec::<String>::new()
     );
     let kept = shop.buy(result["media_buy_id"].as_str().unwrap());
@@ -147,7 +147,7 @@ fn a_sandbox_can_force_the_next_buy_to_wait() {
     };
     let mut said = String::new();
     for arm in [Answer::Submitted, Answer::InputRequired].map(arm) {
-        shop.desk.put(move |shelf| arm.set(shelf, "agent:acme", Tool::CreateMediaBuy, now));
+        shop.desk.put(move |shelf| arm.set(shelf, "agent:acme", AdcpTool::CreateMediaBuy, now));
         let answer = shop.create(json!({}));
         said.push_str(&format!("{answer}\n"));
     }
@@ -164,13 +164,13 @@ fn a_sandbox_can_force_the_next_buy_to_wait() {
 fn another_tenants_task_is_no_task() {
     let shop = Shop::new();
     let id = shop.create(order("person"))["task_id"].clone();
-    let ask = |id: Value| shop.ask_as("nova", Tool::GetTaskStatus, json!({"task_id": id}));
+    let ask = |id: Value| shop.ask_as("nova", AdcpTool::GetTaskStatus, json!({"task_id": id}));
     let absent = ask(json!("task_none"));
     assert_eq!(ask(id), absent);
     expect![[r#"
         {"code":"REFERENCE_NOT_FOUND","message":"an identifier in the request does not resolve to anything of yours","recovery":"correctable","suggestion":"check the identifier with the task that lists such things"}
     "#]].assert_eq(&errors(&absent));
-    let listed = shop.ask_as("nova", Tool::ListTasks, json!({}));
+    let listed = shop.ask_as("nova", AdcpTool::ListTasks, json!({}));
     assert_eq!(listed["tasks"], json!([]));
 }
 
@@ -191,7 +191,7 @@ fn tasks_are_listed_as_asked_for() {
         json!({"filters": {"task_ids": ["task_none"]}}),
         json!({"sort": {"field": "status", "direction": "asc"}, "pagination": {"max_results": 2}}),
     ] {
-        let answer = shop.ask(Tool::ListTasks, filter.clone());
+        let answer = shop.ask(AdcpTool::ListTasks, filter.clone());
         let rows = answer["tasks"].as_array().unwrap().iter();
         let rows: Vec<_> =
             rows.map(|row| format!("{}:{}", row["task_id"], row["status"])).collect();
@@ -222,7 +222,7 @@ fn tasks_of_one_second_are_listed_in_their_order() {
         shop.desk.now = moment;
         shop.create(order("person"));
     }
-    let newest = shop.ask(Tool::ListTasks, json!({}));
+    let newest = shop.ask(AdcpTool::ListTasks, json!({}));
     let moments: Vec<_> =
         newest["tasks"].as_array().unwrap().iter().map(|row| &row["created_at"]).collect();
     assert_eq!(moments, ["2026-06-01T12:00:00.5Z", "2026-06-01T12:00:00Z"]);
@@ -236,9 +236,9 @@ fn a_cursor_holds_for_the_list_that_it_was_made_for() {
         shop.create(json!({"start_time": "asap"}));
     }
     let lists = [
-        (Tool::ListTasks, json!({}), json!({"filters": {"status": "submitted"}})),
-        (Tool::ListTasks, json!({}), json!({"sort": {"field": "status"}})),
-        (Tool::GetMediaBuys, json!({}), json!({"status_filter": ["active", "paused"]})),
+        (AdcpTool::ListTasks, json!({}), json!({"filters": {"status": "submitted"}})),
+        (AdcpTool::ListTasks, json!({}), json!({"sort": {"field": "status"}})),
+        (AdcpTool::GetMediaBuys, json!({}), json!({"status_filter": ["active", "paused"]})),
     ];
     for (tool, list, other) in lists {
         let page = |list: &Value, cursor: Option<&Value>| {

@@ -18,9 +18,9 @@ use tradepost_publisher::shelf::{
     IndexField, IndexTerm, Job, KeyRow, Kind, Query, Record, Shelf, Tally, Vault, Whose, own_id,
 };
 use tradepost_publisher::world::Later;
-use tradepost_wire::adcp::{Tool, rules};
+use tradepost_wire::adcp::{AdcpTool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::{Desk, profile, shop};
@@ -57,69 +57,69 @@ impl Recorded<'_> {
 }
 
 impl Shelf for Recorded<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
         self.note(format!("whose {} {id}", kind.name()));
         self.shelf.whose(kind, id)
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
         self.note(format!("get {} {id}", kind.name()));
         self.shelf.get(kind, id)
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
         self.note(format!("list {} {query:?}", kind.name()));
         self.shelf.list(kind, query)
     }
 
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault> {
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         self.note(format!("count {} {query:?}", kind.name()));
         self.shelf.count(kind, query)
     }
 
-    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
         self.note(format!("key {scope} {key}"));
         self.shelf.key(scope, key)
     }
 
-    fn check_writable(&self) -> Result<(), Fault> {
+    fn check_writable(&self) -> Result<(), InternalError> {
         self.shelf.check_writable()
     }
 
-    fn put(&self, record: Record) -> Result<(), Fault> {
+    fn put(&self, record: Record) -> Result<(), InternalError> {
         self.note(format!("put {} {} {}", record.kind.name(), record.id, record.body));
         self.shelf.put(record)
     }
 
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
+    fn remove(&self, kind: Kind, id: &str) -> Result<bool, InternalError> {
         self.note(format!("remove {} {id}", kind.name()));
         self.shelf.remove(kind, id)
     }
 
-    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), InternalError> {
         self.note(format!("remember {scope} {key} {}", row.reply));
         self.shelf.remember(scope, key, row)
     }
 
-    fn record(&self, entry: DecisionEntry) -> Result<(), Fault> {
+    fn record(&self, entry: DecisionEntry) -> Result<(), InternalError> {
         self.note(format!("record {entry:?}"));
         self.shelf.record(entry)
     }
 
-    fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {
+    fn forget_keys(&self, before: Timestamp) -> Result<(), InternalError> {
         self.note(format!("forget {before}"));
         self.shelf.forget_keys(before)
     }
 }
 
 impl Vault for Recorder {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
         self.calls.lock().unwrap().push("read".to_owned());
         let calls = &self.calls;
         self.vault.read(&mut |shelf| job(&Recorded { shelf, calls }))
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
         self.calls.lock().unwrap().push("write".to_owned());
         let calls = Arc::clone(&self.calls);
         self.vault.write(Box::new(move |shelf| job(&Recorded { shelf, calls: &calls })))
@@ -206,10 +206,10 @@ fn furnished() -> (Desk, Calls) {
 /// A product, a media buy and an account are seeded by a test controller under an id of the test's own
 /// choice: that is no look-up, and an id that is taken is refused, whoever has it. Only a sandbox does
 /// that, and those seeds are not among these.
-fn probes() -> Vec<(Tool, Value)> {
+fn probes() -> Vec<(AdcpTool, Value)> {
     let probes: Vec<Value> =
         tradepost_wire::json::from_str(include_str!("twins/probes.json")).unwrap();
-    let tool = |probe: &Value| Tool::of_name(probe["tool"].as_str().unwrap()).unwrap();
+    let tool = |probe: &Value| AdcpTool::of_name(probe["tool"].as_str().unwrap()).unwrap();
     probes.iter().map(|probe| (tool(probe), with_own(&probe["request"]))).collect()
 }
 
@@ -308,7 +308,7 @@ fn place(value: &Value, path: &str) -> Option<String> {
 }
 
 /// Every member of a request whose name is that of an identifier.
-fn identifiers(tool: Tool) -> BTreeSet<String> {
+fn identifiers(tool: AdcpTool) -> BTreeSet<String> {
     let whole = rules::json_schema(tool);
     let mut found = BTreeSet::new();
     walk(&whole, &whole, "", &mut Vec::new(), &mut found);
@@ -384,7 +384,7 @@ fn put(value: &Value, word: &str, by: &str) -> Value {
 /// Everything that is `nova`'s, as it lies there.
 fn foreign(desk: &Desk) -> Vec<Record> {
     let query = Query { owner: Some("agent:nova".to_owned()), ..Query::default() };
-    let listed = desk.vault.look(|shelf| -> Result<Vec<Record>, Fault> {
+    let listed = desk.vault.look(|shelf| -> Result<Vec<Record>, InternalError> {
         let lists = Kind::ALL.iter().map(|kind| shelf.list(*kind, &query));
         Ok(lists.collect::<Result<Vec<_>, _>>()?.concat())
     });
@@ -393,7 +393,7 @@ fn foreign(desk: &Desk) -> Vec<Record> {
 
 /// The answer to a request and what the shelf was asked, with the identifier taken out. What is
 /// another's is as it was.
-fn asked(tool: Tool, request: &Value, id: &str) -> (String, Vec<String>) {
+fn asked(tool: AdcpTool, request: &Value, id: &str) -> (String, Vec<String>) {
     let (desk, calls) = furnished();
     let before = foreign(&desk);
     calls.lock().unwrap().clear();
@@ -451,7 +451,7 @@ fn every_identifier_of_every_request_is_probed_or_has_a_reason() {
         probes().iter().map(|(tool, request)| (tool.name(), place(request, "").unwrap())).collect();
     let mut used = BTreeSet::new();
     let mut missing = Vec::new();
-    for tool in Tool::ALL.iter().copied() {
+    for tool in AdcpTool::ALL.iter().copied() {
         for path in identifiers(tool) {
             if probed.contains(&(tool.name(), path.clone())) {
                 continue;
@@ -492,19 +492,19 @@ fn a_blocked_agent_and_a_credential_that_is_nobodys_cost_the_same() {
 }
 
 /// Where an identifier is looked for in a list of the caller's own, so that the shelf is not asked for it.
-const IN_OWN_LIST: &[(Tool, &str)] = &[
-    (Tool::CreateMediaBuy, "packages[].product_id"),
-    (Tool::UpdateMediaBuy, "packages[].package_id"),
-    (Tool::UpdateMediaBuy, "new_packages[].product_id"),
-    (Tool::SyncCreatives, "creative_ids"),
-    (Tool::ListCreatives, "filters.accounts[].account_id"),
-    (Tool::ListCreatives, "filters.creative_ids"),
-    (Tool::ListCreatives, "filters.media_buy_ids"),
-    (Tool::LogEvent, "event_source_id"),
-    (Tool::ListAccounts, "account.account_id"),
-    (Tool::ListAccounts, "pagination.cursor"),
-    (Tool::ListTasks, "filters.task_ids"),
-    (Tool::ComplyTestController, "params.creative_id"),
+const IN_OWN_LIST: &[(AdcpTool, &str)] = &[
+    (AdcpTool::CreateMediaBuy, "packages[].product_id"),
+    (AdcpTool::UpdateMediaBuy, "packages[].package_id"),
+    (AdcpTool::UpdateMediaBuy, "new_packages[].product_id"),
+    (AdcpTool::SyncCreatives, "creative_ids"),
+    (AdcpTool::ListCreatives, "filters.accounts[].account_id"),
+    (AdcpTool::ListCreatives, "filters.creative_ids"),
+    (AdcpTool::ListCreatives, "filters.media_buy_ids"),
+    (AdcpTool::LogEvent, "event_source_id"),
+    (AdcpTool::ListAccounts, "account.account_id"),
+    (AdcpTool::ListAccounts, "pagination.cursor"),
+    (AdcpTool::ListTasks, "filters.task_ids"),
+    (AdcpTool::ComplyTestController, "params.creative_id"),
 ];
 
 #[test]
@@ -533,7 +533,7 @@ fn a_seed_cannot_take_what_is_anothers() {
     for (scenario, member) in [("seed_account", "account_id"), ("seed_media_buy", "media_buy_id")] {
         let seed = json!({"scenario": scenario, "account": account,
             "params": {member: HERE, "fixture": {}}});
-        let (answer, _) = asked(Tool::ComplyTestController, &seed, FOREIGN);
+        let (answer, _) = asked(AdcpTool::ComplyTestController, &seed, FOREIGN);
         assert!(answer.contains("\"success\":false"), "{answer}");
     }
 }

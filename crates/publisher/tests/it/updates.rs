@@ -302,7 +302,7 @@ fn absent_and_anothers_are_one_answer() {
     let change = |id: &str| {
         let update =
             json!({"media_buy_id": id, "paused": true, "idempotency_key": "one-key-for-both-1"});
-        shop.ask_as("nova", tradepost_wire::adcp::Tool::UpdateMediaBuy, update)
+        shop.ask_as("nova", tradepost_wire::adcp::AdcpTool::UpdateMediaBuy, update)
     };
     let (foreign, absent) = (change(&id), change("mb_none"));
     assert_eq!(foreign, absent);
@@ -312,7 +312,7 @@ fn absent_and_anothers_are_one_answer() {
     // An unknown package, and one of another's buy.
     let own = shop.ask_as(
         "nova",
-        tradepost_wire::adcp::Tool::CreateMediaBuy,
+        tradepost_wire::adcp::AdcpTool::CreateMediaBuy,
         Shop::order(json!({
             "brand": {"domain": "novamotors.example"},
             "packages": [package(json!({"creative_assignments": null}))],
@@ -322,7 +322,7 @@ fn absent_and_anothers_are_one_answer() {
     let change = |package: &str| {
         let update =
             json!({"media_buy_id": own, "packages": [{"package_id": package, "budget": 900}]});
-        shop.ask_as("nova", tradepost_wire::adcp::Tool::UpdateMediaBuy, update)
+        shop.ask_as("nova", tradepost_wire::adcp::AdcpTool::UpdateMediaBuy, update)
     };
     assert_eq!(change(&part(&shop, &id, 0)), change("pkg_nobody"));
 }

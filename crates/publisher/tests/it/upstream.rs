@@ -2,7 +2,7 @@
 
 use tradepost_publisher::shelf::New;
 use tradepost_publisher::supply::Outage;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::products::{fitting, gazette};
@@ -24,7 +24,7 @@ fn feign(desk: &Desk, tool: &str) {
 fn browse(desk: &Desk) -> Value {
     fitting(
         desk,
-        Tool::GetProducts,
+        AdcpTool::GetProducts,
         json!({"buying_mode": "brief", "brief": "Display advertising"}),
     )
 }
@@ -48,7 +48,7 @@ fn a_feigned_outage_makes_a_stale_answer_for_whoever_feigned_it_and_passes() {
         }),
     );
     let asked = json!({"buying_mode": "wholesale"});
-    let other = desk.ask_as(&desk.caller("nova"), Tool::GetProducts, asked).document();
+    let other = desk.ask_as(&desk.caller("nova"), AdcpTool::GetProducts, asked).document();
     assert!(other.get("errors").is_none());
     desk.now = "2026-06-01T12:00:06Z".parse().unwrap();
     assert!(browse(&desk).get("errors").is_none());
@@ -59,6 +59,6 @@ fn an_outage_of_another_tool_says_nothing_about_this_one() {
     let desk = gazette();
     feign(&desk, "get_signals");
     assert!(browse(&desk).get("errors").is_none());
-    let signals = fitting(&desk, Tool::GetSignals, json!({"discovery_mode": "wholesale"}));
+    let signals = fitting(&desk, AdcpTool::GetSignals, json!({"discovery_mode": "wholesale"}));
     assert_eq!(signals["errors"][0]["code"], "STALE_RESPONSE");
 }

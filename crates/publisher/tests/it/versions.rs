@@ -4,9 +4,9 @@
 use expect_test::{Expect, expect};
 use tradepost_publisher::profile::{Profile, RequestSigning, Signing};
 use tradepost_publisher::shelf::Kind;
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::adcp::error::Release;
-use tradepost_wire::adcp::signing::Digest;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::adcp::error::AdcpRelease;
+use tradepost_wire::adcp::signing::DigestRule;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
@@ -47,7 +47,7 @@ fn a_caller_of_3_0_hears_of_a_buy_in_the_words_of_3_0() {
         adcp_version: "3.0""#]],
     );
     // The same buy in our own release, and the same reply to the same key.
-    let again = shop.ask(Tool::GetMediaBuys, json!({"media_buy_ids": [id]}));
+    let again = shop.ask(AdcpTool::GetMediaBuys, json!({"media_buy_ids": [id]}));
     check(&again["media_buys"][0]["status"].to_string(), &expect![[r#""pending_start""#]]);
 }
 
@@ -64,7 +64,7 @@ fn a_task_of_a_caller_of_3_0_ends_in_the_words_of_3_0() {
     let notices = shop.kept(Kind::Notice);
     let body: Value = tradepost_wire::json::from_str(notices[0]["body"].as_str().unwrap()).unwrap();
     let name = "core/mcp-webhook-payload.json";
-    assert_eq!(schemas::against(Release::V3_0, name, &body), Vec::<String>::new());
+    assert_eq!(schemas::against(AdcpRelease::V3_0, name, &body), Vec::<String>::new());
     check(
         &members(&body["result"], &["status", "media_buy_status"]),
         &expect![[r#"
@@ -73,7 +73,7 @@ fn a_task_of_a_caller_of_3_0_ends_in_the_words_of_3_0() {
     );
     let id = &submitted["task_id"];
     let status = json!({"task_id": id, "include_result": true, "adcp_version": "3.0"});
-    let status_shown = shop.ask(Tool::GetTaskStatus, status);
+    let status_shown = shop.ask(AdcpTool::GetTaskStatus, status);
     check(
         &members(&status_shown["result"], &["status", "media_buy_status"]),
         &expect![[r#"
@@ -86,15 +86,15 @@ fn a_task_of_a_caller_of_3_0_ends_in_the_words_of_3_0() {
 fn the_version_of_a_feed_says_nothing_in_3_0() {
     let mut script = Script::new();
     let feed = json!({"buying_mode": "wholesale"});
-    let seen = script.ask(Tool::GetProducts, feed);
+    let seen = script.ask(AdcpTool::GetProducts, feed);
     let version = &seen["wholesale_feed_version"];
     let again = |release: &str| {
         let known = json!(version);
         json!({"buying_mode": "wholesale", "adcp_version": release, "if_wholesale_feed_version": known})
     };
     let (now, before) = (again("3.1"), again("3.0"));
-    assert_eq!(script.ask(Tool::GetProducts, now)["unchanged"], true);
-    let answer = script.ask(Tool::GetProducts, before);
+    assert_eq!(script.ask(AdcpTool::GetProducts, now)["unchanged"], true);
+    let answer = script.ask(AdcpTool::GetProducts, before);
     assert_eq!(answer["products"], seen["products"]);
 }
 
@@ -102,7 +102,7 @@ fn the_version_of_a_feed_says_nothing_in_3_0() {
 fn a_release_is_answered_in_itself_or_in_the_highest_of_its_line() {
     let desk = Desk::new();
     let served = |desk: &Desk, release: &str| {
-        let answer = desk.ask(Tool::GetAdcpCapabilities, json!({"adcp_version": release}));
+        let answer = desk.ask(AdcpTool::GetAdcpCapabilities, json!({"adcp_version": release}));
         let document = answer.document();
         format!(
             "{release}: {} of {}",
@@ -127,7 +127,7 @@ fn a_release_is_answered_in_itself_or_in_the_highest_of_its_line() {
         Desk::of(Profile { signing: Signing { requests, ..Signing::default() }, ..profile() })
     };
     check(
-        &all(&signing(Digest::Either)),
+        &all(&signing(DigestRule::Either)),
         &expect![[r#"
         3.0: "3.0" of ["3.1","3.0"]
         3.1: "3.1" of ["3.1","3.0"]
@@ -136,7 +136,7 @@ fn a_release_is_answered_in_itself_or_in_the_highest_of_its_line() {
         3.9: "3.1" of ["3.1","3.0"]"#]],
     );
     check(
-        &served(&signing(Digest::Required), "3.2"),
+        &served(&signing(DigestRule::Required), "3.2"),
         &expect![[r#"3.2: "3.2" of ["3.1","3.2","3.0"]"#]],
     );
 }
@@ -177,13 +177,13 @@ fn defaults_of_3_2_are_no_request() {
     let creatives = |projection: &str, limit: u32| json!({"assignment_projection": projection, "assignment_limit": limit});
     let accounts = |activity: bool, limit: u32| json!({"include_webhook_activity": activity, "webhook_activity_limit": limit});
     let table = [
-        (Tool::SyncPlans, plan("gross_commitment"), "completed"),
-        (Tool::SyncPlans, plan("verified_net_cost"), "plans[0].budget.accounting_mode"),
-        (Tool::ListCreatives, creatives("all", 50), "completed"),
-        (Tool::ListCreatives, creatives("matching", 50), "assignment_projection"),
-        (Tool::ListCreatives, creatives("all", 49), "assignment_limit"),
-        (Tool::ListAccounts, accounts(false, 50), "completed"),
-        (Tool::ListAccounts, accounts(true, 50), "include_webhook_activity"),
+        (AdcpTool::SyncPlans, plan("gross_commitment"), "completed"),
+        (AdcpTool::SyncPlans, plan("verified_net_cost"), "plans[0].budget.accounting_mode"),
+        (AdcpTool::ListCreatives, creatives("all", 50), "completed"),
+        (AdcpTool::ListCreatives, creatives("matching", 50), "assignment_projection"),
+        (AdcpTool::ListCreatives, creatives("all", 49), "assignment_limit"),
+        (AdcpTool::ListAccounts, accounts(false, 50), "completed"),
+        (AdcpTool::ListAccounts, accounts(true, 50), "include_webhook_activity"),
     ];
     for (tool, mut arguments, expected) in table {
         arguments["adcp_version"] = json!("3.2");

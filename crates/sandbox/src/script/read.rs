@@ -4,8 +4,8 @@ use jiff::SignedDuration;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Map, Value};
 use tradepost_wire::parse::{self, of_text, read_object};
-use tradepost_wire::problem::{At, Extra, Keyword, Problems};
-use tradepost_wire::toml::{self, Mistake, Variables, parse_duration};
+use tradepost_wire::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
+use tradepost_wire::toml::{self, TomlMistake, Variables, parse_duration};
 
 use super::{Act, Budget, Garbage, Page, Rule, Script, Seller, Target, When, Words};
 
@@ -22,7 +22,7 @@ const MAX_RULES: usize = 1_000;
 ///
 /// # Errors
 /// Every mistake, in the order of the file.
-pub fn read(text: &str) -> Result<Script, Vec<Mistake>> {
+pub fn read(text: &str) -> Result<Script, Vec<TomlMistake>> {
     toml::read(text, Variables::default(), script)
 }
 
@@ -30,19 +30,19 @@ fn script(value: &Value, problems: &mut Problems) -> Option<Script> {
     // The words of a rule are those of whom it is for; a word that names nobody is told below.
     let seller = value.get("seller").and_then(Value::as_str).and_then(Seller::from_name);
     let seller = seller.unwrap_or(Seller::Dealer);
-    read_object!(value, &At::Root, problems, closed {
-        required "name" => name: |v: &Value, at: &At<'_>, p: &mut Problems| {
+    read_object!(value, &DocumentPlace::Root, problems, closed {
+        required "name" => name: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
             parse::text_of(v, at, p, 1, Some(MAX_NAME))
         },
         optional "description" => description: sentence,
         optional "seller" => _named: parse::word::<Seller>,
         optional "budget" => limits: budget,
-        optional "rules" => rules: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        optional "rules" => rules: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
             parse::list(v, at, p, (0, Some(MAX_RULES)), |v, at, p| rule(seller, v, at, p))
         },
     });
     for (index, rule) in rules.iter().flatten().enumerate() {
-        fits(seller, rule, &At::Root.key("rules").index(index), problems);
+        fits(seller, rule, &DocumentPlace::Root.key("rules").index(index), problems);
     }
     Some(Script {
         name: name?,
@@ -54,7 +54,7 @@ fn script(value: &Value, problems: &mut Problems) -> Option<Script> {
 }
 
 /// Says what of a rule the seller does not have.
-fn fits(seller: Seller, rule: &Rule, at: &At<'_>, problems: &mut Problems) {
+fn fits(seller: Seller, rule: &Rule, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let mut say = |key: &str, message: &str| {
         parse::reject(&at.key(key), problems, message);
     };
@@ -104,14 +104,19 @@ fn fits(seller: Seller, rule: &Rule, at: &At<'_>, problems: &mut Problems) {
 }
 
 /// A profile's no, in the words of whoever says it.
-fn refusal(seller: Seller, value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Act> {
+fn refusal(
+    seller: Seller,
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Act> {
     match seller {
         Seller::Dealer | Seller::Agent => parse::word(value, at, problems).map(Act::Refuse),
         Seller::Publisher => parse::word(value, at, problems).map(Act::Fail),
     }
 }
 
-fn budget(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Budget> {
+fn budget(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Budget> {
     read_object!(value, at, problems, closed {
         optional "attempts" => attempts: at_least_one,
         optional "elapsed" => elapsed: duration,
@@ -137,7 +142,12 @@ const EFFECTS: &[&str] = &[
 
 const LATENCY: &str = "latency";
 
-fn rule(seller: Seller, value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rule> {
+fn rule(
+    seller: Seller,
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Rule> {
     let before = problems.total();
     read_object!(value, at, problems, closed {
         optional "on" => on: targets,
@@ -148,7 +158,7 @@ fn rule(seller: Seller, value: &Value, at: &At<'_>, problems: &mut Problems) -> 
         optional "after" => after: duration,
         optional "until" => until: duration,
         optional "latency" => latency: duration,
-        optional "refuse" => refuse: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        optional "refuse" => refuse: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
             refusal(seller, v, at, p)
         },
         optional "protocol" => protocol: parse::word,
@@ -173,7 +183,7 @@ fn rule(seller: Seller, value: &Value, at: &At<'_>, problems: &mut Problems) -> 
     if named.len() > 1 {
         let acts = acts.copied().collect::<Vec<_>>().join(", ");
         let message = format!("does {} things; one rule does one of {acts}", named.len());
-        parse::push(at, problems, Keyword::MaxItems, message, Extra::Limit(1));
+        parse::push(at, problems, Keyword::MaxItems, message, ProblemDetail::Limit(1));
     }
     if named.is_empty() && !members.contains_key(LATENCY) {
         parse::none_of(at, problems, EFFECTS);
@@ -247,7 +257,7 @@ enum Moment {
     After,
 }
 
-fn moment(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Moment> {
+fn moment(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Moment> {
     match value.as_str() {
         Some("before") => Some(Moment::Before),
         Some("after") => Some(Moment::After),
@@ -258,17 +268,17 @@ fn moment(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Moment>
     }
 }
 
-fn only_true(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
+fn only_true(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<()> {
     if value.as_bool() == Some(true) {
         return Some(());
     }
     let message = "must be true; leave it out otherwise";
-    parse::push(at, problems, Keyword::Const, message, Extra::Only("true"));
+    parse::push(at, problems, Keyword::Const, message, ProblemDetail::Only("true"));
     None
 }
 
-fn targets(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Target>> {
-    let one = |value: &Value, at: &At<'_>, problems: &mut Problems| {
+fn targets(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Vec<Target>> {
+    let one = |value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems| {
         const HINT: &str = "must be card, dealer.information, inventory.facets, \
                             inventory.search, inventory.vehicle or lead.submit; with \
                             seller = \"agent\" card or an operation of A2A; with \
@@ -281,33 +291,37 @@ fn targets(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Ta
     parse::list(value, at, problems, (1, None), one)
 }
 
-fn positions(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<u64>> {
+fn positions(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Vec<u64>> {
     if value.is_number() {
         return at_least_one(value, at, problems).map(|position| vec![position]);
     }
     parse::list(value, at, problems, (1, None), at_least_one)
 }
 
-fn at_least_one(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u64> {
+fn at_least_one(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<u64> {
     parse::integer(value, at, problems, 1, None).map(i64::unsigned_abs)
 }
 
 /// A status by which HTTP says no.
-fn status(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u16> {
+fn status(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<u16> {
     let number = parse::integer(value, at, problems, 400, Some(599))?;
     u16::try_from(number).ok()
 }
 
-fn duration(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<SignedDuration> {
+fn duration(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<SignedDuration> {
     const HINT: &str = "must be a duration such as \"250ms\", \"10s\" or \"15m\"";
     of_text((value, at, problems), HINT, parse_duration)
 }
 
-fn sentence(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn sentence(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     parse::text_of(value, at, problems, 1, Some(MAX_TEXT))
 }
 
-fn table(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Map> {
+fn table(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Map> {
     let members = value.as_object();
     if members.is_none() {
         parse::wrong_type(at, problems, "object");
@@ -316,7 +330,7 @@ fn table(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Map> {
 }
 
 /// Text that a header may have; a number is its digits.
-fn header(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn header(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must have no characters but those that a header may have";
     if let Some(number) = value.as_number() {
         return Some(number.to_string());

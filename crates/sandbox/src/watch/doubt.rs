@@ -1,8 +1,8 @@
 //! How a buyer ended: leads, messages to an agent, and tasks that change something, that may have arrived
 //! and about which nothing final was said.
 
-use tradepost_wire::aap::Code;
-use tradepost_wire::adcp::error::{Code as TaskCode, Rule};
+use tradepost_wire::aap::AapCode;
+use tradepost_wire::adcp::error::{AdcpCode as TaskCode, RecoveryRule};
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::Intent;
@@ -53,6 +53,6 @@ impl Intent {
 
 /// Whether a refusal for good is one of the lead or the task itself, and not of its caller or its key.
 fn settles(code: &str) -> bool {
-    Code::from_name(code).is_some_and(|code| code != Code::IdempotencyConflict)
-        || TaskCode::from_name(code).is_some_and(|code| code.rule() == Rule::Class)
+    AapCode::from_name(code).is_some_and(|code| code != AapCode::IdempotencyConflict)
+        || TaskCode::from_name(code).is_some_and(|code| code.rule() == RecoveryRule::Class)
 }

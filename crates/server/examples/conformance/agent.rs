@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use tradepost_server::a2a::card::{AgentCard, Capabilities, Extension, Skill};
-use tradepost_server::a2a::error::{Code, Refusal};
-use tradepost_server::a2a::{Capability, Request, SendMessage};
+use tradepost_server::a2a::card::{AgentCapabilities, AgentCard, AgentExtension, AgentSkill};
+use tradepost_server::a2a::error::{A2aCode, A2aRefusal};
+use tradepost_server::a2a::{A2aRequest, Capability, SendMessage};
 use tradepost_server::agent::{self, Agent, Answer, Binding, BoxFuture, Incoming, PageTokens};
 use tradepost_server::auth::{Auth, Authenticator, Means, Principal};
 use tradepost_server::card::{self, CardIdentity, PublishedCard, SigningKey};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_server::outbox::{Edge, Outbox, Settings};
 use tradepost_server::permission::Scopes;
@@ -56,7 +56,7 @@ impl Conformance {
         log: Arc<dyn TaskLog>,
         means: &Means,
         base_url: &str,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, InternalError> {
         let clock = means.clock.clone();
         let card = publish(profile, base_url, &clock);
         let auth = Authenticator::open(Self::ID, policy(profile), means)?.with_tokens(tokens());
@@ -89,9 +89,13 @@ impl Conformance {
     ///
     /// # Errors
     /// When the card cannot be signed.
-    pub(crate) fn signed(self, key: SigningKey, signed_at: jiff::Timestamp) -> Result<Self, Fault> {
+    pub(crate) fn signed(
+        self,
+        key: SigningKey,
+        signed_at: jiff::Timestamp,
+    ) -> Result<Self, InternalError> {
         let card = self.card.sign(&key, None, signed_at);
-        let card = card.map_err(Fault::on("signing the agent card"))?;
+        let card = card.map_err(InternalError::on("signing the agent card"))?;
         Ok(Self { card, key: Some(key), ..self })
     }
 
@@ -103,32 +107,32 @@ impl Conformance {
 
     async fn answer(&self, incoming: Incoming<'_>) -> Outcome<Answer> {
         match &incoming.request {
-            Request::GetExtendedAgentCard => {
+            A2aRequest::GetExtendedAgentCard => {
                 return self.extended_card(&incoming.caller.principal);
             }
-            Request::SendMessage(send) | Request::SendStreamingMessage(send) => {
+            A2aRequest::SendMessage(send) | A2aRequest::SendStreamingMessage(send) => {
                 if let Err(refusal) = check_output_modes(send) {
                     return Ok(Err(refusal));
                 }
             }
-            Request::GetTask { .. }
-            | Request::ListTasks(_)
-            | Request::CancelTask { .. }
-            | Request::SubscribeToTask { .. }
-            | Request::CreatePushConfig(_)
-            | Request::GetPushConfig { .. }
-            | Request::ListPushConfigs { .. }
-            | Request::DeletePushConfig { .. } => {}
+            A2aRequest::GetTask { .. }
+            | A2aRequest::ListTasks(_)
+            | A2aRequest::CancelTask { .. }
+            | A2aRequest::SubscribeToTask { .. }
+            | A2aRequest::CreatePushConfig(_)
+            | A2aRequest::GetPushConfig { .. }
+            | A2aRequest::ListPushConfigs { .. }
+            | A2aRequest::DeletePushConfig { .. } => {}
         }
         self.service.answer(incoming, |message, task| Ok(scenario::plan(message, task))).await
     }
 
     /// The card for a caller that has said who it is; the gate has seen to that.
     fn extended_card(&self, caller: &Principal) -> Outcome<Answer> {
-        let missing = |code: Code| Ok(Err(Refusal::new(code, code.title())));
+        let missing = |code: A2aCode| Ok(Err(A2aRefusal::new(code, code.title())));
         match self.profile.extended_card() {
-            ExtendedCard::Off => missing(Code::UnsupportedOperation),
-            ExtendedCard::Unset => missing(Code::ExtendedAgentCardNotConfigured),
+            ExtendedCard::Off => missing(A2aCode::UnsupportedOperation),
+            ExtendedCard::Unset => missing(A2aCode::ExtendedAgentCardNotConfigured),
             ExtendedCard::Set => {
                 let public = describe(self.profile, &self.base_url, &self.card.identity.id);
                 let card = extended::card(public, caller, self.key.as_ref())?;
@@ -159,7 +163,7 @@ impl Agent for Conformance {
         Some(&self.service)
     }
 
-    fn refresh(&self) -> Result<(), Fault> {
+    fn refresh(&self) -> Result<(), InternalError> {
         self.auth.tidy();
         // Somebody may have taken a webhook on again.
         self.service.tasks().stir();
@@ -172,12 +176,12 @@ impl Agent for Conformance {
 }
 
 /// Whether the caller reads what it would get, by the card's word.
-fn check_output_modes(send: &SendMessage) -> Result<(), Refusal> {
+fn check_output_modes(send: &SendMessage) -> Result<(), A2aRefusal> {
     let taken = |mode: &String| MEDIA_TYPES.iter().any(|kind| MediaType::of(mode).covers(kind));
     let modes = &send.accepted_output_modes;
     if !modes.is_empty() && !modes.iter().any(taken) {
         let message = "acceptedOutputModes has no media type that this agent writes";
-        return Err(Refusal::new(Code::ContentTypeNotSupported, message)
+        return Err(A2aRefusal::new(A2aCode::ContentTypeNotSupported, message)
             .with("supportedMediaTypes", MEDIA_TYPES.join(", ")));
     }
     Ok(())
@@ -214,7 +218,7 @@ fn publish(profile: Profile, base_url: &str, clock: &Clock) -> PublishedCard {
 
 fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
     let (uri, required) = profile.extension();
-    let extension = Extension {
+    let extension = AgentExtension {
         uri: uri.to_owned(),
         description: "Lets the kit see how extensions are handled.".to_owned(),
         required,
@@ -229,7 +233,7 @@ fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
             base_url,
             &[Binding::JsonRpc, Binding::HttpJson, Binding::Grpc],
         ),
-        capabilities: Capabilities {
+        capabilities: AgentCapabilities {
             streaming: profile.has(Capability::Streaming),
             push_notifications: profile.has(Capability::Push),
             extended_agent_card: profile.has(Capability::ExtendedCard),
@@ -237,7 +241,7 @@ fn describe(profile: Profile, base_url: &str, id: &str) -> AgentCard {
         },
         default_input_modes: media_types(),
         default_output_modes: media_types(),
-        skills: vec![Skill {
+        skills: vec![AgentSkill {
             id: "conformance".to_owned(),
             name: "Conformance".to_owned(),
             description: "Does what the prefix of the message's id asks for.".to_owned(),

@@ -1,10 +1,10 @@
 //! The card for callers who say who they are (A2A §3.1.11, §13.3): the public card, with what the
 //! agent does besides and what this caller may do with it.
 
-use tradepost_server::a2a::card::{AgentCard, Extension, Skill};
+use tradepost_server::a2a::card::{AgentCard, AgentExtension, AgentSkill};
 use tradepost_server::auth::Principal;
 use tradepost_server::card::{self, SigningKey};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::permission::Permission;
 use tradepost_wire::json::{Value, json};
 
@@ -23,10 +23,10 @@ pub(super) fn card(
     mut public: AgentCard,
     caller: &Principal,
     key: Option<&SigningKey>,
-) -> Result<Value, Fault> {
+) -> Result<Value, InternalError> {
     let permitted = PERMISSIONS.into_iter().filter(|one| caller.scopes.permit(one.clone()));
     let names: Vec<_> = permitted.map(|one| one.name().to_owned()).collect();
-    public.capabilities.extensions.push(Extension {
+    public.capabilities.extensions.push(AgentExtension {
         uri: CALLER.to_owned(),
         description: "Who you are to this agent, and what you may do.".to_owned(),
         required: false,
@@ -34,7 +34,7 @@ pub(super) fn card(
     });
     // A skill that the caller cannot use would be a false promise.
     if caller.scopes.permit(Permission::TASKS_WRITE) {
-        public.skills.push(Skill {
+        public.skills.push(AgentSkill {
             id: "load".to_owned(),
             name: "Load".to_owned(),
             description: "A task with 500 or 40000 artifact chunks, for a message whose id begins \
@@ -45,10 +45,10 @@ pub(super) fn card(
             output_modes: vec!["application/json".to_owned()],
         });
     }
-    let mut card =
-        tradepost_wire::json::to_value(public).map_err(Fault::on("writing the extended card"))?;
+    let mut card = tradepost_wire::json::to_value(public)
+        .map_err(InternalError::on("writing the extended card"))?;
     if let Some(key) = key {
-        card::sign(&mut card, key, None).map_err(Fault::on("signing the extended card"))?;
+        card::sign(&mut card, key, None).map_err(InternalError::on("signing the extended card"))?;
     }
     Ok(card)
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tradepost_server::a2a::{Artifact, Content, Message, Part, Task, TaskState};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::tasks::{Ended, Plan, Progress};
 use tradepost_wire::json::json;
 
@@ -118,7 +118,7 @@ fn named(message: &Message) -> Option<Scenario> {
     find(&message.message_id).or_else(|| find(message.text()?))
 }
 
-async fn work(scenario: Scenario, progress: &Progress) -> Result<Result<(), Ended>, Fault> {
+async fn work(scenario: Scenario, progress: &Progress) -> Result<Result<(), Ended>, InternalError> {
     use TaskState::{AuthRequired, InputRequired, Rejected, Working};
     const HELLO: Option<&str> = Some("Hello from TCK");
     Ok(match scenario {
@@ -130,7 +130,9 @@ async fn work(scenario: Scenario, progress: &Progress) -> Result<Result<(), Ende
             progress.status(AuthRequired, Some("A credential is needed")).await
         }
         Scenario::Reject => progress.status(Rejected, Some("rejected")).await,
-        Scenario::Fail => return Err(Fault::new("working on a task", "the kit asked for it")),
+        Scenario::Fail => {
+            return Err(InternalError::new("working on a task", "the kit asked for it"));
+        }
         Scenario::Panic => unreachable!("a test asked for it"),
         Scenario::Work(time, artifact) => {
             let begun = progress.status(Working, None).await;

@@ -15,7 +15,7 @@ use tradepost_wire::json::Value;
 
 use super::{KeySource, Means};
 use crate::clock::Clock;
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Time for which fetched keys count as current, so that withdrawn keys expire.
 const FRESH: Duration = Duration::from_mins(60);
@@ -119,7 +119,7 @@ impl KeySet {
     ///
     /// # Errors
     /// When the file cannot be read or is not a key set.
-    pub fn open(source: &KeySource, means: &Means) -> Result<Self, Fault> {
+    pub fn open(source: &KeySource, means: &Means) -> Result<Self, InternalError> {
         match source {
             KeySource::File(path) => FromFile::open(path).map(Self::File),
             KeySource::Url(url) => FromWeb::open(url, means).map(Box::new).map(Self::Web),
@@ -130,7 +130,7 @@ impl KeySet {
     ///
     /// # Errors
     /// When there are none because the issuer cannot be reached.
-    pub async fn find(&self, id: Option<&str>) -> Result<Arc<[IssuerKey]>, Fault> {
+    pub async fn find(&self, id: Option<&str>) -> Result<Arc<[IssuerKey]>, InternalError> {
         match self {
             Self::File(file) => Ok(file.current()),
             Self::Web(web) => web.find(id).await,
@@ -139,7 +139,7 @@ impl KeySet {
 }
 
 impl FromFile {
-    fn open(path: &Path) -> Result<Self, Fault> {
+    fn open(path: &Path) -> Result<Self, InternalError> {
         let held = Self::read(path)?;
         Ok(Self { path: path.to_owned(), held: RwLock::new(held) })
     }
@@ -149,12 +149,12 @@ impl FromFile {
         Ok((metadata.modified().ok(), metadata.len()))
     }
 
-    fn read(path: &Path) -> Result<(FileState, Arc<[IssuerKey]>), Fault> {
+    fn read(path: &Path) -> Result<(FileState, Arc<[IssuerKey]>), InternalError> {
         const WHAT: &str = "reading the file with the keys of the tokens' issuer";
         // The state is read first, so that a change during the read is noticed next time.
-        let state = Self::state(path).map_err(Fault::on(WHAT))?;
-        let bytes = std::fs::read(path).map_err(Fault::on(WHAT))?;
-        Ok((state, read_set(&bytes).map_err(Fault::on(WHAT))?.into()))
+        let state = Self::state(path).map_err(InternalError::on(WHAT))?;
+        let bytes = std::fs::read(path).map_err(InternalError::on(WHAT))?;
+        Ok((state, read_set(&bytes).map_err(InternalError::on(WHAT))?.into()))
     }
 
     /// Returns the keys in the file; while it is missing or invalid, the previous ones.
@@ -181,8 +181,8 @@ impl FromFile {
 }
 
 impl FromWeb {
-    fn open(url: &str, means: &Means) -> Result<Self, Fault> {
-        let url = Url::parse(url).map_err(Fault::on("reading jwks_url"))?;
+    fn open(url: &str, means: &Means) -> Result<Self, InternalError> {
+        let url = Url::parse(url).map_err(InternalError::on("reading jwks_url"))?;
         let attempted = tokio::sync::Mutex::new(None);
         let (web, held) = (Arc::clone(&means.web), RwLock::new(None));
         Ok(Self { url, web, clock: means.clock.clone(), held, attempted })
@@ -192,7 +192,7 @@ impl FromWeb {
         self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn find(&self, id: Option<&str>) -> Result<Arc<[IssuerKey]>, Fault> {
+    async fn find(&self, id: Option<&str>) -> Result<Arc<[IssuerKey]>, InternalError> {
         let now = self.clock.elapsed();
         let has = |held: &Held| {
             id.is_none_or(|id| held.keys.iter().any(|key| key.id.as_deref() == Some(id)))
@@ -217,7 +217,9 @@ impl FromWeb {
         }
         // Previous keys remain in use after a failed or postponed fetch.
         let keys = self.held().map(|held| held.keys);
-        keys.ok_or_else(|| Fault::new("checking a token", "the issuer's keys cannot be fetched"))
+        keys.ok_or_else(|| {
+            InternalError::new("checking a token", "the issuer's keys cannot be fetched")
+        })
     }
 
     async fn attempt(&self, attempted: &mut Option<Duration>, now: Duration) {
@@ -238,9 +240,9 @@ impl FromWeb {
         }
     }
 
-    async fn fetch(&self) -> Result<Vec<IssuerKey>, Fault> {
+    async fn fetch(&self) -> Result<Vec<IssuerKey>, InternalError> {
         const WHAT: &str = "fetching the keys of the tokens' issuer";
-        let body = self.web.fetch(self.url.clone()).await.map_err(Fault::on(WHAT))?;
-        read_set(&body).map_err(Fault::on(WHAT))
+        let body = self.web.fetch(self.url.clone()).await.map_err(InternalError::on(WHAT))?;
+        read_set(&body).map_err(InternalError::on(WHAT))
     }
 }

@@ -9,7 +9,7 @@ use tradepost_wire::json::Value;
 
 use super::jwks::KeySet;
 use super::{Denied, Jwt, Means, Principal};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::permission::{Permission, Scopes};
 
 /// Verifies access tokens.
@@ -24,7 +24,7 @@ impl Verifier {
     ///
     /// # Errors
     /// When the file with the keys cannot be read.
-    pub fn open(policy: Jwt, means: &Means) -> Result<Self, Fault> {
+    pub fn open(policy: Jwt, means: &Means) -> Result<Self, InternalError> {
         let keys = KeySet::open(&policy.keys, means)?;
         Ok(Self { policy, keys })
     }

@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq as _;
 use tradepost_wire::format::hex;
 
 use super::{ANONYMOUS, Denied, Principal};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::permission::{Permission, Scopes};
 
 /// Prefix of every key, by which people and secret scanners recognise one.
@@ -28,7 +28,7 @@ pub trait Keys: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When it cannot be looked up.
-    fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, Fault>;
+    fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError>;
 
     /// Records the day on which a key was used, asynchronously. A failure does not affect the
     /// caller.
@@ -40,7 +40,7 @@ pub trait Keys: fmt::Debug + Send + Sync {
 pub struct NoKeys;
 
 impl Keys for NoKeys {
-    fn find(&self, _: &str, _: &str) -> Result<Option<ApiKey>, Fault> {
+    fn find(&self, _: &str, _: &str) -> Result<Option<ApiKey>, InternalError> {
         Ok(None)
     }
 
@@ -85,11 +85,11 @@ impl Fresh {
     ///
     /// # Errors
     /// When the operating system has none.
-    pub fn generate() -> Result<Self, Fault> {
+    pub fn generate() -> Result<Self, InternalError> {
         let mut random = [0; ID_BYTES + SECRET_BYTES];
         getrandom::fill(&mut random).map_err(|error| {
             // The error type implements `Error` only with a feature that is not needed here.
-            Fault::new("reading the operating system's randomness", error.to_string())
+            InternalError::new("reading the operating system's randomness", error.to_string())
         })?;
         let (id, secret) = random.split_at(ID_BYTES);
         let id = hex(id);

@@ -9,7 +9,7 @@ use jiff::civil::Date;
 
 use super::key::{ApiKey, Keys};
 use crate::clock::Clock;
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Time for which a cached key is accepted. While the database is unavailable, a revocation
 /// elsewhere takes effect here after this time.
@@ -70,7 +70,7 @@ impl KnownKeys {
 }
 
 impl Keys for KnownKeys {
-    fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, Fault> {
+    fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
         let (name, now) = ((agent_id.to_owned(), id.to_owned()), self.clock.elapsed());
         let meanwhile = self.with(|state| {
             let tried_at = state.tried_at?;
@@ -136,10 +136,10 @@ mod tests {
     }
 
     impl Keys for Far {
-        fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, Fault> {
+        fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
             self.asked.fetch_add(1, Ordering::SeqCst);
             if self.is_away.load(Ordering::SeqCst) {
-                return Err(Fault::new("looking a key up", "nobody answers").transient());
+                return Err(InternalError::new("looking a key up", "nobody answers").transient());
             }
             let at = Timestamp::UNIX_EPOCH;
             Ok((agent_id == "shop" && id == "one").then(|| ApiKey {

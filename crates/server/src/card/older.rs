@@ -2,7 +2,7 @@
 //! twice; readers of either release ignore unknown members (A2A 1.0 §5.7).
 
 use tradepost_wire::a2a::OLDER_VERSION;
-use tradepost_wire::a2a::card::{AgentCard, Interface};
+use tradepost_wire::a2a::card::{AgentCard, AgentInterface};
 use tradepost_wire::json::{self, Map, Value, json};
 
 /// Protocol version in cards of 0.3.
@@ -12,11 +12,13 @@ const OLDER: &str = "0.3.0";
 /// 0.3 by this declaration. Other bindings of 0.3 are not supported.
 #[must_use]
 pub fn for_both_releases(mut card: AgentCard) -> Value {
-    let is_jsonrpc = |interface: &&Interface| interface.protocol_binding == "JSONRPC";
+    let is_jsonrpc = |interface: &&AgentInterface| interface.protocol_binding == "JSONRPC";
     let older = card.supported_interfaces.iter().find(is_jsonrpc).cloned();
     let extended = card.capabilities.extended_agent_card;
     card.supported_interfaces.extend(
-        older.clone().map(|interface| Interface { protocol_version: OLDER_VERSION, ..interface }),
+        older
+            .clone()
+            .map(|interface| AgentInterface { protocol_version: OLDER_VERSION, ..interface }),
     );
     let mut document = json::to_value(card)
         .unwrap_or_else(|_| unreachable!("a card has text keys and finite numbers"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::{Certificate, Client, ClientBuilder, redirect};
 
 use super::Egress;
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Maximum idle time of a connection.
 const IDLE: Duration = Duration::from_secs(30);
@@ -16,7 +16,7 @@ const IDLE: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// When this machine has no trusted certificates.
-pub fn build(egress: &Egress, timeout: Duration, secure: bool) -> Result<Client, Fault> {
+pub fn build(egress: &Egress, timeout: Duration, secure: bool) -> Result<Client, InternalError> {
     finish(base(timeout).dns_resolver(Guarded(egress.clone())), secure)
 }
 
@@ -24,7 +24,7 @@ pub fn build(egress: &Egress, timeout: Duration, secure: bool) -> Result<Client,
 ///
 /// # Errors
 /// When this machine has no trusted certificates.
-pub fn unguarded(timeout: Duration, secure: bool) -> Result<Client, Fault> {
+pub fn unguarded(timeout: Duration, secure: bool) -> Result<Client, InternalError> {
     finish(base(timeout), secure)
 }
 
@@ -32,7 +32,11 @@ pub fn unguarded(timeout: Duration, secure: bool) -> Result<Client, Fault> {
 ///
 /// # Errors
 /// When there are no trusted certificates.
-pub fn trusting(timeout: Duration, secure: bool, roots: Vec<Certificate>) -> Result<Client, Fault> {
+pub fn trusting(
+    timeout: Duration,
+    secure: bool,
+    roots: Vec<Certificate>,
+) -> Result<Client, InternalError> {
     finish(base(timeout).tls_certs_merge(roots), secure)
 }
 
@@ -53,20 +57,20 @@ fn base(timeout: Duration) -> ClientBuilder {
         .connect_timeout(timeout)
 }
 
-fn finish(builder: ClientBuilder, secure: bool) -> Result<Client, Fault> {
+fn finish(builder: ClientBuilder, secure: bool) -> Result<Client, InternalError> {
     // An installed provider of the process stays in use.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = if secure { builder.https_only(true) } else { without_tls(builder)? };
-    builder.build().map_err(Fault::on("making an HTTP client"))
+    builder.build().map_err(InternalError::on("making an HTTP client"))
 }
 
 /// Configures a client without trusted certificates, because a machine without any can still call
 /// itself.
-fn without_tls(builder: ClientBuilder) -> Result<ClientBuilder, Fault> {
+fn without_tls(builder: ClientBuilder) -> Result<ClientBuilder, InternalError> {
     let provider = rustls::crypto::ring::default_provider();
     let tls = rustls::ClientConfig::builder_with_provider(provider.into())
         .with_safe_default_protocol_versions()
-        .map_err(Fault::on("setting TLS up"))?
+        .map_err(InternalError::on("setting TLS up"))?
         .with_root_certificates(rustls::RootCertStore::empty())
         .with_no_client_auth();
     Ok(builder.tls_backend_preconfigured(tls))

@@ -5,7 +5,7 @@ use tradepost_wire::a2a::error::FieldViolation;
 use tradepost_wire::a2a::response_check::{in_one_line, message_problems, task_problems};
 
 use crate::agent::{Agent, Answer};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Returns an answer that conforms to the data model. Invalid tasks of a list are left out and
 /// logged, so that one of them does not hide the others.
@@ -15,7 +15,7 @@ use crate::fault::Fault;
 ///
 /// # Errors
 /// What is wrong with the answer, for the log.
-pub(super) fn checked(agent: &dyn Agent, answer: Answer) -> Result<Answer, Fault> {
+pub(super) fn checked(agent: &dyn Agent, answer: Answer) -> Result<Answer, InternalError> {
     let problems = match &answer {
         Answer::Message(message) | Answer::MessageStream(message) => message_problems(message),
         Answer::Begun(task) | Answer::Task(task) => task_problems(task),
@@ -42,7 +42,7 @@ pub(super) fn checked(agent: &dyn Agent, answer: Answer) -> Result<Answer, Fault
     Ok(Answer::Tasks(page))
 }
 
-fn invalid(problems: &[FieldViolation]) -> Fault {
+fn invalid(problems: &[FieldViolation]) -> InternalError {
     let cause = format!("the answer is not valid in A2A: {}", in_one_line(problems));
-    Fault::new("checking what the agent answers", cause)
+    InternalError::new("checking what the agent answers", cause)
 }

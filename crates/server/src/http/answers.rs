@@ -11,8 +11,8 @@ use axum::response::Response;
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 use serde::Serialize;
-use tradepost_wire::a2a::error::{Code, Refusal, whole_seconds};
-use tradepost_wire::a2a::{self, Release};
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal, whole_seconds};
+use tradepost_wire::a2a::{self, A2aRelease};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json as value};
 
@@ -20,7 +20,7 @@ use super::exchange::{Parcel, Stamp};
 use super::plain::json_response;
 use crate::agent::{Agent, Answer, Binding, Blame, PAUSE, ProfileRefusal, Written};
 use crate::auth::{Denied, SCHEME};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::limit::Exceeded;
 use crate::tasks::{PushPage, TaskPage};
 
@@ -31,13 +31,13 @@ const EXTENSIONS: HeaderName = HeaderName::from_static(a2a::EXTENSIONS_HEADER);
 /// usual one for the error.
 pub trait Dialect {
     /// Writes a refusal by the protocol.
-    fn protocol(&self, refusal: &Refusal, status: Option<StatusCode>) -> Parcel;
+    fn protocol(&self, refusal: &A2aRefusal, status: Option<StatusCode>) -> Parcel;
     /// Writes a refusal by a profile.
     fn profile(&self, refusal: ProfileRefusal) -> Parcel;
     /// Returns the binding.
     fn binding(&self) -> Binding;
     /// Writes an internal error.
-    fn broken(&self, agent: &dyn Agent, fault: &Fault) -> Parcel {
+    fn broken(&self, agent: &dyn Agent, fault: &InternalError) -> Parcel {
         let (refusal, error_id) = broken(agent, fault);
         let (response, stamp) = self.protocol(&refusal, None);
         (response, Stamp { error_id: Some(error_id), ..stamp })
@@ -73,23 +73,23 @@ pub(super) fn push_configs(page: &PushPage) -> Value {
 /// Logs an internal error and returns the caller's refusal with its error id. A temporary error has
 /// another code than a permanent one, and alone has a retry-after.
 // Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
-pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> (Refusal, String) {
+pub(super) fn broken(agent: &dyn Agent, fault: &InternalError) -> (A2aRefusal, String) {
     let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
     let cause = fault.chain();
     tracing::error!(agent = %agent.id_or_none(), %error_id, cause, "a request could not be performed");
     let refusal = if fault.is_transient() {
         let message = "the agent cannot answer now; send the same request again later";
-        Refusal::new(Code::Unavailable, message).with_wait(fault.wait().unwrap_or(PAUSE))
+        A2aRefusal::new(A2aCode::Unavailable, message).with_wait(fault.wait().unwrap_or(PAUSE))
     } else {
         let message = "the agent failed; quote the error id to whoever runs it";
-        Refusal::new(Code::InternalError, message)
+        A2aRefusal::new(A2aCode::InternalError, message)
     };
     (refusal.with("errorId", error_id.clone()), error_id)
 }
 
 /// Adds the value of `WWW-Authenticate` to an agent's refusal that has none (RFC 9110 §11.6.1).
-pub(super) fn with_usual_challenge(agent: &dyn Agent, refusal: Refusal) -> Refusal {
-    if refusal.code != Code::Unauthenticated || refusal.challenge().is_some() {
+pub(super) fn with_usual_challenge(agent: &dyn Agent, refusal: A2aRefusal) -> A2aRefusal {
+    if refusal.code != A2aCode::Unauthenticated || refusal.challenge().is_some() {
         return refusal;
     }
     let auth = agent.auth();
@@ -99,8 +99,8 @@ pub(super) fn with_usual_challenge(agent: &dyn Agent, refusal: Refusal) -> Refus
 }
 
 /// Returns the protocol's refusal for an exceeded rate limit.
-pub(super) fn too_often(exceeded: Exceeded) -> Refusal {
-    let refusal = Refusal::new(Code::ResourceExhausted, Code::ResourceExhausted.title());
+pub(super) fn too_often(exceeded: Exceeded) -> A2aRefusal {
+    let refusal = A2aRefusal::new(A2aCode::ResourceExhausted, A2aCode::ResourceExhausted.title());
     refusal.with_wait(exceeded.wait)
 }
 
@@ -123,7 +123,7 @@ pub(super) fn echo_extensions(
     response: &mut Response,
     agent: &dyn Agent,
     activated: &[String],
-    (binding, release): (Binding, Release),
+    (binding, release): (Binding, A2aRelease),
 ) {
     let header = release.extensions_header();
     let known = agent.extensions(binding);
@@ -152,7 +152,7 @@ pub(super) fn retry_after(response: &mut Response, wait: Duration) {
 }
 
 /// Sets the headers of a protocol refusal: `Retry-After` and `WWW-Authenticate`.
-pub(super) fn mark_refusal(response: &mut Response, refusal: &Refusal) {
+pub(super) fn mark_refusal(response: &mut Response, refusal: &A2aRefusal) {
     head(response, None, refusal.challenge());
     if let Some(wait) = refusal.wait {
         retry_after(response, wait);
@@ -189,8 +189,8 @@ pub(super) fn stamp(refusal: ProfileRefusal) -> Stamp {
 }
 
 /// Returns the log fields of a protocol refusal.
-pub(super) fn stamp_of(refusal: &Refusal) -> Stamp {
-    let too_often = refusal.code == Code::ResourceExhausted;
+pub(super) fn stamp_of(refusal: &A2aRefusal) -> Stamp {
+    let too_often = refusal.code == A2aCode::ResourceExhausted;
     Stamp { code: refusal.code.name(), too_often, ..Stamp::default() }
 }
 

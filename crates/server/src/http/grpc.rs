@@ -20,8 +20,8 @@ use axum::response::{IntoResponse as _, Response};
 use call::Deadline;
 use errors::{Failure, Grpc};
 use serde::Serialize;
-use tradepost_wire::a2a::error::{Code, Refusal};
-use tradepost_wire::a2a::{Event, Operation, Release};
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
+use tradepost_wire::a2a::{A2aRelease, Event, Operation};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
@@ -34,7 +34,7 @@ use super::plain::{not_found, plain_error};
 use super::{answers, denied, intake};
 use crate::agent::{Answer, Binding, SharedAgent};
 use crate::desk::Desk;
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 mod call;
 mod errors;
@@ -66,7 +66,9 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
                 None => errors::too_late().into_parcel(),
             }
         }
-        Err(message) => Failure::from(&Refusal::new(Code::InvalidRequest, message)).into_parcel(),
+        Err(message) => {
+            Failure::from(&A2aRefusal::new(A2aCode::InvalidRequest, message)).into_parcel()
+        }
     };
     stamped(parcel, agent)
 }
@@ -138,28 +140,28 @@ async fn answer(
     };
     let activated = intake::activated_extensions(&parts.headers);
     let request = protobuf::read(schema::request(operation), &bytes)
-        .map_err(|reject| Refusal::new(reject.code, reject.message))
+        .map_err(|reject| A2aRefusal::new(reject.code, reject.message))
         .and_then(|params| {
             intake::check_version(&**agent, parts)?;
-            agent.accept(Release::V1_0, operation, &activated, &caller, Some(params))
+            agent.accept(A2aRelease::V1_0, operation, &activated, &caller, Some(params))
         });
     let posted = Posted { desk, agent, parts, bytes: &bytes };
-    let spoken = (Release::V1_0, activated.as_slice());
+    let spoken = (A2aRelease::V1_0, activated.as_slice());
     let write = |answer| result(agent, operation, answer, deadline);
     let (response, stamp) = perform(posted, &caller, spoken, request, &Grpc, write).await;
     (response, stamp.by(&caller).of(operation))
 }
 
 /// Refuses an unknown method, and suggests a similar one.
-fn unknown_method(name: &str) -> Refusal {
+fn unknown_method(name: &str) -> A2aRefusal {
     match Operation::suggested_for(name).map(Operation::name) {
         Some(meant) => {
             let message = format!("method not found; did you mean {meant}?");
-            Refusal::new(Code::MethodNotFound, message).with("suggestion", meant)
+            A2aRefusal::new(A2aCode::MethodNotFound, message).with("suggestion", meant)
         }
         None => {
             let message = "method not found; read A2A §10.3 for those that there are";
-            Refusal::new(Code::MethodNotFound, message)
+            A2aRefusal::new(A2aCode::MethodNotFound, message)
         }
     }
 }
@@ -170,7 +172,7 @@ fn result(
     operation: Operation,
     answer: Answer,
     deadline: Deadline,
-) -> Result<Response, Fault> {
+) -> Result<Response, InternalError> {
     let document = match answer {
         Answer::Message(message) | Answer::MessageStream(message) => {
             document(&Event::Message(message))
@@ -178,7 +180,7 @@ fn result(
         Answer::Written(written) => {
             // The agent serialised it as JSON for the other bindings.
             tradepost_wire::json::from_slice(&written.json.concat())
-                .map_err(Fault::on("reading an answer"))
+                .map_err(InternalError::on("reading an answer"))
         }
         Answer::Begun(task) => document(&Event::Task(task)),
         Answer::Task(task) => document(&task),
@@ -197,13 +199,14 @@ fn result(
     Ok(stream::one_message(message(operation, &document?)?))
 }
 
-fn document(answer: &impl Serialize) -> Result<Value, Fault> {
-    tradepost_wire::json::to_value(answer).map_err(Fault::on("writing an answer"))
+fn document(answer: &impl Serialize) -> Result<Value, InternalError> {
+    tradepost_wire::json::to_value(answer).map_err(InternalError::on("writing an answer"))
 }
 
 /// Encodes an answer as a message of the operation's type.
-fn message(operation: Operation, document: &Value) -> Result<Vec<u8>, Fault> {
-    protobuf::write(schema::answer(operation), document).map_err(Fault::on("writing an answer"))
+fn message(operation: Operation, document: &Value) -> Result<Vec<u8>, InternalError> {
+    protobuf::write(schema::answer(operation), document)
+        .map_err(InternalError::on("writing an answer"))
 }
 
 #[cfg(test)]

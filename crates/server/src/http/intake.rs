@@ -13,8 +13,8 @@ use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, hea
 use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use tradepost_wire::a2a::error::{Code, Refusal};
-use tradepost_wire::a2a::{self, Release, older};
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
+use tradepost_wire::a2a::{self, A2aRelease, older};
 use tradepost_wire::fault::is_timeout;
 use tradepost_wire::http::MediaType;
 
@@ -26,7 +26,7 @@ use crate::agent::{Agent, Caller, Sent};
 use crate::auth::{Denied, Principal, ShownCredential};
 use crate::clock;
 use crate::desk::Desk;
-use crate::fault::{Fault, LATE};
+use crate::fault::{InternalError, LATE};
 use crate::limit::Key;
 use crate::tls::client::ClientCertificate;
 
@@ -86,10 +86,10 @@ impl Unread {
     }
 
     /// Returns the protocol's refusal. Limits are in the metadata for programs.
-    pub fn refusal(self) -> Refusal {
+    pub fn refusal(self) -> A2aRefusal {
         let code =
-            if self == Self::NoRoom { Code::ResourceExhausted } else { Code::InvalidRequest };
-        let refusal = Refusal::new(code, self.message());
+            if self == Self::NoRoom { A2aCode::ResourceExhausted } else { A2aCode::InvalidRequest };
+        let refusal = A2aRefusal::new(code, self.message());
         match self {
             Self::TooLarge(limit) => refusal.with("maxBytes", limit.to_string()),
             Self::Late(patience) => refusal.with("maxSeconds", patience.as_secs_f64().to_string()),
@@ -353,7 +353,7 @@ pub fn versions(parts: &Parts) -> Vec<Cow<'_, str>> {
 /// Checks that every version that a request asks for is supported.
 // AAP's own examples send no version, so a missing one is accepted unless the agent requires it
 // (A2A 1.0 §3.6.2, C-33).
-pub fn check_version(agent: &dyn Agent, parts: &Parts) -> Result<(), Refusal> {
+pub fn check_version(agent: &dyn Agent, parts: &Parts) -> Result<(), A2aRefusal> {
     let asked = versions(parts);
     if asked.is_empty() && agent.requires_version() {
         return a2a::check_version("");
@@ -366,31 +366,31 @@ pub fn check_version(agent: &dyn Agent, parts: &Parts) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// When the agent does not support every version that is named.
-pub fn release(agent: &dyn Agent, parts: &Parts, method: &str) -> Result<Release, Refusal> {
+pub fn release(agent: &dyn Agent, parts: &Parts, method: &str) -> Result<A2aRelease, A2aRefusal> {
     if !agent.card().claims.older {
-        return check_version(agent, parts).map(|()| Release::V1_0);
+        return check_version(agent, parts).map(|()| A2aRelease::V1_0);
     }
     let asked = versions(parts);
     if asked.is_empty() {
         // Where a version is required, a missing one means 0.3 (A2A 1.0 §3.6.2); elsewhere the
         // method tells.
         let is_older = agent.requires_version() || older::is_method(method);
-        return Ok(if is_older { Release::V0_3 } else { Release::V1_0 });
+        return Ok(if is_older { A2aRelease::V0_3 } else { A2aRelease::V1_0 });
     }
-    let spoken = [Release::V1_0, Release::V0_3];
+    let spoken = [A2aRelease::V1_0, A2aRelease::V0_3];
     let all =
-        |release: &Release| asked.iter().all(|version| a2a::is_release(version, release.name()));
-    spoken.into_iter().find(all).ok_or_else(|| a2a::other_version(&spoken.map(Release::name)))
+        |release: &A2aRelease| asked.iter().all(|version| a2a::is_release(version, release.name()));
+    spoken.into_iter().find(all).ok_or_else(|| a2a::other_version(&spoken.map(A2aRelease::name)))
 }
 
 /// Returns the extensions that a request of A2A 1.0 activates.
 pub fn activated_extensions(headers: &HeaderMap) -> Vec<String> {
-    extensions_of(headers, Release::V1_0)
+    extensions_of(headers, A2aRelease::V1_0)
 }
 
 /// Returns the extensions that a request of a release activates.
 // The header is a comma-separated list and may be repeated (A2A 1.0 §3.2.6, X-05).
-pub(super) fn extensions_of(headers: &HeaderMap, release: Release) -> Vec<String> {
+pub(super) fn extensions_of(headers: &HeaderMap, release: A2aRelease) -> Vec<String> {
     headers
         .get_all(release.extensions_header())
         .iter()
@@ -418,7 +418,7 @@ pub async fn caller(desk: &Desk, agent: &dyn Agent, parts: &Parts) -> Result<Cal
 /// # Errors
 /// When it takes longer.
 pub async fn in_time<T>(desk: &Desk, found: impl Future<Output = T>) -> Result<T, Denied> {
-    let late = |_| Denied::unavailable(Fault::new("finding out who calls", LATE));
+    let late = |_| Denied::unavailable(InternalError::new("finding out who calls", LATE));
     clock::within(desk.settings.request_timeout, found).await.map_err(late)
 }
 

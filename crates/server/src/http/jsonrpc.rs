@@ -9,8 +9,8 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
-use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
-use tradepost_wire::a2a::{Event, Operation, Release, older};
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal as ProtocolRefusal};
+use tradepost_wire::a2a::{A2aRelease, Event, Operation, older};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::jsonrpc::{self, Id};
@@ -24,7 +24,7 @@ use super::sse::Frame as _;
 use super::{answers, cors, denied, intake, sse};
 use crate::agent::{Agent, Answer, Binding, Caller, ProfileRefusal, SharedAgent};
 use crate::desk::Desk;
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Handles `POST /a2a`.
 pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Response {
@@ -83,20 +83,20 @@ async fn admit(posted: Posted<'_>) -> Parcel {
 }
 
 /// Answers bytes that are not a request.
-pub fn rejected(reject: &jsonrpc::Reject) -> Parcel {
+pub fn rejected(reject: &jsonrpc::RpcReject) -> Parcel {
     JsonRpc(&reject.id).protocol(&reject.refusal(), None)
 }
 
 /// Performs an authenticated caller's request.
-pub async fn answer(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request) -> Parcel {
-    let of = |release: Release| release.operation(&envelope.method);
+pub async fn answer(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::RpcRequest) -> Parcel {
+    let of = |release: A2aRelease| release.operation(&envelope.method);
     // For the log, also where the request is refused before its release is known.
-    let operation = of(Release::V1_0).or_else(|| of(Release::V0_3));
+    let operation = of(A2aRelease::V1_0).or_else(|| of(A2aRelease::V0_3));
     let (response, stamp) = perform(posted, caller, envelope).await;
     (response, Stamp { operation: operation.map(Operation::name), ..stamp.by(caller) })
 }
 
-async fn perform(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request) -> Parcel {
+async fn perform(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::RpcRequest) -> Parcel {
     let Posted { agent, parts, .. } = posted;
     let (id, params) = (&envelope.id, envelope.params);
     let release = match intake::release(&**agent, parts, &envelope.method) {
@@ -114,22 +114,22 @@ async fn perform(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::Request
 /// Returns the operation of a method name.
 // An unknown method gets -32601 with a suggestion, also when it is the name in A2A 0.3 (E-015,
 // E-016).
-fn operation(release: Release, method: &str) -> Result<Operation, ProtocolRefusal> {
+fn operation(release: A2aRelease, method: &str) -> Result<Operation, ProtocolRefusal> {
     release.operation(method).ok_or_else(|| {
         let suggested = Operation::suggested_for(method).and_then(|meant| release.method(meant));
         let message = match (release, suggested) {
-            (Release::V1_0, Some(name)) if older::is_method(method) => {
+            (A2aRelease::V1_0, Some(name)) if older::is_method(method) => {
                 format!("method not found; A2A 1.0 calls it {name}")
             }
-            (Release::V1_0 | Release::V0_3, Some(name)) => {
+            (A2aRelease::V1_0 | A2aRelease::V0_3, Some(name)) => {
                 format!("method not found; did you mean {name}?")
             }
-            (Release::V0_3, None) => {
+            (A2aRelease::V0_3, None) => {
                 "method not found; A2A 0.3 has message/send, and 1.0 SendMessage".to_owned()
             }
-            (Release::V1_0, None) => "method not found; use SendMessage".to_owned(),
+            (A2aRelease::V1_0, None) => "method not found; use SendMessage".to_owned(),
         };
-        let refusal = ProtocolRefusal::new(Code::MethodNotFound, message);
+        let refusal = ProtocolRefusal::new(A2aCode::MethodNotFound, message);
         match suggested {
             Some(name) => refusal.with("suggestion", name),
             None => refusal,
@@ -138,7 +138,7 @@ fn operation(release: Release, method: &str) -> Result<Operation, ProtocolRefusa
 }
 
 /// Writer of errors in an envelope with this id. The HTTP status is the given one or
-/// [`Code::jsonrpc_http`].
+/// [`A2aCode::jsonrpc_http`].
 #[derive(Debug)]
 pub struct JsonRpc<'a>(pub &'a Id);
 
@@ -170,7 +170,7 @@ impl Dialect for JsonRpc<'_> {
 }
 
 /// Writes an answer of the protocol.
-fn result(agent: &SharedAgent, id: &Id, release: Release, answer: Answer) -> Response {
+fn result(agent: &SharedAgent, id: &Id, release: A2aRelease, answer: Answer) -> Response {
     let frame = || Frame { id: id.clone(), agent: Arc::clone(agent), release };
     match (release, answer) {
         (_, Answer::Done) => succeed(id, Value::Null),
@@ -179,29 +179,29 @@ fn result(agent: &SharedAgent, id: &Id, release: Release, answer: Answer) -> Res
             sse::one_event(&answers::json(&Event::Message(message)), &frame())
         }
         (_, Answer::Stream(events)) => sse::task_events(events, frame()),
-        (Release::V1_0, Answer::Written(written)) => {
+        (A2aRelease::V1_0, Answer::Written(written)) => {
             let before = format!(r#"{{"jsonrpc":"2.0","id":{},"result":"#, id.as_json());
             answers::written(before, written, "}")
         }
-        (Release::V1_0, Answer::Message(message)) => succeed(id, Event::Message(message)),
-        (Release::V1_0, Answer::Task(task)) => succeed(id, task),
-        (Release::V1_0, Answer::Begun(task)) => succeed(id, Event::Task(task)),
-        (Release::V1_0, Answer::Tasks(page)) => succeed(id, answers::page(&page)),
-        (Release::V1_0, Answer::PushConfig(config)) => succeed(id, config),
-        (Release::V1_0, Answer::PushConfigs(page)) => succeed(id, answers::push_configs(&page)),
-        (Release::V0_3, Answer::Written(written)) => {
+        (A2aRelease::V1_0, Answer::Message(message)) => succeed(id, Event::Message(message)),
+        (A2aRelease::V1_0, Answer::Task(task)) => succeed(id, task),
+        (A2aRelease::V1_0, Answer::Begun(task)) => succeed(id, Event::Task(task)),
+        (A2aRelease::V1_0, Answer::Tasks(page)) => succeed(id, answers::page(&page)),
+        (A2aRelease::V1_0, Answer::PushConfig(config)) => succeed(id, config),
+        (A2aRelease::V1_0, Answer::PushConfigs(page)) => succeed(id, answers::push_configs(&page)),
+        (A2aRelease::V0_3, Answer::Written(written)) => {
             // Agents serialise only for 1.0; for clients of 0.3 the JSON is parsed and converted.
             let json = written.json.concat();
             let json = String::from_utf8_lossy(&json);
             json_response(StatusCode::OK, frame().event(&json, true))
         }
-        (Release::V0_3, Answer::Message(message)) => succeed(id, older::message(&message)),
-        (Release::V0_3, Answer::Task(task) | Answer::Begun(task)) => {
+        (A2aRelease::V0_3, Answer::Message(message)) => succeed(id, older::message(&message)),
+        (A2aRelease::V0_3, Answer::Task(task) | Answer::Begun(task)) => {
             succeed(id, older::task(&task))
         }
-        (Release::V0_3, Answer::Tasks(page)) => succeed(id, list(&page.tasks, older::task)),
-        (Release::V0_3, Answer::PushConfig(config)) => succeed(id, older::push_config(&config)),
-        (Release::V0_3, Answer::PushConfigs(page)) => {
+        (A2aRelease::V0_3, Answer::Tasks(page)) => succeed(id, list(&page.tasks, older::task)),
+        (A2aRelease::V0_3, Answer::PushConfig(config)) => succeed(id, older::push_config(&config)),
+        (A2aRelease::V0_3, Answer::PushConfigs(page)) => {
             succeed(id, list(&page.configs, older::push_config))
         }
     }
@@ -216,11 +216,11 @@ fn list<T>(items: &[T], write: fn(&T) -> Value) -> Value {
 struct Frame {
     id: Id,
     agent: SharedAgent,
-    release: Release,
+    release: A2aRelease,
 }
 
 impl Frame {
-    fn failure(&self, fault: &Fault) -> String {
+    fn failure(&self, fault: &InternalError) -> String {
         let (refusal, _) = answers::broken(&*self.agent, fault);
         let error = error_body(&refusal);
         answers::json(&Failure { jsonrpc: "2.0", id: &self.id, error })
@@ -231,18 +231,18 @@ impl sse::Frame for Frame {
     fn event(&self, json: &str, is_last: bool) -> String {
         let id = self.id.as_json();
         match self.release {
-            Release::V1_0 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{json}}}"#),
-            Release::V0_3 => match tradepost_wire::json::from_str(json) {
+            A2aRelease::V1_0 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{json}}}"#),
+            A2aRelease::V0_3 => match tradepost_wire::json::from_str(json) {
                 Ok(event) => {
                     let event = older::event(&event, is_last);
                     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{event}}}"#)
                 }
-                Err(error) => self.failure(&Fault::on("reading an event")(error)),
+                Err(error) => self.failure(&InternalError::on("reading an event")(error)),
             },
         }
     }
 
-    fn broken(&self, fault: &Fault) -> String {
+    fn broken(&self, fault: &InternalError) -> String {
         format!("data: {}\n\n", self.failure(fault))
     }
 }

@@ -10,12 +10,12 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::http::MediaType;
 use tradepost_wire::http::own_page::is_own_loopback_page;
-use tradepost_wire::json::Pieces;
+use tradepost_wire::json::JsonPieces;
 use tradepost_wire::jsonrpc::{self, Id};
-use tradepost_wire::mcp::{self, Fail};
+use tradepost_wire::mcp::{self, McpError};
 
 use super::answers::{self, Dialect as _};
 use super::denied;
@@ -59,9 +59,9 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
 }
 
 /// Checks the head of a request before its body is read.
-fn may_come_in(tools: &dyn Tools, parts: &Parts) -> Result<(), Fail> {
+fn may_come_in(tools: &dyn Tools, parts: &Parts) -> Result<(), McpError> {
     let invalid = |status: StatusCode, message| {
-        Err(Fail::new(Code::InvalidRequest, message).with_status(status.as_u16()))
+        Err(McpError::new(A2aCode::InvalidRequest, message).with_status(status.as_u16()))
     };
     // HTTP/2 has it in the place of `Host`.
     let authority = parts.uri.authority().map(|authority| authority.as_str());
@@ -119,7 +119,7 @@ impl Inside<'_> {
             return JsonRpc(&Id::null()).profile(*turned);
         }
         let refusal = unread.refusal();
-        let fail = Fail::new(refusal.code, refusal.message);
+        let fail = McpError::new(refusal.code, refusal.message);
         let fail = fail.with_status(unread.status().as_u16());
         let (mut response, stamp) = respond(&fail, &Id::null());
         unread.mark(&mut response);
@@ -130,7 +130,7 @@ impl Inside<'_> {
     async fn admit(
         self,
         bytes: &[u8],
-        request: Option<&mcp::Request>,
+        request: Option<&mcp::McpRequest>,
     ) -> Option<Result<Caller, Turned>> {
         let Self { desk, parts, .. } = self;
         Some(self.tools.admit(Knock { desk, parts, bytes, request })?.await)
@@ -147,7 +147,7 @@ impl Inside<'_> {
                 {
                     return JsonRpc(&reject.id).profile(*turned);
                 }
-                return respond(&Fail::rejected(&reject), &reject.id);
+                return respond(&McpError::rejected(&reject), &reject.id);
             }
         };
         let header = |name: &str| self.parts.headers.get(name).map(HeaderValue::as_bytes);
@@ -177,7 +177,7 @@ impl Inside<'_> {
     }
 
     /// Answers every message that is not a tool call.
-    fn introduce(self, request: &mcp::Request) -> Parcel {
+    fn introduce(self, request: &mcp::McpRequest) -> Parcel {
         let introduction = || self.tools.introduction();
         match mcp::answer(request, introduction, self.tools.listing()) {
             Some(Ok(result)) => {
@@ -188,13 +188,13 @@ impl Inside<'_> {
             None => {
                 let message = "method not found; there are tools/list, tools/call, resources/list \
                                and resources/read";
-                let fail = Fail::new(Code::MethodNotFound, message);
+                let fail = McpError::new(A2aCode::MethodNotFound, message);
                 respond(&fail.with_status(request.lifecycle.of_unknown_methods()), &request.id)
             }
         }
     }
 
-    async fn call(self, caller: &Caller, mut request: mcp::Request, bytes: &[u8]) -> Parcel {
+    async fn call(self, caller: &Caller, mut request: mcp::McpRequest, bytes: &[u8]) -> Parcel {
         let Self { desk, agent, tools, parts } = self;
         let tool = match request.tool(|name| tools.has(name)) {
             // Copied, because the arguments are taken out of the request next.
@@ -221,7 +221,7 @@ impl Inside<'_> {
 }
 
 /// Creates a body of a text, without copying when it has few pieces.
-fn body_of(text: Pieces) -> Body {
+fn body_of(text: JsonPieces) -> Body {
     const FEW: RangeInclusive<usize> = 2..=8;
     if !FEW.contains(&text.count()) {
         return String::from(text).into();
@@ -229,7 +229,7 @@ fn body_of(text: Pieces) -> Body {
     answers::in_pieces(text.into_iter().map(Bytes::from_owner).collect())
 }
 
-fn respond(fail: &Fail, id: &Id) -> Parcel {
+fn respond(fail: &McpError, id: &Id) -> Parcel {
     let status = StatusCode::from_u16(fail.status).unwrap_or(StatusCode::BAD_REQUEST);
     let response = json_response(status, fail.body(id));
     (response, Stamp { code: fail.name, ..Stamp::default() })

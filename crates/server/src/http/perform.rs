@@ -1,24 +1,24 @@
 //! Performing of parsed requests, which all A2A bindings share.
 
 use axum::response::Response;
-use tradepost_wire::a2a::error::Refusal;
-use tradepost_wire::a2a::{Release, Request};
+use tradepost_wire::a2a::error::A2aRefusal;
+use tradepost_wire::a2a::{A2aRelease, A2aRequest};
 
 use super::answers::{self, Dialect};
 use super::exchange::{Parcel, Posted};
 use super::{answer_check, denied, intake};
 use crate::agent::{Answer, Caller, Incoming, Outcome};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Performs a request, unless parsing refused it. `activated` are the extensions that the caller
 /// activates in its release, and `write` serialises an answer for the binding.
 pub(super) async fn perform(
     Posted { desk, agent, parts, bytes }: Posted<'_>,
     caller: &Caller,
-    (release, activated): (Release, &[String]),
-    read: Result<Request, Refusal>,
+    (release, activated): (A2aRelease, &[String]),
+    read: Result<A2aRequest, A2aRefusal>,
     dialect: &impl Dialect,
-    write: impl FnOnce(Answer) -> Result<Response, Fault>,
+    write: impl FnOnce(Answer) -> Result<Response, InternalError>,
 ) -> Parcel {
     let request = match read {
         Ok(request) => request,

@@ -5,7 +5,7 @@ use axum::http::{StatusCode, header};
 use axum::response::Response;
 use tradepost_wire::json::json;
 
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Creates a JSON response.
 pub fn json_response(status: StatusCode, body: impl Into<Body>) -> Response {
@@ -28,7 +28,7 @@ pub(super) fn plain_error_body(status: StatusCode, name: &str, message: &str) ->
 
 /// Writes the answer to an internal error outside every binding. The log has the cause under the
 /// answer's error id.
-pub(super) fn failed(fault: &Fault) -> Response {
+pub(super) fn failed(fault: &InternalError) -> Response {
     let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
     tracing::error!(%error_id, cause = %fault.chain(), "a request could not be answered");
     let message = format!("the agent failed; quote the error id {error_id} to whoever runs it");

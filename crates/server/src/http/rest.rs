@@ -12,10 +12,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 pub(super) use errors::HttpJson;
-use tradepost_wire::a2a::error::{Code, Refusal};
-use tradepost_wire::a2a::http_json::{self, Target};
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
+use tradepost_wire::a2a::http_json::{self, MatchedRoute};
 use tradepost_wire::a2a::request::{invalid_param, with_violation};
-use tradepost_wire::a2a::{self, Event, Operation, Release};
+use tradepost_wire::a2a::{self, A2aRelease, Event, Operation};
 use tradepost_wire::json::json;
 
 use super::answers::Dialect as _;
@@ -28,7 +28,7 @@ use super::{answers, denied, intake, sse};
 use crate::agent::{Agent, Answer, Binding, Caller, SharedAgent};
 use crate::card::HTTP_JSON_PATH;
 use crate::desk::Desk;
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 mod errors;
 
@@ -59,7 +59,7 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
 }
 
 /// Returns the meaning of a path.
-fn find(path: &str) -> Option<Target> {
+fn find(path: &str) -> Option<MatchedRoute> {
     http_json::find(path.strip_prefix(HTTP_JSON_PATH)?)
 }
 
@@ -76,7 +76,7 @@ fn media_type(headers: &HeaderMap) -> &'static str {
 async fn answer(desk: &Desk, agent: &SharedAgent, parts: &Parts, body: Body) -> Parcel {
     let Some(target) = find(parts.uri.path()) else {
         let message = "no operation has this path; read A2A §11.3 for those that do";
-        return HttpJson.protocol(&Refusal::new(Code::MethodNotFound, message), None);
+        return HttpJson.protocol(&A2aRefusal::new(A2aCode::MethodNotFound, message), None);
     };
     let Some(operation) = target.operation(parts.method.as_str()) else {
         return wrong_method(&target);
@@ -93,7 +93,7 @@ async fn answer(desk: &Desk, agent: &SharedAgent, parts: &Parts, body: Body) -> 
     let given = Given { target: &target, operation, activated: &activated, caller: &caller };
     let request = read(&**agent, parts, given, bytes.as_deref());
     let posted = Posted { desk, agent, parts, bytes: bytes.as_deref().unwrap_or_default() };
-    let spoken = (Release::V1_0, activated.as_slice());
+    let spoken = (A2aRelease::V1_0, activated.as_slice());
     let write = |answer| Ok(result(agent, answer));
     let (response, stamp) = perform(posted, &caller, spoken, request, &HttpJson, write).await;
     (response, stamp.by(&caller).of(operation))
@@ -121,7 +121,7 @@ async fn receive<'d>(
 /// Facts about a request before its parameters are parsed.
 #[derive(Clone, Copy)]
 struct Given<'a> {
-    target: &'a Target,
+    target: &'a MatchedRoute,
     operation: Operation,
     activated: &'a [String],
     caller: &'a Caller,
@@ -132,16 +132,16 @@ fn read(
     parts: &Parts,
     given: Given<'_>,
     body: Option<&[u8]>,
-) -> Result<a2a::Request, Refusal> {
+) -> Result<a2a::A2aRequest, A2aRefusal> {
     const CONFLICT: &str = "must be as in the path, or absent";
     let Given { target, operation, activated, caller } = given;
     let (params, conflict) = http_json::params(operation, target, parts.uri.query(), body)?;
     intake::check_version(agent, parts)?;
-    let read = agent.accept(Release::V1_0, operation, activated, caller, Some(params));
+    let read = agent.accept(A2aRelease::V1_0, operation, activated, caller, Some(params));
     match (read, conflict) {
         (Ok(request), None) => Ok(request),
         (Ok(_), Some(field)) => Err(invalid_param(field, CONFLICT)),
-        (Err(refusal), Some(field)) if refusal.code == Code::InvalidParams => {
+        (Err(refusal), Some(field)) if refusal.code == A2aCode::InvalidParams => {
             Err(with_violation(refusal, field, CONFLICT))
         }
         (Err(refusal), _) => Err(refusal),
@@ -149,9 +149,9 @@ fn read(
 }
 
 /// Refuses a method that a path does not support.
-fn wrong_method(target: &Target) -> Parcel {
+fn wrong_method(target: &MatchedRoute) -> Parcel {
     let allowed = target.allowed();
-    let refusal = Refusal::new(Code::MethodNotFound, format!("use {allowed} on this path"));
+    let refusal = A2aRefusal::new(A2aCode::MethodNotFound, format!("use {allowed} on this path"));
     let status = Some(StatusCode::METHOD_NOT_ALLOWED);
     let (mut response, stamp) = HttpJson.protocol(&refusal, status);
     if let Ok(value) = HeaderValue::from_str(&allowed) {
@@ -165,7 +165,7 @@ fn wrong_method(target: &Target) -> Parcel {
 fn not_taken(unread: Unread) -> Parcel {
     let (mut response, stamp) = if unread == Unread::OtherType {
         let message = "the Content-Type must be application/a2a+json or application/json";
-        let refusal = Refusal::new(Code::ContentTypeNotSupported, message)
+        let refusal = A2aRefusal::new(A2aCode::ContentTypeNotSupported, message)
             .with("supportedMediaTypes", format!("{A2A_JSON}, {JSON}"));
         HttpJson.protocol(&refusal, None)
     } else {
@@ -206,7 +206,7 @@ impl sse::Frame for Frame {
 
     /// Writes an event with its own name, so that clients do not read it as a `StreamResponse`,
     /// because the specification has no format for errors in a stream.
-    fn broken(&self, fault: &Fault) -> String {
+    fn broken(&self, fault: &InternalError) -> String {
         let (refusal, _) = answers::broken(&*self.0, fault);
         format!("event: error\ndata: {}\n\n", errors::body(&refusal, None))
     }

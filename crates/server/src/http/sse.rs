@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures_util::stream;
 
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::panics;
 use crate::tasks::{Item, TaskStream};
 
@@ -20,7 +20,7 @@ pub(super) trait Frame: Send + 'static {
     /// Returns the data of an event; `is_last` is for bindings that mark the last one.
     fn event(&self, json: &str, is_last: bool) -> String;
     /// Returns a whole event for a failed stream; the cause is for the log.
-    fn broken(&self, fault: &Fault) -> String;
+    fn broken(&self, fault: &InternalError) -> String;
 }
 
 /// Creates a response with a task's events until it pauses or ends.

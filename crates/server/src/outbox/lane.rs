@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use super::backoff::Advice;
 use super::sender::{Failed, Notification};
 use super::{Outbox, pump};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::tasks::log::{self, Entry, EntryKind, LogWriter, PushPlace};
 
 /// Maximum number of entries before other webhooks get their turn.
@@ -43,7 +43,7 @@ impl<'a> Lane<'a> {
     /// Delivers until there are no more entries, the receiver fails, or the turn is over. The
     /// webhook is read before each delivery, because nothing may be sent once it is deleted (A2A
     /// 1.0 §3.1.10).
-    pub(super) async fn work(mut self) -> Result<(), Fault> {
+    pub(super) async fn work(mut self) -> Result<(), InternalError> {
         for _ in 0..TURN {
             if self.outbox.stopping.load(Ordering::SeqCst) {
                 return Ok(());
@@ -68,7 +68,7 @@ impl<'a> Lane<'a> {
     }
 
     /// Returns the next delivery; `None` when there is none, or the webhook was deleted.
-    async fn next(&mut self) -> Result<Option<Next>, Fault> {
+    async fn next(&mut self) -> Result<Option<Next>, InternalError> {
         let key = self.key;
         let mut read = std::mem::take(&mut self.read);
         let looked = pump::read(self.outbox, move |outbox| {
@@ -99,7 +99,7 @@ impl<'a> Lane<'a> {
         Ok(next)
     }
 
-    async fn failed(&self, place: &PushPlace, failed: Failed) -> Result<(), Fault> {
+    async fn failed(&self, place: &PushPlace, failed: Failed) -> Result<(), InternalError> {
         let outbox = self.outbox;
         let failures = place.failures.saturating_add(1);
         let now = outbox.tasks.clock().now();
@@ -135,8 +135,8 @@ impl<'a> Lane<'a> {
 
     async fn note(
         &self,
-        job: impl FnMut(&dyn LogWriter) -> Result<(), Fault> + Send + 'static,
-    ) -> Result<(), Fault> {
+        job: impl FnMut(&dyn LogWriter) -> Result<(), InternalError> + Send + 'static,
+    ) -> Result<(), InternalError> {
         log::write(self.outbox.tasks.kept(), job).await
     }
 }

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::task::{Id, JoinSet};
 
 use super::{Edge, Limits};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::tasks::log::PushBusy;
 
 /// Pause after an internal error.
@@ -45,16 +45,24 @@ pub trait Queue: fmt::Debug + Send + Sync + Sized + 'static {
     fn limits(&self) -> Limits;
 
     /// Returns due deliveries without those that have to wait; at most `room`. May block on a disk.
-    fn due(&self, now: Timestamp, busy: &PushBusy, room: usize) -> Result<Vec<Self::Turn>, Fault>;
+    fn due(
+        &self,
+        now: Timestamp,
+        busy: &PushBusy,
+        room: usize,
+    ) -> Result<Vec<Self::Turn>, InternalError>;
 
     /// Returns the time at which the next delivery becomes due. May block on a disk.
-    fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, Fault>;
+    fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, InternalError>;
 
     /// Returns key, host and owner of a delivery.
     fn who(turn: &Self::Turn) -> Busy;
 
     /// Delivers.
-    fn work(self: Arc<Self>, turn: Self::Turn) -> impl Future<Output = Result<(), Fault>> + Send;
+    fn work(
+        self: Arc<Self>,
+        turn: Self::Turn,
+    ) -> impl Future<Output = Result<(), InternalError>> + Send;
 
     /// Resolves when a delivery may have become due.
     fn stirred(&self) -> impl Future<Output = ()> + Send;
@@ -105,7 +113,7 @@ async fn fill<Q: Queue>(
     queue: &Arc<Q>,
     running: &mut JoinSet<()>,
     busy: &mut HashMap<Id, Busy>,
-) -> Result<Option<Duration>, Fault> {
+) -> Result<Option<Duration>, InternalError> {
     let (now, limits) = (queue.now(), queue.limits());
     loop {
         let room = limits.all.saturating_sub(running.len());
@@ -148,7 +156,7 @@ fn start<Q: Queue>(
     let (queue, key) = (Arc::clone(queue), who.key);
     let handle = running.spawn(async move {
         let worked = AssertUnwindSafe(Arc::clone(&queue).work(turn)).catch_unwind().await;
-        let panicked = |_| Err(Fault::new("delivering to a webhook", "it panicked"));
+        let panicked = |_| Err(InternalError::new("delivering to a webhook", "it panicked"));
         if let Err(fault) = worked.unwrap_or_else(panicked) {
             tracing::error!(webhook = key, cause = %fault.chain(), "a delivery broke");
             // It is still due, and would fail again at once.
@@ -178,9 +186,9 @@ fn passed_over(limits: Limits, busy: &HashMap<Id, Busy>) -> PushBusy {
 /// Reads from the queue on a blocking thread.
 pub(super) async fn read<Q: Queue, T: Send + 'static>(
     queue: &Arc<Q>,
-    job: impl FnOnce(&Q) -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
+    job: impl FnOnce(&Q) -> Result<T, InternalError> + Send + 'static,
+) -> Result<T, InternalError> {
     let queue = Arc::clone(queue);
     let read = tokio::task::spawn_blocking(move || job(&queue));
-    read.await.map_err(Fault::on("reading webhooks"))?
+    read.await.map_err(InternalError::on("reading webhooks"))?
 }

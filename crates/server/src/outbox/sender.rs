@@ -13,7 +13,7 @@ use reqwest::{Client, Response, StatusCode, Url};
 use tradepost_wire::http::date;
 
 use crate::egress::{Egress, Unresolved, client};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Media type of a notification.
 // The body is one StreamResponse of this type (A2A 1.0 §4.3.3, CT-04).
@@ -219,7 +219,7 @@ impl HttpSender {
         }
     }
 
-    fn client(&self, secure: bool) -> Result<&Client, Fault> {
+    fn client(&self, secure: bool) -> Result<&Client, InternalError> {
         let slot = if secure { &self.secure } else { &self.plain };
         if let Some(client) = slot.get() {
             return Ok(client);

@@ -2,12 +2,12 @@
 //! them.
 
 use jiff::Timestamp;
-use tradepost_wire::a2a::error::Refusal;
+use tradepost_wire::a2a::error::A2aRefusal;
 use tradepost_wire::a2a::request::{ListScope, RequestedPage, invalid_param};
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::log::{Owner, TaskFilter, TaskRow};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::seal::{Seal, Secrets};
 
 /// Signer of page tokens.
@@ -16,7 +16,7 @@ pub(super) struct Signer(Seal);
 
 impl Signer {
     /// Opens the log's key, so that tokens outlive the process.
-    pub(super) fn open(secrets: &dyn Secrets) -> Result<Self, Fault> {
+    pub(super) fn open(secrets: &dyn Secrets) -> Result<Self, InternalError> {
         Seal::open(secrets, "page-tokens").map(Self)
     }
 
@@ -77,7 +77,7 @@ pub(super) fn cut<T>(found: &mut Vec<T>, limit: usize, token: impl FnOnce(&T) ->
 pub(crate) const FOREIGN_TOKEN: &str = "must be a nextPageToken of the same list";
 
 /// Returns the refusal of a token that was not issued for a list.
-pub(super) fn foreign_token() -> Refusal {
+pub(super) fn foreign_token() -> A2aRefusal {
     invalid_param("pageToken", FOREIGN_TOKEN)
 }
 

@@ -6,7 +6,7 @@ use tradepost_wire::a2a::{
 };
 
 use super::log::{Entry, EntryKind, TaskLog, TaskRow};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Number of entries read at once.
 const BATCH: usize = 500;
@@ -14,15 +14,15 @@ const BATCH: usize = 500;
 /// Reason why a task cannot be read.
 pub(super) enum Unfolded {
     /// An entry of its log is unreadable: the store works, and so do other tasks.
-    Unreadable(Fault),
+    Unreadable(InternalError),
     /// The store fails.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
 impl Unfolded {
-    // Not a `From` of `Fault`, because a second one would make `?` ambiguous in closures that
+    // Not a `From` of `InternalError`, because a second one would make `?` ambiguous in closures that
     // return faults.
-    fn into_fault(self) -> Fault {
+    fn into_fault(self) -> InternalError {
         match self {
             Self::Unreadable(fault) | Self::Broken(fault) => fault,
         }
@@ -36,7 +36,7 @@ pub(super) fn task(
     until: i64,
     history: Option<u32>,
     with_artifacts: bool,
-) -> Result<Task, Fault> {
+) -> Result<Task, InternalError> {
     read(log, row, until, history, with_artifacts).map_err(Unfolded::into_fault)
 }
 
@@ -89,8 +89,8 @@ impl Folded {
         Self { status, artifacts: Vec::new(), history: Vec::new() }
     }
 
-    fn add(&mut self, entry: &Entry) -> Result<(), Fault> {
-        let on = Fault::on::<tradepost_wire::json::Error>;
+    fn add(&mut self, entry: &Entry) -> Result<(), InternalError> {
+        let on = InternalError::on::<tradepost_wire::json::Error>;
         match entry.kind {
             EntryKind::Message => {
                 let message =
@@ -126,7 +126,7 @@ impl Folded {
 }
 
 /// Writes the entry that ends a task as failed.
-pub(super) fn failure(row: &TaskRow, text: &str, now: Timestamp) -> Result<String, Fault> {
+pub(super) fn failure(row: &TaskRow, text: &str, now: Timestamp) -> Result<String, InternalError> {
     status_event(row, TaskState::Failed, Some(said(row, text)), now)
 }
 
@@ -156,11 +156,11 @@ pub(super) fn status_event(
     state: TaskState,
     message: Option<Message>,
     timestamp: Timestamp,
-) -> Result<String, Fault> {
+) -> Result<String, InternalError> {
     let event = Event::StatusUpdate(StatusUpdate {
         task_id: row.task_id.clone(),
         context_id: row.context_id.clone(),
         status: TaskStatus { state, message, timestamp },
     });
-    tradepost_wire::json::to_string(&event).map_err(Fault::on("writing an event"))
+    tradepost_wire::json::to_string(&event).map_err(InternalError::on("writing an event"))
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use jiff::Timestamp;
 use tradepost_wire::a2a::{ListTasks, TaskState};
 
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::seal::Secrets;
 
 /// Head of a task.
@@ -151,10 +151,10 @@ pub struct PushBusy {
 }
 
 /// A transaction. It may be run again when the first attempt is not committed.
-pub type Job = Box<dyn FnMut(&dyn LogWriter) -> Result<(), Fault> + Send>;
+pub type Job = Box<dyn FnMut(&dyn LogWriter) -> Result<(), InternalError> + Send>;
 
 /// Callback for the result of a transaction.
-pub type Done = Box<dyn FnOnce(Result<(), Fault>) + Send>;
+pub type Done = Box<dyn FnOnce(Result<(), InternalError>) + Send>;
 
 /// Listener for changes by other processes that share a log.
 pub trait Ear: Send + Sync {
@@ -173,7 +173,7 @@ pub trait TaskLog: Secrets {
     ///
     /// # Errors
     /// When the log fails.
-    fn hear(&self, _ear: Weak<dyn Ear>) -> Result<(), Fault> {
+    fn hear(&self, _ear: Weak<dyn Ear>) -> Result<(), InternalError> {
         Ok(())
     }
 
@@ -182,20 +182,20 @@ pub trait TaskLog: Secrets {
     ///
     /// # Errors
     /// When it cannot be read.
-    fn standing(&self, task_id: &str) -> Result<(i64, bool), Fault>;
+    fn standing(&self, task_id: &str) -> Result<(i64, bool), InternalError>;
 
     /// Queues `job` and returns at once; `done` is called when its changes are committed, in the
     /// order of the queue. When `job` fails or panics, nothing has changed.
     ///
     /// # Errors
     /// When nothing can be queued; then `done` is never called.
-    fn submit(&self, job: Job, done: Done) -> Result<(), Fault>;
+    fn submit(&self, job: Job, done: Done) -> Result<(), InternalError>;
 
     /// Returns the owner's task.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault>;
+    fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, InternalError>;
 
     /// Returns entries of a task's log within a range (start exclusive, end inclusive), at most
     /// `limit`; those of artifacts only on request.
@@ -208,7 +208,7 @@ pub trait TaskLog: Secrets {
         range: (i64, i64),
         with_artifacts: bool,
         limit: usize,
-    ) -> Result<Vec<Entry>, Fault>;
+    ) -> Result<Vec<Entry>, InternalError>;
 
     /// Returns the owner's tasks, most recent status first, after the one with this time and id;
     /// and the number of all matches.
@@ -221,14 +221,14 @@ pub trait TaskLog: Secrets {
         filter: &TaskFilter,
         after: Option<(Timestamp, String)>,
         limit: usize,
-    ) -> Result<(Vec<TaskRow>, usize), Fault>;
+    ) -> Result<(Vec<TaskRow>, usize), InternalError>;
 
     /// Returns an agent's unfinished tasks of processes that no longer run. Such a process may
     /// return, so check again in the transaction that ends them.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault>;
+    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, InternalError>;
 
     /// Returns the webhooks of the owner's task after an id, ordered by id, at most `limit`; with
     /// `only` that one.
@@ -242,13 +242,13 @@ pub trait TaskLog: Secrets {
         only: Option<&str>,
         after: &str,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, Fault>;
+    ) -> Result<Vec<PushPlace>, InternalError>;
 
     /// Returns a webhook by its key, unless it was deleted, replaced or given up.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn push_place(&self, key: i64) -> Result<Option<PushPlace>, Fault>;
+    fn push_place(&self, key: i64) -> Result<Option<PushPlace>, InternalError>;
 
     /// Returns an agent's due webhooks, the longest due first, without the busy ones.
     ///
@@ -260,13 +260,17 @@ pub trait TaskLog: Secrets {
         now: Timestamp,
         busy: &PushBusy,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, Fault>;
+    ) -> Result<Vec<PushPlace>, InternalError>;
 
     /// Returns the time at which the next of an agent's webhooks becomes due.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn push_next_due(&self, agent_id: &str, after: Timestamp) -> Result<Option<Timestamp>, Fault>;
+    fn push_next_due(
+        &self,
+        agent_id: &str,
+        after: Timestamp,
+    ) -> Result<Option<Timestamp>, InternalError>;
 }
 
 /// Operations on tasks in a transaction.
@@ -275,7 +279,7 @@ pub trait TaskWriter {
     ///
     /// # Errors
     /// When it cannot be written.
-    fn create_task(&self, owner: &Owner, task: &TaskRow) -> Result<(), Fault>;
+    fn create_task(&self, owner: &Owner, task: &TaskRow) -> Result<(), InternalError>;
 
     /// Appends an entry to a task's log, and changes the state if one is given; the task's waiting
     /// webhooks become due. Returns `None`, without appending, when the task has ended.
@@ -288,14 +292,14 @@ pub trait TaskWriter {
         kind: EntryKind,
         body: &str,
         status: Option<(TaskState, Timestamp)>,
-    ) -> Result<Option<i64>, Fault>;
+    ) -> Result<Option<i64>, InternalError>;
 
     /// Returns an agent's unfinished tasks of processes that no longer run. Until the transaction
     /// ends, nobody else appends to them.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault>;
+    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, InternalError>;
 }
 
 /// Operations on webhooks in a transaction.
@@ -312,7 +316,7 @@ pub trait PushWriter {
         target: &PushTarget,
         most: usize,
         now: Timestamp,
-    ) -> Result<PushKept, Fault>;
+    ) -> Result<PushKept, InternalError>;
 
     /// Deletes a webhook, if there is one.
     ///
@@ -323,19 +327,19 @@ pub trait PushWriter {
         owner: &Owner,
         task_id: &str,
         config_id: &str,
-    ) -> Result<(), Fault>;
+    ) -> Result<(), InternalError>;
 
     /// Records that a webhook has accepted an entry.
     ///
     /// # Errors
     /// When it cannot be written.
-    fn push_delivered(&self, key: i64, seq: i64) -> Result<(), Fault>;
+    fn push_delivered(&self, key: i64, seq: i64) -> Result<(), InternalError>;
 
     /// Sets a webhook to wait for new entries; when there are some already, it is due at `now`.
     ///
     /// # Errors
     /// When it cannot be written.
-    fn push_rested(&self, key: i64, now: Timestamp) -> Result<(), Fault>;
+    fn push_rested(&self, key: i64, now: Timestamp) -> Result<(), InternalError>;
 
     /// Records a failed attempt: the time of the next one (`Ok`), or the time at which the webhook
     /// was given up (`Err`).
@@ -347,7 +351,7 @@ pub trait PushWriter {
         key: i64,
         failure: &str,
         next: Result<Timestamp, Timestamp>,
-    ) -> Result<(), Fault>;
+    ) -> Result<(), InternalError>;
 }
 
 /// Operations in a transaction.
@@ -361,9 +365,9 @@ impl<T: TaskWriter + PushWriter> LogWriter for T {}
 /// When nothing can be queued; then `done` is never called.
 pub(crate) fn submit<T: Send + 'static>(
     log: &dyn TaskLog,
-    mut job: impl FnMut(&dyn LogWriter) -> Result<T, Fault> + Send + 'static,
-    done: impl FnOnce(Result<T, Fault>) + Send + 'static,
-) -> Result<(), Fault> {
+    mut job: impl FnMut(&dyn LogWriter) -> Result<T, InternalError> + Send + 'static,
+    done: impl FnOnce(Result<T, InternalError>) + Send + 'static,
+) -> Result<(), InternalError> {
     let outcome = Arc::new(Mutex::new(None));
     let kept = Arc::clone(&outcome);
     let job = move |tx: &dyn LogWriter| {
@@ -372,9 +376,9 @@ pub(crate) fn submit<T: Send + 'static>(
         *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
         Ok(())
     };
-    let done = move |ended: Result<(), Fault>| {
+    let done = move |ended: Result<(), InternalError>| {
         let value = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let lost = || Fault::new("keeping tasks", "a job was said to be done and was not");
+        let lost = || InternalError::new("keeping tasks", "a job was said to be done and was not");
         done(ended.and_then(|()| value.ok_or_else(lost)));
     };
     log.submit(Box::new(job), Box::new(done))
@@ -386,14 +390,14 @@ pub(crate) fn submit<T: Send + 'static>(
 /// Those of `job`, or when nothing can be stored.
 pub(crate) async fn write<T: Send + 'static>(
     log: &dyn TaskLog,
-    job: impl FnMut(&dyn LogWriter) -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
+    job: impl FnMut(&dyn LogWriter) -> Result<T, InternalError> + Send + 'static,
+) -> Result<T, InternalError> {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     submit(log, job, move |ended| {
         // The caller may have disconnected; the transaction is committed all the same.
         let _ = sender.send(ended);
     })?;
-    receiver.await.map_err(Fault::on("waiting for the writer"))?
+    receiver.await.map_err(InternalError::on("waiting for the writer"))?
 }
 
 /// Runs a transaction on a thread that may block.
@@ -402,11 +406,11 @@ pub(crate) async fn write<T: Send + 'static>(
 /// Those of [`write`].
 pub(crate) fn write_blocking<T: Send + 'static>(
     log: &dyn TaskLog,
-    job: impl FnMut(&dyn LogWriter) -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
+    job: impl FnMut(&dyn LogWriter) -> Result<T, InternalError> + Send + 'static,
+) -> Result<T, InternalError> {
     let (sender, receiver) = std::sync::mpsc::channel();
     submit(log, job, move |ended| {
         let _ = sender.send(ended);
     })?;
-    receiver.recv().map_err(Fault::on("waiting for the writer"))?
+    receiver.recv().map_err(InternalError::on("waiting for the writer"))?
 }

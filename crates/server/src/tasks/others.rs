@@ -7,11 +7,11 @@ use tradepost_wire::a2a::TaskState;
 
 use super::log::{self, Ear, EntryKind, TaskRow};
 use super::{Tasks, fold};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 impl Tasks {
     /// Ends tasks without a worker as failed.
-    pub(super) fn end_left(&self) -> Result<(), Fault> {
+    pub(super) fn end_left(&self) -> Result<(), InternalError> {
         // Usually there are none, and reading blocks nobody.
         if self.log.unfinished_tasks(&self.agent_id)?.is_empty() {
             return Ok(());
@@ -26,7 +26,7 @@ impl Tasks {
             };
             // Decided in the transaction, because a process may have returned since the read.
             let left = tx.unfinished_tasks(&agent_id)?;
-            left.into_iter().map(end).collect::<Result<Vec<_>, Fault>>()
+            left.into_iter().map(end).collect::<Result<Vec<_>, InternalError>>()
         })?;
         for (task_id, seq) in ended.into_iter().flatten() {
             self.committed(&task_id, seq);
@@ -35,7 +35,7 @@ impl Tasks {
     }
 
     /// Reads what any process has appended to tasks with work or followers here.
-    fn catch_up(&self) -> Result<(), Fault> {
+    fn catch_up(&self) -> Result<(), InternalError> {
         // Not held while the log is read, because `committed` takes the lock too.
         let live: Vec<String> = {
             let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,7 +9,7 @@ use tradepost_wire::a2a::{Artifact, ArtifactUpdate, Event, TaskState};
 
 use super::log::{self, EntryKind, LogWriter, TaskRow};
 use super::{Tasks, fold};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Maximum number of a task's entries in the queue before its work has to wait.
 const IN_FLIGHT: u32 = 256;
@@ -158,21 +158,21 @@ impl Progress {
     }
 
     /// Waits until all reports are on disk.
-    pub(super) async fn flush(&self) -> Result<(), Fault> {
+    pub(super) async fn flush(&self) -> Result<(), InternalError> {
         // Every pending entry holds a permit, so acquiring all of them means that none is pending.
         let _all = self.0.room.acquire_many(IN_FLIGHT).await;
         if let Some(problems) = self.0.invalid.get() {
             let cause = format!("the artifact is not valid in A2A: {problems}");
-            return Err(Fault::new("reporting an artifact", cause));
+            return Err(InternalError::new("reporting an artifact", cause));
         }
         if self.0.broken.load(Ordering::SeqCst) {
-            return Err(Fault::new("working on a task", "an event could not be stored"));
+            return Err(InternalError::new("working on a task", "an event could not be stored"));
         }
         Ok(())
     }
 
     /// Ends the task as failed, unless it has ended.
-    pub(super) async fn end_as_failed(&self, text: &str) -> Result<(), Fault> {
+    pub(super) async fn end_as_failed(&self, text: &str) -> Result<(), InternalError> {
         let inner = &self.0;
         let now = inner.tasks.clock.now();
         let body = fold::failure(&inner.row, text, now)?;

@@ -5,16 +5,16 @@ use std::future::Future;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
 use tradepost_wire::a2a::request::RequestedPage;
-use tradepost_wire::a2a::{Message, Part, Request, SendMessage, Task};
+use tradepost_wire::a2a::{A2aRequest, Message, Part, SendMessage, Task};
 
 use super::log::{Owner, TaskLog};
 use super::{Ended, Outcome, Progress, Tasks, Undone, Webhooks, Work, fold};
 use crate::agent::{self, Answer, Caller, Incoming, PageTokens};
 use crate::clock::Clock;
 use crate::egress::{Egress, Resolver};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::panics;
@@ -57,7 +57,11 @@ impl Service {
     ///
     /// # Errors
     /// When the log cannot be read or written.
-    pub fn open(log: Arc<dyn TaskLog>, clock: Clock, agent_id: &str) -> Result<Self, Fault> {
+    pub fn open(
+        log: Arc<dyn TaskLog>,
+        clock: Clock,
+        agent_id: &str,
+    ) -> Result<Self, InternalError> {
         let tasks = Tasks::open(log, clock, agent_id)?;
         Ok(Self::of(agent_id, tasks, Egress::new(Resolver::system(), false)))
     }
@@ -83,7 +87,7 @@ impl Service {
     ///
     /// # Errors
     /// When the machine has no random source.
-    pub fn in_memory(agent_id: &str) -> Result<Self, Fault> {
+    pub fn in_memory(agent_id: &str) -> Result<Self, InternalError> {
         Self::open(Arc::new(Memory::default()), Clock::system(), agent_id)
     }
 
@@ -97,7 +101,7 @@ impl Service {
     pub fn perform<'a>(
         &'a self,
         incoming: Incoming<'a>,
-        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, Refusal> + Send + 'a,
+        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, A2aRefusal> + Send + 'a,
     ) -> BoxFuture<'a, agent::Outcome> {
         Box::pin(async move { self.answer(incoming, plan).await.into() })
     }
@@ -110,7 +114,7 @@ impl Service {
     pub async fn answer(
         &self,
         incoming: Incoming<'_>,
-        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, Refusal> + Send,
+        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, A2aRefusal> + Send,
     ) -> Outcome<Answer> {
         match self.done(incoming, plan).await {
             Ok(answer) => Ok(Ok(answer)),
@@ -122,41 +126,41 @@ impl Service {
     async fn done(
         &self,
         incoming: Incoming<'_>,
-        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, Refusal> + Send,
+        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, A2aRefusal> + Send,
     ) -> Result<Answer, Undone> {
         let owner = &self.owner(incoming.caller);
         let metrics = incoming.metrics;
         let (tasks, webhooks) = (&self.tasks, &self.webhooks);
         Ok(match incoming.request {
-            Request::SendMessage(send) => self.send(owner, send, false, metrics, plan).await?,
-            Request::SendStreamingMessage(send) => {
+            A2aRequest::SendMessage(send) => self.send(owner, send, false, metrics, plan).await?,
+            A2aRequest::SendStreamingMessage(send) => {
                 self.send(owner, send, true, metrics, plan).await?
             }
-            Request::GetTask { id, history_length } => {
+            A2aRequest::GetTask { id, history_length } => {
                 Answer::Task(tasks.get(owner, &id, history_length).await?)
             }
-            Request::ListTasks(query) => Answer::Tasks(tasks.list(owner, query).await?),
-            Request::CancelTask { id } => Answer::Task(tasks.cancel(owner, &id).await?),
-            Request::SubscribeToTask { id } => {
+            A2aRequest::ListTasks(query) => Answer::Tasks(tasks.list(owner, query).await?),
+            A2aRequest::CancelTask { id } => Answer::Task(tasks.cancel(owner, &id).await?),
+            A2aRequest::SubscribeToTask { id } => {
                 Answer::Stream(tasks.subscribe(owner, &id, incoming.resume_after).await?)
             }
-            Request::CreatePushConfig(config) => {
+            A2aRequest::CreatePushConfig(config) => {
                 Answer::PushConfig(webhooks.create(owner, config).await?)
             }
-            Request::GetPushConfig { task_id, id } => {
+            A2aRequest::GetPushConfig { task_id, id } => {
                 Answer::PushConfig(webhooks.get(owner, &task_id, &id)?)
             }
-            Request::ListPushConfigs { task_id, page_size, page_token } => {
+            A2aRequest::ListPushConfigs { task_id, page_size, page_token } => {
                 let page = webhooks.list(owner, &task_id, page_size, page_token.as_deref())?;
                 Answer::PushConfigs(page)
             }
-            Request::DeletePushConfig { task_id, id } => {
+            A2aRequest::DeletePushConfig { task_id, id } => {
                 webhooks.delete(owner, &task_id, &id).await?;
                 Answer::Done
             }
-            Request::GetExtendedAgentCard => {
-                let code = Code::ExtendedAgentCardNotConfigured;
-                return Err(Refusal::new(code, code.title()).into());
+            A2aRequest::GetExtendedAgentCard => {
+                let code = A2aCode::ExtendedAgentCardNotConfigured;
+                return Err(A2aRefusal::new(code, code.title()).into());
             }
         })
     }
@@ -167,7 +171,7 @@ impl Service {
         send: SendMessage,
         streams: bool,
         metrics: &Arc<Metrics>,
-        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, Refusal> + Send,
+        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, A2aRefusal> + Send,
     ) -> Result<Answer, Undone> {
         let message = &send.message;
         let webhook = self.webhooks.of_message(&send)?;

@@ -8,7 +8,7 @@ use tradepost_wire::a2a::{Event, StatusUpdate, Task, TaskState};
 
 use super::Tasks;
 use super::log::{Entry, EntryKind};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Number of entries read at once, which bounds the memory of a slow reader.
 const BATCH: usize = 100;
@@ -61,12 +61,12 @@ impl TaskStream {
     ///
     /// # Errors
     /// When the log fails.
-    pub async fn next(&mut self) -> Result<Option<Item>, Fault> {
+    pub async fn next(&mut self) -> Result<Option<Item>, InternalError> {
         if let Some(task) = self.first.take() {
             // With more entries, those decide whether the stream is over.
             self.closed = self.is_over(task.status.state) && !self.lags();
             let json = tradepost_wire::json::to_string(&Event::Task(task))
-                .map_err(Fault::on("writing a task"))?;
+                .map_err(InternalError::on("writing a task"))?;
             return Ok(Some(Item { seq: self.seen, json }));
         }
         while !self.closed && !self.closing.as_ref().is_some_and(|closing| *closing.borrow()) {
@@ -122,14 +122,14 @@ impl TaskStream {
         *self.watch.committed.borrow() > self.seen
     }
 
-    fn item(&mut self, entry: Entry) -> Result<Option<Item>, Fault> {
+    fn item(&mut self, entry: Entry) -> Result<Option<Item>, InternalError> {
         let item = Item { seq: entry.seq, json: entry.body };
         match entry.kind {
             EntryKind::Message => Ok(None),
             EntryKind::Artifact => Ok(Some(item)),
             EntryKind::Status => {
                 let event = tradepost_wire::json::from_str(&item.json)
-                    .map_err(Fault::on("reading an event"))?;
+                    .map_err(InternalError::on("reading an event"))?;
                 if let Event::StatusUpdate(StatusUpdate { status, .. }) = event {
                     // A pause that is already over is skipped; an end always closes the stream.
                     self.closed =

@@ -8,15 +8,15 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_wire::a2a::error::{Code, FieldViolation, Refusal};
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal, FieldViolation};
 use tradepost_wire::a2a::request::{invalid_fields, invalid_param};
-use tradepost_wire::a2a::{Authentication, PushConfig, SendMessage};
+use tradepost_wire::a2a::{AuthenticationInfo, PushConfig, SendMessage};
 use tradepost_wire::problem::clip;
 
 use super::log::{self, LogWriter, Owner, PushKept, PushPlace, PushTarget, TaskRow};
 use super::{Tasks, Undone, cursor, not_found};
 use crate::egress::{Destination, Egress};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 
 /// Maximum number of webhooks of a task.
 const MOST: usize = 10;
@@ -54,12 +54,12 @@ impl Webhook {
         owner: &Owner,
         task_id: &str,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         match tx.put_push_config(owner, task_id, &self.target, MOST, now)? {
             PushKept::Kept => Ok(()),
             // `admit` has checked this, and another request was faster.
             PushKept::NoTask | PushKept::TooMany => {
-                Err(Fault::new("keeping a webhook", "the task has no room for it any more"))
+                Err(InternalError::new("keeping a webhook", "the task has no room for it any more"))
             }
         }
     }
@@ -114,7 +114,7 @@ impl Webhooks {
         let found = self.tasks.log.push_configs(owner, task_id, Some(id), "", 1)?;
         let found = found.into_iter().next().map(|place| shown(task_id, place.target));
         // The same answer for a missing task, a missing webhook, and those of another caller.
-        let none = Refusal::new(Code::TaskNotFound, "no task of yours has this webhook");
+        let none = A2aRefusal::new(A2aCode::TaskNotFound, "no task of yours has this webhook");
         Ok(found.ok_or_else(|| none.with("taskId", clip(task_id)))?)
     }
 
@@ -160,7 +160,7 @@ impl Webhooks {
     ///
     /// # Errors
     /// Every wrong field of it.
-    pub fn of_message(&self, send: &SendMessage) -> Result<Option<Webhook>, Refusal> {
+    pub fn of_message(&self, send: &SendMessage) -> Result<Option<Webhook>, A2aRefusal> {
         const FIELD: &str = "configuration.taskPushNotificationConfig.";
         let Some(config) = &send.push_config else { return Ok(None) };
         if config.task_id.is_some() && config.task_id != send.message.task_id {
@@ -193,7 +193,7 @@ impl Webhooks {
         Ok(admitted.map_err(|objection| invalid_param(&field, objection.0))?)
     }
 
-    fn read(&self, config: PushConfig, prefix: &str) -> Result<Webhook, Refusal> {
+    fn read(&self, config: PushConfig, prefix: &str) -> Result<Webhook, A2aRefusal> {
         let mut violations = Vec::new();
         let mut wrong = |field: &str, description: &str| {
             let field = format!("{prefix}{field}");
@@ -211,7 +211,7 @@ impl Webhooks {
             wrong("token", secret);
         }
         let (scheme, credentials) = match config.authentication {
-            Some(Authentication { scheme, credentials }) => {
+            Some(AuthenticationInfo { scheme, credentials }) => {
                 (Some(scheme), credentials.filter(|text| !text.is_empty()))
             }
             None => (None, None),
@@ -247,11 +247,13 @@ fn shown(task_id: &str, target: PushTarget) -> PushConfig {
         task_id: Some(task_id.to_owned()),
         url: target.url,
         token: None,
-        authentication: target.scheme.map(|scheme| Authentication { scheme, credentials: None }),
+        authentication: target
+            .scheme
+            .map(|scheme| AuthenticationInfo { scheme, credentials: None }),
     }
 }
 
-fn too_many(field: &str) -> Refusal {
+fn too_many(field: &str) -> A2aRefusal {
     invalid_param(field, "has 10 webhooks already; delete one first, or replace one by its id")
 }
 

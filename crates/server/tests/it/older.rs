@@ -27,7 +27,7 @@ impl Agent for Teller {
     }
 
     fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
-        if let tradepost_wire::a2a::Request::GetExtendedAgentCard = incoming.request {
+        if let tradepost_wire::a2a::A2aRequest::GetExtendedAgentCard = incoming.request {
             let card = Answer::ExtendedCard(json!({"name": "for you"}));
             return Box::pin(async { Ok(card).into() });
         }

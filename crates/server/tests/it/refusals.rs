@@ -4,31 +4,31 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use tradepost_server::a2a::Operation;
-use tradepost_server::a2a::error::{Code, Refusal};
+use tradepost_server::a2a::error::{A2aCode, A2aRefusal};
 use tradepost_server::agent::Binding;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::prelude::*;
 
 use crate::client::shown;
 use crate::scripted::{Running, say, start_with};
 
-fn refused(code: Code) -> Refusal {
-    Refusal::new(code, "not like this")
+fn refused(code: A2aCode) -> A2aRefusal {
+    A2aRefusal::new(code, "not like this")
 }
 
 fn script(text: &str) -> Option<Outcome> {
-    let store = || Fault::new("reading a table", "password=hunter2");
+    let store = || InternalError::new("reading a table", "password=hunter2");
     Some(match text {
-        "permission" => Outcome::Protocol(refused(Code::PermissionDenied)),
-        "credential" => Outcome::Protocol(refused(Code::Unauthenticated)),
+        "permission" => Outcome::Protocol(refused(A2aCode::PermissionDenied)),
+        "credential" => Outcome::Protocol(refused(A2aCode::Unauthenticated)),
         "other credential" => {
             let challenge = "DPoP algs=\"ES256\"";
-            Outcome::Protocol(refused(Code::Unauthenticated).with_challenge(challenge))
+            Outcome::Protocol(refused(A2aCode::Unauthenticated).with_challenge(challenge))
         }
-        "often" => Outcome::Protocol(refused(Code::ResourceExhausted)),
+        "often" => Outcome::Protocol(refused(A2aCode::ResourceExhausted)),
         "often, for a while" => {
             let wait = Duration::from_millis(1_500);
-            Outcome::Protocol(refused(Code::ResourceExhausted).with_wait(wait))
+            Outcome::Protocol(refused(A2aCode::ResourceExhausted).with_wait(wait))
         }
         "broken" => Outcome::Broken(store()),
         "broken for a moment" => Outcome::Broken(store().transient()),

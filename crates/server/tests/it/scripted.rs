@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use tokio::net::TcpListener;
 use tradepost_server::a2a::card::AgentCard;
-use tradepost_server::a2a::error::Refusal;
-use tradepost_server::a2a::{Operation, Request};
+use tradepost_server::a2a::error::A2aRefusal;
+use tradepost_server::a2a::{A2aRequest, Operation};
 use tradepost_server::agent::Answer;
 use tradepost_server::http::{self, Routes, Settings};
 use tradepost_server::memory::Memory;
@@ -30,7 +30,7 @@ pub struct Scripted {
     /// Where its tasks are kept.
     pub memory: Arc<Memory>,
     script: Script,
-    plan: fn(&str) -> Result<Plan, Refusal>,
+    plan: fn(&str) -> Result<Plan, A2aRefusal>,
     /// The method that panics.
     faulty: Mutex<&'static str>,
 }
@@ -61,7 +61,7 @@ impl Agent for Scripted {
     fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
         self.enter("perform");
         let outcome = match &incoming.request {
-            Request::SendMessage(send) | Request::SendStreamingMessage(send) => {
+            A2aRequest::SendMessage(send) | A2aRequest::SendStreamingMessage(send) => {
                 let text = send.message.text().unwrap_or_default().to_owned();
                 if text == "who calls?" {
                     let address = Part::text(incoming.caller.address.to_string());
@@ -69,15 +69,15 @@ impl Agent for Scripted {
                 }
                 (self.script)(&text)
             }
-            Request::GetTask { .. }
-            | Request::ListTasks(_)
-            | Request::CancelTask { .. }
-            | Request::SubscribeToTask { .. }
-            | Request::CreatePushConfig(_)
-            | Request::GetPushConfig { .. }
-            | Request::ListPushConfigs { .. }
-            | Request::DeletePushConfig { .. }
-            | Request::GetExtendedAgentCard => None,
+            A2aRequest::GetTask { .. }
+            | A2aRequest::ListTasks(_)
+            | A2aRequest::CancelTask { .. }
+            | A2aRequest::SubscribeToTask { .. }
+            | A2aRequest::CreatePushConfig(_)
+            | A2aRequest::GetPushConfig { .. }
+            | A2aRequest::ListPushConfigs { .. }
+            | A2aRequest::DeletePushConfig { .. }
+            | A2aRequest::GetExtendedAgentCard => None,
         };
         Box::pin(async move {
             if let Some(outcome) = outcome {
@@ -153,7 +153,7 @@ async fn ended(
 /// Starts an agent with these answers and plans, and with a card that is changed.
 pub async fn start_with(
     script: Script,
-    plan: fn(&str) -> Result<Plan, Refusal>,
+    plan: fn(&str) -> Result<Plan, A2aRefusal>,
     change: impl FnOnce(&mut AgentCard),
 ) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -169,7 +169,7 @@ pub async fn start_with(
 pub fn set_up(
     address: SocketAddr,
     script: Script,
-    plan: fn(&str) -> Result<Plan, Refusal>,
+    plan: fn(&str) -> Result<Plan, A2aRefusal>,
     change: impl FnOnce(&mut AgentCard),
 ) -> (Arc<Scripted>, Arc<Desk>) {
     let mut card = card::describe("Scripted", "Does as told.", &format!("http://{address}"));

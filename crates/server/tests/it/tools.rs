@@ -10,7 +10,7 @@ use tradepost_server::memory::Memory;
 use tradepost_server::permission::{Permission, Scopes};
 use tradepost_server::prelude::*;
 use tradepost_server::tools::{
-    Annotations, Call, Called, Introduction, Listing, Resource, Tool, ToolResult, Tools,
+    Annotations, Call, Called, ListedTool, McpListing, Resource, ServerInfo, ToolResult, Tools,
 };
 use tradepost_wire::json::{Value, json};
 
@@ -23,7 +23,7 @@ struct Adder {
     card: PublishedCard,
     auth: Authenticator,
     service: Service,
-    listing: Listing,
+    listing: McpListing,
     origins: Vec<String>,
 }
 
@@ -46,8 +46,8 @@ impl Agent for Adder {
 }
 
 impl Tools for Adder {
-    fn introduction(&self) -> Introduction {
-        Introduction {
+    fn introduction(&self) -> ServerInfo {
+        ServerInfo {
             name: "adder",
             title: "Adder".to_owned(),
             version: "1",
@@ -55,7 +55,7 @@ impl Tools for Adder {
         }
     }
 
-    fn listing(&self) -> &Listing {
+    fn listing(&self) -> &McpListing {
         &self.listing
     }
 
@@ -79,8 +79,8 @@ impl Tools for Adder {
     }
 }
 
-fn tool(name: &'static str) -> Tool {
-    Tool {
+fn tool(name: &'static str) -> ListedTool {
+    ListedTool {
         name: name.into(),
         title: name.to_uppercase(),
         description: format!("It can {name}."),
@@ -114,7 +114,7 @@ async fn start() -> Client {
             ("reader", known("reader", Scopes::Reading)),
         ]),
         service: Service::in_memory("adder").unwrap(),
-        listing: Listing::of(&[tool("add"), tool("note")], vec![resource]),
+        listing: McpListing::of(&[tool("add"), tool("note")], vec![resource]),
         origins: vec!["https://app.example".to_owned()],
     };
     tokio::spawn(http::serve(listener, Desk::of(Arc::new(agent)), pending()));

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tradepost_server::a2a::error::{Code, Refusal};
+use tradepost_server::a2a::error::{A2aCode, A2aRefusal};
 use tradepost_server::http::{self, Settings};
 use tradepost_server::memory::Memory;
 use tradepost_server::prelude::*;
@@ -58,7 +58,7 @@ impl Agent for Slow {
         Box::pin(async {
             self.at_work.fetch_add(1, Ordering::SeqCst);
             self.gate.acquire().await.unwrap().forget();
-            Outcome::Protocol(Refusal::new(Code::UnsupportedOperation, "done"))
+            Outcome::Protocol(A2aRefusal::new(A2aCode::UnsupportedOperation, "done"))
         })
     }
 }

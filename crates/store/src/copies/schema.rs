@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use crate::sqlite::schema::MIGRATIONS;
 
@@ -32,8 +32,11 @@ struct SchemaObject {
 ///
 /// # Errors
 /// When it cannot be read.
-pub(super) fn differences(connection: &Connection, version: usize) -> Result<Vec<String>, Fault> {
-    let on = Fault::on::<rusqlite::Error>;
+pub(super) fn differences(
+    connection: &Connection,
+    version: usize,
+) -> Result<Vec<String>, InternalError> {
+    let on = InternalError::on::<rusqlite::Error>;
     let expected = Connection::open_in_memory().map_err(on(WHAT))?;
     for step in MIGRATIONS.iter().take(version) {
         expected.execute_batch(step).map_err(on(WHAT))?;
@@ -60,13 +63,13 @@ pub(super) fn differences(connection: &Connection, version: usize) -> Result<Vec
 }
 
 /// Has SQLite run nothing that the schema of a file names.
-pub(super) fn distrust(connection: &Connection) -> Result<(), Fault> {
+pub(super) fn distrust(connection: &Connection) -> Result<(), InternalError> {
     let set = || {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)
     };
-    set().map(drop).map_err(Fault::on(WHAT))
+    set().map(drop).map_err(InternalError::on(WHAT))
 }
 
 fn read(connection: &Connection) -> Result<Schema, rusqlite::Error> {

@@ -15,7 +15,7 @@ use rustls_platform_verifier::Verifier;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 /// How long a connection may take to come about.
 const CONNECTING: Duration = Duration::from_secs(5);
@@ -95,7 +95,7 @@ impl DatabaseUrl {
     }
 
     /// How TLS is spoken, if it is: with whoever has a certificate for the host's name.
-    pub(super) fn tls(&self) -> Result<Option<MakeRustlsConnect>, Fault> {
+    pub(super) fn tls(&self) -> Result<Option<MakeRustlsConnect>, InternalError> {
         const WHAT: &str = "setting up TLS to the database";
         if !self.is_encrypted {
             return Ok(None);
@@ -104,14 +104,14 @@ impl DatabaseUrl {
         let roots = match &self.roots {
             Some(file) => CertificateDer::pem_file_iter(file)
                 .and_then(Iterator::collect)
-                .map_err(Fault::on("reading the certificates of sslrootcert"))?,
+                .map_err(InternalError::on("reading the certificates of sslrootcert"))?,
             None => Vec::new(),
         };
         let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&provider))
-            .map_err(Fault::on(WHAT))?;
+            .map_err(InternalError::on(WHAT))?;
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(Fault::on(WHAT))?
+            .map_err(InternalError::on(WHAT))?
             // What rustls calls every verifier but its own; this is the system's.
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use tokio_postgres::error::SqlState;
-use tradepost_wire::fault::{Fault, chain};
+use tradepost_wire::fault::{InternalError, chain};
 
 /// Why the server did not do what it was asked to. Of what it says only the sentence is kept: the
 /// details quote values.
@@ -74,9 +74,9 @@ impl Broken {
     }
 
     /// It as a fault of whoever was doing something.
-    pub(super) fn while_doing(self, what: &'static str) -> Fault {
+    pub(super) fn while_doing(self, what: &'static str) -> InternalError {
         let is_passing = self.is_passing();
-        let fault = Fault::new(what, self);
+        let fault = InternalError::new(what, self);
         if is_passing { fault.transient() } else { fault }
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{interval, sleep, timeout};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Notification};
 use tokio_postgres_rustls::MakeRustlsConnect;
-use tradepost_wire::fault::{Fault, chain};
+use tradepost_wire::fault::{InternalError, chain};
 
 use super::{PATIENCE, SETUP};
 use crate::news::News;
@@ -59,7 +59,7 @@ struct Heard {
 
 impl Heard {
     /// Starts the thread.
-    fn start(ears: Arc<Mutex<Vec<Ear>>>) -> Result<Self, Fault> {
+    fn start(ears: Arc<Mutex<Vec<Ear>>>) -> Result<Self, InternalError> {
         let (news, to_tell) = threads::sync_channel(QUEUE);
         let missed: Arc<AtomicBool> = Arc::default();
         let heard = Self { news, missed: Arc::clone(&missed) };
@@ -82,7 +82,7 @@ impl Heard {
                     ears.iter().for_each(|ear| ear(&news));
                 }
             })
-            .map_err(Fault::on("starting the thread for news"))?;
+            .map_err(InternalError::on("starting the thread for news"))?;
         Ok(heard)
     }
 
@@ -103,7 +103,7 @@ pub(super) struct Way {
 
 impl Herald {
     /// Starts one. It ends with the runtime that it is started on.
-    pub(super) fn start(way: Way, runtime: &tokio::runtime::Handle) -> Result<Self, Fault> {
+    pub(super) fn start(way: Way, runtime: &tokio::runtime::Handle) -> Result<Self, InternalError> {
         let (said, to_say) = mpsc::channel(QUEUE);
         let (ears, line): (Arc<Mutex<Vec<Ear>>>, Line) = Default::default();
         let unsaid: Arc<AtomicBool> = Arc::default();

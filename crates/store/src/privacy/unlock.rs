@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{KEY, KeyRow, Keys, UNLOCKING, Unlocked, missing, random, unwrap};
 use crate::Store;
@@ -22,7 +22,7 @@ pub enum Locked {
     /// It is, and these are not among those given.
     OtherKey(Vec<String>),
     /// It broke.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
 impl fmt::Display for Locked {
@@ -45,8 +45,8 @@ impl fmt::Display for Locked {
 
 impl Error for Locked {}
 
-impl From<Fault> for Locked {
-    fn from(fault: Fault) -> Self {
+impl From<InternalError> for Locked {
+    fn from(fault: InternalError) -> Self {
         Self::Broken(fault)
     }
 }
@@ -90,7 +90,7 @@ impl Store {
             return Ok(false);
         }
         refuse_lacking(keys, &known)?;
-        let none = || Fault::new(UNLOCKING, "there is no key of what is looked up");
+        let none = || InternalError::new(UNLOCKING, "there is no key of what is looked up");
         self.hold(Unlocked::new(keys, &unwrap(keys, &known)?.ok_or_else(none)?)?);
         Ok(true)
     }
@@ -132,7 +132,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn sealing(&self) -> Result<Sealing, Fault> {
+    pub fn sealing(&self) -> Result<Sealing, InternalError> {
         let rows = self.read(|db| db.sealed_rows())?;
         Ok(Sealing { rows, keys: self.privacy_keys()? })
     }
@@ -141,7 +141,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn privacy_keys(&self) -> Result<Vec<String>, Fault> {
+    pub fn privacy_keys(&self) -> Result<Vec<String>, InternalError> {
         Ok(self.read(|db| db.privacy_keys())?.into_iter().map(|(id, _)| id).collect())
     }
 
@@ -152,9 +152,9 @@ impl Store {
     ///
     /// # Errors
     /// When there is no key, or the database fails.
-    pub fn rekey(&self, mut progress: impl FnMut(u64)) -> Result<Rekeyed, Fault> {
+    pub fn rekey(&self, mut progress: impl FnMut(u64)) -> Result<Rekeyed, InternalError> {
         let Some(key) = self.vault.key().map(ToOwned::to_owned) else {
-            return Err(Fault::new("encrypting anew", "there is no key"));
+            return Err(InternalError::new("encrypting anew", "there is no key"));
         };
         let mut done = Rekeyed::default();
         for table in Sealed::ALL {

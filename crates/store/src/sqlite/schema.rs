@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{Schema, transaction};
 use crate::tables;
@@ -132,8 +132,8 @@ const DEALER_SCHEMA: &str = "
 ";
 
 /// Opens or creates the file.
-pub(crate) fn open(path: &Path, schema: Schema) -> Result<Connection, Fault> {
-    let on = Fault::on::<rusqlite::Error>;
+pub(crate) fn open(path: &Path, schema: Schema) -> Result<Connection, InternalError> {
+    let on = InternalError::on::<rusqlite::Error>;
     let connection = Connection::open(path).map_err(on("opening the database"))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // Another process may be importing. The plan of a statement is made once and not for each value: making
@@ -155,15 +155,15 @@ pub(crate) fn open(path: &Path, schema: Schema) -> Result<Connection, Fault> {
         if schema == Schema::Keep && version > 0 {
             let cause = "the data folder is of an older version of tradepost; `tradepost serve` \
                          or `tradepost migrate` brings it up to date";
-            return Err(Fault::new("opening the database", cause));
+            return Err(InternalError::new("opening the database", cause));
         }
         migrate(&connection)?;
     }
     Ok(connection)
 }
 
-fn migrate(connection: &Connection) -> Result<(), Fault> {
-    let on = Fault::on::<rusqlite::Error>;
+fn migrate(connection: &Connection) -> Result<(), InternalError> {
+    let on = InternalError::on::<rusqlite::Error>;
     transaction(connection, || {
         // Another process may have been faster.
         let done = version(connection)?;
@@ -181,13 +181,13 @@ fn migrate(connection: &Connection) -> Result<(), Fault> {
 }
 
 /// How many steps have been taken.
-pub(crate) fn version(connection: &Connection) -> Result<usize, Fault> {
+pub(crate) fn version(connection: &Connection) -> Result<usize, InternalError> {
     let read = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
-    let version = read.map_err(Fault::on("reading the schema version"))?;
+    let version = read.map_err(InternalError::on("reading the schema version"))?;
     let version = usize::try_from(version).unwrap_or(usize::MAX);
     if version > MIGRATIONS.len() {
         let cause = "the data folder was written by a newer version of tradepost";
-        return Err(Fault::new("opening the database", cause));
+        return Err(InternalError::new("opening the database", cause));
     }
     Ok(version)
 }

@@ -2,7 +2,7 @@
 //! it.
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{Database, Transaction};
 use crate::sql::{members, params};
@@ -40,7 +40,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn note_alerts(&self, destination: &str, noticed: &[Notice]) -> Result<(), Fault> {
+    pub fn note_alerts(&self, destination: &str, noticed: &[Notice]) -> Result<(), InternalError> {
         const FORGET: &str = "DELETE FROM alerts WHERE destination = $1";
         const NOTE: &str = "
             INSERT INTO alerts (destination, key, what, level, since, told_at)
@@ -59,7 +59,7 @@ impl Transaction<'_> {
 
 impl Database {
     /// What a destination of alerts was told.
-    pub(crate) fn noticed_alerts(&self, destination: &str) -> Result<Vec<Notice>, Fault> {
+    pub(crate) fn noticed_alerts(&self, destination: &str) -> Result<Vec<Notice>, InternalError> {
         self.0.all(
             "reading alerts",
             "SELECT key, what, level, since, told_at FROM alerts WHERE destination = $1 ORDER BY key",

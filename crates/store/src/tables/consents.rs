@@ -8,7 +8,7 @@ use tradepost_dealer::consent::{
 use tradepost_dealer::lot::Grant;
 use tradepost_dealer::record::{LeadEventKind, LeadState};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use super::leads::word;
@@ -80,7 +80,7 @@ impl Transaction<'_> {
         dealer_id: &str,
         network: &str,
         since: Timestamp,
-    ) -> Result<(u64, Option<Timestamp>), Fault> {
+    ) -> Result<(u64, Option<Timestamp>), InternalError> {
         let [hashed, plain] = self.0.vault().forms(network);
         self.0.one(
             "adding up what is kept",
@@ -94,7 +94,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub(super) fn keep_evidence(&self, grant: &Grant<'_>) -> Result<(), Fault> {
+    pub(super) fn keep_evidence(&self, grant: &Grant<'_>) -> Result<(), InternalError> {
         let Grant { dealer_id, lead_id, submission, at, payload, evidence, network } = *grant;
         let hashes = [consent::consent_hash(payload), evidence.body_hash(), evidence.caller_hash()];
         let seq = self.log_consent(dealer_id, lead_id, ConsentKind::Granted, at, Some(hashes))?;
@@ -130,7 +130,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn revoke_consent(&self, lead_id: &str, now: Timestamp) -> Result<bool, Fault> {
+    pub fn revoke_consent(&self, lead_id: &str, now: Timestamp) -> Result<bool, InternalError> {
         let Some(lead) = self.own_lead(lead_id)? else {
             return Ok(false);
         };
@@ -156,7 +156,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn erase_lead(&self, lead_id: &str, now: Timestamp) -> Result<bool, Fault> {
+    pub fn erase_lead(&self, lead_id: &str, now: Timestamp) -> Result<bool, InternalError> {
         let lead = self.own_lead(lead_id)?.filter(|lead| lead.state != LeadState::Erased);
         let Some(lead) = lead else {
             return Ok(false);
@@ -235,7 +235,7 @@ impl Transaction<'_> {
         kind: ConsentKind,
         at: Timestamp,
         hashes: Option<[Hash; 3]>,
-    ) -> Result<i64, Fault> {
+    ) -> Result<i64, InternalError> {
         let (seq, previous) = last_consent(self.0, dealer_id)?;
         let record = ConsentRecord {
             dealer_id: dealer_id.to_owned(),
@@ -273,7 +273,7 @@ impl Database {
     pub(crate) fn consents_of(
         &self,
         lead_id: &str,
-    ) -> Result<Vec<(ConsentRecord, Hash, Option<String>)>, Fault> {
+    ) -> Result<Vec<(ConsentRecord, Hash, Option<String>)>, InternalError> {
         self.0.all(
             "reading a lead's consents",
             &format!(
@@ -297,7 +297,7 @@ impl Database {
         &self,
         dealer_id: Option<&str>,
         expected: Option<Hash>,
-    ) -> Result<Vec<ConsentCheck>, Fault> {
+    ) -> Result<Vec<ConsentCheck>, InternalError> {
         let dealers: Vec<String> = self.0.all(
             "reading the dealers",
             "SELECT DISTINCT dealer_id FROM leads WHERE $1 IS NULL OR dealer_id = $1
@@ -334,7 +334,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn proofs_of(&self, lead_id: &str) -> Result<Vec<Proof>, Fault> {
+    pub fn proofs_of(&self, lead_id: &str) -> Result<Vec<Proof>, InternalError> {
         let sql = format!("{PROOF} WHERE r.lead_id = $1 ORDER BY r.seq");
         self.read_all("reading the evidence of a consent", &sql, params![lead_id], |row| {
             let (record, hash) = record(row)?;
@@ -348,7 +348,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn consent_hash(&self, dealer_id: &str, seq: i64) -> Result<Option<Hash>, Fault> {
+    pub fn consent_hash(&self, dealer_id: &str, seq: i64) -> Result<Option<Hash>, InternalError> {
         let sql = "SELECT hash FROM consent_log WHERE dealer_id = $1 AND seq = $2";
         self.read_first("reading a record's hash", sql, params![dealer_id, seq], |row| row.get(0))
     }
@@ -357,7 +357,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn consent_head(&self, dealer_id: &str) -> Result<(i64, Hash), Fault> {
+    pub fn consent_head(&self, dealer_id: &str) -> Result<(i64, Hash), InternalError> {
         self.read(|db| last_consent(&db.0, dealer_id))
     }
 
@@ -365,7 +365,11 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn leads_of_contact(&self, dealer_id: Option<&str>, contact: &str) -> Result<Named, Fault> {
+    pub fn leads_of_contact(
+        &self,
+        dealer_id: Option<&str>,
+        contact: &str,
+    ) -> Result<Named, InternalError> {
         // All of them are read: what is sealed cannot be searched by the database.
         let mut found = Named::default();
         let sql = "SELECT lead_id, payload, dealer_id, received_at, sealed_by
@@ -397,7 +401,7 @@ pub(crate) fn leads_unchanged_since(
     connection: &Connection,
     dealer_id: &str,
     (since, with_undelivered, limit): (Timestamp, bool, u32),
-) -> Result<Vec<String>, Fault> {
+) -> Result<Vec<String>, InternalError> {
     connection.all(
         "looking for old leads",
         "SELECT l.lead_id FROM leads l
@@ -414,7 +418,7 @@ pub(crate) fn leads_unchanged_since(
 }
 
 /// The number and the hash of a dealer's last record.
-fn last_consent(connection: &Connection, dealer_id: &str) -> Result<(i64, Hash), Fault> {
+fn last_consent(connection: &Connection, dealer_id: &str) -> Result<(i64, Hash), InternalError> {
     let sql = "SELECT seq, hash FROM consent_log WHERE dealer_id = $1 ORDER BY seq DESC LIMIT 1";
     let last = connection.first("reading the last consent", sql, params![dealer_id], |row| {
         Ok((row.get(0)?, row.get(1)?))

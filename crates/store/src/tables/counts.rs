@@ -3,7 +3,7 @@
 use tradepost_publisher::shelf::Kind;
 use tradepost_publisher::task::Notice;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Database;
 use crate::sql::params;
@@ -23,7 +23,7 @@ pub(crate) struct Rows {
 
 impl Database {
     /// Counts those of these agents.
-    pub(crate) fn rows(&self, agents: &[String]) -> Result<Rows, Fault> {
+    pub(crate) fn rows(&self, agents: &[String]) -> Result<Rows, InternalError> {
         const TASKS: &str = "
             SELECT state, count(*) FROM tasks WHERE agent_id = $1 GROUP BY state
             UNION ALL
@@ -42,7 +42,7 @@ impl Database {
     }
 
     /// The same without tasks, which are many: what is to be delivered, was given up or is stale.
-    pub(crate) fn waiting(&self, agents: &[String]) -> Result<Rows, Fault> {
+    pub(crate) fn waiting(&self, agents: &[String]) -> Result<Rows, InternalError> {
         const DELIVERIES: &str = "
             SELECT (SELECT count(*) FROM push_configs WHERE agent_id = $1 AND due_at IS NOT NULL)
                  + (SELECT count(*) FROM publisher_things

@@ -1,6 +1,6 @@
 //! Places in outboxes: up to which event the events of a dealer or a publisher have been turned into deliveries.
 
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Transaction;
 use crate::sql::params;
@@ -23,7 +23,7 @@ impl Transaction<'_> {
         places: &DeliveryPlaces,
         owner_id: &str,
         to: i64,
-    ) -> Result<Option<i64>, Fault> {
+    ) -> Result<Option<i64>, InternalError> {
         let DeliveryPlaces { table, owner, event } = places;
         let sql = format!("SELECT {event} FROM {table} WHERE {owner} = $1{}", self.0.for_update());
         let known: Option<i64> =

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::words;
 
 use super::{Database, Transaction};
@@ -77,7 +77,7 @@ impl Transaction<'_> {
         holder: &str,
         now: Timestamp,
         until: Timestamp,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, InternalError> {
         self.0.lock(dealer_id)?;
         // One that has run out is free: whoever died with it delays
         // the others until then, no longer.
@@ -94,7 +94,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn release_feeds(&self, dealer_id: &str, holder: &str) -> Result<(), Fault> {
+    pub fn release_feeds(&self, dealer_id: &str, holder: &str) -> Result<(), InternalError> {
         // Only the holder's own: when it ran out in the meantime, somebody else may be at work.
         self.0.execute(
             "releasing the feeds",
@@ -113,7 +113,7 @@ impl Transaction<'_> {
         feed: &str,
         mark: Option<&str>,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         // A look without a mark keeps the one before, so that what was
         // taken then is not taken again.
         self.0.execute(
@@ -129,7 +129,12 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn feed_is_fresh(&self, dealer_id: &str, feed: &str, at: Timestamp) -> Result<(), Fault> {
+    pub fn feed_is_fresh(
+        &self,
+        dealer_id: &str,
+        feed: &str,
+        at: Timestamp,
+    ) -> Result<(), InternalError> {
         self.0.execute(
             "confirming a feed",
             "INSERT INTO feeds (dealer_id, feed, taken_at) VALUES ($1, $2, $3)
@@ -148,7 +153,7 @@ impl Transaction<'_> {
         dealer_id: &str,
         feed: &str,
         since: Option<Timestamp>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         self.0.execute(
             "noting a stale feed",
             "INSERT INTO feeds (dealer_id, feed, stale_since) VALUES ($1, $2, $3)
@@ -161,7 +166,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn end_feed_run(&self, run: &FeedRun) -> Result<(), Fault> {
+    pub fn end_feed_run(&self, run: &FeedRun) -> Result<(), InternalError> {
         self.0.execute(
             "keeping a feed's run",
             "INSERT INTO feed_runs (run_id, dealer_id, feed, began_at, ended_at, source, outcome,
@@ -191,7 +196,10 @@ impl Transaction<'_> {
 
 impl Database {
     /// When each feed of a dealer last was the inventory, in seconds, and whether it is stale.
-    pub(crate) fn feed_ages(&self, dealer_id: &str) -> Result<Vec<(String, i64, bool)>, Fault> {
+    pub(crate) fn feed_ages(
+        &self,
+        dealer_id: &str,
+    ) -> Result<Vec<(String, i64, bool)>, InternalError> {
         // One that was never taken is as old as can be.
         self.0.all(
             "reading the ages of feeds",
@@ -208,7 +216,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn feed_state(&self, dealer_id: &str, feed: &str) -> Result<FeedState, Fault> {
+    pub fn feed_state(&self, dealer_id: &str, feed: &str) -> Result<FeedState, InternalError> {
         let found = self.read_first(
             "reading a feed",
             "SELECT mark, looked_at, taken_at, stale_since FROM feeds
@@ -228,7 +236,7 @@ impl Store {
         dealer_id: &str,
         feed: &str,
         limit: u32,
-    ) -> Result<Vec<FeedRun>, Fault> {
+    ) -> Result<Vec<FeedRun>, InternalError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM feed_runs WHERE dealer_id = $1 AND feed = $2
              ORDER BY began_at DESC, run_id DESC LIMIT $3"
@@ -240,7 +248,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn stale_feeds(&self) -> Result<u64, Fault> {
+    pub fn stale_feeds(&self) -> Result<u64, InternalError> {
         let sql = "SELECT count(*) FROM feeds WHERE stale_since IS NOT NULL";
         self.read_one("counting stale feeds", sql, &[], |row| row.get(0))
     }

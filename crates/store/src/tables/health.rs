@@ -1,6 +1,6 @@
 //! Finding out whether the database can be read and written.
 
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Transaction;
 use crate::sql::params;
@@ -16,7 +16,7 @@ pub(crate) const SCHEMA: &str = "
 
 impl Transaction<'_> {
     /// Writes so many bytes that nobody needs.
-    pub(crate) fn touch(&self, bytes: usize) -> Result<(), Fault> {
+    pub(crate) fn touch(&self, bytes: usize) -> Result<(), InternalError> {
         self.0.execute(
             "writing to see whether it can be done",
             "INSERT INTO health (one, checks, room) VALUES (1, 1, $1)

@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::words;
 
 use super::{Database, Transaction};
@@ -92,21 +92,21 @@ pub enum HostingConflict {
 
 const COLUMNS: &str = "dealer_id, state, document, revision, created_at, changed_at";
 
-fn last_revision(connection: &Connection) -> Result<i64, Fault> {
+fn last_revision(connection: &Connection) -> Result<i64, InternalError> {
     let sql = "SELECT COALESCE(MAX(revision), 0) FROM hosted_dealers";
     connection.one("reading the last change of a dealer", sql, params![], |row| row.get(0))
 }
 
 impl Database {
     /// What has changed since a revision, in the order of the changes, removed dealers among them.
-    pub(crate) fn hosted_since(&self, revision: i64) -> Result<Vec<HostedDealer>, Fault> {
+    pub(crate) fn hosted_since(&self, revision: i64) -> Result<Vec<HostedDealer>, InternalError> {
         let sql =
             format!("SELECT {COLUMNS} FROM hosted_dealers WHERE revision > $1 ORDER BY revision");
         self.0.all("reading the hosted dealers", &sql, params![revision], read)
     }
 
     /// The last revision; 0 when there was no change.
-    pub(crate) fn hosted_revision(&self) -> Result<i64, Fault> {
+    pub(crate) fn hosted_revision(&self) -> Result<i64, InternalError> {
         last_revision(&self.0)
     }
 }
@@ -117,7 +117,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn known_agents(&self) -> Result<Vec<String>, Fault> {
+    pub fn known_agents(&self) -> Result<Vec<String>, InternalError> {
         let sql = "SELECT dealer_id FROM hosted_dealers
                    UNION SELECT dealer_id FROM leads
                    UNION SELECT dealer_id FROM inventories
@@ -138,7 +138,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn hosted_page(&self, after: &str, limit: u32) -> Result<Vec<HostedDealer>, Fault> {
+    pub fn hosted_page(&self, after: &str, limit: u32) -> Result<Vec<HostedDealer>, InternalError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM hosted_dealers WHERE dealer_id > $1 ORDER BY dealer_id LIMIT $2"
         );
@@ -149,7 +149,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn hosted(&self, dealer_id: &str) -> Result<Option<HostedDealer>, Fault> {
+    pub fn hosted(&self, dealer_id: &str) -> Result<Option<HostedDealer>, InternalError> {
         let sql = format!("SELECT {COLUMNS} FROM hosted_dealers WHERE dealer_id = $1");
         self.read_first("reading a hosted dealer", &sql, params![dealer_id], read)
     }
@@ -163,7 +163,7 @@ impl Transaction<'_> {
         dealers: &[NewHosted],
         again: bool,
         now: Timestamp,
-    ) -> Result<Result<i64, HostingConflict>, Fault> {
+    ) -> Result<Result<i64, HostingConflict>, InternalError> {
         self.0.lock(EVERYBODY)?;
         let mut taken = Vec::new();
         for dealer in dealers {
@@ -213,7 +213,7 @@ impl Transaction<'_> {
         dealer: &NewHosted,
         expected: Option<i64>,
         now: Timestamp,
-    ) -> Result<Result<i64, HostingConflict>, Fault> {
+    ) -> Result<Result<i64, HostingConflict>, InternalError> {
         self.0.lock(EVERYBODY)?;
         if let Err(conflict) = self.is_there(&dealer.dealer_id, expected)? {
             return Ok(Err(conflict));
@@ -244,7 +244,7 @@ impl Transaction<'_> {
         state: HostedState,
         expected: Option<i64>,
         now: Timestamp,
-    ) -> Result<Result<i64, HostingConflict>, Fault> {
+    ) -> Result<Result<i64, HostingConflict>, InternalError> {
         self.0.lock(EVERYBODY)?;
         let known = match self.is_there(dealer_id, expected)? {
             Ok(known) => known,
@@ -281,7 +281,11 @@ impl Transaction<'_> {
 
     /// Whether a dealer is one that was removed by a certain change. It stays so until the transaction
     /// ends.
-    pub(crate) fn was_removed_by(&self, dealer_id: &str, revision: i64) -> Result<bool, Fault> {
+    pub(crate) fn was_removed_by(
+        &self,
+        dealer_id: &str,
+        revision: i64,
+    ) -> Result<bool, InternalError> {
         let sql = format!(
             "SELECT state = $3 FROM hosted_dealers WHERE dealer_id = $1 AND revision = $2{}",
             self.0.for_update()
@@ -293,11 +297,11 @@ impl Transaction<'_> {
         Ok(found?.unwrap_or(false))
     }
 
-    fn last_revision(&self) -> Result<i64, Fault> {
+    fn last_revision(&self) -> Result<i64, InternalError> {
         last_revision(self.0)
     }
 
-    fn state_of(&self, dealer_id: &str) -> Result<Option<(HostedState, i64)>, Fault> {
+    fn state_of(&self, dealer_id: &str) -> Result<Option<(HostedState, i64)>, InternalError> {
         let sql = "SELECT state, revision FROM hosted_dealers WHERE dealer_id = $1";
         self.0.first("reading how a hosted dealer stands", sql, params![dealer_id], |row| {
             Ok((standing(row, 0)?, row.get(1)?))
@@ -308,7 +312,7 @@ impl Transaction<'_> {
         &self,
         dealer_id: &str,
         expected: Option<i64>,
-    ) -> Result<Result<(HostedState, i64), HostingConflict>, Fault> {
+    ) -> Result<Result<(HostedState, i64), HostingConflict>, InternalError> {
         Ok(match self.state_of(dealer_id)? {
             None | Some((HostedState::Removed, _)) => Err(HostingConflict::NoSuchDealer),
             Some((_, revision)) if expected.is_some_and(|wanted| wanted != revision) => {
@@ -319,7 +323,7 @@ impl Transaction<'_> {
     }
 
     /// Makes hosts a dealer's; returns those that are another's.
-    fn claim(&self, dealer: &NewHosted) -> Result<Vec<(String, usize, String)>, Fault> {
+    fn claim(&self, dealer: &NewHosted) -> Result<Vec<(String, usize, String)>, InternalError> {
         let mut taken = Vec::new();
         for (place, host) in dealer.hosts.iter().enumerate() {
             // The key of the table decides: between a look and a claim nobody can come.
@@ -336,7 +340,7 @@ impl Transaction<'_> {
         Ok(taken)
     }
 
-    fn release(&self, dealer_id: &str) -> Result<(), Fault> {
+    fn release(&self, dealer_id: &str) -> Result<(), InternalError> {
         let sql = "DELETE FROM hosted_hosts WHERE dealer_id = $1";
         self.0.execute("giving hosts away", sql, params![dealer_id])
     }

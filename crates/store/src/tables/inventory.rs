@@ -11,7 +11,7 @@ use tradepost_dealer::import::{Unit, Units};
 use tradepost_dealer::packed::{Bench, Dictionary, Packer, Unpacker};
 use tradepost_wire::aap::Vehicle;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Transaction;
 use crate::news::News;
@@ -52,12 +52,15 @@ pub(crate) struct Row {
 
 impl Row {
     /// Writes a unit once.
-    pub(crate) fn new(unit: &Unit) -> Result<Self, Fault> {
+    pub(crate) fn new(unit: &Unit) -> Result<Self, InternalError> {
         let vehicle = &unit.vehicle;
         let (Some(vehicle_id), Some(status), Some(updated_at)) =
             (&vehicle.vehicle_id, vehicle.status, vehicle.updated_at)
         else {
-            return Err(Fault::new("storing a unit", "it lacks vehicle_id, status or updated_at"));
+            return Err(InternalError::new(
+                "storing a unit",
+                "it lacks vehicle_id, status or updated_at",
+            ));
         };
         let bare = Vehicle { updated_at: None, ..vehicle.clone() };
         Ok(Self {
@@ -67,7 +70,8 @@ impl Row {
             make: vehicle.make.clone(),
             model: vehicle.model.clone(),
             status: if unit.sold { SOLD } else { status.name() },
-            body: tradepost_wire::json::to_string(&bare).map_err(Fault::on("writing a listing"))?,
+            body: tradepost_wire::json::to_string(&bare)
+                .map_err(InternalError::on("writing a listing"))?,
             updated_at,
         })
     }
@@ -85,7 +89,7 @@ impl<'c> Bodies<'c> {
         Self { connection, latest: None }
     }
 
-    pub(crate) fn text(&mut self, dealer_id: &str, body: Body) -> Result<String, Fault> {
+    pub(crate) fn text(&mut self, dealer_id: &str, body: Body) -> Result<String, InternalError> {
         if self.latest.as_ref().is_none_or(|(latest, _)| latest != dealer_id) {
             self.latest = Some((dealer_id.to_owned(), packing(self.connection, dealer_id)?));
         }
@@ -154,27 +158,28 @@ struct Packing {
 }
 
 impl Packing {
-    fn new(dictionary: &Dictionary) -> Result<Self, Fault> {
-        let unpacker = Unpacker::new(dictionary).map_err(Fault::on("reading a dictionary"))?;
+    fn new(dictionary: &Dictionary) -> Result<Self, InternalError> {
+        let unpacker =
+            Unpacker::new(dictionary).map_err(InternalError::on("reading a dictionary"))?;
         Ok(Self { packer: Packer::new(dictionary), unpacker, bench: Bench::default() })
     }
 
     /// The text of a body.
-    fn text(packing: &mut Option<Self>, body: Body) -> Result<String, Fault> {
+    fn text(packing: &mut Option<Self>, body: Body) -> Result<String, InternalError> {
         const WHAT: &str = "unpacking a listing";
         match (body, packing) {
             (Body::Text(text), _) => Ok(text),
             (Body::Packed(bytes), Some(packing)) => {
                 let text = packing.unpacker.unpack(&mut packing.bench, &bytes);
-                text.map_err(Fault::on(WHAT))
+                text.map_err(InternalError::on(WHAT))
             }
-            (Body::Packed(_), None) => Err(Fault::new(WHAT, "its dictionary is missing")),
+            (Body::Packed(_), None) => Err(InternalError::new(WHAT, "its dictionary is missing")),
         }
     }
 }
 
 /// The packing of a dealer's bodies, where there is a dictionary.
-fn packing(connection: &Connection, dealer_id: &str) -> Result<Option<Packing>, Fault> {
+fn packing(connection: &Connection, dealer_id: &str) -> Result<Option<Packing>, InternalError> {
     if connection.is_shared() {
         return Ok(None);
     }
@@ -220,7 +225,7 @@ impl Transaction<'_> {
         units: &Units,
         now: Timestamp,
         dry_run: bool,
-    ) -> Result<Replacement, Fault> {
+    ) -> Result<Replacement, InternalError> {
         self.0.lock(dealer_id)?;
         let mut packing = packing(self.0, dealer_id)?;
         let mut before = self.stored(dealer_id, &mut packing)?;
@@ -307,7 +312,7 @@ impl Transaction<'_> {
         dealer_id: &str,
         generation: i64,
         name: &str,
-    ) -> Result<Option<State>, Fault> {
+    ) -> Result<Option<State>, InternalError> {
         let before = state(self.0, dealer_id)?;
         let noted = self.0.change(
             "noting a snapshot",
@@ -324,7 +329,7 @@ impl Transaction<'_> {
         dealer_id: &str,
         name: &str,
         parts: &[&[u8]],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let gone = "DELETE FROM snapshots WHERE dealer_id = $1";
         self.0.execute("removing a snapshot", gone, params![dealer_id])?;
         let parts = parts.iter().flat_map(|part| part.chunks(PART));
@@ -342,12 +347,12 @@ impl Transaction<'_> {
         row: &Row,
         removed_at: Option<Timestamp>,
         packing: &mut Option<Packing>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let body = match (removed_at, packing) {
             (Some(_), _) => Body::Text(Body::NONE.to_owned()),
             (None, Some(packing)) => {
                 let packed = packing.packer.pack(&row.body);
-                Body::Packed(packed.map_err(Fault::on("packing a listing"))?)
+                Body::Packed(packed.map_err(InternalError::on("packing a listing"))?)
             }
             (None, None) => Body::Text(row.body.clone()),
         };
@@ -375,7 +380,7 @@ impl Transaction<'_> {
         )
     }
 
-    fn confirm_listing(&self, dealer_id: &str, row: &Row) -> Result<(), Fault> {
+    fn confirm_listing(&self, dealer_id: &str, row: &Row) -> Result<(), InternalError> {
         self.0.execute(
             "confirming a listing",
             "UPDATE listings SET updated_at = $3 WHERE dealer_id = $1 AND vehicle_id = $2",
@@ -387,7 +392,7 @@ impl Transaction<'_> {
         &self,
         dealer_id: &str,
         packing: &mut Option<Packing>,
-    ) -> Result<HashMap<String, Before>, Fault> {
+    ) -> Result<HashMap<String, Before>, InternalError> {
         let mut stored = HashMap::new();
         self.0.each(
             "reading listings",
@@ -411,7 +416,10 @@ const AHEAD: usize = 64;
 
 /// Takes the rows of units one after another. They are made beside: everybody waits for the writer, and
 /// nobody is to wait for what can be done elsewhere.
-fn each_row(units: &Units, mut take: impl FnMut(Row) -> Result<(), Fault>) -> Result<(), Fault> {
+fn each_row(
+    units: &Units,
+    mut take: impl FnMut(Row) -> Result<(), InternalError>,
+) -> Result<(), InternalError> {
     thread::scope(|scope| {
         let (made, rows) = sync_channel(AHEAD);
         let making = thread::Builder::new().spawn_scoped(scope, move || {
@@ -422,7 +430,7 @@ fn each_row(units: &Units, mut take: impl FnMut(Row) -> Result<(), Fault>) -> Re
                 }
             }
         });
-        making.map_err(Fault::on("making rows"))?;
+        making.map_err(InternalError::on("making rows"))?;
         rows.into_iter().try_for_each(|row| take(row?))
     })
 }
@@ -438,7 +446,7 @@ fn learn(units: &Units) -> Option<Dictionary> {
 }
 
 // Snapshots are files, and the processes of a server need not share a disk.
-fn state(connection: &Connection, dealer_id: &str) -> Result<State, Fault> {
+fn state(connection: &Connection, dealer_id: &str) -> Result<State, InternalError> {
     const WHAT: &str = "reading the inventory's generation";
     let sql = "SELECT generation, snapshot, snapshot_of FROM inventories WHERE dealer_id = $1";
     let found = connection.first(WHAT, sql, params![dealer_id], |row| {

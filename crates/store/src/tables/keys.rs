@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use tradepost_server::permission::Permission;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{Database, Transaction};
 use crate::ApiKey;
@@ -14,7 +14,11 @@ const COLUMNS: &str = "id, dealer_id, name, hash, scopes, created_at, expires_at
                        last_used_on";
 
 impl Database {
-    pub(crate) fn api_key(&self, dealer_id: &str, id: &str) -> Result<Option<ApiKey>, Fault> {
+    pub(crate) fn api_key(
+        &self,
+        dealer_id: &str,
+        id: &str,
+    ) -> Result<Option<ApiKey>, InternalError> {
         let sql = format!("SELECT {COLUMNS} FROM api_keys WHERE id = $1 AND dealer_id = $2");
         self.0.first("reading an API key", &sql, params![id, dealer_id], read)
     }
@@ -25,7 +29,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn api_keys(&self, dealer_id: Option<&str>) -> Result<Vec<ApiKey>, Fault> {
+    pub fn api_keys(&self, dealer_id: Option<&str>) -> Result<Vec<ApiKey>, InternalError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM api_keys WHERE $1 IS NULL OR dealer_id = $1
              ORDER BY created_at, id"
@@ -35,7 +39,11 @@ impl Store {
 }
 
 impl Transaction<'_> {
-    pub(crate) fn add_api_key(&self, key: &ApiKey, same_caller: bool) -> Result<bool, Fault> {
+    pub(crate) fn add_api_key(
+        &self,
+        key: &ApiKey,
+        same_caller: bool,
+    ) -> Result<bool, InternalError> {
         let scopes = key
             .scopes
             .as_ref()
@@ -62,7 +70,11 @@ impl Transaction<'_> {
         )
     }
 
-    pub(crate) fn revoke_api_key(&self, id: &str, now: Timestamp) -> Result<Option<ApiKey>, Fault> {
+    pub(crate) fn revoke_api_key(
+        &self,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<Option<ApiKey>, InternalError> {
         let sql = format!("SELECT {COLUMNS} FROM api_keys WHERE id = $1");
         let before = self.0.first("reading an API key", &sql, params![id], read)?;
         self.0.execute(
@@ -73,7 +85,7 @@ impl Transaction<'_> {
         Ok(before)
     }
 
-    pub(crate) fn note_api_key_use(&self, id: &str, day: Date) -> Result<(), Fault> {
+    pub(crate) fn note_api_key_use(&self, id: &str, day: Date) -> Result<(), InternalError> {
         self.0.execute(
             // A day and no moment: else each request would be a write.
             "noting the use of an API key",

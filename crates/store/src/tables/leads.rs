@@ -6,7 +6,7 @@ use tradepost_dealer::record::{
 };
 use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
 use super::Database;
@@ -89,7 +89,7 @@ const LEAD: &str = concat!(
 
 impl Database {
     /// Leads as they are now, newest first; of one dealer when `dealer_id` is given.
-    pub(crate) fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, Fault> {
+    pub(crate) fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, InternalError> {
         self.0.all(
             "reading leads",
             &format!(
@@ -101,7 +101,7 @@ impl Database {
         )
     }
 
-    pub(crate) fn lead_history(&self, lead_id: &str) -> Result<Option<LeadHistory>, Fault> {
+    pub(crate) fn lead_history(&self, lead_id: &str) -> Result<Option<LeadHistory>, InternalError> {
         let lead = self.0.first(
             "reading a lead",
             &format!("{LEAD} WHERE l.lead_id = $1"),
@@ -120,7 +120,7 @@ impl Database {
         Ok(Some(LeadHistory { lead, submissions, events, same_person, consents, delivered_at }))
     }
 
-    fn submissions(&self, lead_id: &str) -> Result<Vec<SubmissionRecord>, Fault> {
+    fn submissions(&self, lead_id: &str) -> Result<Vec<SubmissionRecord>, InternalError> {
         self.0.all(
             "reading a lead's submissions",
             concat!(
@@ -134,7 +134,7 @@ impl Database {
         )
     }
 
-    fn lead_events(&self, lead_id: &str) -> Result<Vec<LeadEvent>, Fault> {
+    fn lead_events(&self, lead_id: &str) -> Result<Vec<LeadEvent>, InternalError> {
         self.0.all(
             "reading a lead's events",
             concat!(
@@ -183,7 +183,7 @@ impl Database {
         )
     }
 
-    fn same_person(&self, lead: &LeadRecord) -> Result<Vec<String>, Fault> {
+    fn same_person(&self, lead: &LeadRecord) -> Result<Vec<String>, InternalError> {
         self.0.all(
             "reading the leads of a person",
             "SELECT lead_id FROM leads WHERE dealer_id = $1 AND person = $2 AND lead_id <> $3

@@ -1,7 +1,7 @@
 //! Which keys seal personal data, and sealing it anew.
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{self, Value};
 
 use super::second_factor::belongs_to;
@@ -118,12 +118,12 @@ fn key_row(row: &Row<'_>) -> Read<(String, String)> {
 
 impl Database {
     /// The keys without which something cannot be read, each with what it seals.
-    pub(crate) fn privacy_keys(&self) -> Result<Vec<(String, String)>, Fault> {
+    pub(crate) fn privacy_keys(&self) -> Result<Vec<(String, String)>, InternalError> {
         self.0.all("reading which keys there are", KEYS, params![], key_row)
     }
 
     /// How many rows each key has sealed, and how many are in clear.
-    pub(crate) fn sealed_rows(&self) -> Result<Vec<(Option<String>, u64)>, Fault> {
+    pub(crate) fn sealed_rows(&self) -> Result<Vec<(Option<String>, u64)>, InternalError> {
         let clear = |table: &str, column: &str| {
             format!("SELECT NULL FROM {table} WHERE {column} NOT LIKE '{BLIND}%'")
         };
@@ -145,7 +145,7 @@ impl Database {
 
 impl Transaction<'_> {
     /// The same keys, once nobody else is changing them.
-    pub(crate) fn privacy_keys(&self) -> Result<Vec<(String, String)>, Fault> {
+    pub(crate) fn privacy_keys(&self) -> Result<Vec<(String, String)>, InternalError> {
         self.0.lock("the keys of personal data")?;
         self.0.all("reading which keys there are", KEYS, params![], key_row)
     }
@@ -155,7 +155,7 @@ impl Transaction<'_> {
         &self,
         (id, index_key): (&str, &str),
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let sql = "INSERT INTO privacy_keys (key_id, index_key, since) VALUES ($1, $2, $3)
                    ON CONFLICT DO NOTHING";
         self.0.execute("writing which key seals", sql, params![id, index_key, now])
@@ -163,7 +163,7 @@ impl Transaction<'_> {
 
     /// The key that seals what this transaction writes. It is not forgotten before that is written; one
     /// that was, because nobody knew that this process still has it first, is known of again.
-    pub(super) fn sealing_key(&self, now: Timestamp) -> Result<Option<&str>, Fault> {
+    pub(super) fn sealing_key(&self, now: Timestamp) -> Result<Option<&str>, InternalError> {
         let Some((id, index_key)) = self.0.vault().key_row() else { return Ok(None) };
         let sql = format!("SELECT 1 FROM privacy_keys WHERE key_id = $1{}", self.0.for_key_share());
         let known: Option<i64> =
@@ -175,7 +175,7 @@ impl Transaction<'_> {
     }
 
     /// Forgets the keys by which nothing is sealed any more, but for this one.
-    pub(crate) fn forget_other_keys(&self, kept: &str) -> Result<(), Fault> {
+    pub(crate) fn forget_other_keys(&self, kept: &str) -> Result<(), InternalError> {
         self.0.lock("the keys of personal data")?;
         // Whoever is writing with one is waited for before anybody looks what is sealed by it.
         let sql =
@@ -200,7 +200,7 @@ impl Transaction<'_> {
         table: Sealed,
         place: Place,
         limit: u32,
-    ) -> Result<Batch, Fault> {
+    ) -> Result<Batch, InternalError> {
         match table {
             Sealed::Submissions => self.seal_submissions(place, limit),
             Sealed::Evidence => self.seal_evidence(place, limit),
@@ -213,7 +213,7 @@ impl Transaction<'_> {
         }
     }
 
-    fn seal_submissions(&self, place: Place, limit: u32) -> Result<Batch, Fault> {
+    fn seal_submissions(&self, place: Place, limit: u32) -> Result<Batch, InternalError> {
         let (vault, key) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
             READING,
@@ -255,7 +255,7 @@ impl Transaction<'_> {
         Ok(batch)
     }
 
-    fn seal_evidence(&self, place: Place, limit: u32) -> Result<Batch, Fault> {
+    fn seal_evidence(&self, place: Place, limit: u32) -> Result<Batch, InternalError> {
         let (vault, key) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
             READING,
@@ -311,7 +311,7 @@ impl Transaction<'_> {
         Ok(batch)
     }
 
-    fn seal_notes(&self, place: Place, limit: u32) -> Result<Batch, Fault> {
+    fn seal_notes(&self, place: Place, limit: u32) -> Result<Batch, InternalError> {
         let (vault, now) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
             READING,
@@ -351,7 +351,7 @@ impl Transaction<'_> {
         Ok(batch)
     }
 
-    fn seal_second_factors(&self, place: Place, limit: u32) -> Result<Batch, Fault> {
+    fn seal_second_factors(&self, place: Place, limit: u32) -> Result<Batch, InternalError> {
         let (vault, now) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
             READING,
@@ -384,7 +384,7 @@ impl Transaction<'_> {
         Ok(batch)
     }
 
-    fn seal_replies(&self, place: Place, limit: u32) -> Result<Batch, Fault> {
+    fn seal_replies(&self, place: Place, limit: u32) -> Result<Batch, InternalError> {
         let (vault, now) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
             READING,
@@ -457,7 +457,7 @@ impl Transaction<'_> {
         Ok(batch)
     }
 
-    fn blind_contacts(&self, limit: u32) -> Result<Batch, Fault> {
+    fn blind_contacts(&self, limit: u32) -> Result<Batch, InternalError> {
         let rows = self.plain_rows("lead_contacts", "contact", "person", "''", limit)?;
         for [dealer, contact, person, _] in &rows {
             // It may be there in this form from a newer lead.
@@ -476,7 +476,7 @@ impl Transaction<'_> {
         Ok(Batch::whole(&rows))
     }
 
-    fn blind_matches(&self, limit: u32) -> Result<Batch, Fault> {
+    fn blind_matches(&self, limit: u32) -> Result<Batch, InternalError> {
         let rows = self.plain_rows("lead_matches", "proof", "contact", "subject", limit)?;
         for [dealer, proof, contact, subject] in &rows {
             let blind = |text: &String| self.0.vault().blind(text);
@@ -507,7 +507,7 @@ impl Transaction<'_> {
         Ok(Batch::whole(&rows))
     }
 
-    fn blind_tallies(&self, limit: u32) -> Result<Batch, Fault> {
+    fn blind_tallies(&self, limit: u32) -> Result<Batch, InternalError> {
         let rows = self.plain_rows("lead_tallies", "subject", "''", "''", limit)?;
         for [dealer, subject, ..] in &rows {
             self.0.execute(
@@ -534,7 +534,7 @@ impl Transaction<'_> {
         second: &str,
         third: &str,
         limit: u32,
-    ) -> Result<Vec<[String; 4]>, Fault> {
+    ) -> Result<Vec<[String; 4]>, InternalError> {
         self.0.all(
             "reading what is to be hashed",
             &format!(

@@ -1,7 +1,7 @@
 //! What the prober last found at each dealer.
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Transaction;
 use crate::Store;
@@ -27,7 +27,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn keep_probe_report(&self, report: &ProbeReport) -> Result<(), Fault> {
+    pub fn keep_probe_report(&self, report: &ProbeReport) -> Result<(), InternalError> {
         self.0.execute(
             "keeping a report of the prober",
             "INSERT INTO probe_reports (dealer_id, at, wanted_by, document, page)
@@ -44,7 +44,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn probe_report(&self, dealer_id: &str) -> Result<Option<ProbeReport>, Fault> {
+    pub fn probe_report(&self, dealer_id: &str) -> Result<Option<ProbeReport>, InternalError> {
         self.read_first(
             "reading a report of the prober",
             "SELECT at, wanted_by, document, page FROM probe_reports WHERE dealer_id = $1",

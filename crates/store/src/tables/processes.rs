@@ -1,7 +1,7 @@
 //! Which processes use the database at the moment, by the database's clock. A file is one process's,
 //! and has no rows here.
 
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Transaction;
 use crate::sql::{Connection, params};
@@ -52,7 +52,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails, or something is being moved to it.
-    pub(crate) fn beat(&self) -> Result<(), Fault> {
+    pub(crate) fn beat(&self) -> Result<(), InternalError> {
         let Some(process) = self.0.process() else { return Ok(()) };
         self.refuse_half_moved()?;
         self.0.execute("saying that a process is there", BEAT, params![process])?;
@@ -60,7 +60,7 @@ impl Transaction<'_> {
     }
 
     /// Whether a process is there.
-    pub(crate) fn is_served(&self) -> Result<bool, Fault> {
+    pub(crate) fn is_served(&self) -> Result<bool, InternalError> {
         self.0.one("looking for processes", SERVED, &[], |row| row.get(0))
     }
 }

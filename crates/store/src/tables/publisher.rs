@@ -5,7 +5,7 @@ use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_publisher::decision::{DecidedStep, DecisionEntry, Step};
 use tradepost_publisher::shelf::{IndexTerm, KeyRow, Kind, Query, Record, Shelf, Tally, Whose};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
 use super::{Database, Transaction};
@@ -61,7 +61,7 @@ impl Database {
         &self,
         publisher: &str,
         job: &mut dyn FnMut(&dyn Shelf),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         self.0.snapshot(|| job(&Rows { connection: &self.0, publisher, writable: false }))
     }
 }
@@ -71,7 +71,11 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails before the job begins.
-    pub fn shelf<T>(&self, publisher: &str, job: impl FnOnce(&dyn Shelf) -> T) -> Result<T, Fault> {
+    pub fn shelf<T>(
+        &self,
+        publisher: &str,
+        job: impl FnOnce(&dyn Shelf) -> T,
+    ) -> Result<T, InternalError> {
         // Before the first look: what a job decides by does not change under it.
         self.0.lock(publisher)?;
         Ok(job(&Rows { connection: self.0, publisher, writable: true }))
@@ -79,7 +83,7 @@ impl Transaction<'_> {
 }
 
 impl Shelf for Rows<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, Fault> {
+    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
         // The index has all that is asked for: a hit reads no more than a miss. A miss reads a row as
         // well, one that stands for nothing, so that it does not take less time than another's thing.
         let sql = format!(
@@ -102,7 +106,7 @@ impl Shelf for Rows<'_> {
         Ok(found)
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, Fault> {
+    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM publisher_things t
              WHERE t.publisher = $1 AND t.kind = $2 AND t.id = $3"
@@ -116,7 +120,7 @@ impl Shelf for Rows<'_> {
         row.map(Unread::parse).transpose()
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, Fault> {
+    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
         let Listing { sql, values } = Listing::of(self.connection, self.publisher, kind, query);
         // Bodies are parsed once the rows are let go, so that no read is held open by that.
         let rows: Vec<Unread> =
@@ -124,7 +128,7 @@ impl Shelf for Rows<'_> {
         rows.into_iter().map(Unread::parse).collect()
     }
 
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, Fault> {
+    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         let name = kind.name();
         let mut values = vec![self.publisher.bind(), name.bind()];
         let mut sql = "SELECT state, class, CAST(SUM(things) AS BIGINT) FROM publisher_counts
@@ -145,7 +149,7 @@ impl Shelf for Rows<'_> {
         })
     }
 
-    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, Fault> {
+    fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
         let row: Option<([u8; 32], String, Timestamp)> = self.connection.first(
             "looking an idempotency key up",
             "SELECT hash, reply, used_at FROM publisher_keys
@@ -157,14 +161,14 @@ impl Shelf for Rows<'_> {
             .transpose()
     }
 
-    fn check_writable(&self) -> Result<(), Fault> {
+    fn check_writable(&self) -> Result<(), InternalError> {
         if self.writable {
             return Ok(());
         }
-        Err(Fault::new("writing to the store", "the transaction is for reading alone"))
+        Err(InternalError::new("writing to the store", "the transaction is for reading alone"))
     }
 
-    fn put(&self, record: Record) -> Result<(), Fault> {
+    fn put(&self, record: Record) -> Result<(), InternalError> {
         self.check_writable()?;
         let known = self.counted(record.kind, &record.id)?;
         let now = Counted {
@@ -194,7 +198,7 @@ impl Shelf for Rows<'_> {
         Ok(())
     }
 
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, Fault> {
+    fn remove(&self, kind: Kind, id: &str) -> Result<bool, InternalError> {
         self.check_writable()?;
         let Some(known) = self.counted(kind, id)? else { return Ok(false) };
         let sql = "DELETE FROM publisher_things WHERE place = $1";
@@ -204,7 +208,7 @@ impl Shelf for Rows<'_> {
         Ok(true)
     }
 
-    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), Fault> {
+    fn remember(&self, scope: &str, key: &str, row: KeyRow) -> Result<(), InternalError> {
         self.check_writable()?;
         self.connection.execute(
             "remembering an idempotency key",
@@ -216,7 +220,7 @@ impl Shelf for Rows<'_> {
         )
     }
 
-    fn record(&self, entry: DecisionEntry) -> Result<(), Fault> {
+    fn record(&self, entry: DecisionEntry) -> Result<(), InternalError> {
         self.check_writable()?;
         let entry = NewEntry {
             chain: self.publisher.to_owned(),
@@ -229,7 +233,7 @@ impl Shelf for Rows<'_> {
         Transaction(self.connection).record(&entry)
     }
 
-    fn forget_keys(&self, before: Timestamp) -> Result<(), Fault> {
+    fn forget_keys(&self, before: Timestamp) -> Result<(), InternalError> {
         self.check_writable()?;
         self.connection.execute(
             "forgetting idempotency keys",
@@ -275,7 +279,7 @@ impl Counted {
 
 impl Rows<'_> {
     /// Where a thing that is there is counted.
-    fn counted(&self, kind: Kind, id: &str) -> Result<Option<Counted>, Fault> {
+    fn counted(&self, kind: Kind, id: &str) -> Result<Option<Counted>, InternalError> {
         self.connection.first(
             "looking a thing up",
             "SELECT place, owner, account, state, class FROM publisher_things
@@ -294,7 +298,7 @@ impl Rows<'_> {
     }
 
     /// Writes a thing that is new; its place.
-    fn insert(&self, record: &Record) -> Result<i64, Fault> {
+    fn insert(&self, record: &Record) -> Result<i64, InternalError> {
         self.connection.one(
             "writing a thing",
             "INSERT INTO publisher_things
@@ -320,7 +324,7 @@ impl Rows<'_> {
     }
 
     /// Writes a thing that is there.
-    fn replace(&self, place: i64, record: &Record) -> Result<(), Fault> {
+    fn replace(&self, place: i64, record: &Record) -> Result<(), InternalError> {
         self.connection.execute(
             "writing a thing",
             "UPDATE publisher_things SET owner = $2, account = $3, state = $4, revision = $5,
@@ -343,7 +347,7 @@ impl Rows<'_> {
 
     /// Counts a thing, or counts it no more. Writers of one publisher come one after another, so that no
     /// count is lost.
-    fn tally(&self, kind: Kind, counted: &Counted, change: i64) -> Result<(), Fault> {
+    fn tally(&self, kind: Kind, counted: &Counted, change: i64) -> Result<(), InternalError> {
         self.connection.execute(
             "counting a thing",
             "INSERT INTO publisher_counts (publisher, kind, owner, account, state, class, things)
@@ -370,7 +374,7 @@ impl Rows<'_> {
         was_there: bool,
         owner: &str,
         terms: &[IndexTerm],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let mut known: Vec<KnownTerm> = Vec::new();
         if was_there {
             known = self.connection.all(
@@ -421,7 +425,7 @@ struct Unread {
 }
 
 impl Unread {
-    fn parse(self) -> Result<Record, Fault> {
+    fn parse(self) -> Result<Record, InternalError> {
         Ok(Record { body: json(&self.body)?, ..self.record })
     }
 }
@@ -452,8 +456,9 @@ fn read(kind: Kind, row: &Row<'_>) -> Read<Unread> {
     Ok(Unread { record, body: row.get(8)? })
 }
 
-fn json(text: &str) -> Result<Value, Fault> {
-    tradepost_wire::json::from_str(text).map_err(|error| Fault::new("reading what was kept", error))
+fn json(text: &str) -> Result<Value, InternalError> {
+    tradepost_wire::json::from_str(text)
+        .map_err(|error| InternalError::new("reading what was kept", error))
 }
 
 #[cfg(test)]

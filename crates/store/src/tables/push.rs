@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use tradepost_server::tasks::log::{Owner, PushBusy, PushKept, PushPlace, PushTarget, PushWriter};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{Database, Transaction};
 use crate::news::News;
@@ -47,7 +47,7 @@ impl PushWriter for Transaction<'_> {
         target: &PushTarget,
         most: usize,
         now: Timestamp,
-    ) -> Result<PushKept, Fault> {
+    ) -> Result<PushKept, InternalError> {
         let Some(task) = self.own_task(owner, task_id)? else { return Ok(PushKept::NoTask) };
         let others: i64 = self.0.one(
             "counting webhooks",
@@ -90,7 +90,7 @@ impl PushWriter for Transaction<'_> {
         owner: &Owner,
         task_id: &str,
         config_id: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         self.0.execute(
             "deleting a webhook",
             "DELETE FROM push_configs WHERE task_id = $1 AND config_id = $2
@@ -99,14 +99,14 @@ impl PushWriter for Transaction<'_> {
         )
     }
 
-    fn push_delivered(&self, key: i64, seq: i64) -> Result<(), Fault> {
+    fn push_delivered(&self, key: i64, seq: i64) -> Result<(), InternalError> {
         // Never back: attempts may end in another order than they began.
         self.0.execute("noting a delivery", "UPDATE push_configs SET sent_seq = CASE WHEN sent_seq > $2 THEN sent_seq ELSE $2 END, failures = 0,
                      failure = NULL WHERE key = $1", params![key, seq])?;
         Ok(())
     }
 
-    fn push_rested(&self, key: i64, now: Timestamp) -> Result<(), Fault> {
+    fn push_rested(&self, key: i64, now: Timestamp) -> Result<(), InternalError> {
         // Something may have been added while the last entry was on its way.
         self.0.execute(
             "resting a webhook",
@@ -123,7 +123,7 @@ impl PushWriter for Transaction<'_> {
         key: i64,
         failure: &str,
         next: Result<Timestamp, Timestamp>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let (again, off_at) = match next {
             Ok(again) => (Some(again), None),
             Err(off_at) => (None, Some(off_at)),
@@ -140,7 +140,7 @@ impl PushWriter for Transaction<'_> {
 impl Transaction<'_> {
     /// Makes the webhooks of a task that has something new to tell due, in the transaction that
     /// adds it.
-    pub(super) fn stir_push_configs(&self, task_id: &str) -> Result<(), Fault> {
+    pub(super) fn stir_push_configs(&self, task_id: &str) -> Result<(), InternalError> {
         // The moment of the task's last status is near enough for an order, and no clock is here.
         self.0.execute(
             "waking webhooks",
@@ -161,7 +161,7 @@ impl Transaction<'_> {
         task_id: Option<&str>,
         config_id: Option<&str>,
         now: Timestamp,
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, InternalError> {
         self.0.change(
             "reviving webhooks",
             "UPDATE push_configs SET off_at = NULL, failures = 0, due_at = $3
@@ -175,7 +175,7 @@ impl Transaction<'_> {
 impl Database {
     /// Webhooks of all agents and owners that were given up, and with `waiting` also those whose
     /// last attempt failed.
-    pub(crate) fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, Fault> {
+    pub(crate) fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, InternalError> {
         self.0.all(
             "reading webhooks",
             &format!(
@@ -196,7 +196,7 @@ impl Database {
         only: Option<&str>,
         after: &str,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, Fault> {
+    ) -> Result<Vec<PushPlace>, InternalError> {
         self.0.all(
             "reading webhooks",
             &format!(
@@ -210,7 +210,7 @@ impl Database {
     }
 
     /// A webhook by its key, unless it was deleted, replaced or given up.
-    pub(crate) fn push_place(&self, key: i64) -> Result<Option<PushPlace>, Fault> {
+    pub(crate) fn push_place(&self, key: i64) -> Result<Option<PushPlace>, InternalError> {
         self.0.first(
             "reading a webhook",
             &format!("SELECT {COLUMNS} WHERE c.key = $1 AND c.off_at IS NULL"),
@@ -226,7 +226,7 @@ impl Database {
         now: Timestamp,
         busy: &PushBusy,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, Fault> {
+    ) -> Result<Vec<PushPlace>, InternalError> {
         // The query leaves the busy ones out: were that done with what it finds, they could fill
         // the limit, and others would wait behind them.
         let (keys, texts) = (self.0.elements(3, "BIGINT"), |value| self.0.elements(value, "TEXT"));
@@ -257,7 +257,7 @@ impl Database {
         &self,
         agent_id: &str,
         after: Timestamp,
-    ) -> Result<Option<Timestamp>, Fault> {
+    ) -> Result<Option<Timestamp>, InternalError> {
         self.0.one(
             "reading when a webhook is due",
             "SELECT min(due_at) FROM push_configs WHERE agent_id = $1 AND due_at > $2",

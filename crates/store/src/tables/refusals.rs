@@ -1,7 +1,7 @@
 //! What was refused: by id for a while, and counted by code and hour.
 
 use jiff::Timestamp;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json;
 
 use super::Transaction;
@@ -20,10 +20,10 @@ impl Transaction<'_> {
         &self,
         refusals: &[Refusal],
         counts: &[RefusalCount],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         for refusal in refusals {
-            let misfits =
-                json::to_string(&refusal.misfits).map_err(Fault::on("writing a refusal"))?;
+            let misfits = json::to_string(&refusal.misfits)
+                .map_err(InternalError::on("writing a refusal"))?;
             self.0.execute(
                 "writing a refusal",
                 "INSERT INTO refusals (error_id, agent_id, at, code, operation, caller, misfits)
@@ -55,7 +55,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn forget_refusals(&self, since: Timestamp, each: u32) -> Result<(), Fault> {
+    pub fn forget_refusals(&self, since: Timestamp, each: u32) -> Result<(), InternalError> {
         const WHAT: &str = "forgetting refusals";
         self.0.execute(WHAT, "DELETE FROM refusals WHERE at < $1", params![since])?;
         self.0.execute(WHAT, "DELETE FROM refusal_counts WHERE hour < $1", params![since])?;
@@ -84,7 +84,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn refusal(&self, error_id: &str) -> Result<Option<Refusal>, Fault> {
+    pub fn refusal(&self, error_id: &str) -> Result<Option<Refusal>, InternalError> {
         let sql = format!("SELECT {COLUMNS} FROM refusals WHERE error_id = $1");
         self.read_first("reading a refusal", &sql, params![error_id], read)
     }
@@ -98,7 +98,7 @@ impl Store {
         agent_id: Option<&str>,
         code: Option<&str>,
         limit: u32,
-    ) -> Result<Vec<Refusal>, Fault> {
+    ) -> Result<Vec<Refusal>, InternalError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM refusals
              WHERE ($1 IS NULL OR agent_id = $1) AND ($2 IS NULL OR code = $2)
@@ -115,7 +115,7 @@ impl Store {
         &self,
         agent_id: Option<&str>,
         since: Timestamp,
-    ) -> Result<Vec<RefusalCount>, Fault> {
+    ) -> Result<Vec<RefusalCount>, InternalError> {
         self.read_all(
             "reading how much was refused",
             "SELECT agent_id, hour, code, refused FROM refusal_counts

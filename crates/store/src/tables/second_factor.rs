@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use tradepost_dealer::consent::Hash;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Transaction;
 use crate::Store;
@@ -31,7 +31,7 @@ impl Transaction<'_> {
         name: &str,
         secret: &str,
         now: Timestamp,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, InternalError> {
         let key = self.sealing_key(now)?;
         let sealed = self.0.vault().seal(&belongs_to(name), secret)?;
         self.0.changes(
@@ -56,7 +56,7 @@ impl Transaction<'_> {
         step: i64,
         codes: &[Hash],
         now: Timestamp,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, InternalError> {
         // A sign-in without a code that is under way ends first, or begins no session.
         self.lock_member(name)?;
         let confirmed = self.0.changes(
@@ -75,7 +75,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn use_factor_step(&self, name: &str, step: i64) -> Result<bool, Fault> {
+    pub fn use_factor_step(&self, name: &str, step: i64) -> Result<bool, InternalError> {
         self.0.changes(
             "using a code",
             "UPDATE second_factors SET last_step = $2
@@ -88,7 +88,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn use_recovery_code(&self, name: &str, code: &Hash) -> Result<bool, Fault> {
+    pub fn use_recovery_code(&self, name: &str, code: &Hash) -> Result<bool, InternalError> {
         let sql = "DELETE FROM recovery_codes WHERE name = $1 AND hash = $2";
         self.0.changes("using a recovery code", sql, params![name, code])
     }
@@ -97,7 +97,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn replace_recovery_codes(&self, name: &str, codes: &[Hash]) -> Result<(), Fault> {
+    pub fn replace_recovery_codes(&self, name: &str, codes: &[Hash]) -> Result<(), InternalError> {
         let sql = "DELETE FROM recovery_codes WHERE name = $1";
         self.0.execute("removing recovery codes", sql, params![name])?;
         for code in codes {
@@ -112,7 +112,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn remove_second_factor(&self, name: &str) -> Result<bool, Fault> {
+    pub fn remove_second_factor(&self, name: &str) -> Result<bool, InternalError> {
         self.lock_member(name)?;
         self.replace_recovery_codes(name, &[])?;
         let sql = "DELETE FROM second_factors WHERE name = $1";
@@ -125,7 +125,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails, or the key that has sealed the secret is not here.
-    pub fn second_factor(&self, name: &str) -> Result<Option<SecondFactor>, Fault> {
+    pub fn second_factor(&self, name: &str) -> Result<Option<SecondFactor>, InternalError> {
         self.read_first(
             "reading a second factor",
             "SELECT secret, sealed_by, confirmed_at,
@@ -147,7 +147,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn second_factor_names(&self) -> Result<BTreeSet<String>, Fault> {
+    pub fn second_factor_names(&self) -> Result<BTreeSet<String>, InternalError> {
         let sql = "SELECT name FROM second_factors WHERE confirmed_at IS NOT NULL";
         let names = self.read_all("reading second factors", sql, params![], |row| row.get(0))?;
         Ok(names.into_iter().collect())
@@ -157,7 +157,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn has_second_factor(&self, name: &str) -> Result<bool, Fault> {
+    pub fn has_second_factor(&self, name: &str) -> Result<bool, InternalError> {
         let sql = "SELECT 1 FROM second_factors WHERE name = $1 AND confirmed_at IS NOT NULL";
         let found: Option<i64> =
             self.read_first("looking for a second factor", sql, params![name], |row| row.get(0))?;

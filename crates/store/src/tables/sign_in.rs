@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::Transaction;
 use super::leads::word;
@@ -29,7 +29,7 @@ impl Transaction<'_> {
         bucket: &[u8],
         budget: AttemptBudget,
         now: Timestamp,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, InternalError> {
         let first = budget.after_one(now);
         let step = i64::try_from(budget.step().as_millis()).unwrap_or(i64::MAX);
         let full_at: Timestamp = self.0.one(
@@ -50,7 +50,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn forgive_attempts(&self, bucket: &[u8]) -> Result<(), Fault> {
+    pub fn forgive_attempts(&self, bucket: &[u8]) -> Result<(), InternalError> {
         let sql = "DELETE FROM sign_in_budgets WHERE bucket = $1";
         self.0.execute("forgiving failed attempts", sql, params![bucket])
     }
@@ -59,7 +59,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn record_failure(&self, entry: &NewEntry) -> Result<(), Fault> {
+    pub fn record_failure(&self, entry: &NewEntry) -> Result<(), InternalError> {
         let subject = entry.subject.as_deref().unwrap_or_default();
         let (action, hour) = (entry.action.name(), hour_of(entry.at));
         let happened: i64 = self.0.one(
@@ -81,7 +81,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn sum_up_failures(&self, now: Timestamp) -> Result<(), Fault> {
+    pub fn sum_up_failures(&self, now: Timestamp) -> Result<(), InternalError> {
         let sql = format!(
             "SELECT chain, actor, deed, subject, hour, happened, recorded FROM access_counts
              WHERE hour < $1 AND happened > recorded
@@ -134,7 +134,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn forget_failures(&self, now: Timestamp) -> Result<(), Fault> {
+    pub fn forget_failures(&self, now: Timestamp) -> Result<(), InternalError> {
         let old = now.saturating_sub(SignedDuration::from_hours(HOURS)).unwrap_or(Timestamp::MIN);
         let sql = "DELETE FROM access_counts WHERE hour < $1";
         self.0.execute("forgetting counts of failures", sql, params![old])?;
@@ -153,7 +153,7 @@ impl Store {
         bucket: &[u8],
         budget: AttemptBudget,
         now: Timestamp,
-    ) -> Result<SignedDuration, Fault> {
+    ) -> Result<SignedDuration, InternalError> {
         let full_at: Option<Timestamp> = self.read_first(
             "reading a budget of attempts",
             "SELECT full_at FROM sign_in_budgets WHERE bucket = $1",
@@ -167,7 +167,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn access_counts(&self, now: Timestamp) -> Result<Vec<AccessCount>, Fault> {
+    pub fn access_counts(&self, now: Timestamp) -> Result<Vec<AccessCount>, InternalError> {
         let since = now.saturating_sub(SignedDuration::from_hours(1)).unwrap_or(Timestamp::MIN);
         self.read_all(
             "reading how many attempts failed",

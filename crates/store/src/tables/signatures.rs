@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use tradepost_keys::replay::Used;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::{Database, Transaction};
 use crate::sql::params;
@@ -25,7 +25,7 @@ impl Database {
         &self,
         publisher: &str,
         now: Timestamp,
-    ) -> Result<Vec<Used>, Fault> {
+    ) -> Result<Vec<Used>, InternalError> {
         self.0.all(
             "reading used signatures",
             "SELECT key, nonce, until FROM used_signatures
@@ -50,7 +50,7 @@ impl Transaction<'_> {
         publisher: &str,
         used: &Used,
         now: Timestamp,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, InternalError> {
         self.0.execute(
             "forgetting used signatures",
             "DELETE FROM used_signatures WHERE publisher = $1 AND until <= $2",

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use tradepost_dealer::consent::{Hash, START};
 use tradepost_dealer::staff::{Entry, NewEntry, RecordCheck};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::leads::word;
 use super::{Database, Transaction};
@@ -23,7 +23,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn add_member(&self, member: &Member) -> Result<bool, Fault> {
+    pub fn add_member(&self, member: &Member) -> Result<bool, InternalError> {
         let Member { name, dealer_id, role, password, created_at } = member;
         self.0.changes(
             "writing a member of the staff",
@@ -38,7 +38,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn vouch_for_member(&self, member: &Member) -> Result<bool, Fault> {
+    pub fn vouch_for_member(&self, member: &Member) -> Result<bool, InternalError> {
         let Member { name, dealer_id, role, password, created_at } = member;
         let is_new = self.0.changes(
             // A row that says the same already is left alone, so that not each sign-in is a change
@@ -61,7 +61,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn set_password(&self, name: &str, password: &str) -> Result<bool, Fault> {
+    pub fn set_password(&self, name: &str, password: &str) -> Result<bool, InternalError> {
         // First the password, so that a sign-in with the old one that is under way waits for this and
         // begins no session afterwards.
         let is_changed = self.0.changes(
@@ -80,7 +80,11 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn still_signs_in_with(&self, member: &Member, has_code: bool) -> Result<bool, Fault> {
+    pub fn still_signs_in_with(
+        &self,
+        member: &Member,
+        has_code: bool,
+    ) -> Result<bool, InternalError> {
         if self.lock_member(&member.name)?.as_ref() != Some(&member.password) {
             return Ok(false);
         }
@@ -95,7 +99,7 @@ impl Transaction<'_> {
 
     /// Has others who sign in as a member, or change how the member signs in, wait for the end of the
     /// transaction. Returns the hash of the password; `None` when nobody has the name.
-    pub(super) fn lock_member(&self, name: &str) -> Result<Option<String>, Fault> {
+    pub(super) fn lock_member(&self, name: &str) -> Result<Option<String>, InternalError> {
         let sql = format!("SELECT password FROM staff WHERE name = $1{}", self.0.for_update());
         self.0
             .first("locking a member of the staff", &sql, params![name], |row: &Row<'_>| row.get(0))
@@ -105,7 +109,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn remove_member(&self, name: &str) -> Result<bool, Fault> {
+    pub fn remove_member(&self, name: &str) -> Result<bool, InternalError> {
         self.lock_member(name)?;
         self.end_sessions_of(name)?;
         self.remove_second_factor(name)?;
@@ -129,7 +133,7 @@ impl Transaction<'_> {
         present: &str,
         password: &str,
         kept_session: &str,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, InternalError> {
         let is_changed = self.0.changes(
             "changing one's own password",
             "UPDATE staff SET password = $2 WHERE name = $1 AND password = $3
@@ -146,7 +150,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn end_other_sessions(&self, name: &str, kept_session: &str) -> Result<(), Fault> {
+    pub fn end_other_sessions(&self, name: &str, kept_session: &str) -> Result<(), InternalError> {
         self.0.execute(
             "ending other sessions",
             "DELETE FROM staff_sessions WHERE name = $1 AND id <> $2",
@@ -158,7 +162,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn end_sessions_of(&self, name: &str) -> Result<(), Fault> {
+    pub fn end_sessions_of(&self, name: &str) -> Result<(), InternalError> {
         self.0.execute(
             "ending sessions",
             "DELETE FROM staff_sessions WHERE name = $1",
@@ -170,7 +174,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn begin_session(&self, session: &Session, hash: &Hash) -> Result<(), Fault> {
+    pub fn begin_session(&self, session: &Session, hash: &Hash) -> Result<(), InternalError> {
         let Session { id, name, begun_at, seen_at, expires_at, browser, proven_at } = session;
         self.0.execute(
             "forgetting sessions",
@@ -197,7 +201,7 @@ impl Transaction<'_> {
         new_id: &str,
         new_hash: &Hash,
         now: Timestamp,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, InternalError> {
         self.0.changes(
             "renewing a session",
             "UPDATE staff_sessions SET id = $2, hash = $3, proven_at = $4, seen_at = $4
@@ -210,7 +214,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn end_session_of(&self, id: &str, name: &str) -> Result<(), Fault> {
+    pub fn end_session_of(&self, id: &str, name: &str) -> Result<(), InternalError> {
         let sql = "DELETE FROM staff_sessions WHERE id = $1 AND name = $2";
         self.0.execute("ending a session", sql, params![id, name])
     }
@@ -219,7 +223,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn touch_session(&self, id: &str, now: Timestamp) -> Result<(), Fault> {
+    pub fn touch_session(&self, id: &str, now: Timestamp) -> Result<(), InternalError> {
         self.0.execute(
             // Requests of one session overtake each other, and the moment must not go back.
             "noting the use of a session",
@@ -232,7 +236,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn end_session(&self, id: &str) -> Result<bool, Fault> {
+    pub fn end_session(&self, id: &str) -> Result<bool, InternalError> {
         let sql = "DELETE FROM staff_sessions WHERE id = $1";
         self.0.changes("ending a session", sql, params![id])
     }
@@ -241,7 +245,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn record(&self, entry: &NewEntry) -> Result<(), Fault> {
+    pub fn record(&self, entry: &NewEntry) -> Result<(), InternalError> {
         self.record_all(std::slice::from_ref(entry))
     }
 
@@ -249,7 +253,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn record_all(&self, entries: &[NewEntry]) -> Result<(), Fault> {
+    pub fn record_all(&self, entries: &[NewEntry]) -> Result<(), InternalError> {
         // What this call has added to a chain is not asked for again.
         let mut heads: BTreeMap<&str, (i64, Hash)> = BTreeMap::new();
         for entry in entries {
@@ -291,12 +295,12 @@ impl Transaction<'_> {
 
 impl Database {
     /// The names of the records that there are.
-    pub(crate) fn chains(&self) -> Result<Vec<String>, Fault> {
+    pub(crate) fn chains(&self) -> Result<Vec<String>, InternalError> {
         let sql = "SELECT DISTINCT chain FROM audit_log ORDER BY chain";
         self.0.all("reading whose records there are", sql, params![], |row| row.get(0))
     }
 
-    pub(crate) fn check_records(&self) -> Result<Vec<RecordCheck>, Fault> {
+    pub(crate) fn check_records(&self) -> Result<Vec<RecordCheck>, InternalError> {
         let chains = self.chains()?;
         let sql = format!("SELECT {ENTRY} FROM audit_log WHERE chain = $1 ORDER BY seq");
         let mut checks = Vec::new();
@@ -321,7 +325,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn member(&self, name: &str) -> Result<Option<Member>, Fault> {
+    pub fn member(&self, name: &str) -> Result<Option<Member>, InternalError> {
         let sql = format!("SELECT {MEMBER} FROM staff m WHERE m.name = $1");
         self.read_first("reading a member of the staff", &sql, params![name], |row| member(row, 0))
     }
@@ -330,7 +334,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn members(&self, dealer_id: Option<&str>) -> Result<Vec<Member>, Fault> {
+    pub fn members(&self, dealer_id: Option<&str>) -> Result<Vec<Member>, InternalError> {
         let sql = format!(
             "SELECT {MEMBER} FROM staff m
              WHERE $1 IS NULL OR m.dealer_id IS NULL OR m.dealer_id = $1 ORDER BY m.name"
@@ -342,7 +346,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn session(&self, hash: &Hash) -> Result<Option<(Session, Member)>, Fault> {
+    pub fn session(&self, hash: &Hash) -> Result<Option<(Session, Member)>, InternalError> {
         let sql = format!(
             "SELECT {SESSION}, {MEMBER} FROM staff_sessions s JOIN staff m ON m.name = s.name
              WHERE s.hash = $1"
@@ -361,7 +365,7 @@ impl Store {
         &self,
         dealer_id: Option<&str>,
         now: Timestamp,
-    ) -> Result<Vec<(Session, Member)>, Fault> {
+    ) -> Result<Vec<(Session, Member)>, InternalError> {
         let sql = format!(
             "SELECT {SESSION}, {MEMBER} FROM staff_sessions s JOIN staff m ON m.name = s.name
              WHERE s.expires_at > $2 AND ($1 IS NULL OR m.dealer_id = $1)
@@ -376,7 +380,12 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn entries(&self, chain: &str, before: i64, limit: u32) -> Result<Vec<Entry>, Fault> {
+    pub fn entries(
+        &self,
+        chain: &str,
+        before: i64,
+        limit: u32,
+    ) -> Result<Vec<Entry>, InternalError> {
         let sql = format!(
             "SELECT {ENTRY} FROM audit_log WHERE chain = $1 AND seq < $2
              ORDER BY seq DESC LIMIT $3"
@@ -389,7 +398,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn entries_about(&self, lead_id: &str) -> Result<Vec<(Entry, Hash)>, Fault> {
+    pub fn entries_about(&self, lead_id: &str) -> Result<Vec<(Entry, Hash)>, InternalError> {
         let sql = format!(
             "SELECT {ENTRY}, (SELECT p.hash FROM audit_log p
                               WHERE p.chain = audit_log.chain AND p.seq = audit_log.seq - 1)
@@ -404,7 +413,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn entry_hash(&self, chain: &str, seq: i64) -> Result<Option<Hash>, Fault> {
+    pub fn entry_hash(&self, chain: &str, seq: i64) -> Result<Option<Hash>, InternalError> {
         let sql = "SELECT hash FROM audit_log WHERE chain = $1 AND seq = $2";
         self.read_first("reading an entry's hash", sql, params![chain, seq], |row| row.get(0))
     }
@@ -417,7 +426,7 @@ impl Store {
         &self,
         chain: Option<&str>,
         take: &mut dyn FnMut(&Entry),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let sql = format!(
             "SELECT {ENTRY} FROM audit_log WHERE $1 IS NULL OR chain = $1 ORDER BY chain, seq"
         );

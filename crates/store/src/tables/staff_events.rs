@@ -7,7 +7,7 @@ use tradepost_dealer::delivery::{DeliverySource, DeliveryState};
 use tradepost_publisher::shelf::Kind;
 use tradepost_publisher::staff_event::StaffEvent;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json;
 
 use super::delivery_places::DeliveryPlaces;
@@ -28,7 +28,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn place_staff_events(&self, publisher: &str) -> Result<(), Fault> {
+    pub fn place_staff_events(&self, publisher: &str) -> Result<(), InternalError> {
         self.0.execute(
             "placing a publisher in its events",
             "INSERT INTO staff_event_places (publisher, place) VALUES ($1, 0) ON CONFLICT DO NOTHING",
@@ -47,7 +47,7 @@ impl Transaction<'_> {
         place: i64,
         planned: &[NewStaffDelivery],
         now: Timestamp,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, InternalError> {
         let Some(known) = self.move_delivery_place(&PLACES, publisher, place)? else {
             return Ok(false);
         };
@@ -83,7 +83,7 @@ impl Transaction<'_> {
         publisher: &str,
         subject: Option<&str>,
         now: Timestamp,
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, InternalError> {
         self.0.change(
             // As if it were new: the time after which it is given up begins again.
             "reviving deliveries to people of a publisher",
@@ -98,7 +98,7 @@ impl Transaction<'_> {
 
 impl Database {
     /// The publishers with events of which nobody has been told.
-    pub(crate) fn publishers_with_unplanned(&self) -> Result<Vec<String>, Fault> {
+    pub(crate) fn publishers_with_unplanned(&self) -> Result<Vec<String>, InternalError> {
         let sql = "SELECT s.publisher FROM staff_event_places s WHERE EXISTS
                        (SELECT 1 FROM publisher_things t
                         WHERE t.publisher = s.publisher AND t.kind = $1 AND t.owner = ''
@@ -112,7 +112,7 @@ impl Database {
         &self,
         publisher: &str,
         limit: u32,
-    ) -> Result<Vec<KeptStaffEvent>, Fault> {
+    ) -> Result<Vec<KeptStaffEvent>, InternalError> {
         let sql = format!(
             "SELECT {EVENT} AND place > (SELECT place FROM staff_event_places WHERE publisher = $1)
              ORDER BY place LIMIT $3"
@@ -132,7 +132,7 @@ impl Store {
         &self,
         publisher: &str,
         place: i64,
-    ) -> Result<Option<KeptStaffEvent>, Fault> {
+    ) -> Result<Option<KeptStaffEvent>, InternalError> {
         let sql = format!("SELECT {EVENT} AND place = $3");
         let kind = Kind::StaffEvent.name();
         let values = params![publisher, kind, place];

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use tradepost_server::tasks::log::{Entry, EntryKind, Owner, TaskFilter, TaskRow, TaskWriter};
 use tradepost_wire::a2a::TaskState;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::processes::is_left;
 use super::{Database, Transaction};
@@ -46,7 +46,7 @@ const fn number(kind: EntryKind) -> i64 {
 }
 
 impl TaskWriter for Transaction<'_> {
-    fn create_task(&self, owner: &Owner, task: &TaskRow) -> Result<(), Fault> {
+    fn create_task(&self, owner: &Owner, task: &TaskRow) -> Result<(), InternalError> {
         self.0.execute(
             "writing a task",
             "INSERT INTO tasks
@@ -71,7 +71,7 @@ impl TaskWriter for Transaction<'_> {
         kind: EntryKind,
         body: &str,
         status: Option<(TaskState, Timestamp)>,
-    ) -> Result<Option<i64>, Fault> {
+    ) -> Result<Option<i64>, InternalError> {
         let (seq, state) = self.0.one(
             "reading a task's state",
             &format!(
@@ -105,7 +105,7 @@ impl TaskWriter for Transaction<'_> {
         Ok(Some(seq))
     }
 
-    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
+    fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, InternalError> {
         unfinished(self.0, agent_id, self.0.for_update())
     }
 }
@@ -115,12 +115,16 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
+    pub fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, InternalError> {
         task_row(self.0, owner, task_id, "")
     }
 
     /// The owner's task, which nobody else changes until the transaction ends.
-    pub(super) fn own_task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
+    pub(super) fn own_task(
+        &self,
+        owner: &Owner,
+        task_id: &str,
+    ) -> Result<Option<TaskRow>, InternalError> {
         task_row(self.0, owner, task_id, self.0.for_update())
     }
 
@@ -128,7 +132,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn secret(&self, name: &str, fresh: &[u8]) -> Result<Vec<u8>, Fault> {
+    pub fn secret(&self, name: &str, fresh: &[u8]) -> Result<Vec<u8>, InternalError> {
         // Of two processes that start at once, both go on with the secret of the first.
         self.0.execute(
             "keeping a secret",
@@ -142,12 +146,16 @@ impl Transaction<'_> {
 
 impl Database {
     /// The owner's task.
-    pub(crate) fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, Fault> {
+    pub(crate) fn task(
+        &self,
+        owner: &Owner,
+        task_id: &str,
+    ) -> Result<Option<TaskRow>, InternalError> {
         task_row(&self.0, owner, task_id, "")
     }
 
     /// The number of a task's last entry, 0 where there is none, and whether it has ended.
-    pub(crate) fn standing(&self, task_id: &str) -> Result<(i64, bool), Fault> {
+    pub(crate) fn standing(&self, task_id: &str) -> Result<(i64, bool), InternalError> {
         let query = "SELECT last_seq, state FROM tasks WHERE task_id = $1";
         let found = self.0.first("reading a task", query, params![task_id], |row| {
             let state = TaskState::from_name(&row.get::<String>(1)?);
@@ -164,7 +172,7 @@ impl Database {
         (after, until): (i64, i64),
         with_artifacts: bool,
         limit: usize,
-    ) -> Result<Vec<Entry>, Fault> {
+    ) -> Result<Vec<Entry>, InternalError> {
         self.0.all(
             "reading a task's events",
             "SELECT seq, kind, body FROM task_events
@@ -190,7 +198,7 @@ impl Database {
         filter: &TaskFilter,
         after: Option<(Timestamp, String)>,
         limit: usize,
-    ) -> Result<(Vec<TaskRow>, usize), Fault> {
+    ) -> Result<(Vec<TaskRow>, usize), InternalError> {
         const WHERE: &str = "FROM tasks WHERE agent_id = $1 AND owner = $2
             AND ($3 IS NULL OR context_id = $3) AND ($4 IS NULL OR state = $4)
             AND ($5 IS NULL OR status_at >= $5)";
@@ -226,12 +234,16 @@ impl Database {
     }
 
     /// An agent's tasks that somebody was working on, and nobody is any more.
-    pub(crate) fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, Fault> {
+    pub(crate) fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, InternalError> {
         unfinished(&self.0, agent_id, "")
     }
 }
 
-fn unfinished(connection: &Connection, agent_id: &str, and: &str) -> Result<Vec<TaskRow>, Fault> {
+fn unfinished(
+    connection: &Connection,
+    agent_id: &str,
+    and: &str,
+) -> Result<Vec<TaskRow>, InternalError> {
     // Interrupted ones wait for the caller, and can wait on.
     let states = TaskState::ALL.iter().filter(|s| !s.terminal() && !s.interrupted());
     let names: Vec<_> = states.map(|s| format!("'{}'", s.name())).collect();
@@ -250,7 +262,7 @@ fn task_row(
     owner: &Owner,
     task_id: &str,
     and: &str,
-) -> Result<Option<TaskRow>, Fault> {
+) -> Result<Option<TaskRow>, InternalError> {
     let sql = format!(
         "SELECT task_id, context_id, state, status_at, last_seq FROM tasks
          WHERE task_id = $1 AND agent_id = $2 AND owner = $3{and}"

@@ -2,7 +2,7 @@
 //! columns there are is asked of the database that takes them.
 
 use sha2::{Digest as _, Sha256};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::inventory::Bodies;
 use super::{Database, Transaction};
@@ -122,7 +122,7 @@ impl Table {
 
 impl Database {
     /// The tables of what is kept here, those first that others refer to.
-    pub(crate) fn tables(&self) -> Result<Vec<Table>, Fault> {
+    pub(crate) fn tables(&self) -> Result<Vec<Table>, InternalError> {
         const WHAT: &str = "reading the tables";
         let columns = self.0.all(
             WHAT,
@@ -162,7 +162,7 @@ impl Database {
         Ok(tables)
     }
 
-    fn key_of(&self, table: &str) -> Result<Vec<String>, Fault> {
+    fn key_of(&self, table: &str) -> Result<Vec<String>, InternalError> {
         self.0.all(
             "reading the key of a table",
             "SELECT column_name::TEXT FROM information_schema.key_column_usage
@@ -180,8 +180,8 @@ impl Database {
     pub(crate) fn each_row(
         &self,
         table: &Table,
-        mut take: impl FnMut(Vec<Value<'static>>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut take: impl FnMut(Vec<Value<'static>>) -> Result<(), InternalError>,
+    ) -> Result<(), InternalError> {
         let mut bodies = Bodies::of(&self.0);
         // What `take` says is kept aside: a row's reader has errors of another type, and the
         // reading ends with the first.
@@ -196,7 +196,7 @@ impl Database {
     }
 
     /// What is in a table.
-    pub(crate) fn sum(&self, table: &Table) -> Result<Sum, Fault> {
+    pub(crate) fn sum(&self, table: &Table) -> Result<Sum, InternalError> {
         let mut sum = Sum::default();
         self.each_row(table, |row| {
             sum.add(&row);
@@ -206,12 +206,12 @@ impl Database {
     }
 
     /// How many rows a table has.
-    pub(crate) fn count(&self, table: &Table) -> Result<u64, Fault> {
+    pub(crate) fn count(&self, table: &Table) -> Result<u64, InternalError> {
         count(&self.0, table)
     }
 }
 
-fn count(connection: &Connection, table: &Table) -> Result<u64, Fault> {
+fn count(connection: &Connection, table: &Table) -> Result<u64, InternalError> {
     let sql = format!("SELECT count(*) FROM {}", table.name);
     let rows = connection.one("counting rows", &sql, &[], |row| row.get::<usize>(0))?;
     Ok(rows as u64)
@@ -222,7 +222,7 @@ fn walk(
     connection: &Connection,
     table: &Table,
     take: &mut impl FnMut(&Row<'_>) -> Read<bool>,
-) -> Result<(), Fault> {
+) -> Result<(), InternalError> {
     const WHAT: &str = "reading rows";
     if !connection.is_shared() {
         return connection.each(WHAT, &table.select(), &[], take);
@@ -246,7 +246,11 @@ fn walk(
 impl Transaction<'_> {
     /// Notes what is being moved here, unless the database is used for something else. From here on no
     /// server starts until all of it has arrived.
-    pub(crate) fn claim_for_move(&self, tables: &[Table], digest: &[u8]) -> Result<Claim, Fault> {
+    pub(crate) fn claim_for_move(
+        &self,
+        tables: &[Table],
+        digest: &[u8],
+    ) -> Result<Claim, InternalError> {
         self.0.lock(MOVES)?;
         if let Some((known, is_whole)) = self.moved_from()? {
             return Ok(match (known == digest, is_whole) {
@@ -270,26 +274,26 @@ impl Transaction<'_> {
     }
 
     /// Notes that all of it has arrived.
-    pub(crate) fn note_moved(&self) -> Result<(), Fault> {
+    pub(crate) fn note_moved(&self) -> Result<(), InternalError> {
         let sql = "UPDATE moved_from SET is_whole = TRUE";
         self.0.execute("noting what was moved", sql, &[])
     }
 
     /// Refuses to be used while something is being moved here.
-    pub(crate) fn refuse_half_moved(&self) -> Result<(), Fault> {
+    pub(crate) fn refuse_half_moved(&self) -> Result<(), InternalError> {
         self.0.lock(MOVES)?;
         match self.moved_from()? {
             Some((_, false)) => {
                 let cause = "a move to it has not ended; run `tradepost migrate-store` again, or name \
                              another database";
-                Err(Fault::new("opening the database", cause))
+                Err(InternalError::new("opening the database", cause))
             }
             Some((_, true)) | None => Ok(()),
         }
     }
 
     /// What has been moved here, if anything: its digest, and whether all of it has arrived.
-    fn moved_from(&self) -> Result<Option<(Vec<u8>, bool)>, Fault> {
+    fn moved_from(&self) -> Result<Option<(Vec<u8>, bool)>, InternalError> {
         let sql = "SELECT digest, is_whole FROM moved_from";
         self.0.first("reading what was moved", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
     }
@@ -300,13 +304,13 @@ impl Transaction<'_> {
         table: &Table,
         after: u64,
         rows: &[Vec<Value<'static>>],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         const WHAT: &str = "moving rows";
         // Counting and adding are two statements: without the lock two who move at once could both
         // find the same number.
         self.0.lock(MOVES)?;
         if count(self.0, table)? != after {
-            return Err(Fault::new(WHAT, "somebody else writes to the database"));
+            return Err(InternalError::new(WHAT, "somebody else writes to the database"));
         }
         let columns: Vec<_> = table.columns.iter().map(|(name, _)| name.as_str()).collect();
         // Numbers go over as they are, also where the database would give its own: other rows refer
@@ -322,7 +326,7 @@ impl Transaction<'_> {
     }
 
     /// Has the database go on counting after what was moved.
-    pub(crate) fn count_on(&self, table: &Table) -> Result<(), Fault> {
+    pub(crate) fn count_on(&self, table: &Table) -> Result<(), InternalError> {
         // Of an empty table nothing was counted, and the third value says that 1 is still to be
         // given.
         let Some(column) = &table.counted else { return Ok(()) };

@@ -8,7 +8,7 @@ use tradepost_dealer::staff::{
     Action, EVERYBODY, MemberDetail, Note, Role, note_digest_of, password_print,
 };
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::leads::word;
 use super::privacy::{ADDRESS, BODY, NOTE, NOTE_SALT, PAYLOAD, REPLY, SALT, USER_AGENT};
@@ -53,7 +53,7 @@ struct RecordedMember {
 }
 
 impl Database {
-    pub(crate) fn check_notes(&self) -> Result<NoteCheck, Fault> {
+    pub(crate) fn check_notes(&self) -> Result<NoteCheck, InternalError> {
         let mut entries = self.note_entries()?;
         let erased = self.erased_leads()?;
         let forgotten_at: Option<Timestamp> = self
@@ -112,7 +112,7 @@ impl Database {
     }
 
     /// The entries about notes, by their lead.
-    fn note_entries(&self) -> Result<BTreeMap<String, Vec<NoteEntry>>, Fault> {
+    fn note_entries(&self) -> Result<BTreeMap<String, Vec<NoteEntry>>, InternalError> {
         let mut entries: BTreeMap<String, Vec<NoteEntry>> = BTreeMap::new();
         self.0.each(
             NOTES,
@@ -137,14 +137,14 @@ impl Database {
     }
 
     /// The leads that the chain of consents says are erased.
-    fn erased_leads(&self) -> Result<BTreeSet<String>, Fault> {
+    fn erased_leads(&self) -> Result<BTreeSet<String>, InternalError> {
         let sql = "SELECT DISTINCT lead_id FROM consent_log WHERE kind = $1";
         let leads =
             self.0.all(NOTES, sql, params![ConsentKind::Erased.name()], |row| row.get(0))?;
         Ok(leads.into_iter().collect())
     }
 
-    fn stored_notes(&self) -> Result<Vec<StoredNote>, Fault> {
+    fn stored_notes(&self) -> Result<Vec<StoredNote>, InternalError> {
         self.0.all(
             NOTES,
             "SELECT lead_id, dealer_id, at, author, text, salt, sealed_by FROM lead_notes
@@ -169,7 +169,7 @@ impl Database {
         )
     }
 
-    pub(crate) fn check_staff(&self) -> Result<StaffCheck, Fault> {
+    pub(crate) fn check_staff(&self) -> Result<StaffCheck, InternalError> {
         let mut recorded = self.recorded_members()?;
         let mut check = StaffCheck::default();
         let members = self.0.all(
@@ -212,7 +212,7 @@ impl Database {
     }
 
     /// The members of the staff that there are by the record.
-    fn recorded_members(&self) -> Result<BTreeMap<String, RecordedMember>, Fault> {
+    fn recorded_members(&self) -> Result<BTreeMap<String, RecordedMember>, InternalError> {
         let mut recorded: BTreeMap<String, RecordedMember> = BTreeMap::new();
         self.0.each(
             STAFF,
@@ -251,7 +251,7 @@ impl Database {
         Ok(recorded)
     }
 
-    pub(crate) fn check_sealed(&self) -> Result<SealedCheck, Fault> {
+    pub(crate) fn check_sealed(&self) -> Result<SealedCheck, InternalError> {
         let mut check = SealedCheck::default();
         self.open_submissions(&mut check)?;
         self.open_evidence(&mut check)?;
@@ -263,7 +263,7 @@ impl Database {
     }
 
     /// Opens the secrets of second factors: one for each member at most, so they are read at once.
-    fn open_second_factors(&self, check: &mut SealedCheck) -> Result<(), Fault> {
+    fn open_second_factors(&self, check: &mut SealedCheck) -> Result<(), InternalError> {
         self.0.each(
             SEALED,
             "SELECT name, sealed_by, secret FROM second_factors WHERE sealed_by IS NOT NULL",
@@ -279,7 +279,7 @@ impl Database {
         )
     }
 
-    fn open_submissions(&self, check: &mut SealedCheck) -> Result<(), Fault> {
+    fn open_submissions(&self, check: &mut SealedCheck) -> Result<(), InternalError> {
         let mut after = 0_i64;
         loop {
             let mut count = 0;
@@ -311,7 +311,7 @@ impl Database {
         }
     }
 
-    fn open_evidence(&self, check: &mut SealedCheck) -> Result<(), Fault> {
+    fn open_evidence(&self, check: &mut SealedCheck) -> Result<(), InternalError> {
         let mut after = 0_i64;
         loop {
             let mut count = 0;
@@ -346,7 +346,7 @@ impl Database {
         }
     }
 
-    fn open_replies(&self, check: &mut SealedCheck) -> Result<(), Fault> {
+    fn open_replies(&self, check: &mut SealedCheck) -> Result<(), InternalError> {
         let mut after = [String::new(), String::new(), String::new()];
         loop {
             let mut count = 0;

@@ -7,15 +7,15 @@ use serde::Serialize;
 use tradepost_server::agent::{Answer, Blame, ProfileRefusal, Row, Written};
 use tradepost_server::refusals::Misfit;
 use tradepost_wire::a2a;
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::a2a::{DataPart, MessageResult, Role};
 use tradepost_wire::aap::error::{DOMAIN, ErrorObject, Remedy, TYPE};
-use tradepost_wire::aap::{Raw, Reply, ReplyData, Version};
+use tradepost_wire::aap::{AapReply, RawJson, ReplyData, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::problem::Keyword;
 
 /// A reply as a message in a version of the profile.
-pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Answer {
+pub(super) fn message(version: Version, context_id: String, reply: AapReply) -> Answer {
     const SIZE_OF_MESSAGE: usize = 1024;
     let skill = reply.skill;
     let (shared, room) = if let ReplyData::Written(raw) = &reply.data {
@@ -23,7 +23,7 @@ pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Ans
     } else {
         (None, reply.data.size_hint())
     };
-    let message = a2a::Answer {
+    let message = a2a::AgentMessage {
         message_id: uuid::Uuid::now_v7().to_string(),
         context_id,
         role: Role::Agent,
@@ -36,7 +36,7 @@ pub(super) fn message(version: Version, context_id: String, reply: Reply) -> Ans
 
 /// Writes a document with so much room at once, because a buffer that has to grow is copied. `shared` stands in the
 /// document, and is a piece of its own.
-fn pieces<T: Serialize>(document: &T, room: usize, shared: Option<Raw>) -> Vec<Bytes> {
+fn pieces<T: Serialize>(document: &T, room: usize, shared: Option<RawJson>) -> Vec<Bytes> {
     let shared = shared.map(Bytes::from_owner);
     let mut writer = Around { text: Vec::with_capacity(room), shared, place: None };
     tradepost_wire::json::to_writer(&mut writer, document)
@@ -96,7 +96,7 @@ pub(super) fn refusal(
         domain: DOMAIN,
         jsonrpc: code.jsonrpc(),
         http: code.http(),
-        grpc: Status::from_name(code.grpc()).unwrap_or(Status::Unknown),
+        grpc: RpcStatus::from_name(code.grpc()).unwrap_or(RpcStatus::Unknown),
     };
     let limited = code.remedy() == Remedy::SlowDown;
     let metadata =
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_is_shared_is_written_where_it_stands_and_not_copied() {
-        let raw = Raw::from_text(r#"{"long": [1, 2.50]}"#.to_owned()).unwrap();
+        let raw = RawJson::from_text(r#"{"long": [1, 2.50]}"#.to_owned()).unwrap();
         let value = ("é", &raw, [&raw], 1);
         let found = pieces(&value, 0, Some(raw.clone()));
         assert_eq!(found.concat(), to_string(&value).unwrap().as_bytes());

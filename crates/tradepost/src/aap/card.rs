@@ -2,7 +2,9 @@
 
 use tradepost_server::agent::Binding;
 use tradepost_server::card::{self, CardIdentity, PublishedCard};
-use tradepost_wire::a2a::card::{AgentCard, Capabilities, Extension, Provider, Skill};
+use tradepost_wire::a2a::card::{
+    AgentCapabilities, AgentCard, AgentExtension, AgentProvider, AgentSkill,
+};
 use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, json};
@@ -27,9 +29,12 @@ fn describe(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
         name: dealer.terms.name.clone(),
         description: dealer.description.clone(),
         version: dealer.agent_version.clone(),
-        provider: dealer.provider.clone().map(|(organization, url)| Provider { organization, url }),
+        provider: dealer
+            .provider
+            .clone()
+            .map(|(organization, url)| AgentProvider { organization, url }),
         supported_interfaces: card::interfaces(base_url, bindings(dealer)),
-        capabilities: Capabilities {
+        capabilities: AgentCapabilities {
             streaming: false,
             push_notifications: false,
             extended_agent_card: false,
@@ -48,7 +53,7 @@ fn describe(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
             .terms
             .skills
             .iter()
-            .map(|skill| Skill {
+            .map(|skill| AgentSkill {
                 id: skill.name().to_owned(),
                 name: skill.title().to_owned(),
                 description: skill.docs().split_whitespace().collect::<Vec<_>>().join(" "),
@@ -71,7 +76,7 @@ fn bindings(dealer: &Dealer) -> &'static [Binding] {
     }
 }
 
-fn extension(dealer: &Dealer, version: Version, id: &str) -> Extension {
+fn extension(dealer: &Dealer, version: Version, id: &str) -> AgentExtension {
     let mut params = json!({"id": id, "version": version.full()});
     if let Some(params) = params.as_object_mut().filter(|_| version.lists_schemas()) {
         let base = version.schema_base_url();
@@ -91,7 +96,7 @@ fn extension(dealer: &Dealer, version: Version, id: &str) -> Extension {
         params.insert("schema_base_url".into(), base.into());
         params.insert("skills".into(), schemas.into());
     }
-    Extension {
+    AgentExtension {
         uri: version.uri().to_owned(),
         description: version.description().to_owned(),
         // AAP's own examples send no A2A-Extensions header, so it cannot be demanded (C-32).

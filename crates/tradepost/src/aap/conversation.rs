@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use tradepost_dealer::lead::Conversation;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::seal::Seal;
 use tradepost_store::Store;
 
@@ -21,7 +21,7 @@ impl Conversations {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn seal(store: &Store) -> Result<Arc<Seal>, Fault> {
+    pub fn seal(store: &Store) -> Result<Arc<Seal>, InternalError> {
         Seal::open(store, "conversations").map(Arc::new)
     }
 

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use tradepost_dealer::inventory::{Inventory, Recent};
 use tradepost_server::background::piece;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
 /// How many listings are kept ready to send, of all dealers: a few megabytes.
@@ -85,14 +85,14 @@ impl Inventories {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn round(&self) -> Result<Round<'_>, Fault> {
+    pub fn round(&self) -> Result<Round<'_>, InternalError> {
         let is_any = !self.loaded.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
         let found = is_any.then(|| self.store.inventory_generations()).transpose()?;
         *self.generations.write().unwrap_or_else(PoisonError::into_inner) = found;
         Ok(Round(self))
     }
 
-    fn generation(&self, dealer_id: &str) -> Result<i64, Fault> {
+    fn generation(&self, dealer_id: &str) -> Result<i64, InternalError> {
         if let Some(all) = &*self.generations.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(all.get(dealer_id).copied().unwrap_or_default());
         }
@@ -154,21 +154,21 @@ impl Shelf {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn inventory(&self) -> Result<Arc<Inventory>, Fault> {
+    pub async fn inventory(&self) -> Result<Arc<Inventory>, InternalError> {
         const WHAT: &str = "loading an inventory";
         if let Some(inventory) = self.0.held() {
             return Ok(inventory);
         }
         let shelf = self.clone();
         let loaded = piece(WHAT, move || shelf.load()).await;
-        loaded.unwrap_or_else(|| Err(Fault::new(WHAT, "it ended early")))
+        loaded.unwrap_or_else(|| Err(InternalError::new(WHAT, "it ended early")))
     }
 
     /// The same on a thread that may wait.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn load(&self) -> Result<Arc<Inventory>, Fault> {
+    pub fn load(&self) -> Result<Arc<Inventory>, InternalError> {
         let _turn = self.0.loading.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever waited for the lock finds what the one before has loaded.
         self.0.held().map_or_else(|| self.0.load(), Ok)
@@ -178,7 +178,7 @@ impl Shelf {
     ///
     /// # Errors
     /// When the store fails; what was loaded before stays in use.
-    pub fn refresh(&self) -> Result<(), Fault> {
+    pub fn refresh(&self) -> Result<(), InternalError> {
         // What is not in memory is read as it is by then, whenever it is asked for.
         let Some(known) = self.0.generation() else { return Ok(()) };
         // What was loaded since the generations were asked for may be newer than they say.
@@ -213,7 +213,7 @@ impl Shared {
         self.used.store(self.all.uses.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    fn load(self: &Arc<Self>) -> Result<Arc<Inventory>, Fault> {
+    fn load(self: &Arc<Self>) -> Result<Arc<Inventory>, InternalError> {
         let all = &self.all;
         let now = all.clock.now();
         let (inventory, generation) =

@@ -23,14 +23,16 @@ use tradepost_server::auth::permit;
 use tradepost_server::auth::{Authenticator, Denied, Means};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
 use tradepost_server::clock::{self, Clock};
-use tradepost_server::fault::{Fault, LATE};
+use tradepost_server::fault::{InternalError, LATE};
 use tradepost_server::limit::{self, Exceeded, Limiter};
 use tradepost_server::permission::Permission;
 use tradepost_server::seal::Seal;
 use tradepost_store::{Old, Store, Transaction};
-use tradepost_wire::a2a::error::{Code, Refusal as ProtocolRefusal};
-use tradepost_wire::a2a::{Content, Operation, Part, Request, SendMessage};
-use tradepost_wire::aap::{self, Call, DealerInformation, Reply, Skill, Terms, Version};
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal as ProtocolRefusal};
+use tradepost_wire::a2a::{A2aRequest, Content, Operation, Part, SendMessage};
+use tradepost_wire::aap::{
+    self, AapReply, AapRequest, DealerInformation, DealerTerms, Skill, Version,
+};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{Value, json};
@@ -86,21 +88,25 @@ pub struct Ground {
 /// Why a message gets no reply.
 enum Refused {
     /// The profile says so.
-    Profile(aap::Refusal),
+    Profile(aap::AapRefusal),
     /// The caller may not.
     Denied(Denied),
     /// Something of ours broke.
-    Broken(Fault),
+    Broken(InternalError),
 }
 
-from!(Refused { Profile(aap::Refusal), Denied(Denied), Broken(Fault) });
+from!(Refused { Profile(aap::AapRefusal), Denied(Denied), Broken(InternalError) });
 
 impl Seller {
     /// Sets a dealer up, which may be suspended.
     ///
     /// # Errors
     /// When the store fails, or a key file cannot be used.
-    pub fn open(dealer: &Arc<Dealer>, is_suspended: bool, ground: &Ground) -> Result<Self, Fault> {
+    pub fn open(
+        dealer: &Arc<Dealer>,
+        is_suspended: bool,
+        ground: &Ground,
+    ) -> Result<Self, InternalError> {
         let Ground { store, means, origin, deliveries, inventories, seal } = ground;
         let clock = &means.clock;
         let base_url = base_url(dealer, *origin);
@@ -114,9 +120,10 @@ impl Seller {
             Some(signing) => {
                 const WHAT: &str = "signing the agent card";
                 let key = SigningKey::load(&signing.key_file, signing.kid.as_deref());
-                let key = key.map_err(|why| Fault::new(WHAT, why.to_string()))?;
+                let key = key.map_err(|why| InternalError::new(WHAT, why.to_string()))?;
                 let signed = card.sign(&key, signing.jku.as_deref(), clock.now());
-                signed.map_err(|problems| Fault::new(WHAT, describe(&problems).join("; ")))?
+                signed
+                    .map_err(|problems| InternalError::new(WHAT, describe(&problems).join("; ")))?
             }
         };
         let inventory = inventories.of(&dealer.terms.id, dealer.terms.tombstone_lifetime);
@@ -166,8 +173,8 @@ impl Seller {
         let handled = AssertUnwindSafe(self.handle((caller, sent), &conversation, version, &data));
         let handled = match clock::within(patience, handled.catch_unwind()).await {
             Ok(Ok(handled)) => handled,
-            Ok(Err(_)) => Err(Fault::new(WHAT, "a skill panicked").into()),
-            Err(_) => Err(Fault::new(WHAT, LATE).transient().into()),
+            Ok(Err(_)) => Err(InternalError::new(WHAT, "a skill panicked").into()),
+            Err(_) => Err(InternalError::new(WHAT, LATE).transient().into()),
         };
         match handled {
             Ok(reply) => {
@@ -187,16 +194,16 @@ impl Seller {
     }
 
     /// Gives a refusal its identity.
-    fn refuse(&self, version: Version, refusal: aap::Refusal, blame: Blame) -> ProfileRefusal {
+    fn refuse(&self, version: Version, refusal: aap::AapRefusal, blame: Blame) -> ProfileRefusal {
         let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
         let error = refusal.stamp(version, error_id, self.clock.now());
         answer::refusal(version, error, self.dealer.rate_limit.http_429, blame)
     }
 
     /// What is said about a fault of ours, whose cause is in the log alone.
-    fn broken(&self, version: Version, fault: &Fault) -> ProfileRefusal {
+    fn broken(&self, version: Version, fault: &InternalError) -> ProfileRefusal {
         let blame = if fault.is_transient() { Blame::UsForAMoment } else { Blame::Us };
-        let refusal = self.refuse(version, aap::Refusal::internal_error(PAUSE), blame);
+        let refusal = self.refuse(version, aap::AapRefusal::internal_error(PAUSE), blame);
         tracing::error!(
             agent = %self.dealer.terms.id,
             error_id = refusal.error_id.as_deref().unwrap_or_default(),
@@ -212,7 +219,7 @@ impl Seller {
         conversation: &Conversation,
         version: Version,
         data: &[&Value],
-    ) -> Result<Reply, Refused> {
+    ) -> Result<AapReply, Refused> {
         self.limiter.admit(&caller.limit_key()).map_err(rate_limited)?;
         let &[data] = data else {
             return Err(aap::data_part_problem(data.len()).into());
@@ -223,7 +230,8 @@ impl Seller {
         permit::check(&caller.principal, Operation::SendMessage, needed)?;
         let policy = &dealer.terms.leads;
         let (clock_skew, consent_lifetime) = (policy.clock_skew, policy.consent_lifetime);
-        let call = aap::parse(skill, version, data, &Terms { now, clock_skew, consent_lifetime })?;
+        let call =
+            aap::parse(skill, version, data, &DealerTerms { now, clock_skew, consent_lifetime })?;
         self.act((caller, sent), conversation, call, now).await
     }
 
@@ -231,23 +239,23 @@ impl Seller {
         &self,
         (caller, sent): (&Caller, Sent<'_>),
         conversation: &Conversation,
-        call: Call,
+        call: AapRequest,
         now: Timestamp,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<AapReply, Refused> {
         let terms = &self.dealer.terms;
         match call {
             // Who the dealer is needs no inventory, and is answered while none can be loaded.
-            Call::DealerInformation => Ok(skills::dealer_information(&self.profile)),
-            Call::InventoryFacets(filters) => self.repeat(Question::Facets(filters)).await,
-            Call::InventorySearch(search) => {
+            AapRequest::DealerInformation => Ok(skills::dealer_information(&self.profile)),
+            AapRequest::InventoryFacets(filters) => self.repeat(Question::Facets(filters)).await,
+            AapRequest::InventorySearch(search) => {
                 self.repeat(Question::Search(search, terms.search)).await
             }
-            Call::InventoryVehicle(query) => {
+            AapRequest::InventoryVehicle(query) => {
                 let inventory = self.inventory.inventory().await?;
                 Ok(skills::vehicle(terms, &inventory, &query, now)
-                    .map_err(Fault::on(LOOKING))??)
+                    .map_err(InternalError::on(LOOKING))??)
             }
-            Call::LeadSubmit(lead) => {
+            AapRequest::LeadSubmit(lead) => {
                 let inventory = self.inventory.inventory().await?;
                 let (dealer, conversation) = (Arc::clone(&self.dealer), conversation.clone());
                 let evidence = evidence(caller, sent, uuid::Uuid::now_v7());
@@ -273,9 +281,9 @@ impl Seller {
         }
     }
 
-    async fn repeat(&self, question: Question) -> Result<Reply, Refused> {
+    async fn repeat(&self, question: Question) -> Result<AapReply, Refused> {
         let inventory = self.inventory.inventory().await?;
-        Ok(skills::repeat(&inventory, &question).map_err(Fault::on(LOOKING))?)
+        Ok(skills::repeat(&inventory, &question).map_err(InternalError::on(LOOKING))?)
     }
 }
 
@@ -298,8 +306,8 @@ impl Agent for Seller {
     fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
             // AAP uses `SendMessage` alone (`R-ENV-02`).
-            let Request::SendMessage(send) = &incoming.request else {
-                let code = Code::UnsupportedOperation;
+            let A2aRequest::SendMessage(send) = &incoming.request else {
+                let code = A2aCode::UnsupportedOperation;
                 return Outcome::Protocol(ProtocolRefusal::new(code, code.title()));
             };
             self.answer(&incoming, send).await
@@ -351,8 +359,8 @@ impl Agent for Seller {
     }
 
     /// AAP has decided for itself what that is (`E-005`).
-    fn other_media_type(&self) -> Code {
-        Code::InvalidRequest
+    fn other_media_type(&self) -> A2aCode {
+        A2aCode::InvalidRequest
     }
 
     /// Whom nobody has read yet is answered in the highest version (C-34).
@@ -378,7 +386,7 @@ impl Agent for Seller {
 
     /// Takes over an inventory that another process has replaced, and forgets callers that have
     /// gone. What was loaded before stays in use when the store fails.
-    fn refresh(&self) -> Result<(), Fault> {
+    fn refresh(&self) -> Result<(), InternalError> {
         self.limiter.tidy();
         self.auth.tidy();
         let (terms, now) = (&self.dealer.terms, self.clock.now());
@@ -406,7 +414,7 @@ pub fn erase_old(
     dealer: &tradepost_dealer::settings::Dealer,
     (anyway, removed_by): (bool, Option<i64>),
     now: Timestamp,
-) -> Result<(), Fault> {
+) -> Result<(), InternalError> {
     let Some(retention) = dealer.leads.retention else { return Ok(()) };
     let old = Old {
         dealer_id: dealer.id.clone(),
@@ -436,10 +444,10 @@ fn versions(dealer: &Dealer, binding: Binding) -> &[Version] {
     }
 }
 
-fn rate_limited(Exceeded { wait, limit }: Exceeded) -> aap::Refusal {
+fn rate_limited(Exceeded { wait, limit }: Exceeded) -> aap::AapRefusal {
     let window = Duration::try_from(limit.window).unwrap_or_default();
     // Nobody is told to come back at once.
-    aap::Refusal::rate_limited(wait.max(Duration::from_millis(1)), limit.requests, window)
+    aap::AapRefusal::rate_limited(wait.max(Duration::from_millis(1)), limit.requests, window)
 }
 
 /// The address under which the card says that the agent is: the public one, or the first host, or
@@ -465,7 +473,7 @@ fn base_url(dealer: &Dealer, origin: Origin) -> String {
 fn check_envelope(dealer: &Dealer, request: &SendMessage) -> Result<(), ProtocolRefusal> {
     if request.message.task_id.is_some() {
         let message = "this agent keeps no tasks; leave taskId out";
-        return Err(ProtocolRefusal::new(Code::TaskNotFound, message));
+        return Err(ProtocolRefusal::new(A2aCode::TaskNotFound, message));
     }
     let modes = &request.accepted_output_modes;
     let readable = |mode: &String| {
@@ -475,7 +483,7 @@ fn check_envelope(dealer: &Dealer, request: &SendMessage) -> Result<(), Protocol
     };
     if dealer.strict_output_modes && !modes.is_empty() && !modes.iter().any(readable) {
         let message = "acceptedOutputModes must include application/json or an AAP response type";
-        return Err(ProtocolRefusal::new(Code::ContentTypeNotSupported, message));
+        return Err(ProtocolRefusal::new(A2aCode::ContentTypeNotSupported, message));
     }
     Ok(())
 }
@@ -491,7 +499,7 @@ fn check_named(versions: &[Version], named: [&[String]; 2]) -> Result<(), Protoc
     let spoken = spoken.join(", ");
     let message =
         format!("no version named of the Auto Agent Protocol is spoken here; name {spoken}");
-    Err(ProtocolRefusal::new(Code::ExtensionSupportRequired, message)
+    Err(ProtocolRefusal::new(A2aCode::ExtensionSupportRequired, message)
         .with("supportedExtensions", spoken))
 }
 

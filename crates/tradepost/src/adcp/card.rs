@@ -3,7 +3,9 @@
 use tradepost_publisher::publisher::Publisher;
 use tradepost_server::agent::Binding;
 use tradepost_server::card;
-use tradepost_wire::a2a::card::{AgentCard, Capabilities, Extension, Provider, Skill};
+use tradepost_wire::a2a::card::{
+    AgentCapabilities, AgentCard, AgentExtension, AgentProvider, AgentSkill,
+};
 use tradepost_wire::adcp;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -18,13 +20,16 @@ pub fn describe(publisher: &Publisher, front: &Front, base_url: &str) -> Value {
         name: publisher.profile.name.clone(),
         description: front.description.clone(),
         version: front.agent_version.clone(),
-        provider: front.provider.clone().map(|(organization, url)| Provider { organization, url }),
+        provider: front
+            .provider
+            .clone()
+            .map(|(organization, url)| AgentProvider { organization, url }),
         supported_interfaces: card::interfaces(base_url, &[Binding::JsonRpc]),
-        capabilities: Capabilities {
+        capabilities: AgentCapabilities {
             streaming: false,
             push_notifications: false,
             extended_agent_card: false,
-            extensions: vec![Extension {
+            extensions: vec![AgentExtension {
                 uri: adcp::EXTENSION.to_owned(),
                 description: "AdCP structured task invocation profile".to_owned(),
                 required: front.require_extension,
@@ -37,7 +42,7 @@ pub fn describe(publisher: &Publisher, front: &Front, base_url: &str) -> Value {
         skills: publisher
             .tools()
             .into_iter()
-            .map(|tool| Skill {
+            .map(|tool| AgentSkill {
                 id: tool.name().to_owned(),
                 name: tool.title().to_owned(),
                 description: tool.docs().split_whitespace().collect::<Vec<_>>().join(" "),

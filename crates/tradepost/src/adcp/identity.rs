@@ -14,7 +14,7 @@ use tradepost_keys::http_signature::{Message, Target};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_server::auth::Denied;
-use tradepost_wire::adcp::signing::{Fault, Surface};
+use tradepost_wire::adcp::signing::{SignatureError, SignedKind};
 use tradepost_wire::json::Value;
 
 use super::replay::Lasting;
@@ -48,12 +48,12 @@ pub enum Standing {
 #[derive(Debug)]
 pub enum Unbelieved {
     /// Its signature is wrong, or it has none and needs one whatever other credential it has (RFC 9421).
-    Signature(Fault),
+    Signature(SignatureError),
     /// Another reason, such as that nobody can tell.
     Denied(Denied),
 }
 
-from!(Unbelieved { Signature(Fault), Denied(Denied) });
+from!(Unbelieved { Signature(SignatureError), Denied(Denied) });
 
 /// Finds out who signs.
 #[derive(Debug)]
@@ -104,11 +104,11 @@ impl Identity {
         // On disk before it is believed, or a crash would make it good once more.
         let is_new = self.used.keep(&signed.used, now).await.map_err(Denied::unavailable)?;
         if !is_new {
-            return Err(Fault::Replayed.into());
+            return Err(SignatureError::Replayed.into());
         }
         // What two readers would read differently is nothing that somebody has signed.
         if signed::is_ambiguous(received.body) {
-            return Err(Fault::BodyMalformed.into());
+            return Err(SignatureError::BodyMalformed.into());
         }
         Ok(Standing::Signed(signed.whose))
     }
@@ -118,17 +118,17 @@ impl Identity {
         &self,
         received: &Received<'_>,
         now: Timestamp,
-    ) -> Result<Signed<Arc<BuyerAgent>>, Fault> {
+    ) -> Result<Signed<Arc<BuyerAgent>>, SignatureError> {
         let target = self.target(received)?;
         let fields = fields(received.headers);
         let method = received.method.as_str();
         let message = Message { method, target: &target, fields: &fields };
         let signed = self.checklist.check(&message, received.body, now).await?;
-        signed.ok_or(Fault::HeaderMalformed)
+        signed.ok_or(SignatureError::HeaderMalformed)
     }
 
     /// The address that the sender meant, under our own scheme.
-    fn target(&self, received: &Received<'_>) -> Result<Target, Fault> {
+    fn target(&self, received: &Received<'_>) -> Result<Target, SignatureError> {
         // A proxy in front may be who speaks TLS: what counts is our
         // address, and not this connection.
         let scheme = self.places.first().map_or("https", Target::scheme);
@@ -137,7 +137,7 @@ impl Identity {
         signed::target(Some(&self.places), scheme, path, message)
     }
 
-    fn unsigned(&self, body: &[u8]) -> Result<Standing, Fault> {
+    fn unsigned(&self, body: &[u8]) -> Result<Standing, SignatureError> {
         // What is not JSON is for the binding to refuse.
         let Ok(body) = tradepost_wire::json::from_slice::<Value>(body) else {
             return Ok(Standing::Unsigned { needed: false });
@@ -145,7 +145,7 @@ impl Identity {
         let called = Called::of(&body);
         // Whoever can change a request on its way could choose how webhooks are signed.
         if called.arguments.is_some_and(chooses_credentials) {
-            return Err(Fault::Required);
+            return Err(SignatureError::Required);
         }
         let needed = match (called.tool, called.method) {
             (Some(tool), _) => self.policy.required_for.contains(tool),
@@ -158,8 +158,8 @@ impl Identity {
 
 /// The value of `WWW-Authenticate` for a signature that is not believed: the code and nothing else.
 #[must_use]
-pub fn challenge(fault: Fault) -> String {
-    format!("Signature error=\"{}\"", fault.code(Surface::Request))
+pub fn challenge(fault: SignatureError) -> String {
+    format!("Signature error=\"{}\"", fault.code(SignedKind::Request))
 }
 
 /// What a request calls, on whichever binding.

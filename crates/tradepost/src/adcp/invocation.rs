@@ -4,12 +4,14 @@
 
 use jiff::Timestamp;
 use tradepost_server::refusals::Misfit;
-use tradepost_wire::a2a::error::{FieldViolation, Refusal};
+use tradepost_wire::a2a::error::{A2aRefusal, FieldViolation};
 use tradepost_wire::a2a::request::invalid_fields;
-use tradepost_wire::a2a::{Artifact, Content, Message, Part, Release, Task, TaskState, TaskStatus};
-use tradepost_wire::adcp::error::Code;
-use tradepost_wire::adcp::tool::is_of_others;
-use tradepost_wire::adcp::{Answer, EXTENSION, Tool};
+use tradepost_wire::a2a::{
+    A2aRelease, Artifact, Content, Message, Part, Task, TaskState, TaskStatus,
+};
+use tradepost_wire::adcp::error::AdcpCode;
+use tradepost_wire::adcp::tool::is_unsupported_task;
+use tradepost_wire::adcp::{AdcpAnswer, AdcpTool, EXTENSION};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
@@ -28,11 +30,11 @@ pub enum Form {
 impl Form {
     /// That of messages in a release of A2A, of a caller that activates these extensions.
     #[must_use]
-    pub fn of(release: Release, activated: &[String]) -> Self {
+    pub fn of(release: A2aRelease, activated: &[String]) -> Self {
         let names_profile = activated.iter().any(|uri| uri == EXTENSION);
         match release {
-            Release::V1_0 if names_profile => Self::Profile,
-            Release::V1_0 | Release::V0_3 => Self::Loose,
+            A2aRelease::V1_0 if names_profile => Self::Profile,
+            A2aRelease::V1_0 | A2aRelease::V0_3 => Self::Loose,
         }
     }
 }
@@ -50,7 +52,7 @@ pub struct Invocation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Invoked {
     /// One of this seller's.
-    Here(Tool),
+    Here(AdcpTool),
     /// One of AdCP's that this seller does not have, by its name.
     Foreign(String),
 }
@@ -59,7 +61,7 @@ pub enum Invoked {
 ///
 /// # Errors
 /// `INVALID_PARAMS` with everything that is wrong.
-pub fn read(message: &Message, form: Form, tools: &[Tool]) -> Result<Invocation, Refusal> {
+pub fn read(message: &Message, form: Form, tools: &[AdcpTool]) -> Result<Invocation, A2aRefusal> {
     let mut wrong = Vec::new();
     let mut data = Vec::new();
     for (index, part) in message.parts.iter().enumerate() {
@@ -97,16 +99,16 @@ fn invocation(
     value: &Value,
     at: &str,
     form: Form,
-    tools: &[Tool],
+    tools: &[AdcpTool],
     wrong: &mut Vec<FieldViolation>,
 ) -> Option<Invocation> {
     let Some(members) = value.as_object() else {
         return none(wrong, at.to_owned(), "must be an object {\"skill\": …, \"input\": {…}}");
     };
     let name = members.get("skill").and_then(Value::as_str).unwrap_or_default();
-    let tool = Tool::of_name(name).filter(|tool| tools.contains(tool));
+    let tool = AdcpTool::of_name(name).filter(|tool| tools.contains(tool));
     // A task that other agents have is answered, as over MCP: not here.
-    if tool.is_none() && !is_of_others(name) {
+    if tool.is_none() && !is_unsupported_task(name) {
         let skill = "must be the id of a skill of the agent card";
         wrong.push(violation(format!("{at}.skill"), skill));
     }
@@ -150,7 +152,7 @@ fn violation(field: String, description: &str) -> FieldViolation {
 /// The A2A task that carries an answer. AdCP's own standing is in the data: whatever is no
 /// failure has completed the invocation (requirements §1.11 row 3).
 #[must_use]
-pub fn task(now: Timestamp, answer: &Answer, document: Value, ids: (String, String)) -> Task {
+pub fn task(now: Timestamp, answer: &AdcpAnswer, document: Value, ids: (String, String)) -> Task {
     let said = (!answer.message.is_empty()).then(|| Part::text(answer.message.clone()));
     let parts = said.into_iter().chain([Part::data(document)]).collect();
     let (state, artifact_id) = match answer.is_failure() {
@@ -193,6 +195,6 @@ pub fn code_of(task: &Task) -> &'static str {
         Content::Data(data) => data.pointer("/adcp_error/code"),
         Content::Text(_) | Content::Raw(_) | Content::Url(_) => None,
     });
-    let mut codes = data.filter_map(Value::as_str).filter_map(Code::from_name);
-    codes.next().map_or("FAILED", Code::name)
+    let mut codes = data.filter_map(Value::as_str).filter_map(AdcpCode::from_name);
+    codes.next().map_or("FAILED", AdcpCode::name)
 }

@@ -7,8 +7,8 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tradepost_keys::adcp::{Post, nonce};
 use tradepost_keys::private::{self as key, SigningKey};
 use tradepost_keys::{Algorithm, encode};
-use tradepost_server::fault::Fault;
-use tradepost_wire::adcp::signing::Surface;
+use tradepost_server::fault::InternalError;
+use tradepost_wire::adcp::signing::SignedKind;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -31,7 +31,7 @@ impl WebhookKey {
     ///
     /// # Errors
     /// When the machine has no random numbers.
-    pub fn passing() -> Result<Self, Fault> {
+    pub fn passing() -> Result<Self, InternalError> {
         fresh("making a key for webhooks").map(Self)
     }
 
@@ -41,7 +41,7 @@ impl WebhookKey {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         let post = Post {
-            surface: Surface::Webhook,
+            surface: SignedKind::Webhook,
             url,
             content_type: JSON,
             body: body.as_bytes(),
@@ -72,7 +72,7 @@ impl GovernanceKey {
     ///
     /// # Errors
     /// When the machine has no random numbers.
-    pub fn passing() -> Result<Self, Fault> {
+    pub fn passing() -> Result<Self, InternalError> {
         fresh("making a key for decisions").map(Self)
     }
 
@@ -96,10 +96,10 @@ impl GovernanceKey {
 }
 
 /// A key that nobody has seen before.
-fn fresh(what: &'static str) -> Result<SigningKey, Fault> {
+fn fresh(what: &'static str) -> Result<SigningKey, InternalError> {
     let pem = key::generate(Algorithm::EdDsa)
-        .map_err(|_| Fault::new(what, "the machine has no random numbers"))?;
-    SigningKey::read(&pem, None).map_err(|why| Fault::new(what, why.to_string()))
+        .map_err(|_| InternalError::new(what, "the machine has no random numbers"))?;
+    SigningKey::read(&pem, None).map_err(|why| InternalError::new(what, why.to_string()))
 }
 
 /// A public key and what it is for.

@@ -3,23 +3,23 @@
 //! A model reads the list, so that it is an outline of a few kilobytes in words that all providers
 //! take; who wants to know everything that a tool takes reads the resource.
 
-use tradepost_wire::adcp::{Tool, rules};
+use tradepost_wire::adcp::{AdcpTool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::mcp::{self, Annotations, Listing, Resource};
+use tradepost_wire::mcp::{self, Annotations, McpListing, Resource};
 
 /// What the addresses of the schemas begin with; the name of the tool follows.
 const SCHEMAS: &str = "tradepost://schemas/";
 
 /// The lists of these tools.
 #[must_use]
-pub fn of(tools: &[Tool]) -> Listing {
+pub fn of(tools: &[AdcpTool]) -> McpListing {
     let listed: Vec<_> = tools.iter().copied().map(tool).collect();
-    Listing::of(&listed, tools.iter().copied().map(resource).collect())
+    McpListing::of(&listed, tools.iter().copied().map(resource).collect())
 }
 
-fn tool(tool: Tool) -> mcp::Tool {
+fn tool(tool: AdcpTool) -> mcp::ListedTool {
     let mutates = tool.mutates();
-    mcp::Tool {
+    mcp::ListedTool {
         name: tool.name().into(),
         title: tool.title().to_owned(),
         description: tool.docs().split_whitespace().collect::<Vec<_>>().join(" "),
@@ -35,7 +35,7 @@ fn tool(tool: Tool) -> mcp::Tool {
     }
 }
 
-fn resource(tool: Tool) -> Resource {
+fn resource(tool: AdcpTool) -> Resource {
     Resource {
         uri: format!("{SCHEMAS}{}", tool.name()),
         name: tool.name().to_owned(),

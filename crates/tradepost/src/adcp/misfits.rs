@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use tradepost_server::refusals::Misfit;
-use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::adcp::{Tool, rules};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
+use tradepost_wire::adcp::{AdcpTool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
@@ -53,18 +53,18 @@ pub fn fresh_id() -> String {
 /// Where a request was wrong. An error without places of the schema has its field, with its code in place
 /// of a constraint.
 #[must_use]
-pub fn of(errors: &[Error]) -> Vec<Misfit> {
+pub fn of(errors: &[AdcpError]) -> Vec<Misfit> {
     errors.iter().flat_map(of_error).collect()
 }
 
 /// The same of the errors of an answer as they were written.
 #[must_use]
 pub fn of_document(document: &Value) -> Vec<Misfit> {
-    let errors = document.get("errors").map(Error::read_list).unwrap_or_default();
+    let errors = document.get("errors").map(AdcpError::read_list).unwrap_or_default();
     of(&errors)
 }
 
-fn of_error(error: &Error) -> Vec<Misfit> {
+fn of_error(error: &AdcpError) -> Vec<Misfit> {
     let issue = |pointer: &str, keyword: &str| {
         let known = KEYWORDS.iter().find(|known| **known == keyword);
         Misfit { pointer: masked(pointer.split('/').skip(1)), keyword: known.unwrap_or(&OTHER) }
@@ -75,7 +75,7 @@ fn of_error(error: &Error) -> Vec<Misfit> {
     let Some(field) = &error.field else { return Vec::new() };
     // `packages[0].budget`
     let steps = field.split(['.', '[', ']']).filter(|step| !step.is_empty());
-    let keyword = error.code.known().map_or(OTHER, Code::name);
+    let keyword = error.code.known().map_or(OTHER, AdcpCode::name);
     vec![Misfit { pointer: masked(steps), keyword }]
 }
 
@@ -93,7 +93,7 @@ fn names() -> &'static BTreeSet<String> {
     static NAMES: OnceLock<BTreeSet<String>> = OnceLock::new();
     NAMES.get_or_init(|| {
         let mut names = BTreeSet::new();
-        for tool in Tool::ALL {
+        for tool in AdcpTool::ALL {
             add_names(&rules::json_schema(*tool), &mut names);
         }
         names
@@ -130,11 +130,11 @@ mod tests {
             keyword: keyword.to_owned(),
             ..Issue::default()
         };
-        let error = |field: &str| Error {
+        let error = |field: &str| AdcpError {
             field: Some(field.to_owned()),
-            ..tradepost_publisher::refuse::error(Code::UnsupportedFeature, "no")
+            ..tradepost_publisher::refuse::error(AdcpCode::UnsupportedFeature, "no")
         };
-        let with_issues = Error {
+        let with_issues = AdcpError {
             issues: vec![
                 issue("/packages/0/budget", "minimum"),
                 issue("/planted.name@mail.example", "additionalProperties"),

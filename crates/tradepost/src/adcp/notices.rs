@@ -18,7 +18,7 @@ use tradepost_keys::hmac::SharedKey;
 use tradepost_publisher::shelf::{Kept, Query, Vault};
 use tradepost_publisher::task::{Attempt, Notice, Outcome};
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::outbox::backoff::{Advice, Schedule};
 use tradepost_server::outbox::pump::{self, Busy, Queue};
 use tradepost_server::outbox::sender::{Failed, HttpSender, Taken, Why};
@@ -86,11 +86,11 @@ impl Notices {
     }
 
     /// Those that are due, page by page, until `take` has enough.
-    fn each_due(&self, mut take: impl FnMut(Kept<Notice>) -> bool) -> Result<(), Fault> {
+    fn each_due(&self, mut take: impl FnMut(Kept<Notice>) -> bool) -> Result<(), InternalError> {
         let mut query = Query { limit: PAGE, ..Query::in_state(Notice::DUE) };
         loop {
             let page = self.ground.vault.look(|shelf| shelf.all::<Notice>(&query));
-            let page = page.map_err(Fault::on("reading due notifications"))?;
+            let page = page.map_err(InternalError::on("reading due notifications"))?;
             query.continue_behind(page.iter().map(|notice| &notice.record));
             let full = page.len() == PAGE;
             for notice in page {
@@ -146,7 +146,7 @@ impl Notices {
         notice: &Kept<Notice>,
         fired_at: Timestamp,
         sent: Result<Taken, Failed>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let (id, now) = (notice.record.id.clone(), self.ground.clock.now());
         let attempt = recorded(fired_at, now, &sent);
         let sent = sent.map(|_| ());
@@ -178,7 +178,11 @@ impl Notices {
             }
             Ok(())
         };
-        self.ground.vault.act::<(), Fault>(job).await.map_err(Fault::on("noting a delivery"))
+        self.ground
+            .vault
+            .act::<(), InternalError>(job)
+            .await
+            .map_err(InternalError::on("noting a delivery"))
     }
 
     fn advise(&self, failures: u32, failed: Failed) -> Advice {
@@ -226,7 +230,7 @@ impl Queue for Notices {
         now: Timestamp,
         busy: &PushBusy,
         room: usize,
-    ) -> Result<Vec<Kept<Notice>>, Fault> {
+    ) -> Result<Vec<Kept<Notice>>, InternalError> {
         let mut due = Vec::new();
         // Asked every time: the lock is lost with its session, and then another process delivers.
         let is_courier =
@@ -247,7 +251,7 @@ impl Queue for Notices {
         Ok(due)
     }
 
-    fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+    fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, InternalError> {
         let mut next: Option<Timestamp> = None;
         self.each_due(|notice| {
             let at = notice.thing.due_at;
@@ -264,7 +268,7 @@ impl Queue for Notices {
         Busy { key, host: host(&notice.thing.url), owner: notice.record.owner.clone() }
     }
 
-    async fn work(self: Arc<Self>, notice: Kept<Notice>) -> Result<(), Fault> {
+    async fn work(self: Arc<Self>, notice: Kept<Notice>) -> Result<(), InternalError> {
         let now = self.ground.clock.now();
         let sent = self.attempt(&notice.thing, now).await;
         self.note(&notice, now, sent).await

@@ -7,7 +7,7 @@ use tradepost_buyer::signed::signers::{Fetching, MAX_DOCUMENT, Published, Unread
 use tradepost_buyer::transport::{Limits, Transport};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_wire::adcp::signing;
 
 /// What fetching may cost.
@@ -30,7 +30,7 @@ impl Web {
     }
 
     /// Made at the first use: a machine without certificates can still call itself.
-    fn transport(&self, secure: bool) -> Result<&Transport, Fault> {
+    fn transport(&self, secure: bool) -> Result<&Transport, InternalError> {
         let slot = if secure { &self.secure } else { &self.plain };
         if let Some(transport) = slot.get() {
             return Ok(transport);
@@ -62,7 +62,7 @@ impl Published for Web {
         self.clock.elapsed()
     }
 
-    fn failed(&self, agent: &str, why: signing::Fault) {
+    fn failed(&self, agent: &str, why: signing::SignatureError) {
         tracing::warn!(%agent, %why, "a signer's keys could not be fetched");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tradepost_keys::replay::{Replay, Used};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
 /// What was used at one publisher, on disk.
@@ -24,7 +24,7 @@ impl Lasting {
         store: &Arc<Store>,
         publisher: &str,
         now: Timestamp,
-    ) -> Result<(Self, Replay), Fault> {
+    ) -> Result<(Self, Replay), InternalError> {
         let replay = store.used_signatures(publisher, now)?.into_iter().collect();
         Ok((Self { store: Arc::clone(store), publisher: publisher.to_owned() }, replay))
     }
@@ -34,7 +34,7 @@ impl Lasting {
     ///
     /// # Errors
     /// When the store fails. The signature stays taken in this process.
-    pub async fn keep(&self, used: &Used, now: Timestamp) -> Result<bool, Fault> {
+    pub async fn keep(&self, used: &Used, now: Timestamp) -> Result<bool, InternalError> {
         let (publisher, used) = (self.publisher.clone(), used.clone());
         self.store.write(move |tx| tx.use_signature(&publisher, &used, now)).await
     }

@@ -18,16 +18,16 @@ use tradepost_server::agent::{self, Agent, Caller, Incoming, Outcome, PageTokens
 use tradepost_server::auth::{Auth, Authenticator, Principal};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::{Fault, LATE};
+use tradepost_server::fault::{InternalError, LATE};
 use tradepost_server::http::{Parcel, Posted, mcp};
 use tradepost_server::limit::Key;
 use tradepost_server::permission::{Permission, Scopes};
 use tradepost_server::refusals::Misfit;
-use tradepost_server::tools::{Listing, Tools};
-use tradepost_wire::a2a::error::{Code, Refusal};
+use tradepost_server::tools::{McpListing, Tools};
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
 use tradepost_wire::a2a::request::invalid_param;
-use tradepost_wire::a2a::{Message, Operation, Request, Task};
-use tradepost_wire::adcp::{Answer, Tool};
+use tradepost_wire::a2a::{A2aRequest, Message, Operation, Task};
+use tradepost_wire::adcp::{AdcpAnswer, AdcpTool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -91,7 +91,7 @@ pub struct PublisherAgent {
     /// Lets callers in.
     pub auth: Authenticator,
     /// The tools as MCP lists them: made once, when somebody asks first.
-    pub(super) listing: OnceLock<Listing>,
+    pub(super) listing: OnceLock<McpListing>,
     /// Finds out who signs; `None` when signatures are ignored.
     pub identity: Option<Identity>,
     /// What receivers of webhooks find our keys by.
@@ -99,7 +99,7 @@ pub struct PublisherAgent {
     /// Delivers notifications, once somebody runs it.
     pub notices: Arc<Notices>,
     /// The tools that it has; the same for every caller (`N-4`).
-    pub(super) tools: Vec<Tool>,
+    pub(super) tools: Vec<AdcpTool>,
     pub(super) exchanges: Exchanges,
     /// When what nobody needs was thrown away last, in seconds of the clock's running.
     pub(super) tidied_at: AtomicU64,
@@ -165,8 +165,8 @@ impl PublisherAgent {
 
     /// The tool that a caller names, if this publisher has it.
     #[must_use]
-    pub fn tool(&self, name: &str) -> Option<Tool> {
-        Tool::of_name(name).filter(|tool| self.tools.contains(tool))
+    pub fn tool(&self, name: &str) -> Option<AdcpTool> {
+        AdcpTool::of_name(name).filter(|tool| self.tools.contains(tool))
     }
 
     async fn do_what_is_due(&self) {
@@ -191,7 +191,7 @@ impl PublisherAgent {
     }
 
     /// Has the publisher answer.
-    pub async fn answer(&self, caller: &Caller, tool: Tool, arguments: Map) -> Answer {
+    pub async fn answer(&self, caller: &Caller, tool: AdcpTool, arguments: Map) -> AdcpAnswer {
         let credential = caller.credential.as_ref().map(|own| Credential::new(own.as_str()));
         let now = self.clock.now();
         let ask = Ask { tool, arguments, caller: self.caller(caller), credential, now };
@@ -201,18 +201,18 @@ impl PublisherAgent {
         let answered = AssertUnwindSafe(publisher.answer(ask)).catch_unwind();
         let broken = match tokio::time::timeout(self.patience, answered).await {
             Ok(Ok(answer)) => return answer,
-            Ok(Err(_)) => Fault::new("answering a request", "a tool panicked"),
-            Err(_) => Fault::new("answering a request", LATE),
+            Ok(Err(_)) => InternalError::new("answering a request", "a tool panicked"),
+            Err(_) => InternalError::new("answering a request", LATE),
         };
         let error_id = publisher.world.report(&broken);
         let error = refuse::broke().with("error_id", error_id);
         let context = context.filter(ask::may_be_repeated);
-        Answer { context, ..Answer::failed(error, Vec::new()) }
+        AdcpAnswer { context, ..AdcpAnswer::failed(error, Vec::new()) }
     }
 
     /// The answer to a task of AdCP that the publisher does not have.
     #[must_use]
-    pub fn lacking(&self, caller: &Caller, task: &str, arguments: &Map) -> Answer {
+    pub fn lacking(&self, caller: &Caller, task: &str, arguments: &Map) -> AdcpAnswer {
         self.publisher().lacking(task, &self.caller(caller), arguments)
     }
 
@@ -238,14 +238,14 @@ impl PublisherAgent {
         caller: &Caller,
         message: &Message,
         form: Form,
-    ) -> Result<Task, Refusal> {
+    ) -> Result<Task, A2aRefusal> {
         let tenant = self.caller(caller).tenant();
         // Every task here has ended (`E-17`), and one that is not
         // there is never made anew (`E-18`).
         if let Some(id) = message.task_id.as_deref().filter(|id| !id.is_empty()) {
             self.task(caller, id)?;
             let ended = "this task has ended; leave taskId out";
-            return Err(Refusal::new(Code::UnsupportedOperation, ended));
+            return Err(A2aRefusal::new(A2aCode::UnsupportedOperation, ended));
         }
         let invocation = invocation::read(message, form, &self.tools)?;
         let now = self.clock.now();
@@ -267,39 +267,39 @@ impl PublisherAgent {
     ///
     /// # Errors
     /// `TASK_NOT_FOUND`, also for one that is another's.
-    pub fn task(&self, caller: &Caller, id: &str) -> Result<Task, Refusal> {
+    pub fn task(&self, caller: &Caller, id: &str) -> Result<Task, A2aRefusal> {
         let found = self.exchanges.get(&self.caller(caller).tenant(), id);
-        found.ok_or_else(|| plain(Code::TaskNotFound))
+        found.ok_or_else(|| plain(A2aCode::TaskNotFound))
     }
 
     /// Why a task of the caller's own is not canceled: every one has ended.
-    pub fn cancel(&self, caller: &Caller, id: &str) -> Refusal {
-        self.task(caller, id).err().unwrap_or_else(|| plain(Code::TaskNotCancelable))
+    pub fn cancel(&self, caller: &Caller, id: &str) -> A2aRefusal {
+        self.task(caller, id).err().unwrap_or_else(|| plain(A2aCode::TaskNotCancelable))
     }
 
     /// Performs a request of A2A.
     async fn answer_request(&self, incoming: Incoming<'_>) -> Outcome {
         let caller = incoming.caller;
         let performed = match &incoming.request {
-            Request::SendMessage(send) => {
+            A2aRequest::SendMessage(send) => {
                 let form = Form::of(incoming.release, incoming.activated);
                 let sent = self.send(caller, &send.message, form).await;
                 sent.map(agent::Answer::Begun)
             }
-            Request::GetTask { id, .. } => self.task(caller, id).map(agent::Answer::Task),
-            Request::ListTasks(query) => {
+            A2aRequest::GetTask { id, .. } => self.task(caller, id).map(agent::Answer::Task),
+            A2aRequest::ListTasks(query) => {
                 let page = self.exchanges.list(&self.caller(caller).tenant(), query);
                 let unknown = || invalid_param("pageToken", "is none that this agent has given");
                 page.ok_or_else(unknown).map(agent::Answer::Tasks)
             }
-            Request::CancelTask { id } => Err(self.cancel(caller, id)),
-            Request::SendStreamingMessage(_)
-            | Request::SubscribeToTask { .. }
-            | Request::CreatePushConfig(_)
-            | Request::GetPushConfig { .. }
-            | Request::ListPushConfigs { .. }
-            | Request::DeletePushConfig { .. }
-            | Request::GetExtendedAgentCard => Err(plain(Code::UnsupportedOperation)),
+            A2aRequest::CancelTask { id } => Err(self.cancel(caller, id)),
+            A2aRequest::SendStreamingMessage(_)
+            | A2aRequest::SubscribeToTask { .. }
+            | A2aRequest::CreatePushConfig(_)
+            | A2aRequest::GetPushConfig { .. }
+            | A2aRequest::ListPushConfigs { .. }
+            | A2aRequest::DeletePushConfig { .. }
+            | A2aRequest::GetExtendedAgentCard => Err(plain(A2aCode::UnsupportedOperation)),
         };
         performed.into()
     }
@@ -340,8 +340,8 @@ impl Agent for PublisherAgent {
         Some(&self.exchanges)
     }
 
-    fn other_media_type(&self) -> Code {
-        Code::InvalidRequest
+    fn other_media_type(&self) -> A2aCode {
+        A2aCode::InvalidRequest
     }
 
     fn code_of(&self, answer: &agent::Answer) -> &'static str {
@@ -365,12 +365,12 @@ impl Agent for PublisherAgent {
     }
 
     fn example(&self, base_url: &str) -> Option<(String, String)> {
-        let params = json!({"name": Tool::GetAdcpCapabilities.name(), "arguments": {}});
+        let params = json!({"name": AdcpTool::GetAdcpCapabilities.name(), "arguments": {}});
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
         Some((format!("{base_url}{}", mcp::PATH), call.to_string()))
     }
 
-    fn refresh(&self) -> Result<(), Fault> {
+    fn refresh(&self) -> Result<(), InternalError> {
         self.auth.tidy();
         if let Some(identity) = &self.identity {
             identity.tidy(self.clock.now());
@@ -385,8 +385,8 @@ impl Agent for PublisherAgent {
 }
 
 /// What the protocol says by itself.
-fn plain(code: Code) -> Refusal {
-    Refusal::new(code, code.title())
+fn plain(code: A2aCode) -> A2aRefusal {
+    A2aRefusal::new(code, code.title())
 }
 
 /// Under which name a caller's requests are counted: whoever has none, by the address.

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use tradepost_publisher::world::{Stale, Supply, Unavailable};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::client;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::traces;
 use tradepost_wire::backoff::Backoff;
 use tradepost_wire::http::trace::TRACEPARENT;
@@ -73,7 +73,7 @@ impl Upstream {
     ///
     /// # Errors
     /// When this machine has no certificates to trust.
-    pub fn new(settings: config::Upstream, clock: &Clock) -> Result<Self, Fault> {
+    pub fn new(settings: config::Upstream, clock: &Clock) -> Result<Self, InternalError> {
         let timeout = Duration::try_from(settings.timeout).unwrap_or(Duration::from_secs(1));
         let client = client::unguarded(timeout, settings.url.starts_with("https://"))?;
         Ok(Self { settings, client, clock: clock.clone(), state: Mutex::default() })

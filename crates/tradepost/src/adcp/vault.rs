@@ -7,7 +7,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
 use tradepost_publisher::shelf::{End, Job, Shelf, StoreTurn, StoreWork, Vault};
 use tradepost_publisher::world::Later;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
 /// The part of the store that belongs to one publisher.
@@ -39,13 +39,13 @@ impl StoreVault {
     pub fn act<T: Send + 'static, E: Send + 'static>(
         &self,
         mut job: impl FnMut(&dyn Shelf) -> Result<T, E> + Send + 'static,
-    ) -> Result<Result<T, E>, Fault> {
+    ) -> Result<Result<T, E>, InternalError> {
         let stopped = Arc::new(Mutex::new(None));
         let (note, publisher) = (Arc::clone(&stopped), Arc::clone(&self.publisher));
         let done = self.store.write_blocking(move |tx| {
             tx.shelf(&publisher, &mut job)?.map_err(|why| {
                 *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
-                Fault::new("working for a publisher", "it stopped")
+                InternalError::new("working for a publisher", "it stopped")
             })
         });
         match done {
@@ -66,7 +66,7 @@ impl StoreVault {
 }
 
 impl Vault for StoreVault {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
         let mut read = || self.store.read_shelf(&self.publisher, job).map_err(broken);
         let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
         // Others of the caller's executor must not wait with it.
@@ -84,7 +84,7 @@ impl Vault for StoreVault {
         })
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), Fault>> {
+    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
         // The store undoes what a job did that fails.
         let undone = Arc::new(AtomicBool::new(false));
         let (note, publisher) = (Arc::clone(&undone), Arc::clone(&self.publisher));
@@ -94,7 +94,7 @@ impl Vault for StoreVault {
             note.store(end == End::Undo, Ordering::Relaxed);
             match end {
                 End::Keep => Ok(()),
-                End::Undo => Err(Fault::new("working for a publisher", "it stopped")),
+                End::Undo => Err(InternalError::new("working for a publisher", "it stopped")),
             }
         });
         Box::pin(async move {
@@ -117,8 +117,8 @@ impl Vault for StoreVault {
     }
 }
 
-fn broken(fault: Fault) -> Fault {
+fn broken(fault: InternalError) -> InternalError {
     let is_passing = fault.is_transient();
-    let fault = Fault::new("using the store", fault);
+    let fault = InternalError::new("using the store", fault);
     if is_passing { fault.transient() } else { fault }
 }

@@ -14,7 +14,7 @@ use tradepost_publisher::world::{
 };
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
-use tradepost_server::fault::{Fault, chain};
+use tradepost_server::fault::{InternalError, chain};
 use tradepost_server::limit::{Exceeded, Key, Limiter, Permits};
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_wire::a2a::error::whole_seconds;
@@ -110,7 +110,7 @@ impl Outside {
     /// A client for one agent. Nothing is kept of it: what a caller has named must not be used for
     /// another.
     fn client(&self, agent: &GovernanceAgent) -> Result<AdcpClient, Unreached> {
-        let silent = |fault: Fault| {
+        let silent = |fault: InternalError| {
             tracing::error!(publisher = %self.publisher, cause = %fault.chain(), "no HTTP client");
             Unreached::Silent
         };
@@ -276,7 +276,7 @@ impl World for Outside {
         Box::pin(std::future::ready(Ok(supply)))
     }
 
-    fn report(&self, broken: &Fault) -> String {
+    fn report(&self, broken: &InternalError) -> String {
         let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
         let cause = chain(broken);
         tracing::error!(publisher = %self.publisher, %error_id, cause, "a request could not be done");

@@ -12,7 +12,7 @@ use tradepost_server::tls::Identity;
 use tradepost_store::sign_in::AccessCount;
 use tradepost_store::{Amiss, Store, room};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::format::rfc3339;
 
 use crate::acme::Orders;
@@ -96,8 +96,8 @@ impl Watch {
             Ok((amiss, refused))
         });
         let counted = counted.await;
-        let counted =
-            counted.unwrap_or_else(|error| Err(Fault::new("counting what is amiss", error)));
+        let counted = counted
+            .unwrap_or_else(|error| Err(InternalError::new("counting what is amiss", error)));
         let is_counted = counted.is_ok();
         match counted {
             Ok((amiss, refused)) => {

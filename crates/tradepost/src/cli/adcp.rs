@@ -12,7 +12,7 @@ use tradepost_buyer::client::random_ids;
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_keys::SigningKey;
 use tradepost_server::clock::Clock;
-use tradepost_wire::adcp::task::{Effect, Task};
+use tradepost_wire::adcp::task::{AdcpTask, TaskEffect};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -123,10 +123,10 @@ fn tools(seller: &Seller, context: &Context) -> Outcome {
 
 /// What sending a task twice would do, by the table of tasks.
 fn effect(name: &str) -> Option<&'static str> {
-    Some(match Task::from_name(name)?.effect() {
-        Effect::Read => "reads",
-        Effect::Keyed => "changes",
-        Effect::Once => "changes, without a key",
+    Some(match AdcpTask::from_name(name)?.effect() {
+        TaskEffect::Read => "reads",
+        TaskEffect::Keyed => "changes",
+        TaskEffect::Once => "changes, without a key",
     })
 }
 
@@ -170,7 +170,7 @@ fn call(arguments: Call, context: &Context) -> Outcome {
 /// that the seller's card lists.
 fn with_meant(failure: Failure, task: &str, client: &AdcpClient) -> Failure {
     let listed = client.listed().iter().map(|offered| offered.name.as_str());
-    let names: Vec<&str> = Task::NAMES.iter().copied().chain(listed).collect();
+    let names: Vec<&str> = AdcpTask::NAMES.iter().copied().chain(listed).collect();
     if names.contains(&task) {
         return failure;
     }

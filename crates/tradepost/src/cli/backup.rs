@@ -6,7 +6,7 @@ use std::io::{self, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::copies;
 use tradepost_wire::json::json;
 
@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     // Only against other copies: the server may go on.
     let _lock = lock_copies(place)?;
     let scratch = backup::scratch(&place.data)
-        .map_err(|error| place.unusable(&Fault::new("making a copy", error)))?;
+        .map_err(|error| place.unusable(&InternalError::new("making a copy", error)))?;
     let folder = folder_of(&to);
     let unwritable = |error: io::Error| {
         Failure::new(1, format!("cannot write {}: {error}", to.display()))

@@ -8,7 +8,7 @@ use tradepost_buyer::client::{Client, random_ids};
 use tradepost_buyer::failure::{self, Unsent};
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_server::clock::Clock;
-use tradepost_wire::aap::{Skill, Terms, Version};
+use tradepost_wire::aap::{DealerTerms, Skill, Version};
 use tradepost_wire::catalog::Vocabulary;
 
 use super::card::trust;
@@ -134,8 +134,8 @@ fn skill(text: &str) -> Result<Skill, Failure> {
 }
 
 /// What is checked before sending. Where dealers differ, the most generous of them counts.
-fn terms() -> Terms {
-    Terms {
+fn terms() -> DealerTerms {
+    DealerTerms {
         now: Clock::system().now(),
         clock_skew: SignedDuration::from_mins(5),
         consent_lifetime: None,

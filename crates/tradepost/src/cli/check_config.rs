@@ -9,7 +9,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::tls::{self, Identity};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
-use tradepost_wire::toml::{self, Mistake};
+use tradepost_wire::toml::{self, TomlMistake};
 
 use super::output::Failure;
 use super::place::load_keys;
@@ -265,7 +265,7 @@ pub fn unusable_tls(mistakes: &[tls::Mistake]) -> Failure {
 }
 
 /// Every mistake in a file, each with its line.
-pub(super) fn failure(path: &Path, mistakes: &[Mistake]) -> Failure {
+pub(super) fn failure(path: &Path, mistakes: &[TomlMistake]) -> Failure {
     let noun = if mistakes.len() == 1 { "mistake" } else { "mistakes" };
     let listed =
         mistakes.iter().map(|it| json!({"line": it.line, "key": it.key, "message": it.message}));
@@ -277,9 +277,9 @@ pub(super) fn failure(path: &Path, mistakes: &[Mistake]) -> Failure {
 }
 
 /// Mistakes in a file, for people.
-pub(super) fn lines(path: &Path, mistakes: &[Mistake]) -> Vec<String> {
+pub(super) fn lines(path: &Path, mistakes: &[TomlMistake]) -> Vec<String> {
     let name = path.display();
-    let line = |mistake: &Mistake| match mistake.line {
+    let line = |mistake: &TomlMistake| match mistake.line {
         Some(line) => format!("{name}:{line}: {mistake}"),
         None => format!("{name}: {mistake}"),
     };

@@ -13,7 +13,7 @@ use tradepost_dealer::staff::{
 };
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::staff::Member;
 use tradepost_store::{Store, Transaction};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -319,7 +319,7 @@ fn change(
     name: &str,
     (action, detail): (Action, Option<String>),
     by: (&str, Timestamp),
-    act: impl Fn(&Transaction<'_>, &str) -> Result<bool, Fault> + Send + 'static,
+    act: impl Fn(&Transaction<'_>, &str) -> Result<bool, InternalError> + Send + 'static,
 ) -> Outcome {
     let name = name.to_lowercase();
     let member = store.member(&name)?;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use tradepost_buyer::recovery::in_general;
 use tradepost_buyer::refusal::{Adcp, By, ProtocolError, is_retryable};
 use tradepost_buyer::response::Layer;
-use tradepost_wire::adcp::error::{Error, Recovery};
+use tradepost_wire::adcp::error::{AdcpError, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary};
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::{a2a, aap, adcp};
@@ -60,9 +60,9 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 
 /// Every code, AAP's first.
 fn entries() -> Vec<Entry> {
-    let aap = aap::Code::ALL.iter().copied().map(of_aap);
-    let a2a = a2a::error::Code::ALL.iter().copied().map(of_a2a);
-    let adcp = adcp::error::Code::ALL.iter().copied().map(of_adcp);
+    let aap = aap::AapCode::ALL.iter().copied().map(of_aap);
+    let a2a = a2a::error::A2aCode::ALL.iter().copied().map(of_a2a);
+    let adcp = adcp::error::AdcpCode::ALL.iter().copied().map(of_adcp);
     aap.chain(a2a).chain(adcp).chain(own::entries()).collect()
 }
 
@@ -82,8 +82,8 @@ impl Entry {
     }
 }
 
-fn of_aap(code: aap::Code) -> Entry {
-    let error = aap::error::Received {
+fn of_aap(code: aap::AapCode) -> Entry {
+    let error = aap::error::ReceivedRefusal {
         code: Open::Known(code),
         message: String::new(),
         retryable: code.retryable(),
@@ -100,7 +100,7 @@ fn of_aap(code: aap::Code) -> Entry {
     }
 }
 
-fn of_a2a(code: a2a::error::Code) -> Entry {
+fn of_a2a(code: a2a::error::A2aCode) -> Entry {
     let jsonrpc = i64::from(code.jsonrpc());
     let by = By::Protocol(ProtocolError {
         jsonrpc,
@@ -122,8 +122,8 @@ fn of_a2a(code: a2a::error::Code) -> Entry {
     }
 }
 
-fn of_adcp(code: adcp::error::Code) -> Entry {
-    let (error, listed) = (Error::new(code, ""), Vec::new());
+fn of_adcp(code: adcp::error::AdcpCode) -> Entry {
+    let (error, listed) = (AdcpError::new(code, ""), Vec::new());
     let error = Adcp { error, listed, layer: Layer::Envelope, jsonrpc: 0 };
     Entry {
         jsonrpc_code: code.jsonrpc(),
@@ -294,9 +294,9 @@ mod tests {
         let all = entries();
         assert_eq!(
             all.len(),
-            aap::Code::ALL.len()
-                + a2a::error::Code::ALL.len()
-                + adcp::error::Code::ALL.len()
+            aap::AapCode::ALL.len()
+                + a2a::error::A2aCode::ALL.len()
+                + adcp::error::AdcpCode::ALL.len()
                 + own::entries().len()
         );
         for entry in all {

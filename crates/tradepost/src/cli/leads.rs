@@ -13,7 +13,7 @@ use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
 use tradepost_dealer::settings::Dealer;
 use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::{Store, Transaction};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
@@ -274,7 +274,7 @@ pub(in crate::cli) fn record_list(
 }
 
 /// Does something with the lead of an id at a moment; whether that was possible.
-type Act = fn(&Transaction<'_>, &str, Timestamp) -> Result<bool, Fault>;
+type Act = fn(&Transaction<'_>, &str, Timestamp) -> Result<bool, InternalError>;
 
 /// Does something with a lead, and records it in the same transaction.
 fn act(
@@ -282,7 +282,7 @@ fn act(
     (id, action): (String, Action),
     context: &Context,
     act: Act,
-) -> Result<bool, Fault> {
+) -> Result<bool, InternalError> {
     // Whose record it belongs to is known in the transaction only, where the lead is found.
     let entry = context.entry("", action, Some(&id));
     store.write_blocking(move |tx| {

@@ -29,7 +29,7 @@ use std::process::ExitCode;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use tradepost_buyer::text::escape_json;
-use tradepost_server::fault::{Fault, chain};
+use tradepost_server::fault::{InternalError, chain};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 
@@ -161,8 +161,8 @@ impl Failure {
     }
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
+impl From<InternalError> for Failure {
+    fn from(fault: InternalError) -> Self {
         Self::fault(fault)
     }
 }

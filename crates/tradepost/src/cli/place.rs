@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::privacy::Keys;
 use tradepost_store::{DatabaseUrl, Locked, Store};
 use tradepost_wire::json::json;
@@ -251,7 +251,7 @@ impl Place {
     }
 
     /// That the folder is of no use.
-    pub(super) fn unusable(&self, fault: &Fault) -> Failure {
+    pub(super) fn unusable(&self, fault: &InternalError) -> Failure {
         let message =
             format!("cannot use the data folder {}: {}", self.data.display(), fault.chain());
         Failure::new(1, message)
@@ -294,7 +294,7 @@ pub fn load_keys(file: &Path) -> Result<Keys, Failure> {
     Keys::read(&text).map_err(unusable)
 }
 
-fn no_database(url: &DatabaseUrl, fault: &Fault) -> Failure {
+fn no_database(url: &DatabaseUrl, fault: &InternalError) -> Failure {
     Failure::new(1, format!("cannot use the database {url}: {}", fault.chain()))
         .hint("see that it answers, and that server.database names it and its user")
         .data(json!({"code": "store_unusable"}))

@@ -12,7 +12,7 @@ use tradepost_publisher::staff::list::Subject;
 use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, RightsChange, Step};
 use tradepost_publisher::task::end::Office;
 use tradepost_server::clock::Clock;
-use tradepost_wire::adcp::error::Error;
+use tradepost_wire::adcp::error::AdcpError;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
@@ -224,7 +224,7 @@ fn refused(denied: Denied, matter: Matter, step: &str) -> Failure {
             Failure::usage(message).hint(hint).data(json!({"state": from, "possible": possible}))
         }
         Denied::Objections(errors) => {
-            let line = |error: &Error| {
+            let line = |error: &AdcpError| {
                 let field = error.field.as_ref().map(|field| format!("{field}: "));
                 format!("{}{} ({})", field.unwrap_or_default(), error.message, error.code.name())
             };

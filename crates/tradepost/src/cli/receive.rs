@@ -25,7 +25,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::http::{self, Peer};
 use tradepost_store::inbox::{DurableInbox, Fate, Kept};
-use tradepost_wire::adcp::signing::Surface;
+use tradepost_wire::adcp::signing::SignedKind;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
@@ -197,7 +197,7 @@ fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Fa
         read.ok_or_else(|| Failure::usage(wrong))
     };
     let url = arguments.url.as_ref().map(target).transpose()?;
-    let is_adcp = arguments.tag.as_deref() == Some(Surface::Webhook.tag());
+    let is_adcp = arguments.tag.as_deref() == Some(SignedKind::Webhook.tag());
     if !arguments.seller.is_empty() || is_adcp {
         required = required.with_webhooks(Webhooks::new(sellers(arguments, clock)?, url));
     } else if let Some(path) = &arguments.jwks {

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::copies::{self, NotPut};
 use tradepost_store::privacy::Keys;
 use tradepost_wire::json::json;
@@ -75,8 +75,8 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
             "name an empty folder with --data; --force replaces what is there and keeps it beside",
         ));
     }
-    let scratch =
-        backup::scratch(data).map_err(|error| place.unusable(&Fault::new("restoring", error)))?;
+    let scratch = backup::scratch(data)
+        .map_err(|error| place.unusable(&InternalError::new("restoring", error)))?;
     // On the disk where it will stay, so that one step puts it in place.
     let copy = scratch.path().join("restored.sqlite");
     let unpacked = unpack(file, from, &secret, &keys, &copy)?;
@@ -111,7 +111,7 @@ fn unpack(
     let file = file.map_err(Failure::fault)?;
     let mut writer = BufWriter::new(file);
     let unpacked = backup::read(BufReader::new(from), secret, &mut writer).and_then(|manifest| {
-        writer.flush().map_err(Fault::on("writing the database"))?;
+        writer.flush().map_err(InternalError::on("writing the database"))?;
         let has_consents = backup::compare(&manifest, to, keys)?;
         Ok(Unpacked { manifest, has_consents })
     });

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tradepost_dealer::demo as dealer_demo;
 use tradepost_server::background::{keep_going, piece};
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::http;
 use tradepost_server::outbox::Edge;
 use tradepost_server::tls::Identity;
@@ -150,7 +150,12 @@ fn identity(server: &Server, clock: &Clock) -> Result<Option<Identity>, Failure>
 }
 
 /// Gives the demo dealer its inventory.
-fn stock_demo(config: &Config, store: &Store, clock: &Clock, size: usize) -> Result<(), Fault> {
+fn stock_demo(
+    config: &Config,
+    store: &Store,
+    clock: &Clock,
+    size: usize,
+) -> Result<(), InternalError> {
     let now = clock.now();
     for dealer in &config.dealers {
         let units = dealer_demo::units(size, DEMO_SEED, now);

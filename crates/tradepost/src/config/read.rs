@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::read_object;
-use tradepost_wire::problem::{At, Problems};
-use tradepost_wire::toml::{self, Mistake, Variables};
+use tradepost_wire::problem::{DocumentPlace, Problems};
+use tradepost_wire::toml::{self, TomlMistake, Variables};
 
 use super::{Config, Dealer};
 use values::{items, list};
@@ -35,7 +35,7 @@ mod values;
 ///
 /// # Errors
 /// Every mistake, in the order of the file; those of the environment come last.
-pub fn read(text: &str, environment: &[(String, String)]) -> Result<Config, Vec<Mistake>> {
+pub fn read(text: &str, environment: &[(String, String)]) -> Result<Config, Vec<TomlMistake>> {
     toml::read(text, variables(environment), config)
 }
 
@@ -52,18 +52,18 @@ pub fn variables(environment: &[(String, String)]) -> Variables<'_> {
 /// Every mistake, each with its pointer.
 pub fn dealer(value: &Value, process: ForAll) -> Result<Dealer, Problems> {
     let mut problems = Problems::new();
-    let mut dealer = sections::dealer(value, &At::Root, &mut problems);
+    let mut dealer = sections::dealer(value, &DocumentPlace::Root, &mut problems);
     if let Some(dealer) = &mut dealer {
         process.complete(dealer, value);
     }
-    let at = At::Root.key("hosts");
+    let at = DocumentPlace::Root.key("hosts");
     let named = items(value, "hosts");
     if named.is_empty() {
         values::reject(&at, &mut problems, "is missing; a dealer among others needs host names");
     }
     check_hosts(named, &at, &mut BTreeSet::new(), &mut problems);
     if !process.asks_for_certificates {
-        check_certificates(value, &At::Root, &mut problems);
+        check_certificates(value, &DocumentPlace::Root, &mut problems);
     }
     problems.into_result(dealer)
 }
@@ -85,7 +85,7 @@ const DEMO: &str = include_str!("demo.toml");
 const DEMO_PUBLISHER: &str = include_str!("demo-publisher.toml");
 
 fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
-    read_object!(value, &At::Root, problems, closed {
+    read_object!(value, &DocumentPlace::Root, problems, closed {
         optional "server" => server: sections::server,
         optional "dealers" => dealers: list((1, None), sections::dealer),
         optional "publishers" => publishers: list((1, None), publisher::publisher),
@@ -96,7 +96,7 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
     let named = |key| value.get(key).is_some();
     let hosting = server.as_ref().is_some_and(|server| server.hosting);
     if !named("dealers") && !named("publishers") && !hosting {
-        let at = At::Root.key("dealers");
+        let at = DocumentPlace::Root.key("dealers");
         values::reject(&at, problems, "is missing; there has to be a dealer or a publisher");
     }
     let (mut dealers, publishers) = (dealers.unwrap_or_default(), publishers.unwrap_or_default());
@@ -110,7 +110,7 @@ fn config(value: &Value, problems: &mut Problems) -> Option<Config> {
     }
     check_sellers(value, hosting, problems);
     for (index, dealer) in listed.iter().enumerate().filter(|_| !asks_for_certificates) {
-        check_certificates(dealer, &At::Root.key("dealers").index(index), problems);
+        check_certificates(dealer, &DocumentPlace::Root.key("dealers").index(index), problems);
     }
     let server = server.unwrap_or_default();
     Some(Config { server, dealers, publishers, privacy, alerts, traces })
@@ -134,7 +134,7 @@ impl ForAll {
 }
 
 /// Certificates of clients have to be asked for.
-fn check_certificates(dealer: &Value, at: &At<'_>, problems: &mut Problems) {
+fn check_certificates(dealer: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) {
     if dealer.pointer("/auth/certificates").is_some() {
         let message = "needs server.tls.client_ca";
         values::reject(&at.key("auth").key("certificates"), problems, message);
@@ -144,7 +144,7 @@ fn check_certificates(dealer: &Value, at: &At<'_>, problems: &mut Problems) {
 /// A host leads to one seller.
 fn check_hosts(
     named: &[Value],
-    at_hosts: &At<'_>,
+    at_hosts: &DocumentPlace<'_>,
     hosts: &mut BTreeSet<String>,
     problems: &mut Problems,
 ) {
@@ -164,12 +164,12 @@ fn check_sellers(value: &Value, hosting: bool, problems: &mut Problems) {
     let (mut ids, mut hosts) = (BTreeSet::new(), BTreeSet::new());
     let directory = value.get("server").map(|server| items(server, "directory_hosts"));
     let directory = directory.unwrap_or_default();
-    let at = &At::Root.key("server");
+    let at = &DocumentPlace::Root.key("server");
     check_hosts(directory, &at.key("directory_hosts"), &mut hosts, problems);
     let several = hosting || !directory.is_empty() || dealers.len() + publishers.len() > 1;
     for (key, sellers) in [("dealers", dealers), ("publishers", publishers)] {
         for (index, seller) in sellers.iter().enumerate() {
-            let list = At::Root.key(key);
+            let list = DocumentPlace::Root.key(key);
             let at = list.index(index);
             let id = seller.get("id").and_then(Value::as_str);
             if id.is_some_and(|id| !ids.insert(id)) {
@@ -189,7 +189,7 @@ fn check_sellers(value: &Value, hosting: bool, problems: &mut Problems) {
 mod tests {
     use std::cell::RefCell;
 
-    use tradepost_wire::problem::{Extra, Keyword};
+    use tradepost_wire::problem::{Keyword, ProblemDetail};
 
     use super::*;
     use crate::cli::init::TEMPLATE;
@@ -201,7 +201,7 @@ mod tests {
         let _ = toml::read(text, Variables::default(), |value, problems| {
             let read = config(value, problems);
             for problem in problems.listed() {
-                if let (Keyword::AdditionalProperties, Extra::Allowed(known)) =
+                if let (Keyword::AdditionalProperties, ProblemDetail::Allowed(known)) =
                     (problem.keyword, &problem.extra)
                 {
                     keys.borrow_mut().extend(*known);

@@ -5,7 +5,7 @@ use tradepost_dealer::consent::hex;
 use tradepost_dealer::delivery::NewDelivery;
 use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
 use tradepost_dealer::staff::{Action, NewEntry, Note, Stage};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::Transaction;
 use tradepost_wire::catalog::Vocabulary as _;
 
@@ -71,7 +71,7 @@ impl Console {
         &self,
         entry: NewEntry,
         word: &str,
-        mut job: impl FnMut(&Transaction<'_>) -> Result<bool, Fault> + Send + 'static,
+        mut job: impl FnMut(&Transaction<'_>) -> Result<bool, InternalError> + Send + 'static,
     ) -> Answer {
         let id = entry.subject.clone().unwrap_or_default();
         // Whether it can still be done is seen in here: what a page

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry, SIGN_IN};
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::limit::network;
 use tradepost_store::sign_in::AttemptBudget;
 use tradepost_store::staff::Member;
@@ -237,8 +237,8 @@ impl Console {
     pub(super) fn prove(
         &self,
         attempt: &Attempt<'_>,
-        is_right: impl FnOnce() -> Result<bool, Fault>,
-    ) -> Result<Proven, Fault> {
+        is_right: impl FnOnce() -> Result<bool, InternalError>,
+    ) -> Result<Proven, InternalError> {
         let limiter = &self.door.limiter;
         let _name = limiter.lock_name(&name_bucket(attempt.name));
         let budgets = self.budgets(attempt);
@@ -304,7 +304,7 @@ impl Console {
         budgets: Budgets,
         is_last_of_address: bool,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let limiter = &self.door.limiter;
         let from = recorded_network(attempt.asked.address);
         let mut locked = Vec::new();
@@ -361,7 +361,7 @@ impl Console {
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) fn count_provider_failure(&self, asked: &Asked) -> Result<(), Fault> {
+    pub(super) fn count_provider_failure(&self, asked: &Asked) -> Result<(), InternalError> {
         self.metrics.count_sign_in(SignInOutcome::ProviderFailed);
         let is_locked = self.door.limiter.by_address.charge(&network(asked.address).to_string());
         let from = recorded_network(asked.address);

@@ -2,7 +2,7 @@
 //! before, and one for the few minutes between the password and the code of the second factor.
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::staff::Member;
 
 use super::door::Door;
@@ -65,7 +65,11 @@ impl Door {
     }
 
     /// The cookie that has a browser known for a member, with the id that it had before, if any.
-    pub(super) fn know_browser(&self, asked: &Asked, member: &Member) -> Result<String, Fault> {
+    pub(super) fn know_browser(
+        &self,
+        asked: &Asked,
+        member: &Member,
+    ) -> Result<String, InternalError> {
         let known = self.known_browser(asked, member);
         let id = known.map_or_else(password::token, Ok)?;
         let text = format!("{}.{id}", self.clock.now().as_second());
@@ -79,7 +83,7 @@ impl Door {
     }
 
     /// The same cookie with its value. It is of no use once the password is another.
-    pub(super) fn await_code(&self, member: &Member) -> Result<String, Fault> {
+    pub(super) fn await_code(&self, member: &Member) -> Result<String, InternalError> {
         let text =
             format!("{}.{}.{}", self.clock.now().as_second(), password::token()?, member.name);
         let value = self.seal.write(&["second factor", &member.name, &member.password], &text);

@@ -4,7 +4,7 @@
 use axum::http::StatusCode;
 use jiff::SignedDuration;
 use tradepost_dealer::staff::Action;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 
 use super::attempts::{Attempt, Means, Proven};
 use super::door::{TOO_OFTEN, Visitor};
@@ -103,7 +103,7 @@ impl Console {
         let new_id = uuid::Uuid::new_v4().simple().to_string();
         let (old, new, hash) = (visitor.session.id.clone(), new_id.clone(), session_hash(&secret));
         let now = self.clock.now();
-        let renewed: Result<bool, Fault> =
+        let renewed: Result<bool, InternalError> =
             self.store.write_blocking(move |tx| tx.renew_session(&old, &new, &hash, now));
         if !renewed? {
             return Err(Stop::SignIn);

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::{Action, NewEntry};
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::seal::{Seal, Secrets};
 use tradepost_store::staff::{Member, Session};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -107,7 +107,7 @@ impl Door {
         has_tls: bool,
         clock: &Clock,
         secrets: &dyn Secrets,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, InternalError> {
         let proxied = settings.public_url.as_ref();
         Ok(Self {
             judge: Judge::new()?,
@@ -254,7 +254,7 @@ impl Console {
         asked: &Asked,
         member: Member,
         by: SignedInBy,
-    ) -> Result<Option<String>, Fault> {
+    ) -> Result<Option<String>, InternalError> {
         let now = self.clock.now();
         let secret = password::token()?;
         let session = Session {
@@ -327,7 +327,7 @@ impl Console {
         Ok(Reply::see(format!("{PATH}/people?done=session")))
     }
 
-    fn end(&self, session: String, entry: NewEntry) -> Result<(), Fault> {
+    fn end(&self, session: String, entry: NewEntry) -> Result<(), InternalError> {
         self.store.write_blocking(move |tx| {
             if tx.end_session(&session)? {
                 tx.record(&entry)?;

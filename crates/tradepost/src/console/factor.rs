@@ -8,7 +8,7 @@ use qrcode::render::svg;
 use totp_rs::{Builder, Secret, Totp};
 use tradepost_dealer::consent::Hash;
 use tradepost_dealer::staff::Action;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::staff::Member;
 
 use super::attempts::{Attempt, Means, Proven};
@@ -35,13 +35,13 @@ const RECOVERY_CODE: usize = 10;
 const WRONG_CODE: &str = "That code is not right, or was used before. Wait for the next one.";
 
 /// The codes of a secret.
-fn totp(secret: &str, name: &str) -> Result<Totp, Fault> {
+fn totp(secret: &str, name: &str) -> Result<Totp, InternalError> {
     const WHAT: &str = "reading a second factor";
-    let secret =
-        Secret::try_from_base32(secret).map_err(|error| Fault::new(WHAT, error.to_string()))?;
+    let secret = Secret::try_from_base32(secret)
+        .map_err(|error| InternalError::new(WHAT, error.to_string()))?;
     let builder = Builder::new().with_secret(secret).with_account_name(name);
     let built = builder.with_issuer(Some(ISSUER)).build();
-    built.map_err(|error| Fault::new(WHAT, error.to_string()))
+    built.map_err(|error| InternalError::new(WHAT, error.to_string()))
 }
 
 /// The half minute whose code this is, if it is one of about now.
@@ -67,7 +67,7 @@ fn grouped(text: &str, between: &str) -> String {
     groups.join(between)
 }
 
-fn recovery_codes() -> Result<Vec<String>, Fault> {
+fn recovery_codes() -> Result<Vec<String>, InternalError> {
     let code = |_| {
         let bytes: [u8; RECOVERY_CODE] = password::random()?;
         let text = Secret::new(Box::new(bytes)).to_base32().to_lowercase();
@@ -77,9 +77,9 @@ fn recovery_codes() -> Result<Vec<String>, Fault> {
 }
 
 /// A QR code of an address, as an SVG image without a declaration of its own.
-fn qr_code(address: &str) -> Result<String, Fault> {
-    let code =
-        QrCode::new(address).map_err(|error| Fault::new("drawing a QR code", error.to_string()))?;
+fn qr_code(address: &str) -> Result<String, InternalError> {
+    let code = QrCode::new(address)
+        .map_err(|error| InternalError::new("drawing a QR code", error.to_string()))?;
     let image = code.render::<svg::Color<'_>>().min_dimensions(220, 220).build();
     let start = image.find("<svg").unwrap_or_default();
     Ok(image.get(start..).unwrap_or_default().to_owned())
@@ -88,7 +88,7 @@ fn qr_code(address: &str) -> Result<String, Fault> {
 impl Console {
     /// Whether somebody has to set up a second factor before anything else. The second factor of people
     /// who sign in with a provider is the provider's.
-    pub(super) fn must_set_up_factor(&self, visitor: &Visitor<'_>) -> Result<bool, Fault> {
+    pub(super) fn must_set_up_factor(&self, visitor: &Visitor<'_>) -> Result<bool, InternalError> {
         match self.second_factor {
             SecondFactorPolicy::Optional => Ok(false),
             SecondFactorPolicy::Required => {
@@ -98,7 +98,7 @@ impl Console {
     }
 
     /// Compares a code, or a recovery code, and uses it up.
-    fn use_code(&self, member: &Member, given: &str) -> Result<bool, Fault> {
+    fn use_code(&self, member: &Member, given: &str) -> Result<bool, InternalError> {
         let factor = self.store.second_factor(&member.name)?;
         let Some(factor) = factor.filter(|factor| factor.confirmed_at.is_some()) else {
             return Ok(false);
@@ -126,7 +126,12 @@ impl Console {
         })
     }
 
-    fn prove_code(&self, asked: &Asked, member: &Member, given: &str) -> Result<Proven, Fault> {
+    fn prove_code(
+        &self,
+        asked: &Asked,
+        member: &Member,
+        given: &str,
+    ) -> Result<Proven, InternalError> {
         let attempt =
             Attempt { asked, name: &member.name, member: Some(member), means: Means::Code };
         self.prove(&attempt, || self.use_code(member, given))
@@ -140,7 +145,7 @@ impl Console {
     }
 
     /// Whoever has given the right password a few minutes ago at most.
-    fn awaited(&self, asked: &Asked) -> Result<Option<Member>, Fault> {
+    fn awaited(&self, asked: &Asked) -> Result<Option<Member>, InternalError> {
         let Some(name) = self.door.awaited_name(asked) else { return Ok(None) };
         let member = self.store.member(name)?;
         Ok(member.filter(|member| self.door.awaits_code_of(asked, member)))
@@ -201,8 +206,9 @@ impl Console {
             None => None,
             Some(factor) => {
                 let address = totp(&factor.secret, name)?.to_url();
-                let address = address
-                    .map_err(|error| Fault::new("writing a second factor", error.to_string()))?;
+                let address = address.map_err(|error| {
+                    InternalError::new("writing a second factor", error.to_string())
+                })?;
                 Some((grouped(&factor.secret, " "), qr_code(&address)?))
             }
         };

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::settings::Dealer;
 use tradepost_dealer::{import, price};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 use tradepost_wire::aap::Vehicle;
 use tradepost_wire::aap::vehicle::AnyCondition;
@@ -100,7 +100,7 @@ pub(super) struct Offers(Mutex<HashMap<String, (i64, Arc<Summary>)>>);
 
 impl Offers {
     /// What there is to say about a dealer's inventory.
-    pub(super) fn of(&self, store: &Store, dealer: &Dealer) -> Result<Arc<Summary>, Fault> {
+    pub(super) fn of(&self, store: &Store, dealer: &Dealer) -> Result<Arc<Summary>, InternalError> {
         let generation = store.inventory_generation(&dealer.id)?;
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, summary)) = known().get(&dealer.id)

@@ -19,7 +19,7 @@ use tradepost_keys::jwt::{Expected, Refused, Token};
 use tradepost_keys::{encode, sha256};
 use tradepost_server::auth::jwks::KeySet;
 use tradepost_server::auth::{KeySource, Means};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::limit::network;
 use tradepost_store::staff::Member;
 use tradepost_wire::json::{self, Value};
@@ -164,7 +164,11 @@ impl RedeemFailure {
 
 impl Begun {
     /// Begins one. `next` is a page of ours, or nothing; `renews` the id of a session.
-    pub(super) fn fresh(now: Timestamp, next: &str, renews: Option<String>) -> Result<Self, Fault> {
+    pub(super) fn fresh(
+        now: Timestamp,
+        next: &str,
+        renews: Option<String>,
+    ) -> Result<Self, InternalError> {
         let session = renews.as_deref().unwrap_or_default();
         let cookie = format!("{}.{}.{session}.{next}", now.as_second(), password::token()?);
         Ok(Self { cookie, at: now, renews, next: next.to_owned() })
@@ -210,8 +214,9 @@ impl Provider {
     ///
     /// # Errors
     /// When the secret cannot be read.
-    pub(super) fn open(settings: Oidc, base: &str, means: &Means) -> Result<Self, Fault> {
-        let secret = settings.secret.read().map_err(Fault::on("reading the secret of OIDC"))?;
+    pub(super) fn open(settings: Oidc, base: &str, means: &Means) -> Result<Self, InternalError> {
+        let secret =
+            settings.secret.read().map_err(InternalError::on("reading the secret of OIDC"))?;
         Ok(Self {
             secret,
             back: format!("{base}{PATH}/{BACK}"),
@@ -578,7 +583,7 @@ impl Console {
     }
 
     /// Ends what somebody has here whom nothing lets in any more.
-    fn shut_out(&self, name: &str, now: Timestamp) -> Result<(), Fault> {
+    fn shut_out(&self, name: &str, now: Timestamp) -> Result<(), InternalError> {
         let Some(member) = self.store.member(name)? else { return Ok(()) };
         let entry = NewEntry {
             chain: member.dealer_id.unwrap_or_else(|| EVERYBODY.to_owned()),

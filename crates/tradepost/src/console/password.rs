@@ -9,7 +9,7 @@ use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use flate2::read::GzDecoder;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 
 /// How long a password has to be (NIST SP 800-63B §3.1.1.2 has 15 for those that stand alone; 12 is
 /// what people keep to who sign in twice a day).
@@ -82,10 +82,10 @@ const SALT: usize = 16;
 ///
 /// # Errors
 /// When the operating system has no randomness.
-pub fn hash(password: &str) -> Result<String, Fault> {
+pub fn hash(password: &str) -> Result<String, InternalError> {
     let hashed: PasswordHash = Argon2::default()
         .hash_password_with_salt(password.as_bytes(), &random::<SALT>()?)
-        .map_err(|error| Fault::new("hashing a password", error.to_string()))?;
+        .map_err(|error| InternalError::new("hashing a password", error.to_string()))?;
     Ok(hashed.to_string())
 }
 
@@ -102,7 +102,7 @@ impl Judge {
     ///
     /// # Errors
     /// When the operating system has no randomness.
-    pub fn new() -> Result<Self, Fault> {
+    pub fn new() -> Result<Self, InternalError> {
         Ok(Self { nobody: hash(&token()?)?, turn: Mutex::default() })
     }
 
@@ -128,7 +128,7 @@ impl Judge {
 ///
 /// # Errors
 /// When the operating system has no randomness.
-pub fn token() -> Result<String, Fault> {
+pub fn token() -> Result<String, InternalError> {
     use base64::Engine as _;
     Ok(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(random::<32>()?))
 }
@@ -137,10 +137,10 @@ pub fn token() -> Result<String, Fault> {
 ///
 /// # Errors
 /// When it has none.
-pub(super) fn random<const N: usize>() -> Result<[u8; N], Fault> {
+pub(super) fn random<const N: usize>() -> Result<[u8; N], InternalError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| {
-        Fault::new("reading the operating system's randomness", error.to_string())
+        InternalError::new("reading the operating system's randomness", error.to_string())
     })?;
     Ok(bytes)
 }

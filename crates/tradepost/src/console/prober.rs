@@ -11,7 +11,7 @@ use tradepost_buyer::transport::Limits;
 use tradepost_probe::report::Report;
 use tradepost_probe::{Options, Progress, html, probe};
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::{ProbeReport, Store};
 use tradepost_wire::json::{self, Value, json};
 
@@ -126,11 +126,11 @@ fn kept(
     wanted: &Wanted,
     at: Timestamp,
     found: Result<Report, Failure>,
-) -> Result<ProbeReport, Fault> {
+) -> Result<ProbeReport, InternalError> {
     const WHAT: &str = "writing what the prober found";
     let (document, page) = match &found {
         Ok(report) => {
-            let mut document = json::to_value(report).map_err(Fault::on(WHAT))?;
+            let mut document = json::to_value(report).map_err(InternalError::on(WHAT))?;
             // What was sent and what came back is in the page that is taken away.
             let findings = document.get_mut("findings").and_then(Value::as_array_mut);
             for finding in findings.into_iter().flatten().filter_map(Value::as_object_mut) {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{Audience, DeliveryState, NewDelivery, audience};
 use tradepost_dealer::record::LeadHistory;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
 use super::Outlet;
@@ -12,7 +12,7 @@ use super::Outlet;
 const AT_ONCE: u32 = 100;
 
 /// Looks at everything that has happened to a dealer's leads since this was done last.
-pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(), Fault> {
+pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(), InternalError> {
     if outlet.destinations.is_empty() {
         return Ok(());
     }
@@ -38,7 +38,7 @@ fn of_event(
     outlet: &Outlet,
     history: &LeadHistory,
     number: i64,
-) -> Result<Vec<NewDelivery>, Fault> {
+) -> Result<Vec<NewDelivery>, InternalError> {
     let Some((event, lead)) = tradepost_dealer::delivery::as_of(history, number) else {
         return Ok(Vec::new());
     };

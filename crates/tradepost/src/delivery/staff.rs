@@ -6,7 +6,7 @@ use tradepost_dealer::adf::one_line;
 use tradepost_dealer::delivery::{ChatStyle, DeliveryRecord, Form, Written, chat};
 use tradepost_publisher::money::Amount;
 use tradepost_publisher::staff_event::{BuyChange, StaffEvent, StaffEventKind, StaffEventSubject};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 use tradepost_store::staff_events::{KeptStaffEvent, NewStaffDelivery};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -23,7 +23,7 @@ const AT_ONCE: u32 = 100;
 const MAX_TEXT: usize = 120;
 
 /// Looks at every event of a publisher since this was done last, and says each once in the log.
-pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(), Fault> {
+pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(), InternalError> {
     let publisher = outlet.id();
     loop {
         let events = store.unplanned_staff_events(publisher, AT_ONCE)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
 use tradepost_dealer::local_time::short;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::{DatabaseUrl, Store};
 
 use super::{About, Area, Examiner, Finding, Looks};
@@ -26,12 +26,12 @@ impl Keeping {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn hosted(&self, fixed: &Fixed) -> Result<Vec<Dealer>, Fault> {
+    pub fn hosted(&self, fixed: &Fixed) -> Result<Vec<Dealer>, InternalError> {
         self.open()?.map_or(Ok(Vec::new()), |store| hosting::kept_dealers(&store, fixed))
     }
 
     /// The store; `None` when there is nothing yet. Opening creates, and nothing is to be changed here.
-    fn open(&self) -> Result<Option<Store>, Fault> {
+    fn open(&self) -> Result<Option<Store>, InternalError> {
         Ok(Some(match self {
             Self::Folder(path) if !Store::exists(path) => return Ok(None),
             Self::Folder(path) => Store::attach(path)?,
@@ -57,7 +57,7 @@ impl Examiner {
         }
     }
 
-    fn kept(&self, about: &About) -> Result<Vec<Finding>, Fault> {
+    fn kept(&self, about: &About) -> Result<Vec<Finding>, InternalError> {
         let Some(store) = self.keeping.open()? else {
             let hint = "`tradepost serve` makes it; is --data the folder that it was given?";
             return Ok(vec![about.warning("there is nothing yet", hint)]);
@@ -102,7 +102,7 @@ impl Examiner {
         Some(about.bad(why, hint))
     }
 
-    fn closed(&self, about: &About, fault: &Fault) -> Finding {
+    fn closed(&self, about: &About, fault: &InternalError) -> Finding {
         let hint = match &self.keeping {
             Keeping::Folder(_) => {
                 "see that this user may read the folder, and that its version is that of this program"

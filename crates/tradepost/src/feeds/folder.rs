@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 
 use crate::config::feeds::{Extent, Folder};
 
@@ -52,11 +52,14 @@ impl Watch {
         folder: &Folder,
         extent: Extent,
         elapsed: Duration,
-    ) -> Result<Vec<Found>, Fault> {
+    ) -> Result<Vec<Found>, InternalError> {
         let files = match files(folder) {
             Ok(files) => files,
             Err(error) if !std::mem::replace(&mut self.troubled, true) => {
-                return Err(Fault::new("reading the folder of a feed", error.kind().to_string()));
+                return Err(InternalError::new(
+                    "reading the folder of a feed",
+                    error.kind().to_string(),
+                ));
             }
             Err(_) => return Ok(Vec::new()),
         };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::import::{self, Report, Target, Unit, Units};
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::{FeedOutcome, FeedRun, Replacement, Store, Transaction};
 use tradepost_wire::json::{Value, json};
 
@@ -41,8 +41,8 @@ pub fn leased<T>(
     store: &Store,
     clock: &Clock,
     dealers: &[&str],
-    work: impl FnOnce() -> Result<T, Fault>,
-) -> Result<Option<T>, Fault> {
+    work: impl FnOnce() -> Result<T, InternalError>,
+) -> Result<Option<T>, InternalError> {
     let holder = uuid::Uuid::now_v7().to_string();
     // In one order, whoever asks: two that want the same ones do not wait for each other.
     let mut ids: Vec<String> = dealers.iter().map(|dealer| (*dealer).to_owned()).collect();
@@ -90,7 +90,7 @@ pub fn leased<T>(
     done.map(Some)
 }
 
-fn release(tx: &Transaction<'_>, dealers: &[String], holder: &str) -> Result<(), Fault> {
+fn release(tx: &Transaction<'_>, dealers: &[String], holder: &str) -> Result<(), InternalError> {
     dealers.iter().try_for_each(|dealer| tx.release_feeds(dealer, holder))
 }
 
@@ -110,7 +110,7 @@ impl Taker<'_> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn file(&self, found: &Found) -> Result<FeedRun, Fault> {
+    pub fn file(&self, found: &Found) -> Result<FeedRun, InternalError> {
         let began_at = self.clock.now();
         let judged = match File::open(&found.path) {
             Ok(file) => self.judge(file, self.source.feed.guard, began_at)?,
@@ -123,7 +123,10 @@ impl Taker<'_> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn answer(&self, fetched: Result<Answer, String>) -> Result<Option<FeedRun>, Fault> {
+    pub fn answer(
+        &self,
+        fetched: Result<Answer, String>,
+    ) -> Result<Option<FeedRun>, InternalError> {
         let began_at = self.clock.now();
         let (judged, mark) = match fetched {
             Ok(Answer::Unchanged) => {
@@ -148,13 +151,17 @@ impl Taker<'_> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn bytes(&self, (file, name): (File, &str), guard: Guard) -> Result<FeedRun, Fault> {
+    pub fn bytes(
+        &self,
+        (file, name): (File, &str),
+        guard: Guard,
+    ) -> Result<FeedRun, InternalError> {
         let began_at = self.clock.now();
         let judged = self.judge(file, guard, began_at)?;
         self.end((began_at, name.to_owned()), judged, None)
     }
 
-    fn judge(&self, file: File, guard: Guard, now: Timestamp) -> Result<Judged, Fault> {
+    fn judge(&self, file: File, guard: Guard, now: Timestamp) -> Result<Judged, InternalError> {
         let Self { store, source, .. } = *self;
         let target = Target::of(&source.dealer.terms);
         let dealer = target.dealer_id.clone();
@@ -167,7 +174,7 @@ impl Taker<'_> {
             }
         };
         let Some(feed) = sorted.feeds.into_iter().next() else {
-            return Err(Fault::new("reading a feed", "there is none for its dealer"));
+            return Err(InternalError::new("reading a feed", "there is none for its dealer"));
         };
         let units = match source.feed.extent {
             Extent::Full => feed.units,
@@ -201,7 +208,7 @@ impl Taker<'_> {
         (began_at, from): (Timestamp, String),
         judged: Judged,
         mark: Option<String>,
-    ) -> Result<FeedRun, Fault> {
+    ) -> Result<FeedRun, InternalError> {
         let run = FeedRun {
             run_id: format!("run_{}", uuid::Uuid::now_v7().simple()),
             dealer_id: self.source.dealer.terms.id.clone(),
@@ -249,7 +256,7 @@ fn objection(
 }
 
 /// The units of a part, and those on offer of which it says nothing, as fresh as they were.
-fn with_the_others(store: &Store, dealer: &str, mut units: Units) -> Result<Units, Fault> {
+fn with_the_others(store: &Store, dealer: &str, mut units: Units) -> Result<Units, InternalError> {
     let (mut ids, mut vins) = (HashSet::new(), HashSet::new());
     for unit in &units {
         ids.extend(unit.vehicle.vehicle_id);

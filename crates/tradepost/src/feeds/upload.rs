@@ -17,7 +17,7 @@ use tradepost_server::agent::SharedAgent;
 use tradepost_server::auth::Denied;
 use tradepost_server::background::piece;
 use tradepost_server::desk::Desk;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::http::{deny, host, intake, json_response, not_found};
 use tradepost_server::permission::{Permission, Scopes};
 use tradepost_store::{FeedOutcome, FeedRun};
@@ -120,7 +120,7 @@ async fn upload(
         if let Some(run) = &run {
             worker.finished(run);
         }
-        Ok::<_, Fault>(run)
+        Ok::<_, InternalError>(run)
     };
     match piece("taking an upload", work).await {
         Some(Ok(Some(run))) => Ok(run),

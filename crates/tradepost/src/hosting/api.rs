@@ -14,14 +14,14 @@ use axum::response::Response;
 use axum::routing::any;
 use tradepost_server::auth::{Auth, Authenticator, Denied, Principal};
 use tradepost_server::background::piece;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::http::intake::{self, BodyReader, Unread};
 use tradepost_server::http::json_response;
 use tradepost_server::permission::Permission;
 use tradepost_store::HostedState;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::http::MediaType;
-use tradepost_wire::json::{self, Bounds, Value, json};
+use tradepost_wire::json::{self, ReadLimits, Value, json};
 use tradepost_wire::problem::Problems;
 
 use super::{Code, Refusal, Trouble};
@@ -41,7 +41,8 @@ pub const ADMINISTRATORS: &str = "*admin";
 const PAGE: (u32, u32) = (100, 1_000);
 
 /// How a document may be built.
-const BOUNDS: Bounds = Bounds { depth: json::MAX_DEPTH, containers: 100_000, reserved: false };
+const BOUNDS: ReadLimits =
+    ReadLimits { depth: json::MAX_DEPTH, containers: 100_000, reserved: false };
 
 tradepost_wire::catalog! {
     /// What an administrator's key permits.
@@ -228,7 +229,8 @@ impl Api {
         let (api, id) = (Arc::clone(self), rest.first().map(|id| (*id).to_owned()));
         let work = move || api.act(&principal, operation, id.as_deref(), document.as_ref(), &said);
         let acted = piece("changing dealers", work).await;
-        let broken = || Err(Trouble::Broken(Fault::new("changing dealers", "it ended early")));
+        let broken =
+            || Err(Trouble::Broken(InternalError::new("changing dealers", "it ended early")));
         acted.unwrap_or_else(broken).map_err(Stop::Trouble)
     }
 

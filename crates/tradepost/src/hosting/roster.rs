@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::{HostedDealer, HostedState};
 
 use super::{Fixed, read_kept, usable};
@@ -38,7 +38,11 @@ impl Roster {
     ///
     /// # Errors
     /// When one cannot be opened.
-    pub fn open(fixed: Arc<Fixed>, dealers: Vec<Dealer>, ground: &Ground) -> Result<Self, Fault> {
+    pub fn open(
+        fixed: Arc<Fixed>,
+        dealers: Vec<Dealer>,
+        ground: &Ground,
+    ) -> Result<Self, InternalError> {
         let file = open_file(dealers, ground)?;
         let (hosted, removed, failed) = (Arc::default(), Arc::default(), Arc::default());
         Ok(Self { fixed, file, hosted, removed, failed, revision: 0 })
@@ -59,16 +63,16 @@ impl Roster {
         fixed: Arc<Fixed>,
         dealers: Vec<Dealer>,
         ground: &Ground,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, InternalError> {
         if let Some(id) = self.hosted.keys().find(|id| fixed.has(id)) {
             let why = format!("dealer {id} is hosted; remove it there, or take it out of the file");
-            return Err(Fault::new("reading the dealers of the file", why));
+            return Err(InternalError::new("reading the dealers of the file", why));
         }
         for seller in self.hosted.values() {
             if let Some(host) = seller.dealer.hosts.iter().find(|it| fixed.hosts.contains(it)) {
                 let id = &seller.dealer.terms.id;
                 let why = format!("the host {host} is that of the hosted dealer {id}");
-                return Err(Fault::new("reading the dealers of the file", why));
+                return Err(InternalError::new("reading the dealers of the file", why));
             }
         }
         let file = open_file(dealers, ground)?;
@@ -82,7 +86,7 @@ impl Roster {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn follow(&self, ground: &Ground) -> Result<Option<Self>, Fault> {
+    pub fn follow(&self, ground: &Ground) -> Result<Option<Self>, InternalError> {
         let changed = ground.store.hosted_since(self.revision)?;
         if changed.is_empty() && self.failed.is_empty() {
             return Ok(None);
@@ -213,19 +217,19 @@ fn take<T: Clone>(map: &mut Arc<BTreeMap<String, T>>, id: &str) {
     }
 }
 
-fn open_file(dealers: Vec<Dealer>, ground: &Ground) -> Result<Arc<[Arc<Seller>]>, Fault> {
+fn open_file(dealers: Vec<Dealer>, ground: &Ground) -> Result<Arc<[Arc<Seller>]>, InternalError> {
     let open = |dealer| Seller::open(&Arc::new(dealer), false, ground).map(Arc::new);
     dealers.into_iter().map(open).collect()
 }
 
 type ToOpen = (Arc<HostedDealer>, Arc<Dealer>);
-type Opened = (Arc<HostedDealer>, Result<Seller, Fault>);
+type Opened = (Arc<HostedDealer>, Result<Seller, InternalError>);
 
 fn open_all(dealers: Vec<ToOpen>, ground: &Ground) -> Vec<Opened> {
     let open = |(known, dealer): ToOpen| {
         let is_suspended = known.state == HostedState::Suspended;
         let opened = usable(&dealer)
-            .map_err(|why| Fault::new("opening a hosted dealer", why.problems.to_string()))
+            .map_err(|why| InternalError::new("opening a hosted dealer", why.problems.to_string()))
             .and_then(|()| Seller::open(&dealer, is_suspended, ground));
         (known, opened)
     };

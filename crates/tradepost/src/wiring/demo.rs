@@ -14,7 +14,7 @@ use tradepost_sandbox::{Cast, Dealer};
 use tradepost_server::auth::Principal;
 use tradepost_server::clock::Clock;
 use tradepost_server::desk::Desk;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
 use super::{Wiring, site};
@@ -61,9 +61,14 @@ pub struct DemoCast {
 }
 
 impl DemoCast {
-    fn open(&self, place: &Place, config: Config) -> Result<(Arc<Store>, Arc<Desk>), Fault> {
+    fn open(
+        &self,
+        place: &Place,
+        config: Config,
+    ) -> Result<(Arc<Store>, Arc<Desk>), InternalError> {
         let folder = self.folder.join(place.folder());
-        std::fs::create_dir_all(&folder).map_err(Fault::on("making the folder of a buyer"))?;
+        std::fs::create_dir_all(&folder)
+            .map_err(InternalError::on("making the folder of a buyer"))?;
         let store = Arc::new(Store::open(&folder)?);
         let wiring = Wiring::open(config, Arc::clone(&store), self.clock.clone(), self.address)?;
         Ok((store, wiring.desk))
@@ -71,7 +76,7 @@ impl DemoCast {
 }
 
 impl Cast for DemoCast {
-    fn dealer(&self, place: &Place) -> Result<Arc<dyn Dealer>, Fault> {
+    fn dealer(&self, place: &Place) -> Result<Arc<dyn Dealer>, InternalError> {
         let mut config = read::demo();
         for dealer in &mut config.dealers {
             dealer.rate_limit.requests = 0;
@@ -81,7 +86,7 @@ impl Cast for DemoCast {
         Ok(Arc::new(DemoDealer { store, desk }))
     }
 
-    fn publisher(&self, place: &Place) -> Result<Router, Fault> {
+    fn publisher(&self, place: &Place) -> Result<Router, InternalError> {
         let mut config = publisher();
         for publisher in &mut config.publishers {
             publisher.public_url = Some(place.base_url.clone());
@@ -106,7 +111,7 @@ impl Dealer for DemoDealer {
         site(Arc::clone(&self.desk)).into()
     }
 
-    fn offer(&self, units: &[Unit], now: Timestamp) -> Result<(), Fault> {
+    fn offer(&self, units: &[Unit], now: Timestamp) -> Result<(), InternalError> {
         self.store.replace_inventory(DEALER_ID, units, now, false)?;
         self.desk.refresh()
     }

@@ -3,7 +3,7 @@
 //! `tasks::load`.
 
 use crate::conformance::Profile;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::bindings::Binding;
@@ -34,7 +34,7 @@ impl Seller<'_> {
         self.binding.result(&self.ask(operation, params))
     }
 
-    fn refusal(&self, operation: &str, params: &Value) -> Code {
+    fn refusal(&self, operation: &str, params: &Value) -> A2aCode {
         self.binding.refusal(&self.ask(operation, params))
     }
 
@@ -59,7 +59,7 @@ fn state(task: &Value) -> &str {
 fn row_echoes_a2a_extensions() {
     const REQUIRED: &str = "urn:a2a:tck:required-extension";
     on_every_binding(Profile::Strict, |seller| {
-        assert_eq!(seller.refusal("ListTasks", &json!({})), Code::ExtensionSupportRequired);
+        assert_eq!(seller.refusal("ListTasks", &json!({})), A2aCode::ExtensionSupportRequired);
         let list = format!("urn:unknown, {REQUIRED}");
         for headers in [
             &[("A2A-Extensions", list.as_str())][..],
@@ -109,7 +109,7 @@ fn rows_on_versions_by_header_and_query_with_and_without_a_patch_number() {
             (Some("0.3"), "?A2A-Version=1.0"),
         ] {
             let code = seller.binding.refusal(&ask(header, query));
-            assert_eq!(code, Code::VersionNotSupported, "V-03 to V-06: {header:?} {query}");
+            assert_eq!(code, A2aCode::VersionNotSupported, "V-03 to V-06: {header:?} {query}");
         }
     });
 }
@@ -121,7 +121,7 @@ fn row_absent_version_is_accepted_by_a_lenient_agent_alone() {
         let body = binding.send_body(&message("m").to_string());
         binding.result(&binding.post(lenient.address, &[JSON], &body));
         let other = binding.post(lenient.address, &[JSON, ("A2A-Version", "0.3")], &body);
-        assert_eq!(binding.refusal(&other), Code::VersionNotSupported);
+        assert_eq!(binding.refusal(&other), A2aCode::VersionNotSupported);
     }
 }
 
@@ -139,7 +139,7 @@ fn row_empty_message_parts_and_ids_are_refused() {
         ] {
             for operation in ["SendMessage", "SendStreamingMessage"] {
                 let answer = seller.ask(operation, &params);
-                assert_eq!(seller.binding.refusal(&answer), Code::InvalidParams, "E-25");
+                assert_eq!(seller.binding.refusal(&answer), A2aCode::InvalidParams, "E-25");
                 let details = seller.binding.details(&answer);
                 let violations = details.last().unwrap()["fieldViolations"].as_array().unwrap();
                 let named: Vec<_> =
@@ -159,12 +159,12 @@ fn rows_on_batches_and_bodies_that_are_no_request() {
     };
     let one = Binding::JsonRpc.send_body(&message("m").to_string());
     for body in [format!("[{one}]"), "[]".to_owned(), "42".to_owned(), "{}".to_owned()] {
-        assert_eq!(refusal(Binding::JsonRpc, &body), Code::InvalidRequest, "E-07: {body}");
+        assert_eq!(refusal(Binding::JsonRpc, &body), A2aCode::InvalidRequest, "E-07: {body}");
     }
     let batch = format!("[{}]", message("m"));
-    assert_eq!(refusal(Binding::HttpJson, &batch), Code::InvalidParams, "E-07");
+    assert_eq!(refusal(Binding::HttpJson, &batch), A2aCode::InvalidParams, "E-07");
     for binding in Binding::ALL {
-        assert_eq!(refusal(binding, "{\"message\":"), Code::ParseError, "E-07");
+        assert_eq!(refusal(binding, "{\"message\":"), A2aCode::ParseError, "E-07");
     }
 }
 
@@ -186,7 +186,7 @@ fn row_eleven_megabytes_are_refused_in_the_shape_of_the_binding() {
         let params = with(message("m"), &[("/message/parts/0/text", json!(text))]);
         let answer = seller.ask("SendMessage", &params);
         assert_eq!(answer.status, 413, "E-27");
-        assert_eq!(seller.binding.refusal(&answer), Code::InvalidRequest);
+        assert_eq!(seller.binding.refusal(&answer), A2aCode::InvalidRequest);
         assert_eq!(seller.result("ListTasks", &json!({}))["totalSize"], 0);
     });
 }
@@ -197,7 +197,7 @@ fn row_a_body_of_another_type_is_refused() {
         let headers = [("Content-Type", "text/plain"), VERSION];
         let body = seller.binding.send_body(&message("m").to_string());
         let answer = seller.binding.post(seller.server.address, &headers, &body);
-        assert_eq!(seller.binding.refusal(&answer), Code::ContentTypeNotSupported, "§1.5 row 9");
+        assert_eq!(seller.binding.refusal(&answer), A2aCode::ContentTypeNotSupported, "§1.5 row 9");
     });
 }
 
@@ -234,12 +234,12 @@ fn rows_on_the_order_the_artifacts_and_the_filters_of_a_list() {
             ("statusTimestampAfter", json!("yesterday")),
         ] {
             let answer = seller.ask("ListTasks", &json!({member: value}));
-            assert_eq!(seller.binding.refusal(&answer), Code::InvalidParams, "E-26: {member}");
+            assert_eq!(seller.binding.refusal(&answer), A2aCode::InvalidParams, "E-26: {member}");
             let details = json!(seller.binding.details(&answer)).to_string();
             assert!(details.contains(member), "E-11: {details}");
         }
         let history = json!({"id": tasks[0]["id"], "historyLength": -1});
-        assert_eq!(seller.refusal("GetTask", &history), Code::InvalidParams, "E-26");
+        assert_eq!(seller.refusal("GetTask", &history), A2aCode::InvalidParams, "E-26");
     });
 }
 
@@ -258,7 +258,7 @@ fn row_a_tenant_is_read_wherever_it_can_be_named_and_refused_as_nobody_declares_
             }
         };
         for answer in [seller.ask("SendMessage", &named), read] {
-            assert_eq!(seller.binding.refusal(&answer), Code::InvalidParams, "S-04");
+            assert_eq!(seller.binding.refusal(&answer), A2aCode::InvalidParams, "S-04");
             let details = seller.binding.details(&answer);
             assert_eq!(details[0]["metadata"]["fields"], "tenant", "{details:?}");
             assert!(!String::from_utf8_lossy(&answer.body).contains("acme"));
@@ -297,7 +297,7 @@ fn row_media_types_are_those_of_the_card() {
             wanted(json!(["text"])),
         ] {
             let answer = seller.ask("SendMessage", &bad);
-            assert_eq!(seller.binding.refusal(&answer), Code::ContentTypeNotSupported, "{bad}");
+            assert_eq!(seller.binding.refusal(&answer), A2aCode::ContentTypeNotSupported, "{bad}");
             let supported = &seller.binding.details(&answer)[0]["metadata"]["supportedMediaTypes"];
             assert_eq!(supported, "text/plain, application/json");
         }
@@ -354,7 +354,7 @@ fn row_a_repeated_cancel_returns_the_canceled_task() {
         assert_eq!(state(&first), "TASK_STATE_CANCELED");
         assert_eq!(seller.result("CancelTask", &json!({"id": id})), first, "§1.5 row 13");
         let done = seller.task(&message("tck-complete-task"))["id"].clone();
-        assert_eq!(seller.refusal("CancelTask", &json!({"id": done})), Code::TaskNotCancelable);
+        assert_eq!(seller.refusal("CancelTask", &json!({"id": done})), A2aCode::TaskNotCancelable);
     });
 }
 
@@ -444,11 +444,11 @@ fn e_27_whoever_fails_too_often_hears_when_to_come_back() {
         let headers = [("Authorization", "Bearer nonsense")];
         let ask = || seller.ask_with(&headers, "ListTasks", &json!({}));
         for _ in 0..10 {
-            assert_eq!(seller.binding.refusal(&ask()), Code::Unauthenticated);
+            assert_eq!(seller.binding.refusal(&ask()), A2aCode::Unauthenticated);
         }
         let answer = ask();
         assert_eq!((answer.status, answer.header("retry-after")), (429, Some("6")));
-        assert_eq!(seller.binding.refusal(&answer), Code::ResourceExhausted);
+        assert_eq!(seller.binding.refusal(&answer), A2aCode::ResourceExhausted);
         let details = seller.binding.details(&answer);
         assert_eq!(details[0]["metadata"], json!({"retryAfterSeconds": "6"}));
         seller.result("ListTasks", &json!({}));

@@ -12,7 +12,7 @@ use tradepost_buyer::transport::{Limits, Transport};
 use tradepost_buyer::{CardCache, Client, Consent, Lead};
 use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
 use tradepost_wire::aap::lead::{Channel, SourceAgent};
-use tradepost_wire::aap::{Code, Filters, Search, Terms, VehicleQuery, Version};
+use tradepost_wire::aap::{AapCode, DealerTerms, Filters, Search, VehicleQuery, Version};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::json;
 
@@ -67,7 +67,7 @@ async fn all_five(client: &Client, version: Version) {
     let nowhere = VehicleQuery { stock: Some("nowhere".into()), ..VehicleQuery::default() };
     match client.vehicle(&nowhere).await {
         Err(Failure::Refused(refused)) => {
-            let code = Code::VehicleNotFound.name();
+            let code = AapCode::VehicleNotFound.name();
             assert!(refused.to_string().contains(code), "{refused}");
         }
         other => panic!("{other:?}"),
@@ -86,8 +86,8 @@ async fn all_five(client: &Client, version: Version) {
     assert_eq!((again.lead_id(), again.status()), (first.lead_id(), first.status()));
 }
 
-fn terms(now: Timestamp) -> Terms {
-    Terms { now, clock_skew: SignedDuration::ZERO, consent_lifetime: None }
+fn terms(now: Timestamp) -> DealerTerms {
+    DealerTerms { now, clock_skew: SignedDuration::ZERO, consent_lifetime: None }
 }
 
 /// As many seconds after the clocks of the tests start.

@@ -9,7 +9,7 @@ use tradepost_keys::card::{Signed, Verdict};
 use tradepost_keys::keyset::KeySet;
 use tradepost_keys::private::{SigningKey, generate};
 use tradepost_server::permission::Permission;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::bindings::Binding;
@@ -53,23 +53,23 @@ fn a_08_without_a_credential_it_is_401_and_without_the_scope_403() {
     let writer = server.caller("bob", Some(&[Permission::TASKS_WRITE]));
     for binding in Binding::ALL {
         for (credential, status, code, challenge) in [
-            ("", 401, Code::Unauthenticated, "Bearer realm=\"conformance\""),
+            ("", 401, A2aCode::Unauthenticated, "Bearer realm=\"conformance\""),
             (
                 "Bearer nonsense",
                 401,
-                Code::Unauthenticated,
+                A2aCode::Unauthenticated,
                 "Bearer realm=\"conformance\", error=\"invalid_token\"",
             ),
             (
                 "Bearer itk-insufficient-token",
                 403,
-                Code::PermissionDenied,
+                A2aCode::PermissionDenied,
                 "Bearer realm=\"conformance\", error=\"insufficient_scope\", scope=\"card:read\"",
             ),
             (
                 writer.as_str(),
                 403,
-                Code::PermissionDenied,
+                A2aCode::PermissionDenied,
                 "Bearer realm=\"conformance\", error=\"insufficient_scope\", scope=\"card:read\"",
             ),
         ] {
@@ -93,14 +93,14 @@ fn d_12_a_card_that_is_off_and_one_that_nobody_has_set_up() {
             let answer = binding.ask(server.address, &headers, OPERATION, &json!({}));
             if *profile == Profile::Unset {
                 assert!(declared);
-                assert_eq!(binding.refusal(&answer), Code::ExtendedAgentCardNotConfigured);
+                assert_eq!(binding.refusal(&answer), A2aCode::ExtendedAgentCardNotConfigured);
                 assert_eq!(fetch(&server, binding, "").status, 401, "A-08: even then");
             } else if declared {
                 binding.result(&answer);
             } else {
-                assert_eq!(binding.refusal(&answer), Code::UnsupportedOperation);
+                assert_eq!(binding.refusal(&answer), A2aCode::UnsupportedOperation);
                 let anybody = binding.ask(server.address, &headers[..1], OPERATION, &json!({}));
-                assert_eq!(binding.refusal(&anybody), Code::UnsupportedOperation, "E-16");
+                assert_eq!(binding.refusal(&anybody), A2aCode::UnsupportedOperation, "E-16");
             }
         }
     }
@@ -149,7 +149,7 @@ fn a_01_a_secured_agent_asks_everybody_for_everything_but_its_card() {
             assert!([401, 429].contains(&anybody.status), "{operation}");
             let lacking = ask("Bearer itk-insufficient-token");
             assert_eq!(lacking.status, 403, "{operation}");
-            assert_eq!(binding.refusal(&lacking), Code::PermissionDenied);
+            assert_eq!(binding.refusal(&lacking), A2aCode::PermissionDenied);
             assert!([200, 404].contains(&ask("Bearer itk-valid-token").status), "{operation}");
         }
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use tradepost::cli::init::TEMPLATE;
 use tradepost::config::read::{demo, read};
 use tradepost::config::{Config, WebOrigin};
-use tradepost_wire::adcp::signing::Digest;
+use tradepost_wire::adcp::signing::DigestRule;
 use tradepost_wire::catalog::Vocabulary;
 
 const MINIMAL: &str = r#"
@@ -212,7 +212,7 @@ fn whoever_believes_signatures_says_where_it_is_and_wants_the_body_covered() {
     for more in ["hosts = [\"ads.example\"]", "public_url = \"https://ads.example\""] {
         let config = read(&with(more), &[]).unwrap();
         let signing = config.publishers[0].profile.signing.requests.as_ref().unwrap();
-        assert_eq!(signing.digest, Digest::Required);
+        assert_eq!(signing.digest, DigestRule::Required);
     }
 }
 

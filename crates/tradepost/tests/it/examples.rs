@@ -7,10 +7,10 @@ use tradepost_dealer::inventory::Inventory;
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
 use tradepost_wire::aap::vehicle::Vocabularies;
-use tradepost_wire::aap::{self, Call, ReplyData, Skill, Terms, Vehicle, Version};
+use tradepost_wire::aap::{self, AapRequest, DealerTerms, ReplyData, Skill, Vehicle, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use crate::beside::published;
 use crate::support::schemas::example;
@@ -109,16 +109,22 @@ fn the_examples_of_the_request_schema_find_what_they_describe() {
     });
     let vehicles = [meant, other].map(|listing| {
         let mut problems = Problems::new();
-        Vehicle::read(&listing, &At::Root, &mut problems, Version::V1_1, Vocabularies::Sale)
-            .unwrap()
+        Vehicle::read(
+            &listing,
+            &DocumentPlace::Root,
+            &mut problems,
+            Version::V1_1,
+            Vocabularies::Sale,
+        )
+        .unwrap()
     });
     let inventory = Inventory::build(vehicles.into(), Vec::new()).unwrap();
     let now = at("2026-04-30T12:00:00Z");
-    let terms = Terms { now, clock_skew: SignedDuration::ZERO, consent_lifetime: None };
+    let terms = DealerTerms { now, clock_skew: SignedDuration::ZERO, consent_lifetime: None };
     let found = |filters: &Value| {
         let request = json!({"type": "inventory.search.request", "filters": filters});
         let call = aap::parse(Skill::InventorySearch, Version::V1_1, &request, &terms).unwrap();
-        let Call::InventorySearch(search) = call else { panic!("{request}") };
+        let AapRequest::InventorySearch(search) = call else { panic!("{request}") };
         let policy = SearchPolicy { default_limit: 20, max_limit: 100 };
         let ReplyData::Page(page) = skills::search(&inventory, &search, policy).unwrap().data
         else {

@@ -5,7 +5,7 @@ use crate::conformance::Profile;
 use client::{Answer, Client, SERVICE};
 use expect_test::{Expect, expect};
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -272,7 +272,7 @@ fn e_16_what_the_card_does_not_offer_is_refused_before_the_parameters_are_read()
         let answer = client.call(&on, method, &json!({}));
         (answer.status, answer.reason().to_owned())
     };
-    let failed = |reason: &str| (Status::FailedPrecondition, reason.to_owned());
+    let failed = |reason: &str| (RpcStatus::FailedPrecondition, reason.to_owned());
     for method in ["SendStreamingMessage", "SubscribeToTask", "GetExtendedAgentCard"] {
         assert_eq!(outcome(method), failed("UNSUPPORTED_OPERATION"), "{method}");
     }
@@ -387,7 +387,7 @@ fn v_03_and_v_05_versions_are_read_from_the_metadata_of_every_operation() {
     for method in Operation::NAMES {
         let headers = [("a2a-version", "2.0")];
         let answer = client.call(&headers, method, &json!({}));
-        assert_eq!(answer.status, Status::FailedPrecondition, "{method}");
+        assert_eq!(answer.status, RpcStatus::FailedPrecondition, "{method}");
         assert_eq!(answer.reason(), "VERSION_NOT_SUPPORTED", "{method}");
     }
     let status = |values: &[&str]| {
@@ -395,10 +395,10 @@ fn v_03_and_v_05_versions_are_read_from_the_metadata_of_every_operation() {
         client.call(&headers, "ListTasks", &json!({})).status
     };
     for good in [&["1.0"][..], &["1.0.3"], &["1.0", "1.0"]] {
-        assert_eq!(status(good), Status::Ok, "{good:?}");
+        assert_eq!(status(good), RpcStatus::Ok, "{good:?}");
     }
     for bad in [&["0.3"][..], &["1.1"], &["one"], &["1.0", "0.3"], &[""]] {
-        assert_eq!(status(bad), Status::FailedPrecondition, "{bad:?}");
+        assert_eq!(status(bad), RpcStatus::FailedPrecondition, "{bad:?}");
     }
     let grpc = [("content-type", "application/grpc")];
     let absent = client.http("POST", &format!("{SERVICE}/ListTasks"), &grpc, vec![0; 5]);
@@ -418,7 +418,7 @@ fn x_01_x_02_x_04_and_x_05_extensions_are_read_and_echoed() {
         vec![("a2a-extensions", "urn:unknown"), ("a2a-extensions", REQUIRED)],
     ] {
         let answer = client.call(&headers, "ListTasks", &json!({}));
-        assert_eq!(answer.status, Status::Ok);
+        assert_eq!(answer.status, RpcStatus::Ok);
         assert_eq!(answer.metadata("a2a-extensions"), Some(REQUIRED));
     }
     let (_server, lenient) = start_agent(Profile::Streaming);
@@ -509,9 +509,9 @@ fn s_04_a_tenant_is_read_in_every_request_and_refused_as_nobody_declares_one() {
         ("CancelTask", json!({"tenant": "t", "id": id, "metadata": {"why": null}})),
     ] {
         let refused = client.ask(method, &params);
-        assert_eq!(refused.status, Status::InvalidArgument, "{method}");
+        assert_eq!(refused.status, RpcStatus::InvalidArgument, "{method}");
         let nobody = with(params, &[("/tenant", json!(""))]);
-        assert_eq!(client.ask(method, &nobody).status, Status::Ok, "{method}");
+        assert_eq!(client.ask(method, &nobody).status, RpcStatus::Ok, "{method}");
     }
 }
 

@@ -9,7 +9,7 @@ use tradepost::wiring::demo::DemoCast;
 use tradepost_sandbox::script::{self, Script};
 use tradepost_sandbox::{Sandbox, server};
 use tradepost_server::clock::{Clock, Hand};
-use tradepost_wire::aap::{Code, Skill, Version};
+use tradepost_wire::aap::{AapCode, Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -126,7 +126,7 @@ fn every_code_on_every_skill_is_a_valid_body_in_both_versions() {
     for version in Version::ALL {
         let sandbox = scenario("refusing");
         for skill in Skill::ALL {
-            for code in Code::ALL {
+            for code in AapCode::ALL {
                 let response = sandbox.call(*version, &payload(*skill, *version));
                 schemas::check_answer(&response);
                 let answer = response.json();
@@ -176,7 +176,7 @@ fn a_script_can_say_more_than_a_code_does() {
 
 #[test]
 fn every_error_of_the_protocol_and_of_http_can_be_had() {
-    use tradepost_wire::a2a::error::Code as ProtocolCode;
+    use tradepost_wire::a2a::error::A2aCode as ProtocolCode;
     let sandbox = scenario("protocol");
     let request = payload(Skill::InventorySearch, Version::V1_1);
     for code in ProtocolCode::ALL {

@@ -28,17 +28,17 @@ pub struct AgentCard {
     pub version: String,
     /// Operator of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub provider: Option<Provider>,
+    pub provider: Option<AgentProvider>,
     /// Interfaces in order of preference.
-    pub supported_interfaces: Vec<Interface>,
+    pub supported_interfaces: Vec<AgentInterface>,
     /// Optional capabilities, and extensions.
-    pub capabilities: Capabilities,
+    pub capabilities: AgentCapabilities,
     /// Accepted media types.
     pub default_input_modes: Vec<String>,
     /// Produced media types.
     pub default_output_modes: Vec<String>,
     /// Skills.
-    pub skills: Vec<Skill>,
+    pub skills: Vec<AgentSkill>,
     /// Address of the documentation for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub documentation_url: Option<String>,
@@ -98,7 +98,7 @@ pub struct StringList {
 
 /// The operator of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Provider {
+pub struct AgentProvider {
     /// Name of the organisation.
     pub organization: String,
     /// Address of its website.
@@ -108,7 +108,7 @@ pub struct Provider {
 /// An interface of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Interface {
+pub struct AgentInterface {
     /// Absolute address; host and port for `GRPC`.
     pub url: String,
     /// Binding: `JSONRPC`, `HTTP+JSON` or `GRPC`.
@@ -120,7 +120,7 @@ pub struct Interface {
 /// Optional capabilities of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Capabilities {
+pub struct AgentCapabilities {
     /// True when it supports streaming.
     pub streaming: bool,
     /// True when it supports push notifications.
@@ -129,12 +129,12 @@ pub struct Capabilities {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub extended_agent_card: bool,
     /// Supported extensions.
-    pub extensions: Vec<Extension>,
+    pub extensions: Vec<AgentExtension>,
 }
 
 /// An extension that an agent supports.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Extension {
+pub struct AgentExtension {
     /// URI of the extension with its version.
     pub uri: String,
     /// Description for people.
@@ -148,7 +148,7 @@ pub struct Extension {
 /// A skill of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Skill {
+pub struct AgentSkill {
     /// Id of the skill.
     pub id: String,
     /// Name for people.

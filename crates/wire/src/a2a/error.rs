@@ -13,7 +13,7 @@ pub const DOMAIN: &str = "a2a-protocol.org";
 
 catalog! {
     /// Error codes of the protocol, as opposed to those of a commerce profile.
-    pub enum Code {
+    pub enum A2aCode {
         /// JSON-RPC error code.
         jsonrpc: i32,
         /// HTTP status in the HTTP+JSON binding.
@@ -141,7 +141,7 @@ catalog! {
     }
 }
 
-impl Code {
+impl A2aCode {
     /// Returns the row of a JSON-RPC code; `None` for -32000, which only the reason in the details
     /// explains.
     #[must_use]
@@ -171,31 +171,31 @@ pub struct FieldViolation {
 /// A protocol error with its details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Refusal {
+pub struct A2aRefusal {
     /// Error code.
-    pub code: Code,
+    pub code: A2aCode,
     /// Message for people.
     pub message: String,
     /// Facts for programs, in `ErrorInfo.metadata`.
     pub metadata: Vec<(&'static str, String)>,
-    /// Every wrong field, for [`Code::InvalidParams`].
+    /// Every wrong field, for [`A2aCode::InvalidParams`].
     pub violations: Vec<FieldViolation>,
     /// Retry-after, where retrying helps.
     pub wait: Option<Duration>,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for A2aRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code, self.message)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for A2aRefusal {}
 
-impl Refusal {
+impl A2aRefusal {
     /// Creates an error with a message of its own.
     #[must_use]
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
+    pub fn new(code: A2aCode, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { code, message, metadata: Vec::new(), violations: Vec::new(), wait: None }
     }
@@ -289,7 +289,7 @@ pub fn retry_info(wait: Duration) -> Value {
 }
 
 /// Serialises the [details](Refusal::has_details).
-impl Serialize for Refusal {
+impl Serialize for A2aRefusal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.details(self.says_reason()).serialize(serializer)
     }
@@ -298,7 +298,7 @@ impl Serialize for Refusal {
 /// Details in which every error has its reason: those of google.rpc.Status (A2A 1.0 §11.6), whose
 /// reader has no JSON-RPC code.
 #[derive(Debug)]
-pub struct StatusDetails<'a>(pub &'a Refusal);
+pub struct StatusDetails<'a>(pub &'a A2aRefusal);
 
 impl Serialize for StatusDetails<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -2,7 +2,7 @@
 //! operation, and path, query and body together its parameters.
 
 pub use params::read as params;
-pub use route::{Target, find};
+pub use route::{MatchedRoute, find};
 
 mod params;
 mod route;

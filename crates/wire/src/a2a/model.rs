@@ -326,13 +326,13 @@ pub enum Event {
 #[derive(Debug, Serialize)]
 pub struct MessageResult<P> {
     /// The message.
-    pub message: Answer<P>,
+    pub message: AgentMessage<P>,
 }
 
 /// A message of the agent with one data part.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Answer<P> {
+pub struct AgentMessage<P> {
     /// Unique id, different from the request's.
     // The id differs from the request's (AAP 1.1 json-rpc, R-ENV-03).
     pub message_id: String,

@@ -5,19 +5,19 @@
 //!
 //! [`TaskState::older`]: super::TaskState::older
 
-use super::error::Refusal;
+use super::error::A2aRefusal;
 use super::model::{Artifact, ArtifactUpdate, Content, Event, Message, Part, Role, StatusUpdate};
-use super::request::{self, Authentication, Configuration, PushConfig, Request, SendMessage};
+use super::request::{self, A2aRequest, AuthenticationInfo, PushConfig, SendMessage, SendOptions};
 use super::request::{given, id_text, length, or_null};
 use super::{Operation, Task, TaskStatus};
 use crate::catalog::{Vocabulary as _, catalog};
 use crate::json::{Value, json, present};
 use crate::parse::{self, read_object};
-use crate::problem::{At, Problems};
+use crate::problem::{DocumentPlace, Problems};
 
 catalog! {
     /// Types of answers and events, in the member `kind`.
-    pub enum Kind {
+    pub enum OlderKind {
         /// Name of the corresponding member in 1.0.
         member: &'static str,
     }
@@ -49,44 +49,44 @@ pub fn asks_for_push(params: &Value) -> bool {
 ///
 /// # Errors
 /// `INVALID_PARAMS` with every wrong field.
-pub fn read(operation: Operation, params: Option<&Value>) -> Result<Request, Refusal> {
+pub fn read(operation: Operation, params: Option<&Value>) -> Result<A2aRequest, A2aRefusal> {
     let given = params.unwrap_or(&Value::Null);
     let mut problems = Problems::new();
     let p = &mut problems;
-    let request =
-        match operation {
-            Operation::SendMessage => send(given, p).map(Request::SendMessage),
-            Operation::SendStreamingMessage => send(given, p).map(Request::SendStreamingMessage),
-            Operation::CreateTaskPushNotificationConfig => {
-                read_object!(given, &At::Root, p, open {
-                    required "taskId" => task_id: id_text,
-                    required "pushNotificationConfig" => config: read_push_config,
-                });
-                config.zip(task_id).map(|(config, task_id)| {
-                    Request::CreatePushConfig(PushConfig { task_id: Some(task_id), ..config })
-                })
-            }
-            Operation::GetTaskPushNotificationConfig => task_and_config(given, p)
-                .map(|(task_id, id)| Request::GetPushConfig { task_id, id }),
-            Operation::DeleteTaskPushNotificationConfig => task_and_config(given, p)
-                .map(|(task_id, id)| Request::DeletePushConfig { task_id, id }),
-            Operation::ListTaskPushNotificationConfigs => {
-                read_object!(given, &At::Root, p, open { required "id" => task_id: id_text });
-                let (page_size, page_token) = (None, None);
-                task_id.map(|task_id| Request::ListPushConfigs { task_id, page_size, page_token })
-            }
-            // These have the same parameters in both releases.
-            Operation::GetTask
-            | Operation::ListTasks
-            | Operation::CancelTask
-            | Operation::SubscribeToTask
-            | Operation::GetExtendedAgentCard => return request::read(operation, params),
-        };
+    let request = match operation {
+        Operation::SendMessage => send(given, p).map(A2aRequest::SendMessage),
+        Operation::SendStreamingMessage => send(given, p).map(A2aRequest::SendStreamingMessage),
+        Operation::CreateTaskPushNotificationConfig => {
+            read_object!(given, &DocumentPlace::Root, p, open {
+                required "taskId" => task_id: id_text,
+                required "pushNotificationConfig" => config: read_push_config,
+            });
+            config.zip(task_id).map(|(config, task_id)| {
+                A2aRequest::CreatePushConfig(PushConfig { task_id: Some(task_id), ..config })
+            })
+        }
+        Operation::GetTaskPushNotificationConfig => {
+            task_and_config(given, p).map(|(task_id, id)| A2aRequest::GetPushConfig { task_id, id })
+        }
+        Operation::DeleteTaskPushNotificationConfig => task_and_config(given, p)
+            .map(|(task_id, id)| A2aRequest::DeletePushConfig { task_id, id }),
+        Operation::ListTaskPushNotificationConfigs => {
+            read_object!(given, &DocumentPlace::Root, p, open { required "id" => task_id: id_text });
+            let (page_size, page_token) = (None, None);
+            task_id.map(|task_id| A2aRequest::ListPushConfigs { task_id, page_size, page_token })
+        }
+        // These have the same parameters in both releases.
+        Operation::GetTask
+        | Operation::ListTasks
+        | Operation::CancelTask
+        | Operation::SubscribeToTask
+        | Operation::GetExtendedAgentCard => return request::read(operation, params),
+    };
     problems.into_result(request).map_err(|problems| request::invalid_params(&problems))
 }
 
 fn send(params: &Value, problems: &mut Problems) -> Option<SendMessage> {
-    read_object!(params, &At::Root, problems, open {
+    read_object!(params, &DocumentPlace::Root, problems, open {
         required "message" => message: |value, at, p| {
             request::read_message(&modern(value.clone()), at, p)
         },
@@ -97,16 +97,16 @@ fn send(params: &Value, problems: &mut Problems) -> Option<SendMessage> {
 
 fn read_configuration(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Configuration> {
+) -> Option<SendOptions> {
     read_object!(value, at, problems, open {
         optional "acceptedOutputModes" => modes: or_null(parse::texts),
         optional "pushNotificationConfig" => push_config: or_null(read_push_config),
         optional "historyLength" => history_length: or_null(length),
         optional "blocking" => blocking: or_null(parse::boolean),
     });
-    Some(Configuration {
+    Some(SendOptions {
         accepted_output_modes: modes.unwrap_or_default(),
         push_config,
         history_length,
@@ -115,7 +115,11 @@ fn read_configuration(
     })
 }
 
-fn read_push_config(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<PushConfig> {
+fn read_push_config(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<PushConfig> {
     read_object!(value, at, problems, open {
         optional "id" => id: given,
         required "url" => url: parse::uri,
@@ -129,19 +133,19 @@ fn read_push_config(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opti
 /// one credential.
 fn read_authentication(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Authentication> {
+) -> Option<AuthenticationInfo> {
     read_object!(value, at, problems, open {
         required "schemes" => schemes: |value, at, p| parse::list(value, at, p, (1, None), id_text),
         optional "credentials" => credentials: or_null(parse::text),
     });
     let scheme = schemes?.into_iter().next()?;
-    Some(Authentication { scheme, credentials })
+    Some(AuthenticationInfo { scheme, credentials })
 }
 
 fn task_and_config(params: &Value, problems: &mut Problems) -> Option<(String, String)> {
-    read_object!(params, &At::Root, problems, open {
+    read_object!(params, &DocumentPlace::Root, problems, open {
         required "id" => task_id: id_text,
         required "pushNotificationConfigId" => id: id_text,
     });
@@ -180,7 +184,7 @@ pub fn event(event: &Event, is_last: bool) -> Value {
         Event::Task(it) => task(it),
         Event::Message(it) => message(it),
         Event::StatusUpdate(StatusUpdate { task_id, context_id, status: it }) => json!({
-            "kind": Kind::StatusUpdate.name(),
+            "kind": OlderKind::StatusUpdate.name(),
             "taskId": task_id,
             "contextId": context_id,
             "status": status(it),
@@ -189,7 +193,7 @@ pub fn event(event: &Event, is_last: bool) -> Value {
         Event::ArtifactUpdate(update) => {
             let ArtifactUpdate { task_id, context_id, artifact: it, append, last_chunk } = update;
             json!({
-                "kind": Kind::ArtifactUpdate.name(),
+                "kind": OlderKind::ArtifactUpdate.name(),
                 "taskId": task_id,
                 "contextId": context_id,
                 "artifact": artifact(it),
@@ -205,7 +209,7 @@ pub fn event(event: &Event, is_last: bool) -> Value {
 pub fn task(task: &Task) -> Value {
     let Task { id, context_id, status: standing, artifacts, history, metadata } = task;
     present([
-        ("kind", Some(Kind::Task.name().into())),
+        ("kind", Some(OlderKind::Task.name().into())),
         ("id", Some(id.as_str().into())),
         ("contextId", Some(context_id.as_str().into())),
         ("status", Some(status(standing))),
@@ -224,7 +228,7 @@ pub fn message(message: &Message) -> Value {
         Role::Agent => "agent",
     };
     present([
-        ("kind", Some(Kind::Message.name().into())),
+        ("kind", Some(OlderKind::Message.name().into())),
         ("messageId", Some(message_id.as_str().into())),
         ("contextId", context_id.as_deref().map(Value::from)),
         ("taskId", task_id.as_deref().map(Value::from)),
@@ -353,7 +357,7 @@ mod tests {
                 json!({"id": "t", "historyLength": 1}),
             ),
         ] {
-            let shown = |request: Result<Request, Refusal>| format!("{:?}", request.unwrap());
+            let shown = |request: Result<A2aRequest, A2aRefusal>| format!("{:?}", request.unwrap());
             let (older, newer) =
                 (read(operation, Some(&older)), request::read(operation, Some(&newer)));
             assert_eq!(shown(older), shown(newer), "{operation}");

@@ -5,11 +5,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Operation;
-use super::error::{Code, FieldViolation, Refusal};
+use super::error::{A2aCode, A2aRefusal, FieldViolation};
 use super::model::{Content, Message, Part, Role, TaskState};
 use crate::json::{Map, Value};
 use crate::parse::{self, read_object};
-use crate::problem::{At, Extra, Keyword, Problems};
+use crate::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 
 mod page;
 
@@ -17,7 +17,7 @@ pub use page::{ListScope, RequestedPage, requested_page};
 
 /// A request of an operation.
 #[derive(Debug, Clone)]
-pub enum Request {
+pub enum A2aRequest {
     /// Sends a message and waits for the answer.
     SendMessage(SendMessage),
     /// Sends a message and streams the answer.
@@ -70,7 +70,7 @@ pub enum Request {
     GetExtendedAgentCard,
 }
 
-impl Request {
+impl A2aRequest {
     /// Returns the operation.
     #[must_use]
     pub fn operation(&self) -> Operation {
@@ -141,7 +141,7 @@ pub struct PushConfig {
     pub token: Option<String>,
     /// Authentication at the receiver.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub authentication: Option<Authentication>,
+    pub authentication: Option<AuthenticationInfo>,
 }
 
 impl std::fmt::Debug for PushConfig {
@@ -156,7 +156,7 @@ impl std::fmt::Debug for PushConfig {
 
 /// A credential for a webhook.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Authentication {
+pub struct AuthenticationInfo {
     /// Name of the scheme, such as `Bearer`.
     pub scheme: String,
     /// The credential.
@@ -164,7 +164,7 @@ pub struct Authentication {
     pub credentials: Option<String>,
 }
 
-impl std::fmt::Debug for Authentication {
+impl std::fmt::Debug for AuthenticationInfo {
     /// Leaves out the credential.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Authentication").field("scheme", &self.scheme).finish_non_exhaustive()
@@ -175,47 +175,50 @@ impl std::fmt::Debug for Authentication {
 ///
 /// # Errors
 /// `INVALID_PARAMS` with every wrong field.
-pub fn read(operation: Operation, params: Option<&Value>) -> Result<Request, Refusal> {
+pub fn read(operation: Operation, params: Option<&Value>) -> Result<A2aRequest, A2aRefusal> {
     let params = params.unwrap_or(&Value::Null);
     let mut problems = Problems::new();
     let p = &mut problems;
     let request = match operation {
-        Operation::SendMessage => read_send(params, p).map(Request::SendMessage),
-        Operation::SendStreamingMessage => read_send(params, p).map(Request::SendStreamingMessage),
+        Operation::SendMessage => read_send(params, p).map(A2aRequest::SendMessage),
+        Operation::SendStreamingMessage => {
+            read_send(params, p).map(A2aRequest::SendStreamingMessage)
+        }
         Operation::GetTask => {
-            read_object!(params, &At::Root, p, open {
+            read_object!(params, &DocumentPlace::Root, p, open {
                 required "id" => id: id_text,
                 optional "historyLength" | "history_length" => history_length: or_null(length),
             });
-            id.map(|id| Request::GetTask { id, history_length })
+            id.map(|id| A2aRequest::GetTask { id, history_length })
         }
-        Operation::ListTasks => read_list(params, p).map(Request::ListTasks),
-        Operation::CancelTask => read_id(params, p).map(|id| Request::CancelTask { id }),
-        Operation::SubscribeToTask => read_id(params, p).map(|id| Request::SubscribeToTask { id }),
+        Operation::ListTasks => read_list(params, p).map(A2aRequest::ListTasks),
+        Operation::CancelTask => read_id(params, p).map(|id| A2aRequest::CancelTask { id }),
+        Operation::SubscribeToTask => {
+            read_id(params, p).map(|id| A2aRequest::SubscribeToTask { id })
+        }
         Operation::CreateTaskPushNotificationConfig => {
-            let config = read_push_config(params, &At::Root, p);
+            let config = read_push_config(params, &DocumentPlace::Root, p);
             // Only this operation requires the task: the webhook of a message has none yet.
             let empty = |value: &Value| value.is_null() || value.as_str() == Some("");
             let named = |name: &str| params.get(name).is_some_and(|value| !empty(value));
             if params.is_object() && !named("taskId") && !named("task_id") {
-                parse::missing(&At::Root, p, "taskId");
+                parse::missing(&DocumentPlace::Root, p, "taskId");
             }
-            config.map(Request::CreatePushConfig)
+            config.map(A2aRequest::CreatePushConfig)
         }
-        Operation::GetTaskPushNotificationConfig => {
-            read_task_and_id(params, p).map(|(task_id, id)| Request::GetPushConfig { task_id, id })
-        }
+        Operation::GetTaskPushNotificationConfig => read_task_and_id(params, p)
+            .map(|(task_id, id)| A2aRequest::GetPushConfig { task_id, id }),
         Operation::DeleteTaskPushNotificationConfig => read_task_and_id(params, p)
-            .map(|(task_id, id)| Request::DeletePushConfig { task_id, id }),
+            .map(|(task_id, id)| A2aRequest::DeletePushConfig { task_id, id }),
         Operation::ListTaskPushNotificationConfigs => {
-            read_object!(params, &At::Root, p, open {
+            read_object!(params, &DocumentPlace::Root, p, open {
                 required "taskId" | "task_id" => task_id: id_text,
                 optional "pageSize" | "page_size" => page_size: or_null(page),
                 optional "pageToken" | "page_token" => page_token: given,
             });
-            task_id.map(|task_id| Request::ListPushConfigs { task_id, page_size, page_token })
+            task_id.map(|task_id| A2aRequest::ListPushConfigs { task_id, page_size, page_token })
         }
-        Operation::GetExtendedAgentCard => Some(Request::GetExtendedAgentCard),
+        Operation::GetExtendedAgentCard => Some(A2aRequest::GetExtendedAgentCard),
     };
     problems.into_result(request).map_err(|problems| invalid_params(&problems))
 }
@@ -224,11 +227,11 @@ pub fn read(operation: Operation, params: Option<&Value>) -> Result<Request, Ref
 ///
 /// # Errors
 /// `INVALID_PARAMS` with every wrong field.
-pub fn take(operation: Operation, mut params: Option<Value>) -> Result<Request, Refusal> {
+pub fn take(operation: Operation, mut params: Option<Value>) -> Result<A2aRequest, A2aRefusal> {
     // Replaced by null, because the parser does not examine data.
     let data: Vec<Value> = params.iter_mut().flat_map(data).map(std::mem::take).collect();
     let mut request = read(operation, params.as_ref())?;
-    if let Request::SendMessage(send) | Request::SendStreamingMessage(send) = &mut request {
+    if let A2aRequest::SendMessage(send) | A2aRequest::SendStreamingMessage(send) = &mut request {
         let places = send.message.parts.iter_mut().filter_map(|part| match &mut part.content {
             Content::Data(place) => Some(place),
             Content::Text(_) | Content::Raw(_) | Content::Url(_) => None,
@@ -251,7 +254,7 @@ fn data(params: &mut Value) -> impl Iterator<Item = &mut Value> {
 /// `INVALID_PARAMS` with every wrong field.
 // Messages need an id, the role of a user and parts with one content each (A2A 1.0 §3.1.1; E-25,
 // E-26, E-025 to E-030).
-pub fn send_message(params: Option<&Value>) -> Result<SendMessage, Refusal> {
+pub fn send_message(params: Option<&Value>) -> Result<SendMessage, A2aRefusal> {
     let mut problems = Problems::new();
     let params = read_send(params.unwrap_or(&Value::Null), &mut problems);
     problems.into_result(params).map_err(|problems| invalid_params(&problems))
@@ -268,7 +271,7 @@ pub fn asks_for_push(params: &Value) -> bool {
 
 /// Returns the refusal of a parameter that only the operation itself could check.
 #[must_use]
-pub fn invalid_param(field: &str, description: &str) -> Refusal {
+pub fn invalid_param(field: &str, description: &str) -> A2aRefusal {
     invalid_fields(vec![FieldViolation {
         field: field.to_owned(),
         description: description.to_owned(),
@@ -277,14 +280,14 @@ pub fn invalid_param(field: &str, description: &str) -> Refusal {
 
 /// Returns the refusal of parameters that only the operation itself could check; at least one.
 #[must_use]
-pub fn invalid_fields(violations: Vec<FieldViolation>) -> Refusal {
+pub fn invalid_fields(violations: Vec<FieldViolation>) -> A2aRefusal {
     let total = violations.len();
     wrong(violations, total)
 }
 
 /// Adds a wrong field to a refusal.
 #[must_use]
-pub fn with_violation(refusal: Refusal, field: &str, description: &str) -> Refusal {
+pub fn with_violation(refusal: A2aRefusal, field: &str, description: &str) -> A2aRefusal {
     let mut violations = refusal.violations;
     violations
         .push(FieldViolation { field: field.to_owned(), description: description.to_owned() });
@@ -293,7 +296,7 @@ pub fn with_violation(refusal: Refusal, field: &str, description: &str) -> Refus
 
 /// Builds the refusal of wrong parameters. The first ones are also in the message and in the
 /// metadata, because some official clients show neither the `BadRequest` nor any other detail.
-fn wrong(violations: Vec<FieldViolation>, total: usize) -> Refusal {
+fn wrong(violations: Vec<FieldViolation>, total: usize) -> A2aRefusal {
     const IN_WORDS: usize = 10;
     let first = || violations.iter().take(IN_WORDS);
     let said: Vec<_> = first().map(|v| format!("{}: {}", v.field, v.description)).collect();
@@ -302,33 +305,42 @@ fn wrong(violations: Vec<FieldViolation>, total: usize) -> Refusal {
     if let more @ 1.. = total.saturating_sub(said.len()) {
         message = format!("{message}; and {more} more");
     }
-    let refusal = Refusal::new(Code::InvalidParams, message).with("fields", fields.join(", "));
-    Refusal { violations, ..refusal }
+    let refusal =
+        A2aRefusal::new(A2aCode::InvalidParams, message).with("fields", fields.join(", "));
+    A2aRefusal { violations, ..refusal }
 }
 
 fn read_id(params: &Value, problems: &mut Problems) -> Option<String> {
-    read_object!(params, &At::Root, problems, open { required "id" => id: id_text });
+    read_object!(params, &DocumentPlace::Root, problems, open { required "id" => id: id_text });
     id
 }
 
 fn read_task_and_id(params: &Value, problems: &mut Problems) -> Option<(String, String)> {
-    read_object!(params, &At::Root, problems, open {
+    read_object!(params, &DocumentPlace::Root, problems, open {
         required "taskId" | "task_id" => task_id: id_text,
         required "id" => id: id_text,
     });
     task_id.zip(id)
 }
 
-pub(super) fn id_text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub(super) fn id_text(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<String> {
     parse::text_of(value, at, problems, 1, None)
 }
 
-pub(super) fn length(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32> {
+pub(super) fn length(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<u32> {
     parse::integer(value, at, problems, 0, Some(i64::from(i32::MAX)))
         .and_then(|n| u32::try_from(n).ok())
 }
 
-fn page(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32> {
+fn page(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<u32> {
     parse::integer(value, at, problems, 1, Some(100)).and_then(|n| u32::try_from(n).ok())
 }
 
@@ -336,7 +348,7 @@ fn read_list(params: &Value, problems: &mut Problems) -> Option<ListTasks> {
     if params.is_null() {
         return Some(ListTasks::default());
     }
-    read_object!(params, &At::Root, problems, open {
+    read_object!(params, &DocumentPlace::Root, problems, open {
         optional "contextId" | "context_id" => context_id: given,
         optional "status" => status: or_null(state_filter),
         optional "pageSize" | "page_size" => page_size: or_null(page),
@@ -359,14 +371,22 @@ fn read_list(params: &Value, problems: &mut Problems) -> Option<ListTasks> {
 }
 
 /// Reads a state to filter by; the unspecified one does not filter.
-fn state_filter(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<TaskState>> {
+fn state_filter(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Option<TaskState>> {
     if value.as_str() == Some("TASK_STATE_UNSPECIFIED") || value.as_u64() == Some(0) {
         return Some(None);
     }
     parse::word(value, at, problems).map(Some)
 }
 
-fn read_push_config(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<PushConfig> {
+fn read_push_config(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<PushConfig> {
     read_object!(value, at, problems, open {
         optional "id" => id: given,
         optional "taskId" | "task_id" => task_id: given,
@@ -379,18 +399,18 @@ fn read_push_config(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opti
 
 fn read_authentication(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Authentication> {
+) -> Option<AuthenticationInfo> {
     read_object!(value, at, problems, open {
         required "scheme" => scheme: id_text,
         optional "credentials" => credentials: or_null(parse::text),
     });
-    Some(Authentication { scheme: scheme?, credentials })
+    Some(AuthenticationInfo { scheme: scheme?, credentials })
 }
 
 fn read_send(params: &Value, problems: &mut Problems) -> Option<SendMessage> {
-    read_object!(params, &At::Root, problems, open {
+    read_object!(params, &DocumentPlace::Root, problems, open {
         required "message" => message: read_message,
         optional "configuration" => configuration: read_configuration,
     });
@@ -399,14 +419,14 @@ fn read_send(params: &Value, problems: &mut Problems) -> Option<SendMessage> {
 
 /// Options of a message.
 #[derive(Default)]
-pub(super) struct Configuration {
+pub(super) struct SendOptions {
     pub(super) accepted_output_modes: Vec<String>,
     pub(super) push_config: Option<PushConfig>,
     pub(super) history_length: Option<u32>,
     pub(super) return_immediately: bool,
 }
 
-impl Configuration {
+impl SendOptions {
     /// Combines the options with a message.
     pub(super) fn of(self, message: Message) -> SendMessage {
         let Self { accepted_output_modes, push_config, history_length, return_immediately } = self;
@@ -422,9 +442,9 @@ impl Configuration {
 
 fn read_configuration(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Configuration> {
+) -> Option<SendOptions> {
     if value.is_null() {
         return None;
     }
@@ -436,7 +456,7 @@ fn read_configuration(
         optional "returnImmediately" | "return_immediately" => return_immediately:
             or_null(parse::boolean),
     });
-    Some(Configuration {
+    Some(SendOptions {
         accepted_output_modes: modes.unwrap_or_default(),
         push_config,
         history_length,
@@ -444,7 +464,11 @@ fn read_configuration(
     })
 }
 
-pub(super) fn read_message(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Message> {
+pub(super) fn read_message(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Message> {
     read_object!(value, at, problems, open {
         required "messageId" | "message_id" => message_id: id_text,
         optional "contextId" | "context_id" => context_id: given,
@@ -470,7 +494,7 @@ pub(super) fn read_message(value: &Value, at: &At<'_>, problems: &mut Problems) 
     })
 }
 
-fn object(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Map> {
+fn object(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Map> {
     let members = value.as_object().cloned();
     if members.is_none() {
         parse::wrong_type(at, problems, "object");
@@ -480,31 +504,35 @@ fn object(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Map> {
 
 /// Reads a member for which null means absent, as in ProtoJSON.
 pub(super) fn or_null<T>(
-    reader: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
-) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T> {
+    reader: impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
+) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T> {
     move |value, at, problems| {
         if value.is_null() { None } else { reader(value, at, problems) }
     }
 }
 
 /// Reads a string; an empty one means absent.
-pub(super) fn given(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub(super) fn given(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<String> {
     or_null(parse::text)(value, at, problems).filter(|text| !text.is_empty())
 }
 
-fn read_role(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
+fn read_role(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<()> {
     // ProtoJSON accepts the number of an enum: ROLE_USER is 1.
     if value.as_str() == Some("ROLE_USER") || value.as_u64() == Some(1) {
         return Some(());
     }
     let message = "must be ROLE_USER in a request";
-    parse::push(at, problems, Keyword::Enum, message, Extra::Allowed(&["ROLE_USER"]));
+    parse::push(at, problems, Keyword::Enum, message, ProblemDetail::Allowed(&["ROLE_USER"]));
     None
 }
 
 const CONTENT_NAMES: &[&str] = &["text", "raw", "url", "data"];
 
-fn read_part(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Part> {
+fn read_part(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Part> {
     read_object!(value, at, problems, open {
         optional "text" => text: or_null(parse::text),
         optional "raw" => raw: or_null(parse::base64),
@@ -521,7 +549,7 @@ fn read_part(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Part
     let present = CONTENT_NAMES.iter().filter(present).count();
     if present != 1 {
         let message = "must have exactly one of text, raw, url, data";
-        parse::push(at, problems, Keyword::AnyOf, message, Extra::AnyOf(CONTENT_NAMES));
+        parse::push(at, problems, Keyword::AnyOf, message, ProblemDetail::AnyOf(CONTENT_NAMES));
         return None;
     }
     let content = text
@@ -532,12 +560,12 @@ fn read_part(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Part
     Some(Part { content, metadata, filename, media_type })
 }
 
-pub(super) fn invalid_params(problems: &Problems) -> Refusal {
+pub(super) fn invalid_params(problems: &Problems) -> A2aRefusal {
     let violations: Vec<_> = problems
         .listed()
         .iter()
         .map(|problem| FieldViolation {
-            field: if let Extra::Property(name) = problem.extra {
+            field: if let ProblemDetail::Property(name) = problem.extra {
                 join(&path(&problem.pointer), name)
             } else {
                 path(&problem.pointer)

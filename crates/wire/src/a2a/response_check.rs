@@ -11,7 +11,7 @@ use crate::format;
 /// Returns every problem of an agent's message.
 #[must_use]
 pub fn message_problems(message: &Message) -> Vec<FieldViolation> {
-    let mut found = Found::default();
+    let mut found = FoundProblems::default();
     found.check_message("message", message);
     found.problems
 }
@@ -19,7 +19,7 @@ pub fn message_problems(message: &Message) -> Vec<FieldViolation> {
 /// Returns every problem of a task.
 #[must_use]
 pub fn task_problems(task: &Task) -> Vec<FieldViolation> {
-    let mut found = Found::default();
+    let mut found = FoundProblems::default();
     found.check_id("task.id", &task.id);
     found.check_id("task.contextId", &task.context_id);
     if let Some(message) = &task.status.message {
@@ -42,7 +42,7 @@ pub fn task_problems(task: &Task) -> Vec<FieldViolation> {
 /// Returns every problem of a single artifact.
 #[must_use]
 pub fn artifact_problems(artifact: &Artifact) -> Vec<FieldViolation> {
-    let mut found = Found::default();
+    let mut found = FoundProblems::default();
     found.check_artifact("artifact", artifact);
     found.problems
 }
@@ -59,11 +59,11 @@ pub fn in_one_line(problems: &[FieldViolation]) -> String {
 
 /// The problems found so far.
 #[derive(Default)]
-struct Found {
+struct FoundProblems {
     problems: Vec<FieldViolation>,
 }
 
-impl Found {
+impl FoundProblems {
     fn add(&mut self, field: String, description: &str) {
         self.problems.push(FieldViolation { field, description: description.to_owned() });
     }

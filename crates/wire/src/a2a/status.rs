@@ -1,11 +1,11 @@
 //! Status codes of gRPC, which google.rpc.Status uses in every binding (A2A 1.0 §5.4).
 
-use super::error::Code;
+use super::error::A2aCode;
 use crate::catalog::{Vocabulary as _, catalog};
 
 catalog! {
     /// Status of a call.
-    pub enum Status {
+    pub enum RpcStatus {
         /// Number on the wire.
         number: i32,
     }
@@ -45,8 +45,8 @@ catalog! {
     Unauthenticated = "UNAUTHENTICATED" { number: 16 }
 }
 
-impl From<Code> for Status {
-    fn from(code: Code) -> Self {
+impl From<A2aCode> for RpcStatus {
+    fn from(code: A2aCode) -> Self {
         Self::from_name(code.grpc())
             .unwrap_or_else(|| unreachable!("every row of the catalog names one"))
     }
@@ -60,14 +60,14 @@ mod tests {
 
     #[test]
     fn both_catalogs_name_statuses_of_grpc_alone() {
-        for (number, status) in (0..).zip(Status::ALL) {
+        for (number, status) in (0..).zip(RpcStatus::ALL) {
             assert_eq!(status.number(), number);
         }
-        for code in Code::ALL.iter().copied() {
-            assert_eq!(Status::from(code).name(), code.grpc());
+        for code in A2aCode::ALL.iter().copied() {
+            assert_eq!(RpcStatus::from(code).name(), code.grpc());
         }
-        for code in aap::error::Code::ALL.iter().copied() {
-            assert!(Status::NAMES.contains(&code.grpc()), "{code}");
+        for code in aap::error::AapCode::ALL.iter().copied() {
+            assert!(RpcStatus::NAMES.contains(&code.grpc()), "{code}");
         }
     }
 }

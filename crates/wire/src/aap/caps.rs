@@ -6,7 +6,7 @@
 use crate::json::Value;
 
 use crate::parse;
-use crate::problem::{At, Keyword, Problems};
+use crate::problem::{DocumentPlace, Keyword, Problems};
 
 /// Maximum length of names and address lines in characters.
 pub const NAME: usize = 200;
@@ -29,7 +29,7 @@ const LIMITED: &[&str] =
     &["type", "message", "appointment", "idempotency_key", "submitted_at", "email", "phone"];
 
 /// Records every value of a lead's member that is too large.
-pub(super) fn check(name: &str, value: &Value, at: &At<'_>, problems: &mut Problems) {
+pub(super) fn check(name: &str, value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let limit = match name {
         "customer" | "source_agent" => NAME,
         _ => TEXT,
@@ -37,7 +37,13 @@ pub(super) fn check(name: &str, value: &Value, at: &At<'_>, problems: &mut Probl
     member(name, value, at, problems, limit);
 }
 
-fn member(name: &str, value: &Value, at: &At<'_>, problems: &mut Problems, limit: usize) {
+fn member(
+    name: &str,
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+    limit: usize,
+) {
     if LIMITED.contains(&name) {
         return;
     }
@@ -49,7 +55,7 @@ fn member(name: &str, value: &Value, at: &At<'_>, problems: &mut Problems, limit
     walk(value, at, problems, limit);
 }
 
-fn walk(value: &Value, at: &At<'_>, problems: &mut Problems, limit: usize) {
+fn walk(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems, limit: usize) {
     match value {
         Value::Null | Value::Bool(_) => {}
         Value::Number(number) if number.text().len() <= NUMBER => {}
@@ -78,12 +84,12 @@ fn walk(value: &Value, at: &At<'_>, problems: &mut Problems, limit: usize) {
     }
 }
 
-fn too_long(at: &At<'_>, problems: &mut Problems, limit: usize) {
+fn too_long(at: &DocumentPlace<'_>, problems: &mut Problems, limit: usize) {
     let message = format!("must have at most {limit} characters");
     parse::push(at, problems, Keyword::MaxLength, message, parse::limit(limit));
 }
 
-fn too_many(at: &At<'_>, problems: &mut Problems, what: &str) {
+fn too_many(at: &DocumentPlace<'_>, problems: &mut Problems, what: &str) {
     let message = format!("must have at most {ITEMS} {what}");
     parse::push(at, problems, Keyword::MaxItems, message, parse::limit(ITEMS));
 }

@@ -9,16 +9,16 @@ use jiff::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::aap::schema::known_pointer;
-use crate::aap::vehicle::{Condition, TradeInCondition};
+use crate::aap::vehicle::{TradeInCondition, VehicleCondition};
 use crate::aap::{Skill, Version};
 use crate::catalog::{Open, Vocabulary};
 use crate::format::rfc3339;
 use crate::json::{Map, Value, json, present, put};
-use crate::problem::{At, Extra, Keyword, Problem, Problems, clip};
+use crate::problem::{DocumentPlace, Keyword, Problem, ProblemDetail, Problems, clip};
 
 mod code;
 
-pub use code::{Asked, Code, Remedy};
+pub use code::{AapCode, Remedy, SampleRequest};
 
 /// Payload type of an error.
 pub const TYPE: &str = "aap.error";
@@ -29,9 +29,9 @@ pub const DOMAIN: &str = "autoagentprotocol.org";
 /// A refused request.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Refusal {
+pub struct AapRefusal {
     /// Error code.
-    pub code: Code,
+    pub code: AapCode,
     /// Message for people; may be shown to the user.
     pub message: String,
     /// Details for programs. The content of `problems` is added during serialisation.
@@ -42,32 +42,37 @@ pub struct Refusal {
     pub wait: Option<Duration>,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for AapRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code, self.message)
     }
 }
 
-impl std::error::Error for Refusal {
+impl std::error::Error for AapRefusal {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.problems.as_cause()
     }
 }
 
-impl Refusal {
+impl AapRefusal {
     /// Creates a refusal with a code and a message only.
     #[must_use]
-    pub fn of(code: Code, message: impl Into<String>) -> Self {
+    pub fn of(code: AapCode, message: impl Into<String>) -> Self {
         Self::new(code, message, Value::Null, Problems::new())
     }
 
-    fn new(code: Code, message: impl Into<String>, details: Value, problems: Problems) -> Self {
+    fn new(code: AapCode, message: impl Into<String>, details: Value, problems: Problems) -> Self {
         let details = if let Value::Object(members) = details { members } else { Map::new() };
         Self { code, message: message.into(), details, problems, wait: None }
     }
 
     /// Creates a refusal with a retry-after. `details` describe the limit.
-    fn to_come_back(code: Code, message: &str, wait: Duration, details: &[(&str, u64)]) -> Self {
+    fn with_retry_after(
+        code: AapCode,
+        message: &str,
+        wait: Duration,
+        details: &[(&str, u64)],
+    ) -> Self {
         let millis = millis(wait);
         let members = [("retry_after_ms", millis), ("retry_after_seconds", millis.div_ceil(1000))];
         let members = members.iter().chain(details);
@@ -93,14 +98,14 @@ impl Refusal {
     #[must_use]
     pub fn schema_validation_failed(problems: Problems) -> Self {
         let message = format!("the request failed validation: {}", summary(&problems));
-        Self::new(Code::SchemaValidationFailed, message, Value::Null, problems)
+        Self::new(AapCode::SchemaValidationFailed, message, Value::Null, problems)
     }
 
     /// Creates `MISSING_REQUIRED_FIELD`.
     #[must_use]
     pub fn missing_required_field(problems: Problems) -> Self {
         let message = summary(&problems);
-        Self::new(Code::MissingRequiredField, message, Value::Null, problems)
+        Self::new(AapCode::MissingRequiredField, message, Value::Null, problems)
     }
 
     /// Creates `MISSING_REQUIRED_FIELD` for a test drive without a vehicle, where the dealer
@@ -109,23 +114,23 @@ impl Refusal {
     #[must_use]
     pub fn test_drive_without_vehicle() -> Self {
         let mut problems = Problems::new();
-        crate::parse::missing(&At::Root, &mut problems, "vehicle_of_interest");
+        crate::parse::missing(&DocumentPlace::Root, &mut problems, "vehicle_of_interest");
         let message = "a test drive needs a vehicle_of_interest";
-        Self::new(Code::MissingRequiredField, message, json!({"policy": true}), problems)
+        Self::new(AapCode::MissingRequiredField, message, json!({"policy": true}), problems)
     }
 
     fn invalid_condition(problems: Problems) -> Self {
         let first = problems.listed().first().map(|problem| problem.pointer.as_str());
         let (field, vocabulary, allowed): (_, _, &[&str]) = match first {
             Some("/trade_in/condition") => ("trade_in.condition", "sale", TradeInCondition::NAMES),
-            _ => ("vehicle_of_interest.condition", "trade_in", Condition::NAMES),
+            _ => ("vehicle_of_interest.condition", "trade_in", VehicleCondition::NAMES),
         };
         let message = format!(
             "{field} is from the {vocabulary} vocabulary; use one of {}",
             allowed.join(", ")
         );
         let details = json!({"field": field, "value_vocabulary": vocabulary, "allowed": allowed});
-        Self::new(Code::InvalidCondition, message, details, problems)
+        Self::new(AapCode::InvalidCondition, message, details, problems)
     }
 
     /// Creates `UNSUPPORTED_SKILL`. `requested` is a well-formed payload type.
@@ -134,7 +139,7 @@ impl Refusal {
         let supported: Vec<_> = offered.iter().map(|skill| skill.request_type()).collect();
         let message = format!("this agent does not implement {requested}");
         let details = json!({"requested_type": requested, "supported_types": supported});
-        Self::new(Code::UnsupportedSkill, message, details, Problems::new())
+        Self::new(AapCode::UnsupportedSkill, message, details, Problems::new())
     }
 
     /// Creates `CONTACT_CONSENT_REQUIRED` for a lead without any consent.
@@ -143,7 +148,7 @@ impl Refusal {
     pub fn consent_missing(problems: Problems) -> Self {
         let message = "no consent: add a consent grant with scope [\"lead_submission\"]";
         let details = json!({"missing": "consent", "expected_scope": "lead_submission"});
-        Self::new(Code::ContactConsentRequired, message, details, problems)
+        Self::new(AapCode::ContactConsentRequired, message, details, problems)
     }
 
     /// Creates `CONTACT_CONSENT_REQUIRED` for a lead without a usable permitted channel. `channel`
@@ -163,7 +168,7 @@ impl Refusal {
             ("allowed_channels", Some(json!(allowed))),
             ("reason", Some("channel_not_permitted".into())),
         ]);
-        Self::new(Code::ContactConsentRequired, message, details, Problems::new())
+        Self::new(AapCode::ContactConsentRequired, message, details, Problems::new())
     }
 
     /// Creates `INVALID_CONSENT` for a malformed grant, whose problems come first.
@@ -171,7 +176,7 @@ impl Refusal {
     #[must_use]
     pub fn malformed_consent(problems: Problems) -> Self {
         let message = format!("the consent grant is malformed: {}", summary(&problems));
-        Self::new(Code::InvalidConsent, message, json!({"reason": "malformed"}), problems)
+        Self::new(AapCode::InvalidConsent, message, json!({"reason": "malformed"}), problems)
     }
 
     /// Creates `INVALID_CONSENT` for a grant that is not valid now.
@@ -184,7 +189,7 @@ impl Refusal {
             ("reason", Some(name.into())),
             ("expires_at", expired.map(|at| rfc3339(at).into())),
         ]);
-        Self::new(Code::InvalidConsent, message, details, problems)
+        Self::new(AapCode::InvalidConsent, message, details, problems)
     }
 
     /// Creates `VEHICLE_NOT_FOUND`. `identifiers` are the well-formed ones of the request.
@@ -196,12 +201,12 @@ impl Refusal {
         let besides = [("dealer_id", dealer_id.into()), ("suggestion", suggestion)];
         let message = "no listing of this dealer matches";
         let details = named.chain(besides).collect();
-        Self::new(Code::VehicleNotFound, message, details, Problems::new())
+        Self::new(AapCode::VehicleNotFound, message, details, Problems::new())
     }
 
     /// Creates `VEHICLE_UNAVAILABLE`. `similar` are vehicle ids of similar listings.
     #[must_use]
-    pub fn vehicle_unavailable(gone: &Gone<'_>, similar: &[String]) -> Self {
+    pub fn vehicle_unavailable(gone: &RemovedUnit<'_>, similar: &[String]) -> Self {
         let details = present([
             ("vin", gone.vin.map(Value::from)),
             ("stock", gone.stock.map(Value::from)),
@@ -211,7 +216,7 @@ impl Refusal {
             ("suggestion", Some(Skill::InventorySearch.name().into())),
         ]);
         let message = "the vehicle is no longer on offer";
-        Self::new(Code::VehicleUnavailable, message, details, Problems::new())
+        Self::new(AapCode::VehicleUnavailable, message, details, Problems::new())
     }
 
     /// Creates `APPOINTMENT_TIME_UNAVAILABLE`; the lead was received all the same.
@@ -225,7 +230,7 @@ impl Refusal {
         ]);
         let message = "the lead was received; the requested time is not available and there is \
                        none to propose";
-        Self::new(Code::AppointmentTimeUnavailable, message, details, Problems::new())
+        Self::new(AapCode::AppointmentTimeUnavailable, message, details, Problems::new())
     }
 
     /// Creates `IDEMPOTENCY_CONFLICT`.
@@ -233,7 +238,7 @@ impl Refusal {
     pub fn idempotency_conflict(key: &str, first_seen_at: Timestamp) -> Self {
         let details = json!({"idempotency_key": key, "first_seen_at": rfc3339(first_seen_at)});
         let message = "the idempotency key was used before with a different payload";
-        Self::new(Code::IdempotencyConflict, message, details, Problems::new())
+        Self::new(AapCode::IdempotencyConflict, message, details, Problems::new())
     }
 
     /// Creates `RATE_LIMITED`: `limit` requests in `window` are permitted.
@@ -241,24 +246,24 @@ impl Refusal {
     pub fn rate_limited(wait: Duration, limit: u32, window: Duration) -> Self {
         let message = "the request rate is above the dealer's limit";
         let details = [("limit", limit.into()), ("window_ms", whole_millis(window))];
-        Self::to_come_back(Code::RateLimited, message, wait, &details)
+        Self::with_retry_after(AapCode::RateLimited, message, wait, &details)
     }
 
     /// Creates `RATE_LIMITED` for a lead that would exceed the bytes per network address in a
     /// window.
     #[must_use]
-    pub fn too_much_to_keep(wait: Duration, limit_bytes: u64, window: Duration) -> Self {
+    pub fn storage_quota_exceeded(wait: Duration, limit_bytes: u64, window: Duration) -> Self {
         let message = "the leads from this network address are more than the dealer keeps in a \
                        day; try again later, or use a credential";
         let details = [("limit_bytes", limit_bytes), ("window_ms", whole_millis(window))];
-        Self::to_come_back(Code::RateLimited, message, wait, &details)
+        Self::with_retry_after(AapCode::RateLimited, message, wait, &details)
     }
 
     /// Creates `INTERNAL_ERROR` with a retry-after, and without the cause.
     #[must_use]
     pub fn internal_error(wait: Duration) -> Self {
         let message = "the dealer's agent failed to answer; try again later";
-        Self::to_come_back(Code::InternalError, message, wait, &[])
+        Self::with_retry_after(AapCode::InternalError, message, wait, &[])
     }
 
     /// Returns location and keyword of each problem, without text of the caller.
@@ -267,7 +272,7 @@ impl Refusal {
         let listed = self.problems.listed().iter();
         let misfits = listed.map(|problem| {
             let place = known_pointer(&problem.pointer);
-            if let Extra::Property(absent) = problem.extra {
+            if let ProblemDetail::Property(absent) = problem.extra {
                 (format!("{place}/{absent}"), problem.keyword)
             } else {
                 (place, problem.keyword)
@@ -348,7 +353,7 @@ impl ConsentDefect {
 
 /// A unit that was on offer.
 #[derive(Debug, Clone, Copy)]
-pub struct Gone<'a> {
+pub struct RemovedUnit<'a> {
     /// VIN, when known.
     pub vin: Option<&'a str>,
     /// Stock number, when known.
@@ -368,7 +373,7 @@ pub struct ErrorObject {
     pub error_id: String,
     created_at: Timestamp,
     /// The refusal.
-    pub refusal: Refusal,
+    pub refusal: AapRefusal,
 }
 
 impl ErrorObject {
@@ -383,7 +388,7 @@ impl ErrorObject {
 
 impl Serialize for ErrorObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Refusal { code, message, details, problems, wait: _ } = &self.refusal;
+        let AapRefusal { code, message, details, problems, wait: _ } = &self.refusal;
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("type", TYPE)?;
         object.serialize_entry("error_id", &self.error_id)?;
@@ -428,9 +433,9 @@ impl Serialize for Details<'_> {
 
 /// An `aap.error` object that a dealer sent, in any version.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Received {
+pub struct ReceivedRefusal {
     /// Error code; an unknown one is kept.
-    pub code: Open<Code>,
+    pub code: Open<AapCode>,
     /// Message for people, as sent.
     pub message: String,
     /// True when the dealer permits a retry.
@@ -442,7 +447,7 @@ pub struct Received {
     pub details: Value,
 }
 
-impl Received {
+impl ReceivedRefusal {
     /// Reads the object; `None` when it is not an `aap.error` with a code.
     #[must_use]
     pub fn read(data: &Value) -> Option<Self> {
@@ -450,8 +455,8 @@ impl Received {
         if text("type") != Some(TYPE) {
             return None;
         }
-        let code = Open::<Code>::parse(text("code")?);
-        let default = code.known().is_some_and(Code::retryable);
+        let code = Open::<AapCode>::parse(text("code")?);
+        let default = code.known().is_some_and(AapCode::retryable);
         Some(Self {
             message: text("message").unwrap_or_default().to_owned(),
             retryable: data.get("retryable").and_then(Value::as_bool).unwrap_or(default),

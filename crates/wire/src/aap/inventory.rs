@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::aap::vehicle::Condition;
-use crate::aap::{Raw, Skill, Version};
+use crate::aap::vehicle::VehicleCondition;
+use crate::aap::{RawJson, Skill, Version};
 use crate::catalog::words;
 use crate::json::Value;
 use crate::parse::{self, read_object};
-use crate::problem::{At, Problems};
+use crate::problem::{DocumentPlace, Problems};
 
 /// Filters of vehicles: all have to match, and of a list at least one entry. An absent or empty
 /// list matches everything.
@@ -22,7 +22,7 @@ pub struct Filters {
     /// Trim lines.
     pub trim: Vec<String>,
     /// Conditions.
-    pub condition: Vec<Condition>,
+    pub condition: Vec<VehicleCondition>,
     /// Transmissions.
     pub transmission: Vec<String>,
     /// Fuels.
@@ -123,7 +123,7 @@ pub struct VehicleQuery {
 }
 
 pub(super) fn read_facets(data: &Value, problems: &mut Problems) -> Option<Filters> {
-    read_object!(data, &At::Root, problems, closed {
+    read_object!(data, &DocumentPlace::Root, problems, closed {
         required "type" => kind: |v, at, p| Skill::InventoryFacets.read_type(v, at, p),
         optional "filters" => filters: read_filters,
     });
@@ -135,7 +135,7 @@ pub(super) fn read_search(
     version: Version,
     problems: &mut Problems,
 ) -> Option<Search> {
-    read_object!(data, &At::Root, problems, closed {
+    read_object!(data, &DocumentPlace::Root, problems, closed {
         required "type" => kind: |v, at, p| Skill::InventorySearch.read_type(v, at, p),
         optional "filters" => filters: read_filters,
         optional "pagination" => pagination: read_pagination,
@@ -158,7 +158,7 @@ pub(super) fn read_vehicle(
 ) -> Option<VehicleQuery> {
     let (kind, vin, stock, vehicle_id) = match version {
         Version::V1_1 => {
-            read_object!(data, &At::Root, problems, closed {
+            read_object!(data, &DocumentPlace::Root, problems, closed {
                 required "type" => kind: |v, at, p| Skill::InventoryVehicle.read_type(v, at, p),
                 optional "vin" => vin: parse::vin,
                 optional "stock" => stock: parse::text,
@@ -167,7 +167,7 @@ pub(super) fn read_vehicle(
             (kind, vin, stock, vehicle_id)
         }
         Version::V1_0 => {
-            read_object!(data, &At::Root, problems, closed {
+            read_object!(data, &DocumentPlace::Root, problems, closed {
                 required "type" => kind: |v, at, p| Skill::InventoryVehicle.read_type(v, at, p),
                 optional "vin" => vin: parse::vin,
                 optional "stock" => stock: parse::text,
@@ -181,13 +181,13 @@ pub(super) fn read_vehicle(
     };
     let names = &["vin", "stock", "vehicle_id"];
     if data.as_object().is_some_and(|members| !names.iter().any(|n| members.contains_key(*n))) {
-        parse::none_of(&At::Root, problems, names);
+        parse::none_of(&DocumentPlace::Root, problems, names);
     }
     kind.map(|()| VehicleQuery { vin, stock, vehicle_id })
 }
 
-fn read_filters(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Filters> {
-    fn year(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u32> {
+fn read_filters(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Filters> {
+    fn year(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<u32> {
         let year = parse::integer(value, at, problems, 1900, Some(2100))?;
         u32::try_from(year).ok()
     }
@@ -238,7 +238,7 @@ fn read_filters(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<F
 
 fn read_pagination(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<(u32, Option<u32>)> {
     read_object!(value, at, problems, closed {
@@ -254,7 +254,7 @@ fn read_pagination(
 /// desking no vehicle has an `offered_price`.
 fn read_sort(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     version: Version,
 ) -> Option<Option<Sort>> {
@@ -269,7 +269,7 @@ fn read_sort(
     Some(field?.map(|field| Sort { field, order }))
 }
 
-fn read_privacy(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
+fn read_privacy(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<()> {
     read_object!(value, at, problems, closed {
         // Every inventory request is served anonymously, whatever the buyer asks (AAP 1.1
         // inventory-search, `R-IS-01`).
@@ -288,7 +288,7 @@ pub struct SearchPage {
     /// Maximum number of vehicles on the page.
     pub limit: u32,
     /// Vehicles in the requested order.
-    pub vehicles: Vec<Raw>,
+    pub vehicles: Vec<RawJson>,
 }
 
 /// Counts over the inventory or a part of it. Facets without entries are omitted.
@@ -297,58 +297,58 @@ pub struct SearchPage {
 pub struct Facets {
     /// Counts by make.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub makes: Vec<Term>,
+    pub makes: Vec<FacetTerm>,
     /// Counts by model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub models: Vec<Term>,
+    pub models: Vec<FacetTerm>,
     /// Counts by trim line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub trims: Vec<Term>,
+    pub trims: Vec<FacetTerm>,
     /// Counts by model year; the values are numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub years: Vec<Term>,
+    pub years: Vec<FacetTerm>,
     /// Counts by condition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<Term>,
+    pub conditions: Vec<FacetTerm>,
     /// Counts by transmission.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub transmissions: Vec<Term>,
+    pub transmissions: Vec<FacetTerm>,
     /// Counts by fuel.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub fuels: Vec<Term>,
+    pub fuels: Vec<FacetTerm>,
     /// Counts by driven wheels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub drivelines: Vec<Term>,
+    pub drivelines: Vec<FacetTerm>,
     /// Counts by body style.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub bodies: Vec<Term>,
+    pub bodies: Vec<FacetTerm>,
     /// Counts by exterior colour.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub exterior_colors: Vec<Term>,
+    pub exterior_colors: Vec<FacetTerm>,
     /// Counts by interior colour.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub interior_colors: Vec<Term>,
+    pub interior_colors: Vec<FacetTerm>,
     /// Counts by rooftop.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub rooftops: Vec<Term>,
+    pub rooftops: Vec<FacetTerm>,
     /// Counts by status.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub statuses: Vec<Term>,
+    pub statuses: Vec<FacetTerm>,
     /// Lowest and highest `price`.
     // The range is of `price`, not of `list_price` (AAP 1.1 pricing-and-ftc, R-FA-05).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub price_range: Option<Range>,
+    pub price_range: Option<FacetRange>,
     /// Lowest and highest mileage.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mileage_range: Option<Range>,
+    pub mileage_range: Option<FacetRange>,
     /// Earliest and latest model year.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub year_range: Option<Range>,
+    pub year_range: Option<FacetRange>,
 }
 
 /// A value with the number of vehicles that have it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Term {
+pub struct FacetTerm {
     /// The value.
     pub value: TermValue,
     /// Number of vehicles.
@@ -367,7 +367,7 @@ pub enum TermValue {
 
 /// Lowest and highest value of a number over some vehicles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Range {
+pub struct FacetRange {
     /// Lowest value.
     pub min: u32,
     /// Highest value.

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::aap::caps;
 use crate::aap::dealer::Address;
-use crate::aap::error::{ConsentDefect, Refusal};
+use crate::aap::error::{AapRefusal, ConsentDefect};
 use crate::aap::vehicle::{Vehicle, Vocabularies};
-use crate::aap::{Skill, Terms, Version};
+use crate::aap::{DealerTerms, Skill, Version};
 use crate::canonical;
 use crate::catalog::{Vocabulary, words};
 use crate::json::Value;
 use crate::parse::{self, read_object};
-use crate::problem::{At, Keyword, Problems};
+use crate::problem::{DocumentPlace, Keyword, Problems};
 
 words! {
     /// Contact channels.
@@ -182,10 +182,14 @@ fn usable_channels(customer: &Customer, consent: &ConsentGrant) -> Vec<Channel> 
 
 /// Reads a lead and applies the consent rules in their order.
 // The order of checks is that of requirements §2.1, rows 5 to 7.
-pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<LeadSubmit, Refusal> {
+pub(super) fn read(
+    data: &Value,
+    version: Version,
+    terms: &DealerTerms,
+) -> Result<LeadSubmit, AapRefusal> {
     // The consent's problems decide the code and are listed first (C-04).
     let (mut of_consent, mut problems) = (Problems::new(), Problems::new());
-    read_object!(data, &At::Root, &mut problems, closed {
+    read_object!(data, &DocumentPlace::Root, &mut problems, closed {
         required "type" => kind: |v, at, p| Skill::LeadSubmit.read_type(v, at, p),
         required "customer" => customer: read_customer,
         required "consent" => consent: |v, at, _| read_consent(v, at, &mut of_consent, version),
@@ -215,14 +219,14 @@ pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<Lead
     }
     // First, because without a consent no other correction would help.
     if data.as_object().is_some_and(|members| !members.contains_key("consent")) {
-        return Err(Refusal::consent_missing(problems));
+        return Err(AapRefusal::consent_missing(problems));
     }
     if !of_consent.is_empty() {
         of_consent.append(problems);
-        return Err(Refusal::malformed_consent(of_consent));
+        return Err(AapRefusal::malformed_consent(of_consent));
     }
     if let Some(defect) = consent.as_ref().and_then(|consent| consent_defect(consent, terms)) {
-        return Err(Refusal::unusable_consent(defect, problems));
+        return Err(AapRefusal::unusable_consent(defect, problems));
     }
     let lead = (|| {
         kind?;
@@ -240,14 +244,14 @@ pub(super) fn read(data: &Value, version: Version, terms: &Terms) -> Result<Lead
             payload: data.clone(),
         })
     })();
-    let lead = problems.into_result(lead).map_err(Refusal::from_problems)?;
+    let lead = problems.into_result(lead).map_err(AapRefusal::from_problems)?;
     check_channel(&lead)?;
     check_size(data)?;
     Ok(lead)
 }
 
-fn consent_defect(consent: &ConsentGrant, terms: &Terms) -> Option<ConsentDefect> {
-    let &Terms { now, clock_skew, consent_lifetime, .. } = terms;
+fn consent_defect(consent: &ConsentGrant, terms: &DealerTerms) -> Option<ConsentDefect> {
+    let &DealerTerms { now, clock_skew, consent_lifetime, .. } = terms;
     if consent.consent_text.trim().is_empty() {
         return Some(ConsentDefect::BlankText);
     }
@@ -264,39 +268,43 @@ fn consent_defect(consent: &ConsentGrant, terms: &Terms) -> Option<ConsentDefect
 
 /// Checks the size of a valid lead.
 // A lead that is too large to keep is refused in the schema's terms (C-51).
-fn check_size(data: &Value) -> Result<(), Refusal> {
+fn check_size(data: &Value) -> Result<(), AapRefusal> {
     let (mut of_consent, mut problems) = (Problems::new(), Problems::new());
     for (name, value) in data.as_object().into_iter().flatten() {
         let problems = if name == "consent" { &mut of_consent } else { &mut problems };
-        caps::check(name, value, &At::Root.key(name), problems);
+        caps::check(name, value, &DocumentPlace::Root.key(name), problems);
     }
     if !of_consent.is_empty() {
         of_consent.append(problems);
-        return Err(Refusal::malformed_consent(of_consent));
+        return Err(AapRefusal::malformed_consent(of_consent));
     }
-    problems.into_result(Some(())).map_err(Refusal::from_problems)
+    problems.into_result(Some(())).map_err(AapRefusal::from_problems)
 }
 
 /// Checks that the consent permits the preferred channel, and any usable one.
 // The preferred channel must be permitted, and one permitted channel must be usable (C-05, E-082,
 // E-083).
-fn check_channel(lead: &LeadSubmit) -> Result<(), Refusal> {
+fn check_channel(lead: &LeadSubmit) -> Result<(), AapRefusal> {
     // The preference `any` names no channel.
     let preferred = lead.customer.preferred_contact;
     let wanted = preferred.and_then(|preferred| Channel::from_name(preferred.name()));
     let allowed: Vec<_> = lead.consent.allowed_channels.iter().map(|c| c.name()).collect();
     match wanted {
         Some(channel) if !lead.consent.allowed_channels.contains(&channel) => {
-            Err(Refusal::channel_not_permitted(Some(channel.name()), &allowed))
+            Err(AapRefusal::channel_not_permitted(Some(channel.name()), &allowed))
         }
         Some(_) | None if lead.usable_channels().is_empty() => {
-            Err(Refusal::channel_not_permitted(None, &allowed))
+            Err(AapRefusal::channel_not_permitted(None, &allowed))
         }
         Some(_) | None => Ok(()),
     }
 }
 
-fn read_customer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Customer> {
+fn read_customer(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Customer> {
     let before = problems.total();
     read_object!(value, at, problems, closed {
         required "first_name" => first_name: parse::text,
@@ -317,7 +325,7 @@ fn read_customer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
     Some(Customer { first_name, last_name, email, phone, preferred_contact, address })
 }
 
-fn read_address(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Address> {
+fn read_address(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Address> {
     read_object!(value, at, problems, closed {
         optional "country" => country: parse::text,
         optional "state" => state: parse::text,
@@ -331,22 +339,26 @@ fn read_address(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<A
 
 fn read_consent(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     version: Version,
 ) -> Option<ConsentGrant> {
-    fn channels(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Channel>> {
+    fn channels(
+        value: &Value,
+        at: &DocumentPlace<'_>,
+        problems: &mut Problems,
+    ) -> Option<Vec<Channel>> {
         let before = problems.total();
         let channels = parse::list(value, at, problems, (1, None), parse::word);
         parse::unique(value, at, problems);
         channels.filter(|_| problems.total() == before)
     }
-    fn lead_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<()> {
+    fn lead_scope(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<()> {
         let scope = parse::list(value, at, problems, (1, Some(1)), parse::word::<Scope>);
         parse::unique(value, at, problems);
         scope.map(|_| ())
     }
-    fn text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+    fn text(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
         parse::text_of(value, at, problems, 1, None)
     }
     let (granted_at, allowed_channels, consent_text, scope, expires_at, source_agent) =
@@ -385,7 +397,7 @@ fn read_consent(
 
 fn read_appointment(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<AppointmentRequest> {
     read_object!(value, at, problems, closed {
@@ -401,7 +413,7 @@ fn read_appointment(
 
 fn read_source_agent(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     version: Version,
 ) -> Option<SourceAgent> {

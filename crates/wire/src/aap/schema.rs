@@ -12,7 +12,7 @@ use crate::json::{Map, Value, json};
 use crate::aap::Skill;
 use crate::aap::inventory::{SortField, SortOrder};
 use crate::aap::lead::{AppointmentType, Channel, PreferredContact, Scope};
-use crate::aap::vehicle::{Condition, Status, TradeInCondition, Vocabularies};
+use crate::aap::vehicle::{ListingStatus, TradeInCondition, VehicleCondition, Vocabularies};
 use crate::catalog::Vocabulary;
 
 /// Returns the schema of a request of 1.1: an object without additional members.
@@ -148,7 +148,7 @@ fn vin(description: &str) -> Value {
 }
 
 fn filters() -> Value {
-    let condition = json!({"type": "string", "enum": Condition::NAMES});
+    let condition = json!({"type": "string", "enum": VehicleCondition::NAMES});
     let members = vec![
         ("make", texts("Makes, such as Honda.")),
         ("model", texts("Models, such as CR-V.")),
@@ -298,7 +298,7 @@ fn source_agent() -> Value {
 /// Returns the schema of a vehicle, the only open object of AAP.
 fn vehicle(vocabulary: Vocabularies, about: &str) -> Value {
     let condition = match vocabulary {
-        Vocabularies::Sale => word::<Condition>("New, pre-owned, certified pre-owned."),
+        Vocabularies::Sale => word::<VehicleCondition>("New, pre-owned, certified pre-owned."),
         Vocabularies::TradeIn => word::<TradeInCondition>("The condition it is in."),
     };
     let range = json!({"type": "number", "minimum": 0, "description": "Electric range in miles."});
@@ -316,7 +316,7 @@ fn vehicle(vocabulary: Vocabularies, about: &str) -> Value {
         ("trim", text("The trim line.")),
         ("body", text("The body style.")),
         ("condition", condition),
-        ("status", word::<Status>("Whether it can be bought.")),
+        ("status", word::<ListingStatus>("Whether it can be bought.")),
         ("msrp", count("Manufacturer's suggested price, whole US dollars.")),
         ("list_price", count("Advertised price before fees, whole US dollars.")),
         ("price", count("Price out of the door, whole US dollars.")),

@@ -8,11 +8,11 @@ use crate::catalog::{Vocabulary, words};
 use crate::format;
 use crate::json::{Map, Value};
 use crate::parse::{self, read_object};
-use crate::problem::{At, Extra, Keyword, Problems};
+use crate::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 
 words! {
     /// Conditions of a vehicle for sale.
-    pub enum Condition {
+    pub enum VehicleCondition {
         /// Never registered.
         New = "new",
         /// Pre-owned.
@@ -58,7 +58,7 @@ words! {
 
 words! {
     /// Statuses of a listing.
-    pub enum Status {
+    pub enum ListingStatus {
         /// At the dealer.
         Available = "available",
         /// In transit to the dealer.
@@ -117,7 +117,7 @@ pub struct Vehicle {
     pub condition: Option<AnyCondition>,
     /// Status.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<ListingStatus>,
     /// Manufacturer's suggested price in whole US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub msrp: Option<u32>,
@@ -189,7 +189,7 @@ impl Vehicle {
     /// kept.
     pub fn read(
         value: &Value,
-        at: &At<'_>,
+        at: &DocumentPlace<'_>,
         problems: &mut Problems,
         version: Version,
         vocabulary: Vocabularies,
@@ -299,12 +299,16 @@ fn moment<S: Serializer>(value: &Option<Timestamp>, serializer: S) -> Result<S::
     value.map(format::rfc3339).serialize(serializer)
 }
 
-fn model_year(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<u16> {
+fn model_year(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<u16> {
     let year = parse::integer(value, at, problems, 1900, Some(2100))?;
     u16::try_from(year).ok()
 }
 
-fn nullable_text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<String>> {
+fn nullable_text(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Option<String>> {
     if value.is_null() {
         return Some(None);
     }
@@ -316,7 +320,7 @@ fn nullable_text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
 }
 
 /// Reads a US ZIP code (1.0 only).
-fn zip_code(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn zip_code(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     fn is_zip(text: &str) -> bool {
         let (five, four) = text.split_once('-').unwrap_or((text, "0000"));
         let digits =
@@ -333,12 +337,12 @@ fn zip_code(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Strin
 // (C-13).
 fn condition_of(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
     vocabulary: Vocabularies,
 ) -> Option<AnyCondition> {
     let here = match vocabulary {
-        Vocabularies::Sale => Condition::NAMES,
+        Vocabularies::Sale => VehicleCondition::NAMES,
         Vocabularies::TradeIn => TradeInCondition::NAMES,
     };
     let text = parse::str(value, at, problems);
@@ -346,7 +350,7 @@ fn condition_of(
         Some(word) if here.contains(&word.name()) => Some(word),
         Some(_) => {
             let message = format!("must be one of {}", here.join(", "));
-            parse::push(at, problems, Keyword::Enum, message, Extra::OtherVocabulary(here));
+            parse::push(at, problems, Keyword::Enum, message, ProblemDetail::OtherVocabulary(here));
             None
         }
         None => {

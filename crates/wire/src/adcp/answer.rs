@@ -8,52 +8,52 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::error::{Error, Release};
-use super::{Standing, Tool, release};
+use super::error::{AdcpError, AdcpRelease};
+use super::{AdcpTaskStatus, AdcpTool, release};
 use crate::catalog::Vocabulary as _;
-use crate::json::{Map, Pieces, Value, Written, literal, to_string};
+use crate::json::{JsonPieces, Map, SharedJson, Value, literal, to_string};
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct AdcpAnswer {
     /// Status of the task; `failed` exactly when [`errors`](Self::errors) are failures.
-    pub standing: Standing,
+    pub standing: AdcpTaskStatus,
     /// Message for people.
     pub message: String,
     /// Members of the payload that are already serialised; they come first.
-    pub written: Vec<(&'static str, Pieces)>,
+    pub written: Vec<(&'static str, JsonPieces)>,
     /// Other members of the payload. A member wins over one of the envelope with the same name.
     pub body: Map,
     /// Failures of a failed task, at least one; warnings of any other task.
-    pub errors: Vec<Error>,
+    pub errors: Vec<AdcpError>,
     /// The caller's `context`, unchanged.
     // The context is echoed on success and on error (AdCP 3.1, "Error handling"; X-2).
     pub context: Option<Value>,
     /// True when an earlier answer to the same key is repeated; `None` for tools without keys.
     pub replayed: Option<bool>,
     /// Release of the answer (`adcp_version`).
-    pub release: Release,
+    pub release: AdcpRelease,
     /// Serialised members that do not depend on the request, if [`begun`](Self::begun) has produced
     /// them. The members above are not used then.
-    pub beginning: Option<Arc<Written>>,
+    pub beginning: Option<Arc<SharedJson>>,
 }
 
-impl Answer {
+impl AdcpAnswer {
     /// Creates a failed task, with the first error also in the envelope.
     #[must_use]
-    pub fn failed(first: Error, others: Vec<Error>) -> Self {
+    pub fn failed(first: AdcpError, others: Vec<AdcpError>) -> Self {
         let message = first.message.clone();
         let mut errors = vec![first];
         errors.extend(others);
         Self {
-            standing: Standing::Failed,
+            standing: AdcpTaskStatus::Failed,
             message,
             written: Vec::new(),
             body: Map::new(),
             errors,
             context: None,
             replayed: None,
-            release: Release::V3_1,
+            release: AdcpRelease::V3_1,
             beginning: None,
         }
     }
@@ -61,7 +61,7 @@ impl Answer {
     /// Returns true when the transport shows a failure: `isError` in MCP, the failed state in A2A.
     #[must_use]
     pub fn is_failure(&self) -> bool {
-        self.standing == Standing::Failed
+        self.standing == AdcpTaskStatus::Failed
     }
 
     /// Converts the answer for a caller pinned to a release: newer error codes become their
@@ -69,7 +69,7 @@ impl Answer {
     // A code from the pinned release is preferred where an equivalent exists (AdCP 3.1, "Error
     // handling"; D-6).
     #[must_use]
-    pub fn pinned(mut self, release: Release) -> Self {
+    pub fn pinned(mut self, release: AdcpRelease) -> Self {
         self.release = release;
         for error in &mut self.errors {
             error.pin(release);
@@ -80,7 +80,7 @@ impl Answer {
     /// Converts the answer of a tool for a caller of a release, including members that differ in
     /// it.
     #[must_use]
-    pub fn spoken(self, tool: Tool, release: Release) -> Self {
+    pub fn spoken(self, tool: AdcpTool, release: AdcpRelease) -> Self {
         let mut answer = self.pinned(release);
         if release::differs(tool, release) {
             answer.body = whole(std::mem::take(&mut answer.written), answer.body);
@@ -97,7 +97,7 @@ impl Answer {
         if lasting.iter().any(|(name, _)| LAST.contains(name)) {
             return None;
         }
-        let mut text = Pieces::new();
+        let mut text = JsonPieces::new();
         write(lasting, "{", &mut text);
         Some(Self {
             standing: self.standing,
@@ -124,10 +124,10 @@ impl Answer {
 
     /// Serialises [`document`](Self::document).
     #[must_use]
-    pub fn text(&self) -> Pieces {
+    pub fn text(&self) -> JsonPieces {
         /// Typical maximum size of a refusal in bytes.
         const USUAL: usize = 2 * 1024;
-        let mut text = Pieces::new();
+        let mut text = JsonPieces::new();
         match &self.beginning {
             Some(beginning) => {
                 text.keep(beginning);
@@ -198,7 +198,7 @@ fn put<'a>(members: &mut Vec<(&'a str, Member<'a>)>, name: &'a str, member: Memb
 }
 
 /// Serialises members, the first one after `before` and the others after commas.
-fn write(members: Vec<(&str, Member<'_>)>, before: &str, text: &mut Pieces) {
+fn write(members: Vec<(&str, Member<'_>)>, before: &str, text: &mut JsonPieces) {
     // The first error is written twice: in the envelope and as the first item of the list.
     let mut first: Option<String> = None;
     for (index, (name, member)) in members.into_iter().enumerate() {
@@ -235,10 +235,10 @@ enum Member<'a> {
     Text(&'a str),
     Flag(bool),
     #[serde(skip)]
-    Written(&'a Pieces),
+    Written(&'a JsonPieces),
     Value(&'a Value),
-    Error(&'a Error),
-    Errors(&'a [Error]),
+    Error(&'a AdcpError),
+    Errors(&'a [AdcpError]),
 }
 
 impl Member<'_> {
@@ -253,7 +253,7 @@ impl Member<'_> {
 
 /// Returns all members of a payload, parsing the serialised ones.
 #[must_use]
-pub fn whole(written: Vec<(&'static str, Pieces)>, body: Map) -> Map {
+pub fn whole(written: Vec<(&'static str, JsonPieces)>, body: Map) -> Map {
     let written = written.into_iter().map(|(name, pieces)| (name.to_owned(), read(&pieces)));
     written.chain(body).collect()
 }
@@ -262,6 +262,6 @@ fn written<T: Serialize + ?Sized>(value: &T) -> String {
     to_string(value).unwrap_or_else(|_| unreachable!("our own have text keys and finite numbers"))
 }
 
-fn read(pieces: &Pieces) -> Value {
+fn read(pieces: &JsonPieces) -> Value {
     pieces.read().unwrap_or_else(|| unreachable!("a member that was written is JSON"))
 }

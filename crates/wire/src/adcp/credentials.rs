@@ -6,7 +6,7 @@
 
 use crate::json::Value;
 
-use crate::problem::At;
+use crate::problem::DocumentPlace;
 
 /// Maximum number of listed members.
 const MAX_LISTED: usize = 50;
@@ -77,7 +77,7 @@ const OPEN: [&str; 2] = ["ext", "context"];
 #[must_use]
 pub fn find(arguments: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    walk(arguments, &At::Root, Some(""), 0, &mut found);
+    walk(arguments, &DocumentPlace::Root, Some(""), 0, &mut found);
     found
 }
 
@@ -92,13 +92,19 @@ const MIN_PART: usize = 8;
 pub fn find_value(arguments: &Value, credential: &str) -> Vec<String> {
     let mut found = Vec::new();
     if !credential.is_empty() {
-        walk_texts(arguments, &At::Root, credential, 0, &mut found);
+        walk_texts(arguments, &DocumentPlace::Root, credential, 0, &mut found);
     }
     found.truncate(MAX_LISTED);
     found
 }
 
-fn walk_texts(value: &Value, at: &At<'_>, credential: &str, depth: usize, found: &mut Vec<String>) {
+fn walk_texts(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    credential: &str,
+    depth: usize,
+    found: &mut Vec<String>,
+) {
     if depth > MAX_DEPTH || found.len() >= MAX_LISTED {
         return;
     }
@@ -132,7 +138,13 @@ const MAX_DEPTH: usize = 128;
 
 /// Collects the credentials in `value`. `parent` is the name of the member that contains it; `None`
 /// within members with arbitrary content.
-fn walk(value: &Value, at: &At<'_>, parent: Option<&str>, depth: usize, found: &mut Vec<String>) {
+fn walk(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    parent: Option<&str>,
+    depth: usize,
+    found: &mut Vec<String>,
+) {
     if depth > MAX_DEPTH {
         return;
     }

@@ -11,7 +11,7 @@ use crate::json::{Map, Value, json, put};
 
 mod code;
 
-pub use code::Code;
+pub use code::AdcpCode;
 
 /// Maximum length of a code in characters.
 // A code has 1 to 64 characters (AdCP 3.1, "Error handling"; O-1).
@@ -42,7 +42,7 @@ words! {
 
 words! {
     /// Releases of AdCP that added error codes.
-    pub enum Release {
+    pub enum AdcpRelease {
         /// 3.0
         V3_0 = "3.0",
         /// 3.1
@@ -54,7 +54,7 @@ words! {
 
 words! {
     /// Authors of an error in an answer.
-    pub enum Source {
+    pub enum ErrorSource {
         /// The agent that answers.
         Producer = "producer",
         /// A library between agent and caller; `sdk_id` names it.
@@ -65,7 +65,7 @@ words! {
 
 catalog! {
     /// Rules for a buyer beyond the recovery class of a code.
-    pub enum Rule {
+    pub enum RecoveryRule {
         /// True when the same request may be repeated at all, if the error's class permits it.
         permits_repeating: bool,
     }
@@ -139,10 +139,10 @@ catalog! {
 
 /// An error object.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Error {
+pub struct AdcpError {
     /// Error code; an unknown one is kept.
     // Any code is accepted (AdCP 3.1, "Error handling"; D-1).
-    pub code: Open<Code>,
+    pub code: Open<AdcpCode>,
     /// Message for people, as sent.
     pub message: String,
     /// Recovery class, as sent; `None` when absent. A value that is not a string is kept as JSON.
@@ -160,7 +160,7 @@ pub struct Error {
     /// Other members of the code's details, as sent.
     pub details: Map,
     /// Author; absent for the agent that answers.
-    pub source: Option<Open<Source>>,
+    pub source: Option<Open<ErrorSource>>,
     /// Library that wrote it, if one did.
     pub sdk_id: Option<String>,
     /// `warning` for errors that are no failure.
@@ -188,7 +188,7 @@ pub struct Issue {
 /// Reason why a value is not an error object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Malformed {
+pub enum ErrorFormatError {
     /// Not an object.
     NotAnObject,
     /// No `code`, or one that is not a string.
@@ -199,7 +199,7 @@ pub enum Malformed {
     TooLarge,
 }
 
-impl Malformed {
+impl ErrorFormatError {
     /// Returns the reason, to follow "the error object".
     #[must_use]
     pub const fn why(self) -> &'static str {
@@ -212,10 +212,10 @@ impl Malformed {
     }
 }
 
-impl Error {
+impl AdcpError {
     /// Creates an error with the recovery class of its code.
     #[must_use]
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
+    pub fn new(code: AdcpCode, message: impl Into<String>) -> Self {
         Self {
             code: Open::Known(code),
             message: message.into(),
@@ -253,15 +253,15 @@ impl Error {
 
     /// Returns the additional rule of the code; none for an unknown code.
     #[must_use]
-    pub fn rule(&self) -> Rule {
-        self.code.known().map_or(Rule::Class, Code::rule)
+    pub fn rule(&self) -> RecoveryRule {
+        self.code.known().map_or(RecoveryRule::Class, AdcpCode::rule)
     }
 
     /// Replaces a code that a release does not have by its equivalent in that release. The recovery
     /// class is unchanged, because it describes what happened.
     // A code from the pinned release is preferred where an equivalent exists (AdCP 3.1, "Error
     // handling"; D-6).
-    pub fn pin(&mut self, release: Release) {
+    pub fn pin(&mut self, release: AdcpRelease) {
         let Open::Known(code) = self.code else {
             return;
         };
@@ -277,15 +277,15 @@ impl Error {
     /// # Errors
     /// The reason why it is none; callers then treat the answer as one without a structured error.
     // The limits on code and size decide what counts as one (AdCP 3.1, "Transport errors"; T-6).
-    pub fn read(value: &Value) -> Result<Self, Malformed> {
-        let members = value.as_object().ok_or(Malformed::NotAnObject)?;
+    pub fn read(value: &Value) -> Result<Self, ErrorFormatError> {
+        let members = value.as_object().ok_or(ErrorFormatError::NotAnObject)?;
         let text = |name: &str| members.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
-        let code = members.get("code").and_then(Value::as_str).ok_or(Malformed::NoCode)?;
+        let code = members.get("code").and_then(Value::as_str).ok_or(ErrorFormatError::NoCode)?;
         if code.is_empty() || code.chars().count() > MAX_CODE {
-            return Err(Malformed::CodeLength);
+            return Err(ErrorFormatError::CodeLength);
         }
         if !fits(value) {
-            return Err(Malformed::TooLarge);
+            return Err(ErrorFormatError::TooLarge);
         }
         let issues = members.get("issues").and_then(Value::as_array);
         Ok(Self {
@@ -389,7 +389,7 @@ pub fn path(pointer: &str) -> String {
     path
 }
 
-impl Serialize for Error {
+impl Serialize for AdcpError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let first = self.issues.first().map(|issue| path(&issue.pointer));
         let mut object = serializer.serialize_map(None)?;

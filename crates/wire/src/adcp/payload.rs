@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::json::{Map, Value};
 
-use super::Standing;
+use super::AdcpTaskStatus;
 use crate::catalog::Vocabulary as _;
 
 /// Maximum length of a text that is parsed as JSON, in bytes.
@@ -18,15 +18,15 @@ const ENVELOPES: [&str; 4] = ["task", "message", "statusUpdate", "artifactUpdate
 
 /// Error for data in a framework's wrapper (`{"response": {…}}`), which is the seller's mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wrapped;
+pub struct WrappedPayload;
 
-impl fmt::Display for Wrapped {
+impl fmt::Display for WrappedPayload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the data part wraps the payload in an object named response")
     }
 }
 
-impl std::error::Error for Wrapped {}
+impl std::error::Error for WrappedPayload {}
 
 /// Returns the data of a successful MCP tool result; `None` for a failure, or without data.
 #[must_use]
@@ -59,7 +59,7 @@ fn is_text(kind: &Value) -> bool {
 ///
 /// # Errors
 /// When the data is wrapped.
-pub fn of_task(answer: &Value) -> Result<Option<&Value>, Wrapped> {
+pub fn of_task(answer: &Value) -> Result<Option<&Value>, WrappedPayload> {
     let Some(task) = unwrapped(answer) else { return Ok(None) };
     let state = task.pointer("/status/state").and_then(Value::as_str);
     let said = || {
@@ -67,22 +67,27 @@ pub fn of_task(answer: &Value) -> Result<Option<&Value>, Wrapped> {
         parts.into_iter().flatten().find_map(data)
     };
     match state.and_then(standing) {
-        Some(Standing::Completed | Standing::Failed | Standing::Canceled | Standing::Rejected) => {
+        Some(
+            AdcpTaskStatus::Completed
+            | AdcpTaskStatus::Failed
+            | AdcpTaskStatus::Canceled
+            | AdcpTaskStatus::Rejected,
+        ) => {
             // The last part replaces those before it.
             let parts = task.pointer("/artifacts/0/parts").and_then(Value::as_array);
             match parts.into_iter().flatten().rev().find_map(data) {
-                Some(data) if is_wrapped(data) => Err(Wrapped),
+                Some(data) if is_wrapped(data) => Err(WrappedPayload),
                 Some(data) => Ok(Some(data)),
                 None => Ok(said()),
             }
         }
         Some(
-            Standing::Submitted
-            | Standing::Working
-            | Standing::InputRequired
-            | Standing::AuthRequired,
+            AdcpTaskStatus::Submitted
+            | AdcpTaskStatus::Working
+            | AdcpTaskStatus::InputRequired
+            | AdcpTaskStatus::AuthRequired,
         ) => Ok(said()),
-        Some(Standing::Unknown) | None => Ok(None),
+        Some(AdcpTaskStatus::Unknown) | None => Ok(None),
     }
 }
 
@@ -90,7 +95,7 @@ pub fn of_task(answer: &Value) -> Result<Option<&Value>, Wrapped> {
 ///
 /// # Errors
 /// When the data is wrapped.
-pub fn of_webhook(payload: &Value) -> Result<Option<&Value>, Wrapped> {
+pub fn of_webhook(payload: &Value) -> Result<Option<&Value>, WrappedPayload> {
     match payload.get("status") {
         Some(Value::String(_)) => Ok(payload.get("result").filter(|result| !result.is_null())),
         Some(_) | None => of_task(payload),
@@ -99,9 +104,9 @@ pub fn of_webhook(payload: &Value) -> Result<Option<&Value>, Wrapped> {
 
 /// Returns the status for a state of A2A, in the spelling of 1.0 or 0.3.
 #[must_use]
-pub fn standing(state: &str) -> Option<Standing> {
+pub fn standing(state: &str) -> Option<AdcpTaskStatus> {
     let name = state.strip_prefix("TASK_STATE_").unwrap_or(state);
-    Standing::from_name(&name.to_ascii_lowercase().replace('_', "-"))
+    AdcpTaskStatus::from_name(&name.to_ascii_lowercase().replace('_', "-"))
 }
 
 /// Returns the content of the envelope, or the value itself; `None` for nested envelopes.
@@ -189,7 +194,7 @@ mod tests {
         }
         let wrapped = json!({"status": {"state": "failed"}, "artifacts": [{"parts": [
             {"data": {"response": {}}}]}]});
-        assert_eq!(of_task(&wrapped), Err(Wrapped));
+        assert_eq!(of_task(&wrapped), Err(WrappedPayload));
         let beside = json!({"status": {"state": "failed"}, "artifacts": [{"parts": [
             {"data": {"response": {}, "errors": []}}]}]});
         assert!(of_task(&beside).unwrap().is_some());

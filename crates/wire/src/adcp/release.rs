@@ -3,8 +3,8 @@
 //! [adds](added) to requests and that this publisher does not support. A seller passes a finished
 //! answer to [`translate`], and a request to [`added::settle`]; all other code knows one release only.
 
-use super::Tool;
-use super::error::Release;
+use super::AdcpTool;
+use super::error::AdcpRelease;
 use crate::json::{Map, Value};
 
 pub mod added;
@@ -25,12 +25,12 @@ enum Change {
 /// A change of some tools' answers. A place is the path of a member, where `[]` means every item of
 /// a list.
 struct Row {
-    tools: &'static [Tool],
+    tools: &'static [AdcpTool],
     place: &'static str,
     change: Change,
 }
 
-const fn row(tools: &'static [Tool], place: &'static str, change: Change) -> Row {
+const fn row(tools: &'static [AdcpTool], place: &'static str, change: Change) -> Row {
     Row { tools, place, change }
 }
 
@@ -50,17 +50,17 @@ const SUSPENDED: Change = Change::Word("suspended", "pending_review");
 /// Differences of 3.0. 3.2 is compatible with 3.1, so it has no rows.
 const ROWS: &[Row] = &[
     row(
-        &[Tool::CreateMediaBuy, Tool::UpdateMediaBuy],
+        &[AdcpTool::CreateMediaBuy, AdcpTool::UpdateMediaBuy],
         "media_buy_status",
         Change::Renamed("status"),
     ),
-    row(&[Tool::CreateMediaBuy, Tool::UpdateMediaBuy], "valid_actions", ACTIONS),
-    row(&[Tool::GetMediaBuys], "media_buys[].valid_actions", ACTIONS),
-    row(&[Tool::CheckGovernance], "verdict", Change::Renamed("status")),
-    row(&[Tool::ReportPlanOutcome], "outcome_state", Change::Renamed("status")),
-    row(&[Tool::GetPlanAuditLogs], "plans[].entries[].verdict", Change::Renamed("status")),
+    row(&[AdcpTool::CreateMediaBuy, AdcpTool::UpdateMediaBuy], "valid_actions", ACTIONS),
+    row(&[AdcpTool::GetMediaBuys], "media_buys[].valid_actions", ACTIONS),
+    row(&[AdcpTool::CheckGovernance], "verdict", Change::Renamed("status")),
+    row(&[AdcpTool::ReportPlanOutcome], "outcome_state", Change::Renamed("status")),
+    row(&[AdcpTool::GetPlanAuditLogs], "plans[].entries[].verdict", Change::Renamed("status")),
     row(
-        &[Tool::GetAdcpCapabilities],
+        &[AdcpTool::GetAdcpCapabilities],
         "specialisms",
         // The values of ours that it has (`enums/specialism.json`).
         Change::Words {
@@ -70,11 +70,11 @@ const ROWS: &[Row] = &[
             made_of: &[],
         },
     ),
-    row(&[Tool::ListCreatives, Tool::SyncCreatives], "creatives[].status", SUSPENDED),
+    row(&[AdcpTool::ListCreatives, AdcpTool::SyncCreatives], "creatives[].status", SUSPENDED),
     // In 3.0 a signal has its price with it.
-    row(&[Tool::GetSignals], "signals", Change::With("pricing_options")),
+    row(&[AdcpTool::GetSignals], "signals", Change::With("pricing_options")),
     row(
-        &[Tool::GetAdcpCapabilities],
+        &[AdcpTool::GetAdcpCapabilities],
         "compliance_testing.scenarios",
         Change::Words {
             known: "force_creative_status force_account_status force_media_buy_status \
@@ -83,7 +83,7 @@ const ROWS: &[Row] = &[
         },
     ),
     row(
-        &[Tool::ComplyTestController],
+        &[AdcpTool::ComplyTestController],
         "scenarios",
         Change::Words {
             known: "force_creative_status force_account_status force_media_buy_status \
@@ -95,23 +95,23 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-fn rows(tool: Tool, release: Release) -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().filter(move |row| release == Release::V3_0 && row.tools.contains(&tool))
+fn rows(tool: AdcpTool, release: AdcpRelease) -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().filter(move |row| release == AdcpRelease::V3_0 && row.tools.contains(&tool))
 }
 
 /// Returns true when a tool's answers differ in a release.
-pub(super) fn differs(tool: Tool, release: Release) -> bool {
+pub(super) fn differs(tool: AdcpTool, release: AdcpRelease) -> bool {
     rows(tool, release).next().is_some()
 }
 
 /// Converts the payload of a tool's answer to a release.
-pub fn translate(tool: Tool, release: Release, body: &mut Map) {
+pub fn translate(tool: AdcpTool, release: AdcpRelease, body: &mut Map) {
     for row in rows(tool, release) {
         change(body, row.place, &row.change);
     }
     // The result of a task is an answer of the tool that started it.
-    let of = body.get("task_type").and_then(Value::as_str).and_then(Tool::of_name);
-    if let (Tool::GetTaskStatus, Some(of)) = (tool, of)
+    let of = body.get("task_type").and_then(Value::as_str).and_then(AdcpTool::of_name);
+    if let (AdcpTool::GetTaskStatus, Some(of)) = (tool, of)
         && let Some(result) = body.get_mut("result").and_then(Value::as_object_mut)
     {
         translate(of, release, result);

@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 
 use crate::json::Value;
 
-use super::error::{Code, Error, Issue, path};
-use super::tool::Tool;
+use super::error::{AdcpCode, AdcpError, Issue, path};
+use super::tool::AdcpTool;
 
 mod notation;
 mod number;
@@ -80,7 +80,7 @@ impl Issues {
     /// [`MAX_BYTES`](super::error::MAX_BYTES).
     // The format is that of requirements §1.11, 9.
     #[must_use]
-    pub fn into_error(self) -> Error {
+    pub fn into_error(self) -> AdcpError {
         let mut message = match self.total {
             1 => "The arguments have 1 problem; correct it and send the request again.".to_owned(),
             total => format!(
@@ -92,7 +92,11 @@ impl Issues {
             message.push_str(&format!(" {unlisted} of them are not listed."));
         }
         let field = self.listed.first().map(|issue| path(&issue.pointer));
-        Error { field, issues: self.listed, ..Error::new(Code::ValidationError, message) }
+        AdcpError {
+            field,
+            issues: self.listed,
+            ..AdcpError::new(AdcpCode::ValidationError, message)
+        }
     }
 }
 
@@ -100,7 +104,7 @@ impl Issues {
 ///
 /// # Errors
 /// Every violated constraint.
-pub fn check(tool: Tool, arguments: &Value, internals: Internals) -> Result<(), Issues> {
+pub fn check(tool: AdcpTool, arguments: &Value, internals: Internals) -> Result<(), Issues> {
     check_shape(tool.request(), arguments, internals)
 }
 
@@ -114,12 +118,17 @@ pub fn check(tool: Tool, arguments: &Value, internals: Internals) -> Result<(), 
 pub fn check_shape(name: &str, value: &Value, internals: Internals) -> Result<(), Issues> {
     let book = book();
     let shape = book.shape(name).expect("callers name shapes that the rules have");
-    let mut walk = walk::Walk::new(book, internals == Internals::On);
-    let nowhere = place::Path::Nowhere;
-    if walk.node(&shape.node, value, &place::At::ROOT, &place::Path::Shape(shape, &nowhere)) {
+    let mut walk = walk::RuleWalk::new(book, internals == Internals::On);
+    let nowhere = place::SchemaPath::Nowhere;
+    if walk.node(
+        &shape.node,
+        value,
+        &place::RequestPlace::ROOT,
+        &place::SchemaPath::Shape(shape, &nowhere),
+    ) {
         return Ok(());
     }
-    let walk::Walk { mut found, total, .. } = walk;
+    let walk::RuleWalk { mut found, total, .. } = walk;
     found.sort_by(|one, other| one.ranks().cmp(other.ranks()));
     Err(Issues { listed: listed(found), total })
 }
@@ -131,7 +140,7 @@ pub fn shapes() -> impl Iterator<Item = &'static str> {
 
 /// Returns the JSON Schema (2020-12) of a tool's request, with the definitions it refers to.
 #[must_use]
-pub fn json_schema(tool: Tool) -> Value {
+pub fn json_schema(tool: AdcpTool) -> Value {
     schema::whole(book(), tool.request()).expect("a test looks up the shape of every tool")
 }
 
@@ -139,7 +148,7 @@ pub fn json_schema(tool: Tool) -> Value {
 /// use, each with a description, in the subset of JSON Schema that every model provider supports.
 /// It has fewer constraints than [`json_schema`], and accepts every variant of a union.
 #[must_use]
-pub fn outline(tool: Tool) -> Value {
+pub fn outline(tool: AdcpTool) -> Value {
     outline::of(book(), tool.request()).expect("a test looks up the shape of every tool")
 }
 
@@ -151,7 +160,7 @@ pub fn published(name: &str) -> Option<Value> {
 }
 
 /// Selects as many issues as fit, and adds the violated schema as far as there is room.
-fn listed(found: Vec<place::Found>) -> Vec<Issue> {
+fn listed(found: Vec<place::FoundProblem>) -> Vec<Issue> {
     let size = |issue: &Issue| crate::json::to_string(issue).map_or(usize::MAX, |text| text.len());
     let mut room = MAX_ISSUE_BYTES;
     let mut listed = Vec::new();
@@ -177,8 +186,8 @@ fn listed(found: Vec<place::Found>) -> Vec<Issue> {
     listed.into_iter().map(fill).collect()
 }
 
-fn book() -> &'static shape::Book {
-    static BOOK: LazyLock<shape::Book> = LazyLock::new(|| match notation::read(FILES) {
+fn book() -> &'static shape::RuleBook {
+    static BOOK: LazyLock<shape::RuleBook> = LazyLock::new(|| match notation::read(FILES) {
         Ok(book) => book,
         Err(wrong) => {
             unreachable!("a test reads the rules, and they are part of the program: {wrong}")

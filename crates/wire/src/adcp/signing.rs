@@ -7,7 +7,7 @@ use crate::catalog::catalog;
 
 catalog! {
     /// A kind of signed message.
-    pub enum Surface {
+    pub enum SignedKind {
         /// The `tag` parameter that separates the two profiles.
         tag: &'static str,
     }
@@ -19,7 +19,7 @@ catalog! {
 
 catalog! {
     /// The rule for covering the digest of the body (`covers_content_digest`).
-    pub enum Digest {}
+    pub enum DigestRule {}
     /// The signature must cover it.
     Required = "required" {}
     /// The signature must not cover it.
@@ -29,7 +29,7 @@ catalog! {
 }
 
 #[expect(clippy::derivable_impls, reason = "a row has no attribute that could say so")]
-impl Default for Digest {
+impl Default for DigestRule {
     fn default() -> Self {
         Self::Either
     }
@@ -40,7 +40,7 @@ pub const ALGORITHMS: [Algorithm; 2] = [Algorithm::EdDsa, Algorithm::Es256];
 
 catalog! {
     /// The reasons for rejecting a signature, by the names of the published table.
-    pub enum Fault {
+    pub enum SignatureError {
         /// True when the same signature may be accepted later, because the signer's identity could
         /// not be established for now.
         is_passing: bool,
@@ -99,12 +99,12 @@ catalog! {
     ModeMismatch = "mode_mismatch" { is_passing: false }
 }
 
-impl Fault {
+impl SignatureError {
     /// Returns the error code on the wire, such as `request_signature_invalid`.
     #[must_use]
-    pub fn code(self, surface: Surface) -> String {
+    pub fn code(self, surface: SignedKind) -> String {
         format!("{surface}_{self}")
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for SignatureError {}

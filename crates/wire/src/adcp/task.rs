@@ -6,7 +6,7 @@ use crate::catalog::catalog;
 /// The effect of carrying out a task, which decides whether it can be sent again in doubt
 /// (`manifest.json`, `mutating`; each request schema's `idempotency_key`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum TaskEffect {
     /// No change: it can be sent any number of times.
     Read,
     /// A change that happens once for each `idempotency_key`, which the request must have.
@@ -17,171 +17,171 @@ pub enum Effect {
 
 catalog! {
     /// A task of AdCP, called a tool on MCP.
-    pub enum Task {
+    pub enum AdcpTask {
         /// The effect of carrying it out.
-        effect: Effect,
+        effect: TaskEffect,
     }
 
     /// Accepts a committed proposal.
-    AcceptProposal = "accept_proposal" { effect: Effect::Keyed }
+    AcceptProposal = "accept_proposal" { effect: TaskEffect::Keyed }
     /// Takes a licence to use a brand's rights.
-    AcquireRights = "acquire_rights" { effect: Effect::Keyed }
+    AcquireRights = "acquire_rights" { effect: TaskEffect::Keyed }
     /// Activates or deactivates a signal.
-    ActivateSignal = "activate_signal" { effect: Effect::Keyed }
+    ActivateSignal = "activate_signal" { effect: TaskEffect::Keyed }
     /// Has a creative made.
-    BuildCreative = "build_creative" { effect: Effect::Keyed }
+    BuildCreative = "build_creative" { effect: TaskEffect::Keyed }
     /// Buys published products.
-    BuyProducts = "buy_products" { effect: Effect::Keyed }
+    BuyProducts = "buy_products" { effect: TaskEffect::Keyed }
     /// Asks how content standards judge a piece of content.
-    CalibrateContent = "calibrate_content" { effect: Effect::Keyed }
+    CalibrateContent = "calibrate_content" { effect: TaskEffect::Keyed }
     /// Asks whether an action fits a plan.
-    CheckGovernance = "check_governance" { effect: Effect::Read }
+    CheckGovernance = "check_governance" { effect: TaskEffect::Read }
     /// Forces states and seeds fixtures in a sandbox; production has no such tool.
-    ComplyTestController = "comply_test_controller" { effect: Effect::Once }
+    ComplyTestController = "comply_test_controller" { effect: TaskEffect::Once }
     /// Asks which packages fit a context.
-    ContextMatch = "context_match" { effect: Effect::Read }
+    ContextMatch = "context_match" { effect: TaskEffect::Read }
     /// Renames, pauses, resumes, cancels or adjusts a media buy.
-    ControlMediaBuy = "control_media_buy" { effect: Effect::Keyed }
+    ControlMediaBuy = "control_media_buy" { effect: TaskEffect::Keyed }
     /// Makes a list of collections.
-    CreateCollectionList = "create_collection_list" { effect: Effect::Keyed }
+    CreateCollectionList = "create_collection_list" { effect: TaskEffect::Keyed }
     /// Makes content standards.
-    CreateContentStandards = "create_content_standards" { effect: Effect::Keyed }
+    CreateContentStandards = "create_content_standards" { effect: TaskEffect::Keyed }
     /// Buys media.
-    CreateMediaBuy = "create_media_buy" { effect: Effect::Keyed }
+    CreateMediaBuy = "create_media_buy" { effect: TaskEffect::Keyed }
     /// Makes a list of properties.
-    CreatePropertyList = "create_property_list" { effect: Effect::Keyed }
+    CreatePropertyList = "create_property_list" { effect: TaskEffect::Keyed }
     /// Asks the owner of rights to approve a creative.
-    CreativeApproval = "creative_approval" { effect: Effect::Keyed }
+    CreativeApproval = "creative_approval" { effect: TaskEffect::Keyed }
     /// Declines proposals, with the reason.
-    DeclineProposals = "decline_proposals" { effect: Effect::Keyed }
+    DeclineProposals = "decline_proposals" { effect: TaskEffect::Keyed }
     /// Deletes a list of collections.
-    DeleteCollectionList = "delete_collection_list" { effect: Effect::Keyed }
+    DeleteCollectionList = "delete_collection_list" { effect: TaskEffect::Keyed }
     /// Deletes a list of properties.
-    DeletePropertyList = "delete_property_list" { effect: Effect::Keyed }
+    DeletePropertyList = "delete_property_list" { effect: TaskEffect::Keyed }
     /// Returns the finances of an account.
-    GetAccountFinancials = "get_account_financials" { effect: Effect::Read }
+    GetAccountFinancials = "get_account_financials" { effect: TaskEffect::Read }
     /// Returns the seller's capabilities and the releases it supports.
-    GetAdcpCapabilities = "get_adcp_capabilities" { effect: Effect::Read }
+    GetAdcpCapabilities = "get_adcp_capabilities" { effect: TaskEffect::Read }
     /// Returns a brand's description of itself.
-    GetBrandIdentity = "get_brand_identity" { effect: Effect::Read }
+    GetBrandIdentity = "get_brand_identity" { effect: TaskEffect::Read }
     /// Returns a list of collections.
-    GetCollectionList = "get_collection_list" { effect: Effect::Read }
+    GetCollectionList = "get_collection_list" { effect: TaskEffect::Read }
     /// Returns content standards.
-    GetContentStandards = "get_content_standards" { effect: Effect::Read }
+    GetContentStandards = "get_content_standards" { effect: TaskEffect::Read }
     /// Returns the delivery of creatives.
-    GetCreativeDelivery = "get_creative_delivery" { effect: Effect::Read }
+    GetCreativeDelivery = "get_creative_delivery" { effect: TaskEffect::Read }
     /// Returns the findings of an evaluation of a creative.
-    GetCreativeFeatures = "get_creative_features" { effect: Effect::Read }
+    GetCreativeFeatures = "get_creative_features" { effect: TaskEffect::Read }
     /// Returns the pieces of content beside which a media buy ran.
-    GetMediaBuyArtifacts = "get_media_buy_artifacts" { effect: Effect::Read }
+    GetMediaBuyArtifacts = "get_media_buy_artifacts" { effect: TaskEffect::Read }
     /// Returns the delivery of media buys.
-    GetMediaBuyDelivery = "get_media_buy_delivery" { effect: Effect::Read }
+    GetMediaBuyDelivery = "get_media_buy_delivery" { effect: TaskEffect::Read }
     /// Returns the media buys of an account.
-    GetMediaBuys = "get_media_buys" { effect: Effect::Read }
+    GetMediaBuys = "get_media_buys" { effect: TaskEffect::Read }
     /// Returns the decisions about a plan.
-    GetPlanAuditLogs = "get_plan_audit_logs" { effect: Effect::Read }
+    GetPlanAuditLogs = "get_plan_audit_logs" { effect: TaskEffect::Read }
     /// Returns a seller's record of the caller.
-    GetPrincipal = "get_principal" { effect: Effect::Read }
+    GetPrincipal = "get_principal" { effect: TaskEffect::Read }
     /// Returns products that fit a brief, the whole catalogue, or the next draft of proposals.
-    GetProducts = "get_products" { effect: Effect::Read }
+    GetProducts = "get_products" { effect: TaskEffect::Read }
     /// Returns a list of properties.
-    GetPropertyList = "get_property_list" { effect: Effect::Read }
+    GetPropertyList = "get_property_list" { effect: TaskEffect::Read }
     /// Returns the state of a media buy's reporting.
-    GetReportingStatus = "get_reporting_status" { effect: Effect::Read }
+    GetReportingStatus = "get_reporting_status" { effect: TaskEffect::Read }
     /// Returns the rights that can be licensed.
-    GetRights = "get_rights" { effect: Effect::Read }
+    GetRights = "get_rights" { effect: TaskEffect::Read }
     /// Returns the signals that can be bought for targeting.
-    GetSignals = "get_signals" { effect: Effect::Read }
+    GetSignals = "get_signals" { effect: TaskEffect::Read }
     /// Returns the progress of a submitted task.
-    GetTaskStatus = "get_task_status" { effect: Effect::Read }
+    GetTaskStatus = "get_task_status" { effect: TaskEffect::Read }
     /// Asks which packages a user may see.
-    IdentityMatch = "identity_match" { effect: Effect::Read }
+    IdentityMatch = "identity_match" { effect: TaskEffect::Read }
     /// Returns the changes of an account.
-    ListAccountChanges = "list_account_changes" { effect: Effect::Read }
+    ListAccountChanges = "list_account_changes" { effect: TaskEffect::Read }
     /// Returns the accounts that the caller may use.
-    ListAccounts = "list_accounts" { effect: Effect::Read }
+    ListAccounts = "list_accounts" { effect: TaskEffect::Read }
     /// Returns the lists of collections of an account.
-    ListCollectionLists = "list_collection_lists" { effect: Effect::Read }
+    ListCollectionLists = "list_collection_lists" { effect: TaskEffect::Read }
     /// Returns the content standards of an account.
-    ListContentStandards = "list_content_standards" { effect: Effect::Read }
+    ListContentStandards = "list_content_standards" { effect: TaskEffect::Read }
     /// Returns the accepted creative formats.
-    ListCreativeFormats = "list_creative_formats" { effect: Effect::Read }
+    ListCreativeFormats = "list_creative_formats" { effect: TaskEffect::Read }
     /// Returns the creatives of the library.
-    ListCreatives = "list_creatives" { effect: Effect::Read }
+    ListCreatives = "list_creatives" { effect: TaskEffect::Read }
     /// Returns products that fit criteria.
-    ListProducts = "list_products" { effect: Effect::Read }
+    ListProducts = "list_products" { effect: TaskEffect::Read }
     /// Returns the lists of properties of an account.
-    ListPropertyLists = "list_property_lists" { effect: Effect::Read }
+    ListPropertyLists = "list_property_lists" { effect: TaskEffect::Read }
     /// Returns the caller's tasks.
-    ListTasks = "list_tasks" { effect: Effect::Read }
+    ListTasks = "list_tasks" { effect: TaskEffect::Read }
     /// Returns what `build_creative` can build.
-    ListTransformers = "list_transformers" { effect: Effect::Read }
+    ListTransformers = "list_transformers" { effect: TaskEffect::Read }
     /// Reports conversion events.
-    LogEvent = "log_event" { effect: Effect::Keyed }
+    LogEvent = "log_event" { effect: TaskEffect::Keyed }
     /// Renders a preview of a creative.
-    PreviewCreative = "preview_creative" { effect: Effect::Read }
+    PreviewCreative = "preview_creative" { effect: TaskEffect::Read }
     /// Reports how well a media buy performs.
-    ProvidePerformanceFeedback = "provide_performance_feedback" { effect: Effect::Keyed }
+    ProvidePerformanceFeedback = "provide_performance_feedback" { effect: TaskEffect::Keyed }
     /// Changes draft proposals, or commits them.
-    RefineProposals = "refine_proposals" { effect: Effect::Keyed }
+    RefineProposals = "refine_proposals" { effect: TaskEffect::Keyed }
     /// Reports a change of a plan to the governance agent.
-    ReportPlanAdjustment = "report_plan_adjustment" { effect: Effect::Keyed }
+    ReportPlanAdjustment = "report_plan_adjustment" { effect: TaskEffect::Keyed }
     /// Reports the outcome of an action to the governance agent.
-    ReportPlanOutcome = "report_plan_outcome" { effect: Effect::Keyed }
+    ReportPlanOutcome = "report_plan_outcome" { effect: TaskEffect::Keyed }
     /// Reports the use of signals and rights.
-    ReportUsage = "report_usage" { effect: Effect::Keyed }
+    ReportUsage = "report_usage" { effect: TaskEffect::Keyed }
     /// Asks for draft proposals for a brief.
-    RequestProposals = "request_proposals" { effect: Effect::Keyed }
+    RequestProposals = "request_proposals" { effect: TaskEffect::Keyed }
     /// Searches for brands.
-    SearchBrands = "search_brands" { effect: Effect::Read }
+    SearchBrands = "search_brands" { effect: TaskEffect::Read }
     /// Returns the offering of a sponsored conversation.
-    SiGetOffering = "si_get_offering" { effect: Effect::Read }
+    SiGetOffering = "si_get_offering" { effect: TaskEffect::Read }
     /// Begins a sponsored conversation.
-    SiInitiateSession = "si_initiate_session" { effect: Effect::Keyed }
+    SiInitiateSession = "si_initiate_session" { effect: TaskEffect::Keyed }
     /// Sends a message in a sponsored conversation.
-    SiSendMessage = "si_send_message" { effect: Effect::Keyed }
+    SiSendMessage = "si_send_message" { effect: TaskEffect::Keyed }
     /// Ends a sponsored conversation.
-    SiTerminateSession = "si_terminate_session" { effect: Effect::Once }
+    SiTerminateSession = "si_terminate_session" { effect: TaskEffect::Once }
     /// Opens advertiser accounts and changes how they are billed.
-    SyncAccounts = "sync_accounts" { effect: Effect::Keyed }
+    SyncAccounts = "sync_accounts" { effect: TaskEffect::Keyed }
     /// Sets the addresses for notifications about an agent.
-    SyncAgentNotificationConfigs = "sync_agent_notification_configs" { effect: Effect::Keyed }
+    SyncAgentNotificationConfigs = "sync_agent_notification_configs" { effect: TaskEffect::Keyed }
     /// Uploads audiences and changes who belongs to them.
-    SyncAudiences = "sync_audiences" { effect: Effect::Keyed }
+    SyncAudiences = "sync_audiences" { effect: TaskEffect::Keyed }
     /// Uploads catalogs of what an advertiser sells.
-    SyncCatalogs = "sync_catalogs" { effect: Effect::Keyed }
+    SyncCatalogs = "sync_catalogs" { effect: TaskEffect::Keyed }
     /// Puts creatives into the library, changes them and assigns them to packages.
-    SyncCreatives = "sync_creatives" { effect: Effect::Keyed }
+    SyncCreatives = "sync_creatives" { effect: TaskEffect::Keyed }
     /// Sets up the sources of conversion events.
-    SyncEventSources = "sync_event_sources" { effect: Effect::Keyed }
+    SyncEventSources = "sync_event_sources" { effect: TaskEffect::Keyed }
     /// Names the governance agent of an account.
-    SyncGovernance = "sync_governance" { effect: Effect::Keyed }
+    SyncGovernance = "sync_governance" { effect: TaskEffect::Keyed }
     /// Registers campaign plans with the governance role.
-    SyncPlans = "sync_plans" { effect: Effect::Keyed }
+    SyncPlans = "sync_plans" { effect: TaskEffect::Keyed }
     /// Sets the addresses for the caller's notifications and reports.
-    SyncPrincipal = "sync_principal" { effect: Effect::Keyed }
+    SyncPrincipal = "sync_principal" { effect: TaskEffect::Keyed }
     /// Reports which reports were received, and their totals.
-    SyncReportingReceipts = "sync_reporting_receipts" { effect: Effect::Keyed }
+    SyncReportingReceipts = "sync_reporting_receipts" { effect: TaskEffect::Keyed }
     /// Reports missing or wrong reports.
-    SyncReportingStatus = "sync_reporting_status" { effect: Effect::Keyed }
+    SyncReportingStatus = "sync_reporting_status" { effect: TaskEffect::Keyed }
     /// Changes a list of collections.
-    UpdateCollectionList = "update_collection_list" { effect: Effect::Keyed }
+    UpdateCollectionList = "update_collection_list" { effect: TaskEffect::Keyed }
     /// Changes content standards.
-    UpdateContentStandards = "update_content_standards" { effect: Effect::Keyed }
+    UpdateContentStandards = "update_content_standards" { effect: TaskEffect::Keyed }
     /// Changes, pauses, resumes or cancels a media buy.
-    UpdateMediaBuy = "update_media_buy" { effect: Effect::Keyed }
+    UpdateMediaBuy = "update_media_buy" { effect: TaskEffect::Keyed }
     /// Changes a list of properties.
-    UpdatePropertyList = "update_property_list" { effect: Effect::Keyed }
+    UpdatePropertyList = "update_property_list" { effect: TaskEffect::Keyed }
     /// Changes a licence.
-    UpdateRights = "update_rights" { effect: Effect::Keyed }
+    UpdateRights = "update_rights" { effect: TaskEffect::Keyed }
     /// Judges where a media buy ran by content standards.
-    ValidateContentDelivery = "validate_content_delivery" { effect: Effect::Read }
+    ValidateContentDelivery = "validate_content_delivery" { effect: TaskEffect::Read }
     /// Checks an input without doing anything with it.
-    ValidateInput = "validate_input" { effect: Effect::Read }
+    ValidateInput = "validate_input" { effect: TaskEffect::Read }
     /// Judges where a media buy ran by a list of properties.
-    ValidatePropertyDelivery = "validate_property_delivery" { effect: Effect::Read }
+    ValidatePropertyDelivery = "validate_property_delivery" { effect: TaskEffect::Read }
     /// Asks a brand to confirm a claim.
-    VerifyBrandClaim = "verify_brand_claim" { effect: Effect::Once }
+    VerifyBrandClaim = "verify_brand_claim" { effect: TaskEffect::Once }
     /// Asks a brand to confirm several claims.
-    VerifyBrandClaims = "verify_brand_claims" { effect: Effect::Once }
+    VerifyBrandClaims = "verify_brand_claims" { effect: TaskEffect::Once }
 }

@@ -6,10 +6,10 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::Standing;
+use super::AdcpTaskStatus;
 use crate::json::Value;
 use crate::parse::{self, read_object};
-use crate::problem::{At, Extra, Problem, Problems};
+use crate::problem::{DocumentPlace, Problem, ProblemDetail, Problems};
 
 /// The members that name the event of a webhook that is not about a task.
 const NAMES: [&str; 4] = ["notification_type", "event", "batch_id", "rights_id"];
@@ -19,9 +19,9 @@ const MAX_NAME: usize = 255;
 
 /// A webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Webhook {
+pub enum SellerWebhook {
     /// A change of a task's status.
-    Task(Step),
+    Task(TaskUpdate),
     /// A change of something other than a task: an account, a creative or a list.
     Event {
         /// The idempotency key: the same at every attempt, and unique per sender and event.
@@ -35,7 +35,7 @@ pub enum Webhook {
 
 /// A task's status as reported by a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct TaskUpdate {
     /// The idempotency key: the same at every attempt, and unique per sender and event.
     pub key: String,
     /// The task's id.
@@ -43,7 +43,7 @@ pub struct Step {
     /// The tool that created the task.
     pub task_type: String,
     /// The task's status.
-    pub standing: Standing,
+    pub standing: AdcpTaskStatus,
     /// The time of the status.
     pub timestamp: Timestamp,
 }
@@ -51,18 +51,18 @@ pub struct Step {
 /// A body that is not a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct NoWebhook {
+pub struct WebhookError {
     /// The problems.
     pub problems: Problems,
 }
 
-impl NoWebhook {
+impl WebhookError {
     /// The problem as one word, by the names of the published test vectors.
     #[must_use]
     pub fn code(&self) -> &'static str {
         let listed = self.problems.listed();
         let absent = |problem: &&Problem| problem.is_absence();
-        let key = Extra::Property("idempotency_key");
+        let key = ProblemDetail::Property("idempotency_key");
         if listed.iter().filter(absent).count() == 1 && listed.iter().any(|p| p.extra == key) {
             "missing_idempotency_key"
         } else if listed.iter().any(|problem| problem.is_absence()) {
@@ -75,13 +75,13 @@ impl NoWebhook {
     }
 }
 
-impl fmt::Display for NoWebhook {
+impl fmt::Display for WebhookError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code())
     }
 }
 
-impl std::error::Error for NoWebhook {
+impl std::error::Error for WebhookError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.problems.as_cause()
     }
@@ -92,14 +92,14 @@ impl std::error::Error for NoWebhook {
 /// # Errors
 ///
 /// All problems.
-pub fn read(document: &Value) -> Result<Webhook, NoWebhook> {
+pub fn read(document: &Value) -> Result<SellerWebhook, WebhookError> {
     let mut problems = Problems::new();
     let has = |name: &str| document.get(name).is_some();
     let read = if document.get("type").is_some_and(|kind| kind == "webhook.challenge") {
-        read_object!(document, &At::Root, &mut problems, open {
+        read_object!(document, &DocumentPlace::Root, &mut problems, open {
             required "challenge" => challenge: sent_challenge,
         });
-        challenge.map(Webhook::Challenge)
+        challenge.map(SellerWebhook::Challenge)
     } else if has("idempotency_key")
         && !has("task_id")
         && !has("task_type")
@@ -110,24 +110,24 @@ pub fn read(document: &Value) -> Result<Webhook, NoWebhook> {
     } else {
         step(document, &mut problems)
     };
-    problems.into_result(read).map_err(|problems| NoWebhook { problems })
+    problems.into_result(read).map_err(|problems| WebhookError { problems })
 }
 
-fn step(document: &Value, problems: &mut Problems) -> Option<Webhook> {
-    read_object!(document, &At::Root, problems, open {
+fn step(document: &Value, problems: &mut Problems) -> Option<SellerWebhook> {
+    read_object!(document, &DocumentPlace::Root, problems, open {
         required "idempotency_key" => key: sent_key,
         optional "operation_id" => _operation: parse::text,
         required "task_id" => task_id: named,
         required "task_type" => task_type: named,
-        required "status" => standing: parse::word::<Standing>,
+        required "status" => standing: parse::word::<AdcpTaskStatus>,
         required "timestamp" => timestamp: parse::timestamp,
     });
     // 3.0 did not require `operation_id`, so a webhook that lacks nothing else is one of 3.0.
     let lacking = problems.listed().iter().filter(|problem| problem.is_absence()).count();
     if lacking > 1 && document.get("operation_id").is_none() {
-        parse::missing(&At::Root, problems, "operation_id");
+        parse::missing(&DocumentPlace::Root, problems, "operation_id");
     }
-    Some(Webhook::Task(Step {
+    Some(SellerWebhook::Task(TaskUpdate {
         key: key?,
         task_id: task_id?,
         task_type: task_type?,
@@ -136,24 +136,28 @@ fn step(document: &Value, problems: &mut Problems) -> Option<Webhook> {
     }))
 }
 
-fn event(document: &Value, problems: &mut Problems) -> Option<Webhook> {
-    read_object!(document, &At::Root, problems, open {
+fn event(document: &Value, problems: &mut Problems) -> Option<SellerWebhook> {
+    read_object!(document, &DocumentPlace::Root, problems, open {
         required "idempotency_key" => key: sent_key,
     });
     let name = NAMES.iter().find_map(|name| document.get(name)?.as_str());
     if name.is_none() {
-        parse::none_of(&At::Root, problems, &NAMES);
+        parse::none_of(&DocumentPlace::Root, problems, &NAMES);
     }
-    Some(Webhook::Event { key: key?, name: name?.to_owned() })
+    Some(SellerWebhook::Event { key: key?, name: name?.to_owned() })
 }
 
-fn sent_key(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn sent_key(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const PATTERN: &str = "^[A-Za-z0-9_.:-]{16,255}$";
     const HINT: &str = "must be 16 to 255 letters, digits and _.:-";
     parse::matching(value, at, problems, |text| is_key(text, 16), PATTERN, HINT)
 }
 
-fn sent_challenge(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn sent_challenge(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<String> {
     const PATTERN: &str = "^[A-Za-z0-9_.:-]{32,255}$";
     const HINT: &str = "must be 32 to 255 letters, digits and _.:-";
     parse::matching(value, at, problems, |text| is_key(text, 32), PATTERN, HINT)
@@ -164,7 +168,7 @@ fn is_key(text: &str, least: usize) -> bool {
     (least..=255).contains(&text.len()) && text.bytes().all(plain)
 }
 
-fn named(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn named(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     parse::text_of(value, at, problems, 1, Some(MAX_NAME))
 }
 
@@ -233,7 +237,7 @@ mod tests {
         let event = json!({"idempotency_key": key, "notification_type": "account.status_changed",
             "status": "active"});
         let name = "account.status_changed".to_owned();
-        assert_eq!(read(&event), Ok(Webhook::Event { key: key.to_owned(), name }));
+        assert_eq!(read(&event), Ok(SellerWebhook::Event { key: key.to_owned(), name }));
         assert_eq!(
             read(&json!({"idempotency_key": key})).unwrap_err().code(),
             "missing_envelope_fields"
@@ -242,6 +246,6 @@ mod tests {
         assert!(read(&short).is_err());
         let asked = "example-challenge-token-000000000000";
         let asks = json!({"type": "webhook.challenge", "challenge": asked, "account_id": "a"});
-        assert_eq!(read(&asks), Ok(Webhook::Challenge(asked.to_owned())));
+        assert_eq!(read(&asks), Ok(SellerWebhook::Challenge(asked.to_owned())));
     }
 }

@@ -9,16 +9,16 @@ use serde_json::{Error, Result};
 use super::{Map, RAW, Value, from_str, to_value};
 
 /// The serializer into a [`Value`].
-pub(super) struct Builder;
+pub(super) struct ValueSerializer;
 
 /// Items of an array in progress, inside a variant if there is one.
-pub(super) struct Items {
+pub(super) struct ArraySerializer {
     variant: Option<&'static str>,
     items: Vec<Value>,
 }
 
 /// Members of an object in progress, inside a variant if there is one.
-pub(super) struct Members {
+pub(super) struct ObjectSerializer {
     variant: Option<&'static str>,
     members: Map,
     name: Option<String>,
@@ -26,14 +26,14 @@ pub(super) struct Members {
     raw: bool,
 }
 
-impl Items {
+impl ArraySerializer {
     fn new(variant: Option<&'static str>, length: usize) -> Self {
         // Cap the allocation, because the declared length may be wrong.
         Self { variant, items: Vec::with_capacity(length.min(1024)) }
     }
 }
 
-impl Members {
+impl ObjectSerializer {
     fn new(variant: Option<&'static str>, raw: bool) -> Self {
         Self { variant, members: Map::new(), name: None, raw }
     }
@@ -55,16 +55,16 @@ macro_rules! plain {
     )* };
 }
 
-impl Serializer for Builder {
+impl Serializer for ValueSerializer {
     type Ok = Value;
     type Error = Error;
-    type SerializeSeq = Items;
-    type SerializeTuple = Items;
-    type SerializeTupleStruct = Items;
-    type SerializeTupleVariant = Items;
-    type SerializeMap = Members;
-    type SerializeStruct = Members;
-    type SerializeStructVariant = Members;
+    type SerializeSeq = ArraySerializer;
+    type SerializeTuple = ArraySerializer;
+    type SerializeTupleStruct = ArraySerializer;
+    type SerializeTupleVariant = ArraySerializer;
+    type SerializeMap = ObjectSerializer;
+    type SerializeStruct = ObjectSerializer;
+    type SerializeStructVariant = ObjectSerializer;
 
     plain! {
         serialize_bool(bool) serialize_i8(i8) serialize_i16(i16) serialize_i32(i32) serialize_i64(i64)
@@ -132,16 +132,16 @@ impl Serializer for Builder {
         to_value(value).map(|value| within(Some(name), value))
     }
 
-    fn serialize_seq(self, length: Option<usize>) -> Result<Items> {
-        Ok(Items::new(None, length.unwrap_or_default()))
+    fn serialize_seq(self, length: Option<usize>) -> Result<ArraySerializer> {
+        Ok(ArraySerializer::new(None, length.unwrap_or_default()))
     }
 
-    fn serialize_tuple(self, length: usize) -> Result<Items> {
-        Ok(Items::new(None, length))
+    fn serialize_tuple(self, length: usize) -> Result<ArraySerializer> {
+        Ok(ArraySerializer::new(None, length))
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, length: usize) -> Result<Items> {
-        Ok(Items::new(None, length))
+    fn serialize_tuple_struct(self, _: &'static str, length: usize) -> Result<ArraySerializer> {
+        Ok(ArraySerializer::new(None, length))
     }
 
     fn serialize_tuple_variant(
@@ -150,16 +150,16 @@ impl Serializer for Builder {
         _: u32,
         name: &'static str,
         length: usize,
-    ) -> Result<Items> {
-        Ok(Items::new(Some(name), length))
+    ) -> Result<ArraySerializer> {
+        Ok(ArraySerializer::new(Some(name), length))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Members> {
-        Ok(Members::new(None, false))
+    fn serialize_map(self, _: Option<usize>) -> Result<ObjectSerializer> {
+        Ok(ObjectSerializer::new(None, false))
     }
 
-    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Members> {
-        Ok(Members::new(None, name == RAW))
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<ObjectSerializer> {
+        Ok(ObjectSerializer::new(None, name == RAW))
     }
 
     fn serialize_struct_variant(
@@ -168,14 +168,14 @@ impl Serializer for Builder {
         _: u32,
         name: &'static str,
         _: usize,
-    ) -> Result<Members> {
-        Ok(Members::new(Some(name), false))
+    ) -> Result<ObjectSerializer> {
+        Ok(ObjectSerializer::new(Some(name), false))
     }
 }
 
 macro_rules! items {
     ($($of:ident $add:ident)*) => { $(
-        impl $of for Items {
+        impl $of for ArraySerializer {
             type Ok = Value;
             type Error = Error;
 
@@ -200,7 +200,7 @@ items! {
 
 macro_rules! members {
     ($($of:ident)*) => { $(
-        impl $of for Members {
+        impl $of for ObjectSerializer {
             type Ok = Value;
             type Error = Error;
 
@@ -225,7 +225,7 @@ macro_rules! members {
 
 members! { SerializeStruct SerializeStructVariant }
 
-impl SerializeMap for Members {
+impl SerializeMap for ObjectSerializer {
     type Ok = Value;
     type Error = Error;
 

@@ -13,11 +13,11 @@ use crate::decimal::Decimal;
 
 /// A JSON number as written: `1.0` differs from `1`, and no digit is lost.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Number(Written);
+pub struct Number(NumberText);
 
 /// The stored form. Each text has exactly one, so that equal texts are equal numbers.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Written {
+enum NumberText {
     /// A whole number in its usual spelling.
     Signed(i64),
     /// A whole number in its usual spelling, too large for `i64`.
@@ -34,11 +34,11 @@ impl Number {
             && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
             && text != "-0";
         let whole = || {
-            let signed = text.parse().map(Written::Signed);
-            signed.or_else(|_| text.parse().map(Written::Unsigned)).ok()
+            let signed = text.parse().map(NumberText::Signed);
+            signed.or_else(|_| text.parse().map(NumberText::Unsigned)).ok()
         };
         let written = if plain { whole() } else { None };
-        Self(written.unwrap_or_else(|| Written::Other(text.into())))
+        Self(written.unwrap_or_else(|| NumberText::Other(text.into())))
     }
 
     /// Writes `number` with the fewest digits that denote it; `None` if it is not finite.
@@ -52,9 +52,9 @@ impl Number {
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match &self.0 {
-            Written::Signed(number) => Cow::Owned(number.to_string()),
-            Written::Unsigned(number) => Cow::Owned(number.to_string()),
-            Written::Other(text) => Cow::Borrowed(text),
+            NumberText::Signed(number) => Cow::Owned(number.to_string()),
+            NumberText::Unsigned(number) => Cow::Owned(number.to_string()),
+            NumberText::Other(text) => Cow::Borrowed(text),
         }
     }
 
@@ -62,9 +62,9 @@ impl Number {
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         match &self.0 {
-            Written::Signed(number) => Some(*number),
-            Written::Unsigned(_) => None,
-            Written::Other(text) => text.parse().ok(),
+            NumberText::Signed(number) => Some(*number),
+            NumberText::Unsigned(_) => None,
+            NumberText::Other(text) => text.parse().ok(),
         }
     }
 
@@ -72,9 +72,9 @@ impl Number {
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         match &self.0 {
-            Written::Signed(number) => u64::try_from(*number).ok(),
-            Written::Unsigned(number) => Some(*number),
-            Written::Other(text) => text.parse().ok(),
+            NumberText::Signed(number) => u64::try_from(*number).ok(),
+            NumberText::Unsigned(number) => Some(*number),
+            NumberText::Other(text) => text.parse().ok(),
         }
     }
 
@@ -115,10 +115,10 @@ impl fmt::Debug for Number {
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Written::Signed(number) => serializer.serialize_i64(*number),
-            Written::Unsigned(number) => serializer.serialize_u64(*number),
+            NumberText::Signed(number) => serializer.serialize_i64(*number),
+            NumberText::Unsigned(number) => serializer.serialize_u64(*number),
             // Raw text is the only form that keeps every digit.
-            Written::Other(text) => serde_json::from_str::<&RawValue>(text)
+            NumberText::Other(text) => serde_json::from_str::<&RawValue>(text)
                 .map_err(S::Error::custom)?
                 .serialize(serializer),
         }
@@ -140,9 +140,9 @@ macro_rules! whole {
         impl From<$type> for Number {
             fn from(number: $type) -> Self {
                 Self(match i64::try_from(number) {
-                    Ok(number) => Written::Signed(number),
+                    Ok(number) => NumberText::Signed(number),
                     // Only a `u64` or `usize` exceeds `i64`, and both fit into `u64`.
-                    Err(_) => Written::Unsigned(number as u64),
+                    Err(_) => NumberText::Unsigned(number as u64),
                 })
             }
         }

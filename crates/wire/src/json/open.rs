@@ -11,23 +11,23 @@ use serde::de::{
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Error;
 
-use super::read::{Bounds, Reader};
+use super::read::{JsonReader, ReadLimits};
 use super::{Map, Number, RAW, Value};
-use crate::problem::{At, Problems};
+use crate::problem::{DocumentPlace, Problems};
 
 /// The same depth as `serde_json`.
-const BOUNDS: Bounds = Bounds { depth: 127, containers: usize::MAX, reserved: true };
+const BOUNDS: ReadLimits = ReadLimits { depth: 127, containers: usize::MAX, reserved: true };
 
 impl<'de> Deserialize<'de> for Value {
     /// Reads every digit if the source is JSON text; from other formats, what serde can express.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_newtype_struct(RAW, Whole)
+        deserializer.deserialize_newtype_struct(RAW, RawTextVisitor)
     }
 }
 
 /// Reads a text. Of duplicate members the last counts.
 fn parse(text: &str) -> Result<Value, Error> {
-    Reader::new(text, BOUNDS).whole(&At::Root, &mut Problems::new()).map_err(|_| {
+    JsonReader::new(text, BOUNDS).whole(&DocumentPlace::Root, &mut Problems::new()).map_err(|_| {
         serde_json::from_str::<serde_json::Value>(text)
             .err()
             .unwrap_or_else(|| Error::custom("nests too deep"))
@@ -36,9 +36,9 @@ fn parse(text: &str) -> Result<Value, Error> {
 
 /// A visitor that takes the text of a value from `serde_json`, and the value itself from other
 /// deserializers.
-struct Whole;
+struct RawTextVisitor;
 
-impl<'de> Visitor<'de> for Whole {
+impl<'de> Visitor<'de> for RawTextVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -57,14 +57,14 @@ impl<'de> Visitor<'de> for Whole {
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, of: D) -> Result<Value, D::Error> {
-        of.deserialize_any(Parts)
+        of.deserialize_any(ValueVisitor)
     }
 }
 
 /// A visitor that builds a value from serde's calls.
-struct Parts;
+struct ValueVisitor;
 
-impl<'de> Visitor<'de> for Parts {
+impl<'de> Visitor<'de> for ValueVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

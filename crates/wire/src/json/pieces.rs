@@ -10,13 +10,13 @@ use super::{Value, from_str, to_string};
 
 /// A piece of JSON text that is kept for reuse.
 #[derive(Debug)]
-pub struct Written {
+pub struct SharedJson {
     plain: String,
     /// The text as it appears inside a JSON string; computed on first use.
     quoted: OnceLock<String>,
 }
 
-impl Written {
+impl SharedJson {
     /// Keeps a text.
     #[must_use]
     pub fn new(plain: String) -> Arc<Self> {
@@ -45,34 +45,34 @@ impl Written {
 }
 
 /// Compares the texts.
-impl PartialEq for Written {
+impl PartialEq for SharedJson {
     fn eq(&self, other: &Self) -> bool {
         self.plain == other.plain
     }
 }
 
-impl Eq for Written {}
+impl Eq for SharedJson {}
 
 /// The usual length in bytes of a text between two kept pieces, at most.
 const USUAL: usize = 256;
 
 /// A text that consists of pieces.
 #[derive(Debug, Clone, Default)]
-pub struct Pieces(Vec<Piece>);
+pub struct JsonPieces(Vec<JsonPiece>);
 
 /// A part of a text.
 #[derive(Debug, Clone)]
-pub struct Piece(Part);
+pub struct JsonPiece(PieceText);
 
 #[derive(Debug, Clone)]
-enum Part {
-    Kept(Arc<Written>),
+enum PieceText {
+    Kept(Arc<SharedJson>),
     /// A kept text as it appears inside a JSON string.
-    Quoted(Arc<Written>),
+    Quoted(Arc<SharedJson>),
     Fresh(String),
 }
 
-impl Pieces {
+impl JsonPieces {
     /// Creates an empty text.
     #[must_use]
     pub fn new() -> Self {
@@ -86,12 +86,12 @@ impl Pieces {
 
     /// The text at the end that is used once; appended if there is none.
     fn fresh(&mut self) -> &mut String {
-        if !matches!(self.0.last(), Some(Piece(Part::Fresh(_)))) {
-            self.0.push(Piece(Part::Fresh(String::with_capacity(USUAL))));
+        if !matches!(self.0.last(), Some(JsonPiece(PieceText::Fresh(_)))) {
+            self.0.push(JsonPiece(PieceText::Fresh(String::with_capacity(USUAL))));
         }
         match self.0.last_mut() {
-            Some(Piece(Part::Fresh(last))) => last,
-            Some(Piece(Part::Kept(_) | Part::Quoted(_))) | None => {
+            Some(JsonPiece(PieceText::Fresh(last))) => last,
+            Some(JsonPiece(PieceText::Kept(_) | PieceText::Quoted(_))) | None => {
                 unreachable!("it was put there")
             }
         }
@@ -103,17 +103,19 @@ impl Pieces {
     }
 
     /// Appends a kept text.
-    pub fn keep(&mut self, kept: &Arc<Written>) {
-        self.0.push(Piece(Part::Kept(Arc::clone(kept))));
+    pub fn keep(&mut self, kept: &Arc<SharedJson>) {
+        self.0.push(JsonPiece(PieceText::Kept(Arc::clone(kept))));
     }
 
     /// Appends another text, escaped as the inside of a JSON string and without quotes.
     pub fn push_quoted(&mut self, other: &Self) {
-        for Piece(part) in &other.0 {
+        for JsonPiece(part) in &other.0 {
             match part {
-                Part::Kept(kept) => self.0.push(Piece(Part::Quoted(Arc::clone(kept)))),
-                Part::Quoted(kept) => quote(kept.quoted(), self.fresh()),
-                Part::Fresh(text) => quote(text, self.fresh()),
+                PieceText::Kept(kept) => {
+                    self.0.push(JsonPiece(PieceText::Quoted(Arc::clone(kept))))
+                }
+                PieceText::Quoted(kept) => quote(kept.quoted(), self.fresh()),
+                PieceText::Fresh(text) => quote(text, self.fresh()),
             }
         }
     }
@@ -122,7 +124,9 @@ impl Pieces {
     pub fn append(&mut self, other: Self) {
         for piece in other.0 {
             match (self.0.last_mut(), piece) {
-                (Some(Piece(Part::Fresh(last))), Piece(Part::Fresh(text))) => last.push_str(&text),
+                (Some(JsonPiece(PieceText::Fresh(last))), JsonPiece(PieceText::Fresh(text))) => {
+                    last.push_str(&text)
+                }
                 (_, piece) => self.0.push(piece),
             }
         }
@@ -148,11 +152,11 @@ impl Pieces {
 
     /// Joins all pieces into one. Pieces with both forms are not escaped again.
     #[must_use]
-    pub fn joined(&self) -> Arc<Written> {
+    pub fn joined(&self) -> Arc<SharedJson> {
         let mut quoted = Self::new();
         quoted.push_quoted(self);
         let plain = String::from(self.clone());
-        Arc::new(Written { plain, quoted: String::from(quoted).into() })
+        Arc::new(SharedJson { plain, quoted: String::from(quoted).into() })
     }
 
     /// Parses the text, if it is one JSON value.
@@ -162,43 +166,43 @@ impl Pieces {
     }
 }
 
-impl Piece {
+impl JsonPiece {
     fn plain(&self) -> &str {
         match &self.0 {
-            Part::Kept(kept) => &kept.plain,
-            Part::Quoted(kept) => kept.quoted(),
-            Part::Fresh(text) => text,
+            PieceText::Kept(kept) => &kept.plain,
+            PieceText::Quoted(kept) => kept.quoted(),
+            PieceText::Fresh(text) => text,
         }
     }
 }
 
-impl AsRef<[u8]> for Piece {
+impl AsRef<[u8]> for JsonPiece {
     fn as_ref(&self) -> &[u8] {
         self.plain().as_bytes()
     }
 }
 
-impl IntoIterator for Pieces {
-    type Item = Piece;
-    type IntoIter = std::vec::IntoIter<Piece>;
+impl IntoIterator for JsonPieces {
+    type Item = JsonPiece;
+    type IntoIter = std::vec::IntoIter<JsonPiece>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
     }
 }
 
-impl From<String> for Pieces {
+impl From<String> for JsonPieces {
     fn from(text: String) -> Self {
-        Self(vec![Piece(Part::Fresh(text))])
+        Self(vec![JsonPiece(PieceText::Fresh(text))])
     }
 }
 
-impl From<Pieces> for String {
-    fn from(pieces: Pieces) -> Self {
+impl From<JsonPieces> for String {
+    fn from(pieces: JsonPieces) -> Self {
         let length = pieces.len();
         let mut pieces = pieces.0.into_iter();
         let mut text = match pieces.next() {
-            Some(Piece(Part::Fresh(text))) => text,
+            Some(JsonPiece(PieceText::Fresh(text))) => text,
             Some(kept) => kept.plain().to_owned(),
             None => Self::new(),
         };
@@ -208,20 +212,20 @@ impl From<Pieces> for String {
     }
 }
 
-impl fmt::Display for Pieces {
+impl fmt::Display for JsonPieces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|piece| f.write_str(piece.plain()))
     }
 }
 
 /// Compares the texts, however they are divided.
-impl PartialEq for Pieces {
+impl PartialEq for JsonPieces {
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()
     }
 }
 
-impl Eq for Pieces {}
+impl Eq for JsonPieces {}
 
 fn written<T: Serialize + ?Sized>(value: &T) -> String {
     to_string(value).unwrap_or_else(|_| unreachable!("our own have text keys and finite numbers"))
@@ -252,12 +256,12 @@ fn quote(json: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pieces, Written};
+    use super::{JsonPieces, SharedJson};
     use crate::json::{Value, json, to_string, to_string_pretty};
 
     /// Writes the pieces as a JSON string.
-    fn quoted(pieces: &Pieces) -> String {
-        let mut text = Pieces::from("\"".to_owned());
+    fn quoted(pieces: &JsonPieces) -> String {
+        let mut text = JsonPieces::from("\"".to_owned());
         text.push_quoted(pieces);
         text.push("\"");
         text.to_string()
@@ -265,13 +269,13 @@ mod tests {
 
     #[test]
     fn pieces_say_what_one_text_says_as_it_is_and_in_a_text() {
-        let kept = Written::of(&json!({"é\"\\\n": [1.50, "\u{1}"]}));
-        let mut pieces = Pieces::new();
+        let kept = SharedJson::of(&json!({"é\"\\\n": [1.50, "\u{1}"]}));
+        let mut pieces = JsonPieces::new();
         pieces.push("[");
         pieces.keep(&kept);
         pieces.push(",");
         pieces.write("it said \"no\"");
-        pieces.append(Pieces::from(",".to_owned()));
+        pieces.append(JsonPieces::from(",".to_owned()));
         pieces.keep(&kept);
         pieces.push("]");
         let whole =
@@ -280,13 +284,13 @@ mod tests {
         assert_eq!((pieces.len(), pieces.read()), (whole.to_string().len(), Some(whole.clone())));
         let plain = whole.to_string();
         assert_eq!(quoted(&pieces), to_string(&Value::from(plain.as_str())).unwrap());
-        assert_eq!(pieces, Pieces::from(plain.clone()));
-        let (joined, mut one) = (pieces.joined(), Pieces::new());
+        assert_eq!(pieces, JsonPieces::from(plain.clone()));
+        let (joined, mut one) = (pieces.joined(), JsonPieces::new());
         one.keep(&joined);
         assert_eq!((one.to_string(), quoted(&one)), (plain.clone(), quoted(&pieces)));
         assert_eq!(joined.size(), plain.len() + quoted(&pieces).len() - 2);
         // A quoted text may be quoted again.
-        let mut inside = Pieces::new();
+        let mut inside = JsonPieces::new();
         inside.push_quoted(&one);
         let twice = to_string(&Value::from(inside.to_string())).unwrap();
         assert_eq!(quoted(&inside), twice);
@@ -294,7 +298,7 @@ mod tests {
             pieces.clone().into_iter().flat_map(|it| it.as_ref().to_vec()).collect();
         assert_eq!(sent, plain.as_bytes());
         let indented = to_string_pretty(&whole).unwrap().replace("  ", "\t\r\n");
-        let found = quoted(&Pieces::from(indented.clone()));
+        let found = quoted(&JsonPieces::from(indented.clone()));
         assert_eq!(found, to_string(&Value::from(indented)).unwrap());
     }
 }

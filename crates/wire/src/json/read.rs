@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::map::Entry;
 use super::{Map, Number, RESERVED, Value};
-use crate::problem::{At, Extra, Keyword, Problems};
+use crate::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 
 /// The deepest nesting of brackets; an agent card needs ten.
 pub const MAX_DEPTH: usize = 64;
@@ -18,7 +18,7 @@ const SOME: usize = 4;
 
 /// The limits of a document.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct ReadLimits {
     /// The deepest nesting of arrays and objects.
     pub depth: usize,
     /// The largest number of arrays and objects.
@@ -29,7 +29,7 @@ pub struct Bounds {
 
 /// The reason why reading ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
+pub enum ReadError {
     /// The text is not JSON, or not Unicode.
     Syntax,
     /// Arrays and objects nest too deep.
@@ -46,10 +46,10 @@ pub enum Stop {
 ///
 /// All problems, or one at the root if the text is not JSON.
 pub fn read(text: &str) -> Result<Value, Problems> {
-    let bounds = Bounds { depth: MAX_DEPTH, containers: usize::MAX, reserved: true };
+    let bounds = ReadLimits { depth: MAX_DEPTH, containers: usize::MAX, reserved: true };
     let mut problems = Problems::new();
-    let mut reader = Reader { every: true, ..Reader::new(text, bounds) };
-    if let Ok(value) = reader.whole(&At::Root, &mut problems) {
+    let mut reader = JsonReader { every: true, ..JsonReader::new(text, bounds) };
+    if let Ok(value) = reader.whole(&DocumentPlace::Root, &mut problems) {
         return problems.into_result(Some(value));
     }
     // This reader does not count lines, so `serde_json` finds the place when one is needed.
@@ -59,7 +59,7 @@ pub fn read(text: &str) -> Result<Value, Problems> {
     );
     // Earlier problems mean nothing in a text that is not JSON.
     let mut problems = Problems::new();
-    reject(&At::Root, &mut problems, format!("is not JSON at {place}"));
+    reject(&DocumentPlace::Root, &mut problems, format!("is not JSON at {place}"));
     problems.into_result(None)
 }
 
@@ -68,27 +68,27 @@ pub fn read(text: &str) -> Result<Value, Problems> {
 /// # Errors
 ///
 /// The reason why the text cannot be read.
-pub fn document(text: &str, bounds: Bounds) -> Result<(Value, Problems), Stop> {
+pub fn document(text: &str, bounds: ReadLimits) -> Result<(Value, Problems), ReadError> {
     let mut problems = Problems::new();
-    let value = Reader::new(text, bounds).whole(&At::Root, &mut problems)?;
+    let value = JsonReader::new(text, bounds).whole(&DocumentPlace::Root, &mut problems)?;
     Ok((value, problems))
 }
 
-fn reject(at: &At<'_>, problems: &mut Problems, message: impl Into<String>) {
-    crate::parse::push(at, problems, Keyword::Format, message, Extra::None);
+fn reject(at: &DocumentPlace<'_>, problems: &mut Problems, message: impl Into<String>) {
+    crate::parse::push(at, problems, Keyword::Format, message, ProblemDetail::None);
 }
 
 /// Records a duplicate member.
-pub(crate) fn twice(at: &At<'_>, problems: &mut Problems) {
+pub(crate) fn twice(at: &DocumentPlace<'_>, problems: &mut Problems) {
     reject(at, problems, "is there twice; readers differ in which they take");
 }
 
 /// A reader with its position in the text.
-pub(crate) struct Reader<'t> {
+pub(crate) struct JsonReader<'t> {
     text: &'t str,
     /// The number of bytes read.
     at: usize,
-    bounds: Bounds,
+    bounds: ReadLimits,
     depth: usize,
     containers: usize,
     /// True when too deep nesting and invalid Unicode are recorded as problems, after which reading
@@ -96,23 +96,27 @@ pub(crate) struct Reader<'t> {
     every: bool,
 }
 
-impl<'t> Reader<'t> {
-    pub(crate) fn new(text: &'t str, bounds: Bounds) -> Self {
+impl<'t> JsonReader<'t> {
+    pub(crate) fn new(text: &'t str, bounds: ReadLimits) -> Self {
         Self { text, at: 0, bounds, depth: 0, containers: 0, every: false }
     }
 
     /// Reads the whole text as one value.
-    pub(crate) fn whole(&mut self, at: &At<'_>, problems: &mut Problems) -> Result<Value, Stop> {
+    pub(crate) fn whole(
+        &mut self,
+        at: &DocumentPlace<'_>,
+        problems: &mut Problems,
+    ) -> Result<Value, ReadError> {
         let value = self.value(at, problems)?;
         self.end()?;
         Ok(value)
     }
 
     /// Checks that nothing follows.
-    pub(crate) fn end(&mut self) -> Result<(), Stop> {
+    pub(crate) fn end(&mut self) -> Result<(), ReadError> {
         match self.peek() {
             None => Ok(()),
-            Some(_) => Err(Stop::Syntax),
+            Some(_) => Err(ReadError::Syntax),
         }
     }
 
@@ -136,13 +140,17 @@ impl<'t> Reader<'t> {
         comes
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), Stop> {
-        if self.pass(byte) { Ok(()) } else { Err(Stop::Syntax) }
+    fn expect(&mut self, byte: u8) -> Result<(), ReadError> {
+        if self.pass(byte) { Ok(()) } else { Err(ReadError::Syntax) }
     }
 
     /// Reads the next value.
-    pub(crate) fn value(&mut self, at: &At<'_>, problems: &mut Problems) -> Result<Value, Stop> {
-        match self.peek().ok_or(Stop::Syntax)? {
+    pub(crate) fn value(
+        &mut self,
+        at: &DocumentPlace<'_>,
+        problems: &mut Problems,
+    ) -> Result<Value, ReadError> {
+        match self.peek().ok_or(ReadError::Syntax)? {
             b'{' if !self.too_deep(at, problems)? => {
                 let mut members = Map::new();
                 self.members(at, problems, |reader, name, problems| {
@@ -185,15 +193,15 @@ impl<'t> Reader<'t> {
             b't' => self.word("true", Value::Bool(true)),
             b'f' => self.word("false", Value::Bool(false)),
             b'n' => self.word("null", Value::Null),
-            _ => Err(Stop::Syntax),
+            _ => Err(ReadError::Syntax),
         }
     }
 
     /// Skips the next value and returns its text.
-    pub(crate) fn raw(&mut self) -> Result<&'t RawValue, Stop> {
+    pub(crate) fn raw(&mut self) -> Result<&'t RawValue, ReadError> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
-        let raw = values.next().and_then(Result::ok).ok_or(Stop::Syntax)?;
+        let raw = values.next().and_then(Result::ok).ok_or(ReadError::Syntax)?;
         self.at += values.byte_offset();
         Ok(raw)
     }
@@ -201,20 +209,20 @@ impl<'t> Reader<'t> {
     /// Reads an object; `take` reads the value of each member.
     pub(crate) fn members(
         &mut self,
-        at: &At<'_>,
+        at: &DocumentPlace<'_>,
         problems: &mut Problems,
-        mut take: impl FnMut(&mut Self, Cow<'t, str>, &mut Problems) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
+        mut take: impl FnMut(&mut Self, Cow<'t, str>, &mut Problems) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
         self.container(b'{', b'}', |reader| {
             if reader.peek() != Some(b'"') {
-                return Err(Stop::Syntax);
+                return Err(ReadError::Syntax);
             }
             let name = reader.string()?;
             let name = reader.unicode(name, at, problems)?;
             reader.expect(b':')?;
             match name {
                 Some(name) if !reader.bounds.reserved && name.starts_with(RESERVED) => {
-                    Err(Stop::Reserved)
+                    Err(ReadError::Reserved)
                 }
                 Some(name) => take(reader, name, problems),
                 // A member whose name is invalid has no place; its value is still checked.
@@ -226,8 +234,8 @@ impl<'t> Reader<'t> {
     /// Reads an array; `take` reads each item.
     pub(crate) fn items(
         &mut self,
-        take: impl FnMut(&mut Self) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
+        take: impl FnMut(&mut Self) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
         self.container(b'[', b']', take)
     }
 
@@ -235,16 +243,16 @@ impl<'t> Reader<'t> {
         &mut self,
         open: u8,
         close: u8,
-        mut take: impl FnMut(&mut Self) -> Result<(), Stop>,
-    ) -> Result<(), Stop> {
+        mut take: impl FnMut(&mut Self) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
         self.expect(open)?;
         self.depth += 1;
         self.containers += 1;
         if self.depth > self.bounds.depth {
-            return Err(Stop::Deep);
+            return Err(ReadError::Deep);
         }
         if self.containers > self.bounds.containers {
-            return Err(Stop::Many);
+            return Err(ReadError::Many);
         }
         if !self.pass(close) {
             loop {
@@ -260,12 +268,12 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns true if the container that opens here nests too deep and is to be skipped.
-    fn too_deep(&self, at: &At<'_>, problems: &mut Problems) -> Result<bool, Stop> {
+    fn too_deep(&self, at: &DocumentPlace<'_>, problems: &mut Problems) -> Result<bool, ReadError> {
         if self.depth < self.bounds.depth {
             return Ok(false);
         }
         if !self.every {
-            return Err(Stop::Deep);
+            return Err(ReadError::Deep);
         }
         reject(at, problems, format!("nests deeper than {} levels", self.bounds.depth));
         Ok(true)
@@ -275,50 +283,50 @@ impl<'t> Reader<'t> {
     fn unicode(
         &self,
         text: Option<Cow<'t, str>>,
-        at: &At<'_>,
+        at: &DocumentPlace<'_>,
         problems: &mut Problems,
-    ) -> Result<Option<Cow<'t, str>>, Stop> {
+    ) -> Result<Option<Cow<'t, str>>, ReadError> {
         if text.is_none() {
             if !self.every {
-                return Err(Stop::Syntax);
+                return Err(ReadError::Syntax);
             }
             reject(at, problems, "holds text that is not Unicode");
         }
         Ok(text)
     }
 
-    fn word(&mut self, word: &str, value: Value) -> Result<Value, Stop> {
+    fn word(&mut self, word: &str, value: Value) -> Result<Value, ReadError> {
         if !self.rest().starts_with(word.as_bytes()) {
-            return Err(Stop::Syntax);
+            return Err(ReadError::Syntax);
         }
         self.at += word.len();
         Ok(value)
     }
 
     /// Reads a number (RFC 8259 §6).
-    fn number(&mut self) -> Result<Number, Stop> {
+    fn number(&mut self) -> Result<Number, ReadError> {
         let start = self.at;
         self.at += usize::from(self.rest().first() == Some(&b'-'));
         let whole = self.digits();
         // Leading zeros are not permitted.
         let zeros = self.text.as_bytes().get(self.at - whole) == Some(&b'0') && whole > 1;
         if whole == 0 || zeros {
-            return Err(Stop::Syntax);
+            return Err(ReadError::Syntax);
         }
         if self.rest().first() == Some(&b'.') {
             self.at += 1;
             if self.digits() == 0 {
-                return Err(Stop::Syntax);
+                return Err(ReadError::Syntax);
             }
         }
         if let Some(b'e' | b'E') = self.rest().first() {
             self.at += 1;
             self.at += usize::from(matches!(self.rest().first(), Some(b'+' | b'-')));
             if self.digits() == 0 {
-                return Err(Stop::Syntax);
+                return Err(ReadError::Syntax);
             }
         }
-        self.text.get(start..self.at).map(Number::written).ok_or(Stop::Syntax)
+        self.text.get(start..self.at).map(Number::written).ok_or(ReadError::Syntax)
     }
 
     fn digits(&mut self) -> usize {
@@ -329,7 +337,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads a string (RFC 8259 §7); `None` if it contains half of a surrogate pair.
-    fn string(&mut self) -> Result<Option<Cow<'t, str>>, Stop> {
+    fn string(&mut self) -> Result<Option<Cow<'t, str>>, ReadError> {
         self.at += 1;
         let plain = self.plain()?;
         if self.rest().first() == Some(&b'"') {
@@ -351,23 +359,23 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads up to the next quote or backslash.
-    fn plain(&mut self) -> Result<&'t str, Stop> {
+    fn plain(&mut self) -> Result<&'t str, ReadError> {
         let start = self.at;
-        self.at += plain(self.rest()).ok_or(Stop::Syntax)?;
+        self.at += plain(self.rest()).ok_or(ReadError::Syntax)?;
         if self.rest().first().is_some_and(|byte| *byte < 0x20) {
-            return Err(Stop::Syntax);
+            return Err(ReadError::Syntax);
         }
-        self.text.get(start..self.at).ok_or(Stop::Syntax)
+        self.text.get(start..self.at).ok_or(ReadError::Syntax)
     }
 
-    fn byte(&mut self) -> Result<u8, Stop> {
-        let byte = self.rest().first().copied().ok_or(Stop::Syntax)?;
+    fn byte(&mut self) -> Result<u8, ReadError> {
+        let byte = self.rest().first().copied().ok_or(ReadError::Syntax)?;
         self.at += 1;
         Ok(byte)
     }
 
     /// Reads an escape after its backslash; `None` for half of a surrogate pair.
-    fn escape(&mut self) -> Result<Option<char>, Stop> {
+    fn escape(&mut self) -> Result<Option<char>, ReadError> {
         Ok(Some(match self.byte()? {
             byte @ (b'"' | b'\\' | b'/') => char::from(byte),
             b'b' => '\u{8}',
@@ -389,18 +397,18 @@ impl<'t> Reader<'t> {
                 }
                 return Ok(char::from_u32(unit.into()));
             }
-            _ => return Err(Stop::Syntax),
+            _ => return Err(ReadError::Syntax),
         }))
     }
 
     /// Reads four hexadecimal digits.
-    fn unit(&mut self) -> Result<u16, Stop> {
-        let digits = self.text.get(self.at..self.at + 4).ok_or(Stop::Syntax)?;
+    fn unit(&mut self) -> Result<u16, ReadError> {
+        let digits = self.text.get(self.at..self.at + 4).ok_or(ReadError::Syntax)?;
         if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(Stop::Syntax);
+            return Err(ReadError::Syntax);
         }
         self.at += 4;
-        u16::from_str_radix(digits, 16).map_err(|_| Stop::Syntax)
+        u16::from_str_radix(digits, 16).map_err(|_| ReadError::Syntax)
     }
 }
 

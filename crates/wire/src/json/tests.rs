@@ -10,7 +10,7 @@ fn problems(text: &str) -> Vec<String> {
 
 /// Reads a text in three ways: by serde, within limits, and with every problem.
 fn ways(text: &str) -> [Option<String>; 3] {
-    let bounds = Bounds { depth: MAX_DEPTH, containers: usize::MAX, reserved: true };
+    let bounds = ReadLimits { depth: MAX_DEPTH, containers: usize::MAX, reserved: true };
     [
         from_str::<Value>(text).ok().map(|value| value.to_string()),
         document(text, bounds)
@@ -122,15 +122,15 @@ fn depth_and_count_are_bounded_without_overflowing_the_stack() {
     assert!(from_str::<Value>(&nested(127)).is_ok());
     assert!(from_str::<Value>(&nested(128)).is_err());
     assert!(from_str::<Value>(&nested(200_000)).is_err());
-    let bounds = Bounds { depth: 3, containers: 4, reserved: false };
+    let bounds = ReadLimits { depth: 3, containers: 4, reserved: false };
     for (text, why) in [
         ("[[[1]],[]]", None),
-        ("[[[[1]]]]", Some(Stop::Deep)),
-        ("[[],[],[],[]]", Some(Stop::Many)),
-        (r#"{"\u0024serde_json::private::Number":"1"}"#, Some(Stop::Reserved)),
+        ("[[[[1]]]]", Some(ReadError::Deep)),
+        ("[[],[],[],[]]", Some(ReadError::Many)),
+        (r#"{"\u0024serde_json::private::Number":"1"}"#, Some(ReadError::Reserved)),
         (r#"["$serde_json::private::Number"]"#, None),
-        ("[[[[1", Some(Stop::Deep)),
-        ("[[1", Some(Stop::Syntax)),
+        ("[[[[1", Some(ReadError::Deep)),
+        ("[[1", Some(ReadError::Syntax)),
     ] {
         assert_eq!(document(text, bounds).err(), why, "{text}");
     }

@@ -130,18 +130,18 @@ impl Value {
 
     /// Returns a member by name, or an item by index.
     #[must_use]
-    pub fn get<I: Index>(&self, index: I) -> Option<&Self> {
+    pub fn get<I: ValueIndex>(&self, index: I) -> Option<&Self> {
         match index.step() {
-            Step::Member(name) => self.as_object()?.get(name),
-            Step::Item(place) => self.as_array()?.get(place),
+            ValueStep::Member(name) => self.as_object()?.get(name),
+            ValueStep::Item(place) => self.as_array()?.get(place),
         }
     }
 
     /// Returns a member by name, or an item by index.
-    pub fn get_mut<I: Index>(&mut self, index: I) -> Option<&mut Self> {
+    pub fn get_mut<I: ValueIndex>(&mut self, index: I) -> Option<&mut Self> {
         match index.step() {
-            Step::Member(name) => self.as_object_mut()?.get_mut(name),
-            Step::Item(place) => self.as_array_mut()?.get_mut(place),
+            ValueStep::Member(name) => self.as_object_mut()?.get_mut(name),
+            ValueStep::Item(place) => self.as_array_mut()?.get_mut(place),
         }
     }
 
@@ -243,46 +243,46 @@ impl FromStr for Value {
 }
 
 /// A member name or an item index.
-pub trait Index {
+pub trait ValueIndex {
     /// Returns the step that it stands for.
-    fn step(&self) -> Step<'_>;
+    fn step(&self) -> ValueStep<'_>;
 }
 
 /// A step into a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step<'s> {
+pub enum ValueStep<'s> {
     /// To the member with this name.
     Member(&'s str),
     /// To the item at this index.
     Item(usize),
 }
 
-impl Index for usize {
-    fn step(&self) -> Step<'_> {
-        Step::Item(*self)
+impl ValueIndex for usize {
+    fn step(&self) -> ValueStep<'_> {
+        ValueStep::Item(*self)
     }
 }
 
-impl Index for str {
-    fn step(&self) -> Step<'_> {
-        Step::Member(self)
+impl ValueIndex for str {
+    fn step(&self) -> ValueStep<'_> {
+        ValueStep::Member(self)
     }
 }
 
-impl Index for String {
-    fn step(&self) -> Step<'_> {
-        Step::Member(self)
+impl ValueIndex for String {
+    fn step(&self) -> ValueStep<'_> {
+        ValueStep::Member(self)
     }
 }
 
-impl<I: Index + ?Sized> Index for &I {
-    fn step(&self) -> Step<'_> {
+impl<I: ValueIndex + ?Sized> ValueIndex for &I {
+    fn step(&self) -> ValueStep<'_> {
         (**self).step()
     }
 }
 
 /// Returns `null` for an absent member or item.
-impl<I: Index> ops::Index<I> for Value {
+impl<I: ValueIndex> ops::Index<I> for Value {
     type Output = Self;
 
     fn index(&self, index: I) -> &Self {
@@ -296,9 +296,9 @@ impl<I: Index> ops::Index<I> for Value {
 /// # Panics
 ///
 /// If there is no such item, or if the value cannot have members.
-impl<I: Index> ops::IndexMut<I> for Value {
+impl<I: ValueIndex> ops::IndexMut<I> for Value {
     fn index_mut(&mut self, index: I) -> &mut Self {
-        if let Step::Member(name) = index.step() {
+        if let ValueStep::Member(name) = index.step() {
             if self.is_null() {
                 *self = Self::Object(Map::new());
             }

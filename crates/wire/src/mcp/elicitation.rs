@@ -20,7 +20,7 @@ pub(super) const CAPABILITIES_META: &str = "io.modelcontextprotocol/clientCapabi
 
 /// A form with one box to tick; without the tick, there is no agreement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Form {
+pub struct AgreementForm {
     /// The text that the person reads.
     pub message: String,
     /// The label of the box.
@@ -32,7 +32,7 @@ const BOX: &str = "agree";
 
 /// The person's answer to a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Elicited {
+pub enum FormAnswer {
     /// The person sent the form with the box ticked.
     Agreed,
     /// The person declined, or sent the form with the box empty.
@@ -41,7 +41,7 @@ pub enum Elicited {
     Cancelled,
 }
 
-impl Form {
+impl AgreementForm {
     fn params(&self) -> Value {
         // `mode` is left out because it is newer than forms; without it, the request is for a form.
         json!({
@@ -74,14 +74,14 @@ impl Form {
 
     /// Reads the client's answer; `None` if it does not fit the form.
     #[must_use]
-    pub fn read(&self, answer: &Value) -> Option<Elicited> {
+    pub fn read(&self, answer: &Value) -> Option<FormAnswer> {
         match answer.get("action").and_then(Value::as_str)? {
             "accept" => {
                 let ticked = answer.get("content")?.get(BOX)?.as_bool()?;
-                Some(if ticked { Elicited::Agreed } else { Elicited::Declined })
+                Some(if ticked { FormAnswer::Agreed } else { FormAnswer::Declined })
             }
-            "decline" => Some(Elicited::Declined),
-            "cancel" => Some(Elicited::Cancelled),
+            "decline" => Some(FormAnswer::Declined),
+            "cancel" => Some(FormAnswer::Cancelled),
             _ => None,
         }
     }
@@ -119,15 +119,15 @@ pub fn can_be_asked(lifecycle: Lifecycle, params: &Map) -> bool {
 mod tests {
     use super::*;
 
-    const TICK: Form = Form { message: String::new(), title: "I agree" };
+    const TICK: AgreementForm = AgreementForm { message: String::new(), title: "I agree" };
 
     #[test]
     fn only_a_ticked_box_that_was_sent_is_an_agreement() {
         for (answer, expected) in [
-            (json!({"action": "accept", "content": {"agree": true}}), Some(Elicited::Agreed)),
-            (json!({"action": "accept", "content": {"agree": false}}), Some(Elicited::Declined)),
-            (json!({"action": "decline"}), Some(Elicited::Declined)),
-            (json!({"action": "cancel", "content": {"agree": true}}), Some(Elicited::Cancelled)),
+            (json!({"action": "accept", "content": {"agree": true}}), Some(FormAnswer::Agreed)),
+            (json!({"action": "accept", "content": {"agree": false}}), Some(FormAnswer::Declined)),
+            (json!({"action": "decline"}), Some(FormAnswer::Declined)),
+            (json!({"action": "cancel", "content": {"agree": true}}), Some(FormAnswer::Cancelled)),
             (json!({"action": "accept"}), None),
             (json!({"action": "accept", "content": {}}), None),
             (json!({"action": "accept", "content": {"agree": "true"}}), None),

@@ -9,7 +9,7 @@ use crate::json::{self, Map, RawValue, Value, json};
 /// A tool in the list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tool {
+pub struct ListedTool {
     /// The name for calls.
     pub name: Cow<'static, str>,
     /// The name shown to people.
@@ -68,7 +68,7 @@ pub struct Resource {
 
 /// The lists and resources of a server, byte for byte the same for every caller.
 #[derive(Debug)]
-pub struct Listing {
+pub struct McpListing {
     names: Vec<Cow<'static, str>>,
     tools: Box<RawValue>,
     resources: Box<RawValue>,
@@ -76,10 +76,10 @@ pub struct Listing {
     contents: Vec<(String, Box<RawValue>)>,
 }
 
-impl Listing {
+impl McpListing {
     /// Serialises the lists of these tools and resources.
     #[must_use]
-    pub fn of(tools: &[Tool], resources: Vec<Resource>) -> Self {
+    pub fn of(tools: &[ListedTool], resources: Vec<Resource>) -> Self {
         let listed = |Resource { uri, name, title, description, mime_type, text }: &Resource| {
             json!({
                 "uri": uri,

@@ -1,14 +1,14 @@
 //! Tool results, as the result of `tools/call`.
 
 use super::Lifecycle;
-use crate::json::Pieces;
+use crate::json::JsonPieces;
 use crate::jsonrpc::Id;
 
 /// A tool's result. If `is_shown`, the document appears twice, with the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
     /// The result for programs: a JSON object.
-    pub document: Pieces,
+    pub document: JsonPieces,
     /// True when the document is repeated as a text, for clients that read nothing else.
     pub is_shown: bool,
     /// The text for people and models.
@@ -20,12 +20,12 @@ pub struct ToolResult {
 impl ToolResult {
     /// Writes the response to the request `id` as JSON.
     #[must_use]
-    pub fn body(self, id: &Id, lifecycle: Lifecycle) -> Pieces {
+    pub fn body(self, id: &Id, lifecycle: Lifecycle) -> JsonPieces {
         const ENVELOPE: usize = 256;
         let Self { document, is_shown, text, is_error } = self;
         // A single piece is fresh text and is copied twice, with its quotes escaped in one copy.
         let fresh = if document.count() == 1 { document.len() * 5 / 2 } else { 0 };
-        let mut body = Pieces::from(String::with_capacity(ENVELOPE + fresh + text.len()));
+        let mut body = JsonPieces::from(String::with_capacity(ENVELOPE + fresh + text.len()));
         body.push(r#"{"jsonrpc":"2.0","id":"#);
         body.push(id.as_json());
         body.push(r#","result":{"content":["#);

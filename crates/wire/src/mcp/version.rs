@@ -3,8 +3,8 @@
 //! with `server/discover`. Servers, clients, the bridge and the prober read this one table.
 
 use super::client::{encoded_header_value, named_by};
-use super::{BAD_REQUEST, CALL, Fail, Introduction, Listing, OK};
-use crate::a2a::error::Code;
+use super::{BAD_REQUEST, CALL, McpError, McpListing, OK, ServerInfo};
+use crate::a2a::error::A2aCode;
 use crate::catalog::{Vocabulary as _, catalog};
 use crate::json::{Map, Value, json};
 use crate::problem::clip;
@@ -88,17 +88,17 @@ impl Lifecycle {
         header: impl Fn(&str) -> Option<&'h [u8]>,
         method: &str,
         params: &Map,
-    ) -> Result<Self, Fail> {
+    ) -> Result<Self, McpError> {
         let Some(named) = header(VERSION_HEADER) else {
             return Ok(Self::Handshake);
         };
         let named = std::str::from_utf8(named).unwrap_or("?").trim();
         let Some(version) = Version::from_name(named) else {
             let message = "the MCP-Protocol-Version header names a version unknown here";
-            return Err(Fail {
+            return Err(McpError {
                 code: UNSUPPORTED_VERSION,
                 data: Some(json!({"supported": Version::NAMES, "requested": clip(named)})),
-                ..Fail::new(Code::InvalidRequest, message).with_status(BAD_REQUEST)
+                ..McpError::new(A2aCode::InvalidRequest, message).with_status(BAD_REQUEST)
             });
         };
         // A handshake is answered as one, whatever the header names.
@@ -155,10 +155,11 @@ fn check_stateless<'h>(
     version: Version,
     method: &str,
     params: &Map,
-) -> Result<(), Fail> {
-    let bad = |fail: Fail| Err(fail.with_status(BAD_REQUEST));
-    let differs =
-        |message| bad(Fail { code: HEADER_MISMATCH, ..Fail::new(Code::InvalidRequest, message) });
+) -> Result<(), McpError> {
+    let bad = |fail: McpError| Err(fail.with_status(BAD_REQUEST));
+    let differs = |message| {
+        bad(McpError { code: HEADER_MISMATCH, ..McpError::new(A2aCode::InvalidRequest, message) })
+    };
     let is = |name: &str, wanted: &str| {
         let encoded = encoded_header_value(wanted);
         header(name).is_some_and(|value| [wanted, &encoded].iter().any(|it| it.as_bytes() == value))
@@ -166,7 +167,7 @@ fn check_stateless<'h>(
     match said(params) {
         None => {
             let message = format!("params._meta must have {VERSION_META}");
-            return bad(Fail::new(Code::InvalidParams, message));
+            return bad(McpError::new(A2aCode::InvalidParams, message));
         }
         Some(named) if named == version.name() => {}
         Some(_) => {
@@ -189,12 +190,12 @@ fn check_stateless<'h>(
 /// The result of `initialize`.
 pub(super) fn initialize(
     params: &Map,
-    introduction: &Introduction,
-    listing: &Listing,
-) -> Result<String, Fail> {
+    introduction: &ServerInfo,
+    listing: &McpListing,
+) -> Result<String, McpError> {
     let Some(asked) = params.get("protocolVersion").and_then(Value::as_str) else {
         let message = "protocolVersion must be a version of MCP such as 2025-11-25";
-        return Err(Fail::new(Code::InvalidParams, message));
+        return Err(McpError::new(A2aCode::InvalidParams, message));
     };
     let version = Version::negotiated(asked).name();
     let result = json!({
@@ -207,7 +208,7 @@ pub(super) fn initialize(
 }
 
 /// The result of `server/discover`.
-pub(super) fn discovered(introduction: &Introduction, listing: &Listing) -> String {
+pub(super) fn discovered(introduction: &ServerInfo, listing: &McpListing) -> String {
     let result = json!({
         "resultType": "complete",
         "supportedVersions": Version::NAMES,

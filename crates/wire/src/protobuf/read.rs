@@ -5,26 +5,27 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 
-use super::{Field, Kind, Message, Reject, Rule, layout, schema, well_known};
-use crate::a2a::error::Code;
+use super::{Field, Kind, Message, ProtobufReject, Rule, layout, schema, well_known};
+use crate::a2a::error::A2aCode;
 use crate::json::RESERVED;
 use crate::json::{Map, Number, Value};
 use crate::jsonrpc::{MAX_CONTAINERS, MAX_DEPTH};
 
-const GARBLED: Reject = no_message("the message is not valid protocol buffers");
-const NOT_UNICODE: Reject = no_message("the message has a text that is not valid UTF-8");
-const NOT_FINITE: Reject =
+const GARBLED: ProtobufReject = no_message("the message is not valid protocol buffers");
+const NOT_UNICODE: ProtobufReject = no_message("the message has a text that is not valid UTF-8");
+const NOT_FINITE: ProtobufReject =
     no_message("the message has a number that is not finite, which JSON cannot say");
-const TOO_DEEP: Reject = no_message("the message nests deeper than 64 levels");
-const TOO_MANY: Reject = invalid("the message has more than 4096 arrays and objects");
-const RESERVED_NAME: Reject = invalid("the message has a member whose name is reserved; rename it");
+const TOO_DEEP: ProtobufReject = no_message("the message nests deeper than 64 levels");
+const TOO_MANY: ProtobufReject = invalid("the message has more than 4096 arrays and objects");
+const RESERVED_NAME: ProtobufReject =
+    invalid("the message has a member whose name is reserved; rename it");
 
-const fn no_message(message: &'static str) -> Reject {
-    Reject { code: Code::ParseError, message }
+const fn no_message(message: &'static str) -> ProtobufReject {
+    ProtobufReject { code: A2aCode::ParseError, message }
 }
 
-const fn invalid(message: &'static str) -> Reject {
-    Reject { code: Code::InvalidRequest, message }
+const fn invalid(message: &'static str) -> ProtobufReject {
+    ProtobufReject { code: A2aCode::InvalidRequest, message }
 }
 
 /// The largest double up to which every integer is exact, 2^53.
@@ -36,7 +37,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// # Errors
 ///
 /// The reason. It never concerns the meaning of a field, which the reader of the parameters checks.
-pub fn read(message: &Message, bytes: &[u8]) -> Result<Value, Reject> {
+pub fn read(message: &Message, bytes: &[u8]) -> Result<Value, ProtobufReject> {
     Reader::default().message(message, None, bytes)
 }
 
@@ -50,8 +51,8 @@ struct Reader {
 impl Reader {
     fn deeper<T>(
         &mut self,
-        read: impl FnOnce(&mut Self) -> Result<T, Reject>,
-    ) -> Result<T, Reject> {
+        read: impl FnOnce(&mut Self) -> Result<T, ProtobufReject>,
+    ) -> Result<T, ProtobufReject> {
         if self.depth >= MAX_DEPTH {
             return Err(TOO_DEEP);
         }
@@ -61,20 +62,20 @@ impl Reader {
         outcome
     }
 
-    fn count(&mut self) -> Result<(), Reject> {
+    fn count(&mut self) -> Result<(), ProtobufReject> {
         self.containers += 1;
         if self.containers > MAX_CONTAINERS { Err(TOO_MANY) } else { Ok(()) }
     }
 
     /// Returns the object to continue with: a message may come in pieces.
-    fn object(&mut self, before: Option<Value>) -> Result<Map, Reject> {
+    fn object(&mut self, before: Option<Value>) -> Result<Map, ProtobufReject> {
         match before {
             Some(Value::Object(members)) => Ok(members),
             Some(_) | None => self.count().map(|()| Map::new()),
         }
     }
 
-    fn array(&mut self, before: Option<Value>) -> Result<Vec<Value>, Reject> {
+    fn array(&mut self, before: Option<Value>) -> Result<Vec<Value>, ProtobufReject> {
         match before {
             Some(Value::Array(items)) => Ok(items),
             Some(_) | None => self.count().map(|()| Vec::new()),
@@ -86,7 +87,7 @@ impl Reader {
         message: &Message,
         before: Option<Value>,
         bytes: &[u8],
-    ) -> Result<Value, Reject> {
+    ) -> Result<Value, ProtobufReject> {
         let mut members = self.object(before)?;
         self.deeper(|reader| {
             let mut cursor = Cursor(bytes);
@@ -108,7 +109,7 @@ impl Reader {
         wire: u8,
         cursor: &mut Cursor<'_>,
         members: &mut Map,
-    ) -> Result<(), Reject> {
+    ) -> Result<(), ProtobufReject> {
         // Take the earlier value, because a message may come in pieces and a list item by item.
         let before = members.get_mut(field.name).map(Value::take);
         let value = match field.rule {
@@ -153,7 +154,7 @@ impl Reader {
         before: Option<Value>,
         wire: u8,
         cursor: &mut Cursor<'_>,
-    ) -> Result<Value, Reject> {
+    ) -> Result<Value, ProtobufReject> {
         Ok(match kind {
             Kind::Text => text(cursor.chunk(wire)?)?.into(),
             Kind::Bytes => STANDARD.encode(cursor.chunk(wire)?).into(),
@@ -193,8 +194,8 @@ impl Reader {
     fn entry(
         &mut self,
         bytes: &[u8],
-        mut read: impl FnMut(&mut Self, u8, &mut Cursor<'_>) -> Result<Value, Reject>,
-    ) -> Result<(String, Option<Value>), Reject> {
+        mut read: impl FnMut(&mut Self, u8, &mut Cursor<'_>) -> Result<Value, ProtobufReject>,
+    ) -> Result<(String, Option<Value>), ProtobufReject> {
         let (mut key, mut value) = ("", None);
         let mut cursor = Cursor(bytes);
         while let Some((number, wire)) = cursor.key()? {
@@ -209,7 +210,7 @@ impl Reader {
     }
 
     /// Reads a `google.protobuf.Value`. One without a kind is null.
-    fn json(&mut self, before: Option<Value>, bytes: &[u8]) -> Result<Value, Reject> {
+    fn json(&mut self, before: Option<Value>, bytes: &[u8]) -> Result<Value, ProtobufReject> {
         let mut value = before.unwrap_or_default();
         let mut cursor = Cursor(bytes);
         while let Some((number, wire)) = cursor.key()? {
@@ -236,7 +237,7 @@ impl Reader {
         Ok(value)
     }
 
-    fn structure(&mut self, before: Option<Value>, bytes: &[u8]) -> Result<Value, Reject> {
+    fn structure(&mut self, before: Option<Value>, bytes: &[u8]) -> Result<Value, ProtobufReject> {
         let mut members = self.object(before)?;
         self.deeper(|reader| {
             let mut cursor = Cursor(bytes);
@@ -255,7 +256,7 @@ impl Reader {
         Ok(Value::Object(members))
     }
 
-    fn list(&mut self, before: Option<Value>, bytes: &[u8]) -> Result<Value, Reject> {
+    fn list(&mut self, before: Option<Value>, bytes: &[u8]) -> Result<Value, ProtobufReject> {
         let mut items = self.array(before)?;
         self.deeper(|reader| {
             let mut cursor = Cursor(bytes);
@@ -272,7 +273,7 @@ impl Reader {
     }
 
     /// Reads a `google.protobuf.Any`: a known message as its members, another one as its bytes.
-    fn any(&mut self, bytes: &[u8]) -> Result<Value, Reject> {
+    fn any(&mut self, bytes: &[u8]) -> Result<Value, ProtobufReject> {
         let (mut url, mut content): (&str, &[u8]) = ("", &[]);
         let mut cursor = Cursor(bytes);
         while let Some((number, wire)) = cursor.key()? {
@@ -310,7 +311,7 @@ fn default(kind: Kind) -> Value {
     }
 }
 
-fn text(bytes: &[u8]) -> Result<&str, Reject> {
+fn text(bytes: &[u8]) -> Result<&str, ProtobufReject> {
     std::str::from_utf8(bytes).map_err(|_| NOT_UNICODE)
 }
 
@@ -323,7 +324,7 @@ fn int32(varint: u64) -> i32 {
 /// Converts a double. Whole numbers become integers, because protocol buffers do not distinguish
 /// `1` and `1.0`.
 #[expect(clippy::cast_possible_truncation, reason = "whole and within 2^53")]
-fn double(number: f64) -> Result<Value, Reject> {
+fn double(number: f64) -> Result<Value, ProtobufReject> {
     if number.fract() == 0.0 && number.abs() <= EXACT {
         return Ok((number as i64).into());
     }
@@ -331,7 +332,7 @@ fn double(number: f64) -> Result<Value, Reject> {
 }
 
 /// Reads seconds and nanoseconds.
-fn moment(bytes: &[u8]) -> Result<(i64, i32), Reject> {
+fn moment(bytes: &[u8]) -> Result<(i64, i32), ProtobufReject> {
     let (mut seconds, mut nanos) = (0, 0);
     let mut cursor = Cursor(bytes);
     while let Some((number, wire)) = cursor.key()? {
@@ -349,7 +350,7 @@ struct Cursor<'b>(&'b [u8]);
 
 impl<'b> Cursor<'b> {
     /// Reads the next field's number and wire type; `None` at the end.
-    fn key(&mut self) -> Result<Option<(u32, u8)>, Reject> {
+    fn key(&mut self) -> Result<Option<(u32, u8)>, ProtobufReject> {
         if self.0.is_empty() {
             return Ok(None);
         }
@@ -358,7 +359,7 @@ impl<'b> Cursor<'b> {
         if number == 0 { Err(GARBLED) } else { Ok(Some((number, wire))) }
     }
 
-    fn varint(&mut self) -> Result<u64, Reject> {
+    fn varint(&mut self) -> Result<u64, ProtobufReject> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
             let [byte, rest @ ..] = self.0 else { return Err(GARBLED) };
@@ -376,18 +377,18 @@ impl<'b> Cursor<'b> {
         Err(GARBLED)
     }
 
-    fn varint_of(&mut self, wire: u8) -> Result<u64, Reject> {
+    fn varint_of(&mut self, wire: u8) -> Result<u64, ProtobufReject> {
         if wire == layout::VARINT { self.varint() } else { Err(GARBLED) }
     }
 
-    fn take(&mut self, length: usize) -> Result<&'b [u8], Reject> {
+    fn take(&mut self, length: usize) -> Result<&'b [u8], ProtobufReject> {
         let (taken, rest) = self.0.split_at_checked(length).ok_or(GARBLED)?;
         self.0 = rest;
         Ok(taken)
     }
 
     /// Reads a value with a length prefix.
-    fn chunk(&mut self, wire: u8) -> Result<&'b [u8], Reject> {
+    fn chunk(&mut self, wire: u8) -> Result<&'b [u8], ProtobufReject> {
         if wire != layout::LENGTH {
             return Err(GARBLED);
         }
@@ -396,7 +397,7 @@ impl<'b> Cursor<'b> {
     }
 
     /// Skips the value of an unknown field. Groups can nest, and are followed without recursion.
-    fn skip(&mut self, number: u32, wire: u8) -> Result<(), Reject> {
+    fn skip(&mut self, number: u32, wire: u8) -> Result<(), ProtobufReject> {
         let mut open = Vec::new();
         let (mut number, mut wire) = (number, wire);
         loop {

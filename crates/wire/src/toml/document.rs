@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use ::toml::de::{DeTable, DeValue};
 
-use super::{Mistake, Variables};
+use super::{TomlMistake, Variables};
 use crate::json::{Map, Number, Value};
-use crate::problem::{At, Extra, Keyword, Problems, clip};
+use crate::problem::{DocumentPlace, Keyword, ProblemDetail, Problems, clip};
 
 /// The origin of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,18 +35,18 @@ impl Document {
     /// # Errors
     ///
     /// All syntax mistakes.
-    pub(super) fn parse(text: &str) -> Result<Self, Vec<Mistake>> {
+    pub(super) fn parse(text: &str) -> Result<Self, Vec<TomlMistake>> {
         let (table, errors) = DeTable::parse_recoverable(text);
-        let mut mistakes: Vec<Mistake> = errors
+        let mut mistakes: Vec<TomlMistake> = errors
             .iter()
-            .map(|error| Mistake {
+            .map(|error| TomlMistake {
                 line: error.span().map(|span| line(text, span.start)),
                 key: String::new(),
                 message: format!("not TOML: {}", error.message().replace('\n', "; ")),
             })
             .collect();
-        let mut walk = Walk { text, origins: HashMap::new(), mistakes: Vec::new() };
-        let value = walk.table(table.get_ref(), &At::Root);
+        let mut walk = TomlWalk { text, origins: HashMap::new(), mistakes: Vec::new() };
+        let value = walk.table(table.get_ref(), &DocumentPlace::Root);
         mistakes.append(&mut walk.mistakes);
         if !mistakes.is_empty() {
             mistakes.sort_by_key(|mistake| mistake.line.unwrap_or(usize::MAX));
@@ -68,7 +68,7 @@ impl Document {
     }
 
     /// Applies variables, and returns the mistakes in their names.
-    pub(super) fn apply(&mut self, variables: Variables<'_>) -> Vec<Mistake> {
+    pub(super) fn apply(&mut self, variables: Variables<'_>) -> Vec<TomlMistake> {
         let mut settings: Vec<(Vec<Segment>, &str, &str)> = variables
             .all
             .iter()
@@ -85,7 +85,7 @@ impl Document {
             if let Err(message) = self.set(&path, name, text) {
                 let key = path.iter().fold(String::new(), |key, part| join(&key, &part.text()));
                 let message = format!("{message} (set by {name})");
-                mistakes.push(Mistake { line: None, key, message });
+                mistakes.push(TomlMistake { line: None, key, message });
             }
         }
         mistakes
@@ -100,14 +100,14 @@ impl Document {
             slot = segment.enter(slot)?;
             let parent = pointers.last().map_or("", String::as_str);
             let key = segment.text();
-            pointers.push(format!("{parent}{}", At::Root.key(&key).pointer()));
+            pointers.push(format!("{parent}{}", DocumentPlace::Root.key(&key).pointer()));
         }
         // A value that is not TOML is a text, because nobody quotes the value of a variable.
         *slot = DeValue::parse(text)
             .ok()
             .and_then(|value| {
-                let mut walk = Walk { text, origins: HashMap::new(), mistakes: Vec::new() };
-                let value = walk.value(value.get_ref(), 0, &At::Root);
+                let mut walk = TomlWalk { text, origins: HashMap::new(), mistakes: Vec::new() };
+                let value = walk.value(value.get_ref(), 0, &DocumentPlace::Root);
                 walk.mistakes.is_empty().then_some(value)
             })
             .unwrap_or_else(|| text.into());
@@ -132,7 +132,7 @@ impl Document {
         let mut restored = false;
         for problem in problems.listed() {
             let wanted = (problem.keyword, &problem.extra);
-            if !matches!(wanted, (Keyword::Type, Extra::Expected("string"))) {
+            if !matches!(wanted, (Keyword::Type, ProblemDetail::Expected("string"))) {
                 continue;
             }
             if let (Some(text), Some(slot)) =
@@ -197,14 +197,14 @@ impl Segment {
     }
 }
 
-struct Walk<'t> {
+struct TomlWalk<'t> {
     text: &'t str,
     origins: HashMap<String, Origin>,
-    mistakes: Vec<Mistake>,
+    mistakes: Vec<TomlMistake>,
 }
 
-impl Walk<'_> {
-    fn table(&mut self, table: &DeTable<'_>, at: &At<'_>) -> Value {
+impl TomlWalk<'_> {
+    fn table(&mut self, table: &DeTable<'_>, at: &DocumentPlace<'_>) -> Value {
         let mut entries: Vec<_> = table.iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         let members = entries.into_iter().map(|(key, value)| {
@@ -216,7 +216,7 @@ impl Walk<'_> {
         Value::Object(members.collect())
     }
 
-    fn value(&mut self, value: &DeValue<'_>, start: usize, at: &At<'_>) -> Value {
+    fn value(&mut self, value: &DeValue<'_>, start: usize, at: &DocumentPlace<'_>) -> Value {
         let line = line(self.text, start);
         self.origins.insert(at.pointer(), Origin::Line(line));
         let number = match value {
@@ -237,7 +237,7 @@ impl Walk<'_> {
         };
         number.map_or_else(
             || {
-                self.mistakes.push(Mistake {
+                self.mistakes.push(TomlMistake {
                     line: Some(line),
                     key: dotted(&at.pointer()),
                     message: "must be a number of ordinary size".to_owned(),

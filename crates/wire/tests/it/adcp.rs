@@ -1,14 +1,16 @@
 //! The AdCP catalog and error object against what is published.
 
 use tradepost_wire::adcp;
-use tradepost_wire::adcp::error::{Code, Error, Issue, Recovery, Release, Rule};
+use tradepost_wire::adcp::error::{
+    AdcpCode, AdcpError, AdcpRelease, Issue, Recovery, RecoveryRule,
+};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 
 use crate::published;
 
-fn codes_of(release: Release) -> Vec<&'static str> {
-    let rows = Code::ALL.iter().filter(|code| code.since() == release);
+fn codes_of(release: AdcpRelease) -> Vec<&'static str> {
+    let rows = AdcpCode::ALL.iter().filter(|code| code.since() == release);
     rows.map(|code| code.name()).collect()
 }
 
@@ -18,7 +20,8 @@ fn adcp_codes_and_their_recovery_are_those_of_the_published_enum() {
         return;
     };
     let names: Vec<_> = published["enum"].as_array().unwrap().iter().map(|v| v.as_str()).collect();
-    let ours: Vec<_> = Code::ALL.iter().filter(|code| code.since() <= Release::V3_1).collect();
+    let ours: Vec<_> =
+        AdcpCode::ALL.iter().filter(|code| code.since() <= AdcpRelease::V3_1).collect();
     assert_eq!(names, ours.iter().map(|code| Some(code.name())).collect::<Vec<_>>());
     for code in ours {
         let metadata = &published["enumMetadata"][code.name()];
@@ -44,13 +47,13 @@ fn adcp_codes_come_from_the_releases_that_the_requirements_name() {
         return;
     };
     let rows = published::rows(&requirements, |cell| {
-        Code::from_name(cell).is_some_and(|code| code.since() <= Release::V3_1)
+        AdcpCode::from_name(cell).is_some_and(|code| code.since() <= AdcpRelease::V3_1)
     });
     assert_eq!(rows.len(), 92);
     for row in rows {
-        let code = Code::from_name(&row[0]).unwrap();
+        let code = AdcpCode::from_name(&row[0]).unwrap();
         assert_eq!(of_letter(&row[1]), Some(code.recovery()), "{code}");
-        assert_eq!(row[2] == "y", code.since() == Release::V3_0, "{code}: {}", row[2]);
+        assert_eq!(row[2] == "y", code.since() == AdcpRelease::V3_0, "{code}: {}", row[2]);
     }
     let (_, added) = requirements.split_once("**3.2 adds (28):**").unwrap();
     let added = added.lines().next().unwrap();
@@ -58,13 +61,13 @@ fn adcp_codes_come_from_the_releases_that_the_requirements_name() {
     let mut found = Vec::new();
     for pair in listed.windows(2) {
         let name = pair[0].rsplit([' ', ':', ',']).next().unwrap();
-        if let (Some(code), Some(recovery)) = (Code::from_name(name), of_letter(pair[1])) {
+        if let (Some(code), Some(recovery)) = (AdcpCode::from_name(name), of_letter(pair[1])) {
             assert_eq!(code.recovery(), recovery, "{code}");
             found.push(code.name());
         }
     }
-    assert_eq!(found, codes_of(Release::V3_2));
-    let counts = Release::ALL.iter().map(|release| codes_of(*release).len());
+    assert_eq!(found, codes_of(AdcpRelease::V3_2));
+    let counts = AdcpRelease::ALL.iter().map(|release| codes_of(*release).len());
     assert_eq!(counts.collect::<Vec<_>>(), [45, 47, 28]);
 }
 
@@ -75,7 +78,7 @@ fn adcp_words_are_those_of_the_error_schema() {
     };
     let words = |name: &str| schema["properties"][name]["enum"].clone();
     assert_eq!(words("recovery"), json!(Recovery::NAMES));
-    assert_eq!(words("source"), json!(adcp::error::Source::NAMES));
+    assert_eq!(words("source"), json!(adcp::error::ErrorSource::NAMES));
     let delay = &schema["properties"]["retry_after"];
     assert_eq!(delay["minimum"], json!(adcp::error::RETRY_AFTER.start()));
     assert_eq!(delay["maximum"], json!(adcp::error::RETRY_AFTER.end()));
@@ -88,9 +91,9 @@ fn adcp_statuses_and_decisions_are_those_of_the_published_enums() {
     let Some(standing) = names("spec/adcp/3.1/enums/task-status.json") else {
         return;
     };
-    assert_eq!(standing, json!(adcp::Standing::NAMES));
+    assert_eq!(standing, json!(adcp::AdcpTaskStatus::NAMES));
     let decisions = names("spec/adcp/3.1/enums/governance-decision.json").unwrap();
-    assert_eq!(decisions, json!(adcp::Decision::NAMES));
+    assert_eq!(decisions, json!(adcp::GovernanceDecision::NAMES));
 }
 
 #[test]
@@ -99,15 +102,15 @@ fn an_error_of_every_code_satisfies_the_error_schema() {
         return;
     };
     let validator = jsonschema::validator_for(&(&schema).into()).unwrap();
-    let check = |error: &Error| {
+    let check = |error: &AdcpError| {
         let written = tradepost_wire::json::to_value(error).unwrap();
         let foreign = (&written).into();
         let problems: Vec<_> = validator.iter_errors(&foreign).map(|e| e.to_string()).collect();
         assert_eq!(problems, Vec::<String>::new(), "{written}");
-        assert_eq!(Error::read(&written).as_ref(), Ok(error));
+        assert_eq!(AdcpError::read(&written).as_ref(), Ok(error));
     };
-    for code in Code::ALL.iter().copied() {
-        check(&Error::new(code, "no"));
+    for code in AdcpCode::ALL.iter().copied() {
+        check(&AdcpError::new(code, "no"));
     }
     let issue = Issue {
         pointer: "/packages/0/budget".into(),
@@ -117,20 +120,20 @@ fn an_error_of_every_code_satisfies_the_error_schema() {
         schema_path: Some("#/type".into()),
         discriminator: vec![("type".into(), Value::from("x"))],
     };
-    check(&Error {
+    check(&AdcpError {
         field: Some("packages[0].budget".into()),
         suggestion: Some("send a number".into()),
         retry_after: Some(30),
         issues: vec![issue],
         details: json!({"accepted_values": [1]}).as_object().cloned().unwrap(),
-        ..Error::new(Code::ValidationError, "1 problem")
+        ..AdcpError::new(AdcpCode::ValidationError, "1 problem")
     });
 }
 
 #[test]
 fn the_reserved_numbers_are_those_of_the_requirements() {
     let numbers: Vec<_> =
-        Code::ALL.iter().filter_map(|code| Some((code.jsonrpc()?, code.name()))).collect();
+        AdcpCode::ALL.iter().filter_map(|code| Some((code.jsonrpc()?, code.name()))).collect();
     assert_eq!(
         numbers,
         [(-32028, "AUTH_MISSING"), (-32029, "RATE_LIMITED"), (-32027, "SERVICE_UNAVAILABLE")]
@@ -139,33 +142,35 @@ fn the_reserved_numbers_are_those_of_the_requirements() {
 
 #[test]
 fn no_rule_contradicts_its_class_and_every_rule_is_used() {
-    for rule in Rule::ALL.iter().copied() {
-        let rows: Vec<_> = Code::ALL.iter().filter(|code| code.rule() == rule).collect();
+    for rule in RecoveryRule::ALL.iter().copied() {
+        let rows: Vec<_> = AdcpCode::ALL.iter().filter(|code| code.rule() == rule).collect();
         assert!(!rows.is_empty(), "{rule}");
         let expected = match rule {
-            Rule::Class => continue,
-            Rule::Throttled | Rule::Reread | Rule::InFlight => Recovery::Transient,
-            Rule::Renewal
-            | Rule::Gate
-            | Rule::Misconfigured
-            | Rule::Leak
-            | Rule::Never
-            | Rule::Final => Recovery::Terminal,
-            Rule::Advisory
-            | Rule::Credentials
-            | Rule::Context
-            | Rule::NewKey
-            | Rule::Reconcile
-            | Rule::Scope
-            | Rule::Strip
-            | Rule::Permission
-            | Rule::Billing
-            | Rule::AgentBilling
-            | Rule::Setup
-            | Rule::Person
-            | Rule::Action
-            | Rule::Moved
-            | Rule::Seller => Recovery::Correctable,
+            RecoveryRule::Class => continue,
+            RecoveryRule::Throttled | RecoveryRule::Reread | RecoveryRule::InFlight => {
+                Recovery::Transient
+            }
+            RecoveryRule::Renewal
+            | RecoveryRule::Gate
+            | RecoveryRule::Misconfigured
+            | RecoveryRule::Leak
+            | RecoveryRule::Never
+            | RecoveryRule::Final => Recovery::Terminal,
+            RecoveryRule::Advisory
+            | RecoveryRule::Credentials
+            | RecoveryRule::Context
+            | RecoveryRule::NewKey
+            | RecoveryRule::Reconcile
+            | RecoveryRule::Scope
+            | RecoveryRule::Strip
+            | RecoveryRule::Permission
+            | RecoveryRule::Billing
+            | RecoveryRule::AgentBilling
+            | RecoveryRule::Setup
+            | RecoveryRule::Person
+            | RecoveryRule::Action
+            | RecoveryRule::Moved
+            | RecoveryRule::Seller => Recovery::Correctable,
         };
         for code in rows {
             assert_eq!(code.recovery(), expected, "{code}");

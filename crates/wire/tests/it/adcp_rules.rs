@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jsonschema::error::ValidationErrorKind;
-use tradepost_wire::adcp::error::{Error, MAX_BYTES};
+use tradepost_wire::adcp::error::{AdcpError, MAX_BYTES};
 use tradepost_wire::adcp::rules::{self, Internals, Issues, MAX_ISSUES};
-use tradepost_wire::adcp::task::{Effect, Task};
-use tradepost_wire::adcp::tool::Tool;
+use tradepost_wire::adcp::task::{AdcpTask, TaskEffect};
+use tradepost_wire::adcp::tool::AdcpTool;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::problem::clip;
@@ -109,7 +109,7 @@ fn every_shape_is_the_published_one() {
 
 #[test]
 fn the_shape_of_a_tool_is_that_of_its_task() {
-    for tool in Tool::ALL.iter().copied() {
+    for tool in AdcpTool::ALL.iter().copied() {
         let expected = format!("/{}-request", tool.name().replace('_', "-"));
         assert!(tool.request().ends_with(&expected), "{tool}");
     }
@@ -122,18 +122,18 @@ fn the_table_of_tasks_is_that_of_the_manifest_and_the_schemas() {
     let manifest = judge.document("manifest").unwrap();
     let published = manifest["tools"].as_object().unwrap();
     let of_newer = newer["tools"].as_object().unwrap();
-    let known: BTreeSet<_> = Task::NAMES.iter().map(|name| (*name).to_owned()).collect();
+    let known: BTreeSet<_> = AdcpTask::NAMES.iter().map(|name| (*name).to_owned()).collect();
     let of_manifests: BTreeSet<_> = published.keys().chain(of_newer.keys()).cloned().collect();
     // The two of the Trusted Match Protocol have a document of their own.
     let missing: Vec<_> = known.symmetric_difference(&of_manifests).collect();
     assert_eq!(missing, ["context_match", "identity_match"]);
     for (name, facts) in of_newer.iter().filter(|(name, _)| !published.contains_key(*name)) {
         let expected = match facts["idempotency_requirement"].as_str().unwrap() {
-            "required" => Effect::Keyed,
-            _ if facts["mutating"] == true => Effect::Once,
-            _ => Effect::Read,
+            "required" => TaskEffect::Keyed,
+            _ if facts["mutating"] == true => TaskEffect::Once,
+            _ => TaskEffect::Read,
         };
-        assert_eq!(Task::from_name(name).unwrap().effect(), expected, "{name}");
+        assert_eq!(AdcpTask::from_name(name).unwrap().effect(), expected, "{name}");
     }
     for (name, facts) in published {
         let shape = facts["request_schema"].as_str().unwrap().trim_end_matches(".json");
@@ -141,18 +141,18 @@ fn the_table_of_tasks_is_that_of_the_manifest_and_the_schemas() {
         let required = schema["required"].as_array().into_iter().flatten();
         let keyed = required.into_iter().any(|member| member == "idempotency_key");
         let expected = match (keyed, facts["mutating"].as_bool().unwrap()) {
-            (true, true) => Effect::Keyed,
-            (false, true) => Effect::Once,
-            (_, false) => Effect::Read,
+            (true, true) => TaskEffect::Keyed,
+            (false, true) => TaskEffect::Once,
+            (_, false) => TaskEffect::Read,
         };
-        assert_eq!(Task::from_name(name).unwrap().effect(), expected, "{name}");
+        assert_eq!(AdcpTask::from_name(name).unwrap().effect(), expected, "{name}");
     }
 }
 
 #[test]
 fn the_schemas_that_are_shown_judge_as_the_rules_do() {
     let mut random = sample::Random::new(3);
-    for tool in Tool::ALL.iter().copied() {
+    for tool in AdcpTool::ALL.iter().copied() {
         let schema = rules::json_schema(tool);
         let validator = judge::options().build(&(&schema).into()).unwrap();
         for _ in 0..20 {
@@ -331,7 +331,7 @@ fn is_sound(judge: &Judge, issues: &Issues, request: &Value) {
     let error = issues.clone().into_error();
     let text = tradepost_wire::json::to_string(&error).unwrap();
     assert!(text.len() <= MAX_BYTES, "{text}");
-    assert_eq!(Error::read(&tradepost_wire::json::from_str(&text).unwrap()), Ok(error));
+    assert_eq!(AdcpError::read(&tradepost_wire::json::from_str(&text).unwrap()), Ok(error));
 }
 
 /// Every problem that the validator finds outside of unions is listed, as far as there is room.

@@ -1,7 +1,7 @@
 //! The catalogs against the tables that they are made from.
 
-use tradepost_wire::a2a::error::{Code as A2a, DOMAIN};
-use tradepost_wire::aap::{Code, Skill, Version};
+use tradepost_wire::a2a::error::{A2aCode as A2a, DOMAIN};
+use tradepost_wire::aap::{AapCode, Skill, Version};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::Value;
 
@@ -16,7 +16,7 @@ fn aap_codes_are_those_of_both_error_schemas() {
         };
         let codes = schema.pointer("/properties/code/enum").and_then(Value::as_array).unwrap();
         let codes: Vec<_> = codes.iter().map(|code| code.as_str().unwrap()).collect();
-        assert_eq!(codes, Code::NAMES, "{version}");
+        assert_eq!(codes, AapCode::NAMES, "{version}");
     }
 }
 
@@ -25,10 +25,10 @@ fn aap_numbers_and_retryability_are_those_of_the_published_table() {
     let Some(seed) = published::text("seeds/aap-v1.1-errors.txt") else {
         return;
     };
-    let rows = published::rows(&seed, |cell| Code::from_name(cell).is_some());
-    assert_eq!(rows.len(), Code::ALL.len());
+    let rows = published::rows(&seed, |cell| AapCode::from_name(cell).is_some());
+    assert_eq!(rows.len(), AapCode::ALL.len());
     for row in rows {
-        let code = Code::from_name(&row[0]).unwrap();
+        let code = AapCode::from_name(&row[0]).unwrap();
         // A meaning may hold pipes, so that the columns are counted from the end.
         let [.., number, retryable] = row.as_slice() else {
             panic!("{code} has too few columns");
@@ -47,21 +47,21 @@ fn http_statuses_are_those_of_the_first_version() {
     // The one row is prose: `422 schema/missing/condition; 404 …; 429; 500`.
     let rows = published::rows(&requirements, |cell| cell == "HTTP status");
     let groups: Vec<_> = rows[0][1].split("; ").collect();
-    let words: &[(Code, &str)] = &[
-        (Code::UnsupportedSkill, "unsupported skill"),
-        (Code::SchemaValidationFailed, "schema"),
-        (Code::MissingRequiredField, "missing"),
-        (Code::InvalidCondition, "condition"),
-        (Code::VehicleNotFound, "vehicle not found"),
-        (Code::VehicleUnavailable, "unavailable"),
-        (Code::ContactConsentRequired, "consent codes"),
-        (Code::InvalidConsent, "consent codes"),
-        (Code::AppointmentTimeUnavailable, "appointment"),
-        (Code::IdempotencyConflict, "idempotency"),
-        (Code::RateLimited, "429"),
-        (Code::InternalError, "500"),
+    let words: &[(AapCode, &str)] = &[
+        (AapCode::UnsupportedSkill, "unsupported skill"),
+        (AapCode::SchemaValidationFailed, "schema"),
+        (AapCode::MissingRequiredField, "missing"),
+        (AapCode::InvalidCondition, "condition"),
+        (AapCode::VehicleNotFound, "vehicle not found"),
+        (AapCode::VehicleUnavailable, "unavailable"),
+        (AapCode::ContactConsentRequired, "consent codes"),
+        (AapCode::InvalidConsent, "consent codes"),
+        (AapCode::AppointmentTimeUnavailable, "appointment"),
+        (AapCode::IdempotencyConflict, "idempotency"),
+        (AapCode::RateLimited, "429"),
+        (AapCode::InternalError, "500"),
     ];
-    assert_eq!(words.len(), Code::ALL.len());
+    assert_eq!(words.len(), AapCode::ALL.len());
     for (code, word) in words {
         let group = groups.iter().find(|group| group.contains(word)).unwrap();
         assert!(group.starts_with(&code.http().to_string()), "{code}: {group}");

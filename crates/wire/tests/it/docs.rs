@@ -5,10 +5,10 @@ use std::fs;
 use std::time::Duration;
 
 use tradepost_wire::a2a;
-use tradepost_wire::a2a::error::Code as A2a;
-use tradepost_wire::aap::error::Gone;
-use tradepost_wire::aap::{self, Code, Refusal, Skill, Version};
-use tradepost_wire::adcp::error::{Code as Adcp, Release};
+use tradepost_wire::a2a::error::A2aCode as A2a;
+use tradepost_wire::aap::error::RemovedUnit;
+use tradepost_wire::aap::{self, AapCode, AapRefusal, Skill, Version};
+use tradepost_wire::adcp::error::{AdcpCode as Adcp, AdcpRelease};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::{Keyword, MAX_KEY, MAX_LISTED};
@@ -19,40 +19,43 @@ const ERROR_ID: &str = "0196865e-7b00-7000-8000-000000000001";
 const MOMENT: &str = "2026-04-30T10:15:30Z";
 
 /// A refusal with this code, made as the dealer's agent makes it.
-fn example(code: Code) -> Refusal {
+fn example(code: AapCode) -> AapRefusal {
     let moment = MOMENT.parse().unwrap();
     let (vin, stock) = ("1HGCV1F30NA123456", "DT-2611");
     match code {
-        Code::UnsupportedSkill => {
+        AapCode::UnsupportedSkill => {
             aap::identify(&json!({"type": "vehicle.reserve.request"}), Skill::ALL).unwrap_err()
         }
-        Code::SchemaValidationFailed => refused(json!({"type": "inventory.search.request",
+        AapCode::SchemaValidationFailed => refused(json!({"type": "inventory.search.request",
             "filters": {"maek": ["Honda"], "year_min": "2020"}, "pagination": {"limit": 5000}})),
-        Code::MissingRequiredField => refused(json!({"type": "inventory.vehicle.request"})),
-        Code::InvalidCondition => {
+        AapCode::MissingRequiredField => refused(json!({"type": "inventory.vehicle.request"})),
+        AapCode::InvalidCondition => {
             refused(lead("/vehicle_of_interest", json!({"condition": "good"})))
         }
-        Code::ContactConsentRequired => refused(lead("/consent", Value::Null)),
-        Code::InvalidConsent => refused(lead("/consent/expires_at", json!("2026-05-01T00:00:00Z"))),
-        Code::VehicleNotFound => Refusal::vehicle_not_found(&[("vin", vin)], "demo-motors"),
-        Code::VehicleUnavailable => {
+        AapCode::ContactConsentRequired => refused(lead("/consent", Value::Null)),
+        AapCode::InvalidConsent => {
+            refused(lead("/consent/expires_at", json!("2026-05-01T00:00:00Z")))
+        }
+        AapCode::VehicleNotFound => AapRefusal::vehicle_not_found(&[("vin", vin)], "demo-motors"),
+        AapCode::VehicleUnavailable => {
             let last_status = "pending";
-            let gone = Gone { vin: Some(vin), stock: Some(stock), last_status, since: moment };
-            Refusal::vehicle_unavailable(&gone, &["v-1042".to_owned(), "v-1077".to_owned()])
+            let gone =
+                RemovedUnit { vin: Some(vin), stock: Some(stock), last_status, since: moment };
+            AapRefusal::vehicle_unavailable(&gone, &["v-1042".to_owned(), "v-1077".to_owned()])
         }
-        Code::AppointmentTimeUnavailable => {
+        AapCode::AppointmentTimeUnavailable => {
             let at = "2026-05-03T18:00:00Z".parse().unwrap();
-            Refusal::appointment_time_unavailable("lead-0196865e", Some(at))
+            AapRefusal::appointment_time_unavailable("lead-0196865e", Some(at))
         }
-        Code::IdempotencyConflict => Refusal::idempotency_conflict("order-17", moment),
-        Code::RateLimited => {
-            Refusal::rate_limited(Duration::from_secs(30), 60, Duration::from_mins(1))
+        AapCode::IdempotencyConflict => AapRefusal::idempotency_conflict("order-17", moment),
+        AapCode::RateLimited => {
+            AapRefusal::rate_limited(Duration::from_secs(30), 60, Duration::from_mins(1))
         }
-        Code::InternalError => Refusal::internal_error(Duration::from_secs(5)),
+        AapCode::InternalError => AapRefusal::internal_error(Duration::from_secs(5)),
     }
 }
 
-fn refused(data: Value) -> Refusal {
+fn refused(data: Value) -> AapRefusal {
     let skill = aap::identify(&data, Skill::ALL).unwrap();
     oracle::parse(Version::V1_1, skill, &data).unwrap_err()
 }
@@ -72,7 +75,7 @@ fn lead(pointer: &str, value: Value) -> Value {
 }
 
 /// The answer as it is on the wire.
-fn answer(refusal: Refusal) -> Value {
+fn answer(refusal: AapRefusal) -> Value {
     let number = refusal.code.jsonrpc();
     let object = refusal.stamp(Version::V1_1, ERROR_ID.to_owned(), MOMENT.parse().unwrap());
     json!({"jsonrpc": "2.0", "id": 1, "error": {
@@ -80,7 +83,7 @@ fn answer(refusal: Refusal) -> Value {
 }
 
 /// A protocol error, where its shape can be shown without a server.
-fn protocol_example(code: A2a) -> Option<a2a::error::Refusal> {
+fn protocol_example(code: A2a) -> Option<a2a::error::A2aRefusal> {
     match code {
         A2a::InvalidParams => {
             let params = json!({"message": {"messageId": "", "role": "user", "parts": [{}]}});
@@ -88,18 +91,18 @@ fn protocol_example(code: A2a) -> Option<a2a::error::Refusal> {
         }
         A2a::VersionNotSupported => a2a::check_version("0.3").err(),
         A2a::Unauthenticated => {
-            let refusal = a2a::error::Refusal::new(code, code.title()).with("scheme", "Bearer");
+            let refusal = a2a::error::A2aRefusal::new(code, code.title()).with("scheme", "Bearer");
             Some(refusal.with_challenge("Bearer realm=\"larkspur\", error=\"invalid_token\""))
         }
         A2a::PermissionDenied => {
-            Some(a2a::error::Refusal::new(code, code.title()).with("scope", "lead:write"))
+            Some(a2a::error::A2aRefusal::new(code, code.title()).with("scope", "lead:write"))
         }
         A2a::ResourceExhausted => {
-            let refusal = a2a::error::Refusal::new(code, code.title());
+            let refusal = a2a::error::A2aRefusal::new(code, code.title());
             Some(refusal.with_wait(Duration::from_secs(6)))
         }
         A2a::Unavailable => {
-            let refusal = a2a::error::Refusal::new(code, code.title());
+            let refusal = a2a::error::A2aRefusal::new(code, code.title());
             let refusal = refusal.with_wait(Duration::from_secs(5));
             Some(refusal.with("errorId", format!("err_{}", ERROR_ID.replace('-', ""))))
         }
@@ -198,16 +201,16 @@ a value that you sent, except identifiers, idempotency keys, the payload type an
 | code | JSON-RPC | HTTP of v1.0 | retry | what to do |
 |---|---|---|---|---|
 "#,
-        aap = Code::ALL.len(),
+        aap = AapCode::ALL.len(),
         protocol = A2a::ALL.len(),
     );
-    for code in Code::ALL.iter().copied() {
+    for code in AapCode::ALL.iter().copied() {
         let (number, http, hint) = (code.jsonrpc(), code.http(), code.hint());
         let retry = if code.retryable() { "yes" } else { "no" };
         let anchor = code.name().to_lowercase();
         let _ = writeln!(out, "| [{code}](#{anchor}) | {number} | {http} | {retry} | {hint} |");
     }
-    for code in Code::ALL.iter().copied() {
+    for code in AapCode::ALL.iter().copied() {
         let _ = write!(out, "\n### {code}\n\n{}\n", docs(code));
         let _ = writeln!(out, "\n**What to do:** {}", sentence(code.hint()));
         fence(&mut out, &answer(example(code)));
@@ -279,9 +282,9 @@ buyer makes of each is in [recovery.md](recovery.md); `tradepost explain CODE` s
 | code | since | recovery | meaning | what to do |
 |---|---|---|---|---|
 "#,
-        of(Release::V3_0),
-        of(Release::V3_1),
-        of(Release::V3_2),
+        of(AdcpRelease::V3_0),
+        of(AdcpRelease::V3_1),
+        of(AdcpRelease::V3_2),
     );
     for code in Adcp::ALL.iter().copied() {
         let (since, recovery, hint) = (code.since(), code.recovery(), code.hint());
@@ -311,7 +314,7 @@ fn the_page_of_errors_is_the_one_that_the_catalogs_write() {
 
 #[test]
 fn every_example_has_its_code_and_satisfies_both_error_schemas() {
-    for code in Code::ALL.iter().copied() {
+    for code in AapCode::ALL.iter().copied() {
         assert_eq!(example(code).code, code);
         for version in Version::ALL.iter().copied() {
             let path = format!("spec/aap/v{version}/schemas/error.schema.json");

@@ -2,9 +2,9 @@
 //! problems, and choose the code by the rules of precedence.
 
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
-use tradepost_wire::aap::{Code, Refusal, Skill, Version};
+use tradepost_wire::aap::{AapCode, AapRefusal, Skill, Version};
 use tradepost_wire::json::Value;
-use tradepost_wire::problem::{Extra, Keyword, MAX_LISTED, Problem};
+use tradepost_wire::problem::{Keyword, MAX_LISTED, Problem, ProblemDetail};
 
 use crate::mutate::{apply, mutations};
 use crate::oracle::{self, Unit};
@@ -13,7 +13,7 @@ use crate::seeds::{self, Seed};
 /// A rule of ours that no schema states: why a request that every schema accepts is refused.
 struct Policy {
     reason: &'static str,
-    code: Code,
+    code: AapCode,
     /// `details.reason`, or `policy` for the one rule that reports a unit of its own.
     stamp: &'static str,
     holds: fn(&Value) -> bool,
@@ -23,7 +23,7 @@ struct Policy {
 const POLICIES: &[Policy] = &[
     Policy {
         reason: "E-070: a consent text of white space records nothing that the user saw",
-        code: Code::InvalidConsent,
+        code: AapCode::InvalidConsent,
         stamp: "blank_consent_text",
         holds: |lead| {
             let text = lead["consent"]["consent_text"].as_str();
@@ -32,7 +32,7 @@ const POLICIES: &[Policy] = &[
     },
     Policy {
         reason: "E-071: a grant cannot lie in the future, beyond five minutes of clock skew",
-        code: Code::InvalidConsent,
+        code: AapCode::InvalidConsent,
         stamp: "granted_in_future",
         holds: |lead| {
             let latest = oracle::terms().now + jiff::SignedDuration::from_mins(5);
@@ -41,7 +41,7 @@ const POLICIES: &[Policy] = &[
     },
     Policy {
         reason: "E-072, R-LD-07: a grant has run out, by its own date or by the dealer's default",
-        code: Code::InvalidConsent,
+        code: AapCode::InvalidConsent,
         stamp: "expired",
         holds: |lead| {
             let granted = oracle::moment(lead["consent"].get("granted_at"));
@@ -55,7 +55,7 @@ const POLICIES: &[Policy] = &[
     },
     Policy {
         reason: "E-072: a grant that ends before it begins permits nothing",
-        code: Code::InvalidConsent,
+        code: AapCode::InvalidConsent,
         stamp: "expires_before_grant",
         holds: |lead| {
             let granted = oracle::moment(lead["consent"].get("granted_at"));
@@ -65,7 +65,7 @@ const POLICIES: &[Policy] = &[
     },
     Policy {
         reason: "C-05: the dealer must be able to answer on a channel that the consent permits",
-        code: Code::ContactConsentRequired,
+        code: AapCode::ContactConsentRequired,
         stamp: "channel_not_permitted",
         holds: |lead| {
             let allowed: Vec<_> = lead["consent"]["allowed_channels"]
@@ -84,7 +84,7 @@ const POLICIES: &[Policy] = &[
 ];
 
 /// The code that the schema's units deserve (requirements §2.1 rows 5 and 6).
-fn code_of_units(skill: Skill, data: &Value, units: &[Unit]) -> Option<Code> {
+fn code_of_units(skill: Skill, data: &Value, units: &[Unit]) -> Option<AapCode> {
     let absent = |(_, keyword, _): &Unit| matches!(keyword.as_str(), "required" | "anyOf");
     let other_vocabulary = |(at, keyword, _): &Unit| {
         let other: &[&str] = match at.as_str() {
@@ -99,15 +99,15 @@ fn code_of_units(skill: Skill, data: &Value, units: &[Unit]) -> Option<Code> {
     if units.is_empty() {
         None
     } else if skill == Skill::LeadSubmit && data.is_object() && data.get("consent").is_none() {
-        Some(Code::ContactConsentRequired)
+        Some(AapCode::ContactConsentRequired)
     } else if skill == Skill::LeadSubmit && units.iter().any(of_consent) {
-        Some(Code::InvalidConsent)
+        Some(AapCode::InvalidConsent)
     } else if units.iter().all(absent) {
-        Some(Code::MissingRequiredField)
+        Some(AapCode::MissingRequiredField)
     } else if units.iter().all(other_vocabulary) {
-        Some(Code::InvalidCondition)
+        Some(AapCode::InvalidCondition)
     } else {
-        Some(Code::SchemaValidationFailed)
+        Some(AapCode::SchemaValidationFailed)
     }
 }
 
@@ -138,10 +138,10 @@ fn compare(version: Version, skill: Skill, data: &Value) -> Result<(), String> {
     let units: Vec<_> = published.iter().cloned().collect();
     let by_schema = code_of_units(skill, data, &units);
     // A grant that is well formed and not usable outranks the units of other members.
-    let consent_rule = || by_policy(0).filter(|rule| rule.code == Code::InvalidConsent);
+    let consent_rule = || by_policy(0).filter(|rule| rule.code == AapCode::InvalidConsent);
     let rule = match by_schema {
         None => by_policy(0),
-        Some(Code::ContactConsentRequired | Code::InvalidConsent) => None,
+        Some(AapCode::ContactConsentRequired | AapCode::InvalidConsent) => None,
         Some(_) if data.is_object() => consent_rule(),
         Some(_) => None,
     };
@@ -156,15 +156,15 @@ fn compare(version: Version, skill: Skill, data: &Value) -> Result<(), String> {
 }
 
 /// What the details say about a rule of ours.
-fn stamp(refusal: &Refusal) -> Option<&str> {
+fn stamp(refusal: &AapRefusal) -> Option<&str> {
     let policy = refusal.details.get("policy").map(|_| "policy");
     refusal.details.get("reason").and_then(Value::as_str).or(policy)
 }
 
 /// Whether a refusal is about what the schema permits and is too large to be kept (C-51).
-pub(crate) fn is_of_size(refusal: &Refusal, data: &Value) -> bool {
+pub(crate) fn is_of_size(refusal: &AapRefusal, data: &Value) -> bool {
     let exceeds = |problem: &Problem| {
-        let Extra::Limit(limit) = problem.extra else {
+        let ProblemDetail::Limit(limit) = problem.extra else {
             return false;
         };
         let size = match (problem.keyword, data.pointer(&problem.pointer)) {
@@ -181,7 +181,7 @@ pub(crate) fn is_of_size(refusal: &Refusal, data: &Value) -> bool {
 }
 
 pub(crate) fn same_units(
-    refusal: &Refusal,
+    refusal: &AapRefusal,
     published: &std::collections::BTreeSet<Unit>,
 ) -> Result<(), String> {
     let mut listed = oracle::listed(refusal);
@@ -207,7 +207,7 @@ pub(crate) fn same_units(
         .iter()
         .map(|problem| problem.pointer != "/consent" && !problem.pointer.starts_with("/consent/"))
         .collect();
-    if refusal.code == Code::InvalidConsent && !consents.is_sorted() {
+    if refusal.code == AapCode::InvalidConsent && !consents.is_sorted() {
         return Err("the problems of the consent do not come first".into());
     }
     Ok(())

@@ -198,7 +198,8 @@ fn a_damaged_request_that_is_accepted_has_a_stable_canonical_text() {
         let Seed { version, skill, mut data, .. } = seeds[index].clone();
         mutations.iter().for_each(|mutation| apply(&mut data, mutation));
         let terms = oracle::terms();
-        let Ok(aap::Call::LeadSubmit(lead)) = aap::parse(skill, version, &data, &terms) else {
+        let Ok(aap::AapRequest::LeadSubmit(lead)) = aap::parse(skill, version, &data, &terms)
+        else {
             return Ok(());
         };
         // A retry restamps, renames its key and passes its numbers through floats (C-17).
@@ -208,7 +209,7 @@ fn a_damaged_request_that_is_accepted_has_a_stable_canonical_text() {
         respell(&data, 1, &mut text);
         let again: Value = tradepost_wire::json::from_str(&text).unwrap();
         match aap::parse(skill, version, &again, &terms) {
-            Ok(aap::Call::LeadSubmit(again))
+            Ok(aap::AapRequest::LeadSubmit(again))
                 if again.canonical_payload() == lead.canonical_payload() =>
             {
                 Ok(())

@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 use jiff::{SignedDuration, Timestamp};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Retrieve, Uri, Validator};
-use tradepost_wire::aap::{self, Refusal, Skill, Terms, Version};
+use tradepost_wire::aap::{self, AapRefusal, DealerTerms, Skill, Version};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
-use tradepost_wire::problem::{Extra, clip};
+use tradepost_wire::problem::{ProblemDetail, clip};
 
 use crate::published;
 
@@ -24,8 +24,8 @@ pub(crate) type Unit = (String, String, Option<String>);
 pub(crate) const NOW: &str = "2026-05-01T12:00:00Z";
 
 /// The dealer's terms, with every rule in force.
-pub(crate) fn terms() -> Terms {
-    Terms {
+pub(crate) fn terms() -> DealerTerms {
+    DealerTerms {
         now: NOW.parse().unwrap(),
         clock_skew: SignedDuration::from_mins(5),
         consent_lifetime: Some(SignedDuration::from_hours(24 * 365)),
@@ -33,15 +33,15 @@ pub(crate) fn terms() -> Terms {
 }
 
 /// Our verdict.
-pub(crate) fn parse(version: Version, skill: Skill, data: &Value) -> Result<(), Refusal> {
+pub(crate) fn parse(version: Version, skill: Skill, data: &Value) -> Result<(), AapRefusal> {
     aap::parse(skill, version, data, &terms()).map(|_| ())
 }
 
 /// The units that a refusal lists.
-pub(crate) fn listed(refusal: &Refusal) -> BTreeSet<Unit> {
+pub(crate) fn listed(refusal: &AapRefusal) -> BTreeSet<Unit> {
     let unit = |problem: &tradepost_wire::problem::Problem| {
         let property = match problem.extra {
-            Extra::Property(name) => Some(name.to_owned()),
+            ProblemDetail::Property(name) => Some(name.to_owned()),
             _ => None,
         };
         (problem.pointer.clone(), problem.keyword.name().to_owned(), property)

@@ -1,7 +1,7 @@
 //! The schemas that we hand out see what our readers see.
 
 use proptest::test_runner::{TestCaseError, TestRunner};
-use tradepost_wire::aap::{Code, Refusal, Skill, Version, schema};
+use tradepost_wire::aap::{AapCode, AapRefusal, Skill, Version, schema};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::Value;
 
@@ -27,9 +27,9 @@ fn compare(ours: &Oracle, skill: Skill, data: &Value) -> Result<(), String> {
 }
 
 /// What no schema can say: whether a grant is in force, and whether it covers a channel.
-fn is_of_time_or_channel(refusal: &Refusal) -> bool {
+fn is_of_time_or_channel(refusal: &AapRefusal) -> bool {
     refusal.problems.is_empty()
-        && matches!(refusal.code, Code::InvalidConsent | Code::ContactConsentRequired)
+        && matches!(refusal.code, AapCode::InvalidConsent | AapCode::ContactConsentRequired)
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::vehicle::{Vehicle, Vocabularies};
 use tradepost_wire::canonical;
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use crate::published;
 
@@ -13,7 +13,7 @@ fn a_published_vehicle_is_written_as_it_was_read() {
         let path = format!("spec/aap/{version}/examples/vehicle-detail-response.example.json");
         let Some(example) = published::json(&path) else { return };
         let mut problems = Problems::new();
-        let (root, sale) = (At::Root, Vocabularies::Sale);
+        let (root, sale) = (DocumentPlace::Root, Vocabularies::Sale);
         let mut data = example["data"].clone();
         // v1.0's price for a ZIP code is read and not kept: it takes desking to make one.
         data.as_object_mut().unwrap().shift_remove("offered_price");

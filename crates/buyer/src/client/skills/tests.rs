@@ -1,7 +1,7 @@
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::inventory::{SortField, SortOrder};
 use tradepost_wire::aap::lead::{Channel, SourceAgent};
-use tradepost_wire::aap::vehicle::{Condition, Status};
+use tradepost_wire::aap::vehicle::{ListingStatus, VehicleCondition};
 use tradepost_wire::catalog::Open;
 
 use super::*;
@@ -46,7 +46,7 @@ fn every_filter_is_written_as_dealers_read_it() {
             make: vec!["Honda".into()],
             model: vec!["CR-V".into()],
             trim: vec!["EX".into()],
-            condition: vec![Condition::Used, Condition::Cpo],
+            condition: vec![VehicleCondition::Used, VehicleCondition::Cpo],
             transmission: vec!["automatic".into()],
             fuel: vec!["gas".into()],
             driveline: vec!["awd".into()],
@@ -69,20 +69,21 @@ fn every_filter_is_written_as_dealers_read_it() {
     };
     for search in [search, Search::default()] {
         for version in [Version::V1_0, Version::V1_1] {
-            let terms = Terms {
+            let terms = DealerTerms {
                 now: Timestamp::UNIX_EPOCH,
                 clock_skew: SignedDuration::ZERO,
                 consent_lifetime: None,
             };
             let read = |skill, payload| aap::parse(skill, version, &payload, &terms).unwrap();
-            let aap::Call::InventorySearch(found) =
+            let aap::AapRequest::InventorySearch(found) =
                 read(Skill::InventorySearch, search_payload(&search))
             else {
                 panic!()
             };
             assert_eq!(found, search);
             let payload = facets_payload(&search.filters);
-            let aap::Call::InventoryFacets(found) = read(Skill::InventoryFacets, payload) else {
+            let aap::AapRequest::InventoryFacets(found) = read(Skill::InventoryFacets, payload)
+            else {
                 panic!()
             };
             assert_eq!(found, search.filters);
@@ -140,8 +141,8 @@ fn the_five_skills_are_asked_and_answer_with_what_the_protocol_defines() {
         let query = VehicleQuery { vehicle_id: Some("v1".into()), ..VehicleQuery::default() };
         let found = client.vehicle(&query).await.unwrap();
         let listing = found.listing();
-        assert_eq!(listing.status(), Some(Open::Known(Status::Pending)));
-        assert_eq!(listing.condition(), Some(Open::Known(Condition::Used)));
+        assert_eq!(listing.status(), Some(Open::Known(ListingStatus::Pending)));
+        assert_eq!(listing.condition(), Some(Open::Known(VehicleCondition::Used)));
         assert_eq!((listing.price(), listing.get("x-own")), (Some(32_995), Some(&json!([1]))));
         assert_eq!(found.payload["x-more"], true);
         let receipt = client.submit_lead(&a_lead()).await.unwrap();
@@ -197,7 +198,7 @@ fn r_card_12_what_a_dealer_would_refuse_or_does_not_offer_never_leaves() {
         let failure = client.vehicle(&VehicleQuery::default()).await.unwrap_err();
         assert!(matches!(failure, Failure::Unsent(Unsent::Invalid(_))), "{failure:?}");
         // The moment of the call comes before that of the lead.
-        let later = || Terms {
+        let later = || DealerTerms {
             now: "2026-05-01T09:00:00Z".parse().unwrap(),
             clock_skew: SignedDuration::ZERO,
             consent_lifetime: None,

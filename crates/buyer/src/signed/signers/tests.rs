@@ -3,7 +3,7 @@ use std::sync::Mutex as Lock;
 
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use tradepost_keys::encode;
-use tradepost_wire::adcp::signing::Surface;
+use tradepost_wire::adcp::signing::SignedKind;
 use tradepost_wire::json::json;
 
 use super::*;
@@ -50,7 +50,7 @@ impl Published for Site {
         *self.elapsed.lock().unwrap()
     }
 
-    fn failed(&self, _: &str, _: Fault) {}
+    fn failed(&self, _: &str, _: SignatureError) {}
 }
 
 fn at(text: &str) -> Timestamp {
@@ -88,7 +88,7 @@ fn finds(signers: &Signers<()>, kid: &str, now: &str) -> String {
     let mut found = signers.known(kid, at(now));
     found.extend(runtime.block_on(signers.sought(kid, at(now)).collect::<Vec<_>>()));
     match found.as_slice() {
-        [] => signers.why().code(Surface::Request),
+        [] => signers.why().code(SignedKind::Request),
         [found] if found.revoked => "revoked".to_owned(),
         found => format!("good {}", found.len()),
     }

@@ -5,7 +5,7 @@ use std::io;
 
 use quick_xml::escape::escape;
 use tradepost_wire::aap::Vehicle;
-use tradepost_wire::aap::vehicle::{AnyCondition, Status};
+use tradepost_wire::aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_wire::catalog;
 
 use super::aap_json;
@@ -476,18 +476,18 @@ fn fuel(unit: &Unit) -> String {
 fn status(unit: &Unit) -> String {
     match (unit.sold, unit.vehicle.status) {
         (true, _) => "Sold",
-        (false, Some(Status::Available) | None) => "In Stock",
-        (false, Some(Status::InTransit)) => "In Transit",
-        (false, Some(Status::Pending)) => "Sale Pending",
+        (false, Some(ListingStatus::Available) | None) => "In Stock",
+        (false, Some(ListingStatus::InTransit)) => "In Transit",
+        (false, Some(ListingStatus::Pending)) => "Sale Pending",
     }
     .to_owned()
 }
 
 fn availability(unit: &Unit) -> String {
     match unit.vehicle.status {
-        Some(Status::Available) | None => "AVAILABLE",
-        Some(Status::InTransit) => "IN_TRANSIT",
-        Some(Status::Pending) => "PENDING",
+        Some(ListingStatus::Available) | None => "AVAILABLE",
+        Some(ListingStatus::InTransit) => "IN_TRANSIT",
+        Some(ListingStatus::Pending) => "PENDING",
     }
     .to_owned()
 }

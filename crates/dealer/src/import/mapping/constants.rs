@@ -1,7 +1,7 @@
 //! Validation of a mapping's constants. An invalid one would be wrong in every row.
 
 use tradepost_wire::parse::{did_you_mean, reject};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 use tradepost_wire::{catalog::Vocabulary as _, format};
 
 use crate::import::columns::{Column, items};
@@ -15,7 +15,7 @@ use crate::import::{currency, dates};
 pub(super) fn check_constants(
     constants: &[(Column, String)],
     notation: &Notation,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) {
     for (column, text) in constants {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, not_one_of, read_object, reject};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::constants::check_constants;
 use super::{IGNORE, Line, Mapping, Part, PriceRule, Rule, Transform, Unbuilt, key};
@@ -22,7 +22,11 @@ const MAX_LINES: usize = 2_000;
 /// Maximum length of a text in bytes.
 const MAX_TEXT: usize = 2_000;
 
-pub(super) fn mapping(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Mapping> {
+pub(super) fn mapping(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Mapping> {
     read_object!(value, at, problems, closed {
         optional "preset" => preset: parse::word::<Preset>,
         optional "known_by" => signatures: |v, at, p| parse::list(v, at, p, (1, Some(20)), texts),
@@ -52,11 +56,11 @@ pub(super) fn mapping(value: &Value, at: &At<'_>, problems: &mut Problems) -> Op
     })
 }
 
-fn texts(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<String>> {
+fn texts(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Vec<String>> {
     parse::list(value, at, problems, (1, Some(MAX_LINES)), text)
 }
 
-fn text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn text(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     parse::of_text((value, at, problems), "must have at most 2000 bytes", |text| {
         (text.len() <= MAX_TEXT).then(|| text.to_owned())
     })
@@ -65,9 +69,9 @@ fn text(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
 /// Reads a table with arbitrary keys, line by line.
 fn lines<T>(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
-    mut line: impl FnMut(&str, &Value, &At<'_>, &mut Problems) -> Option<T>,
+    mut line: impl FnMut(&str, &Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
 ) -> Option<Vec<T>> {
     let Some(members) = value.as_object() else {
         parse::wrong_type(at, problems, "object");
@@ -87,7 +91,7 @@ fn lines<T>(
 
 fn read_columns(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<BTreeMap<String, Line>> {
     let mut columns = BTreeMap::new();
@@ -110,13 +114,18 @@ fn read_columns(
     Some(columns)
 }
 
-fn column_line(heading: &str, value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Line> {
+fn column_line(
+    heading: &str,
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Line> {
     let heading = heading.to_owned();
     if !value.is_object() {
         let rule = Rule { column: field(value, at, problems)?, transform: None };
         return Some(Line { heading, rule, is_own: true, is_optional: false });
     }
-    let glossary = |v: &Value, at: &At<'_>, p: &mut Problems| {
+    let glossary = |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
         let words = pairs(v, at, p)?;
         Some(words.into_iter().map(|(said, meant)| (fold(&said), meant)).collect())
     };
@@ -143,11 +152,15 @@ fn column_line(heading: &str, value: &Value, at: &At<'_>, problems: &mut Problem
     Some(Line { heading, rule, is_own: true, is_optional: is_optional.unwrap_or_default() })
 }
 
-fn date_form(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<DateForm> {
+fn date_form(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<DateForm> {
     parse::of_text((value, at, problems), DateForm::RULE, DateForm::parse)
 }
 
-fn read_notation(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Notation> {
+fn read_notation(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Notation> {
     read_object!(value, at, problems, closed {
         optional "decimal" => decimal: parse::word::<DecimalSign>,
         optional "distance" => distance: parse::word::<DistanceUnit>,
@@ -157,7 +170,7 @@ fn read_notation(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
 }
 
 /// Reads the name of a field; `Some(None)` for an ignored column.
-fn field(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<Column>> {
+fn field(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Option<Column>> {
     let Some(name) = value.as_str() else {
         parse::wrong_type(at, problems, "string");
         return None;
@@ -185,7 +198,7 @@ fn nearest_field(name: &str) -> Option<&'static str> {
     spelled.or_else(|| Column::named(name).map(Column::name))
 }
 
-fn separator(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn separator(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     parse::of_text((value, at, problems), "must not be empty", |text| {
         (!text.is_empty() && text.len() <= 20).then(|| text.to_owned())
     })
@@ -193,7 +206,7 @@ fn separator(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Stri
 
 fn read_constants(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<Vec<(Column, String)>> {
     lines(value, at, problems, |name, value, at, problems| {
@@ -213,13 +226,17 @@ fn read_constants(
     })
 }
 
-fn pairs(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<(String, String)>> {
+fn pairs(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<(String, String)>> {
     lines(value, at, problems, |key, value, at, problems| {
         text(value, at, problems).map(|text| (key.to_owned(), text))
     })
 }
 
-fn read_price(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<PriceRule> {
+fn read_price(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<PriceRule> {
     read_object!(value, at, problems, closed {
         optional "fees" => fees: parse::word::<Part>,
         optional "add_ons" => add_ons: parse::word::<Part>,

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use tradepost_wire::aap::Vehicle;
-use tradepost_wire::aap::vehicle::{AnyCondition, Status};
+use tradepost_wire::aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{self, Map};
 
@@ -120,7 +120,7 @@ macro_rules! vocabularies {
     )+};
 }
 
-vocabularies!(AnyCondition, Status);
+vocabularies!(AnyCondition, ListingStatus);
 
 impl Member for Timestamp {
     fn write(&self, out: &mut Vec<u8>) {

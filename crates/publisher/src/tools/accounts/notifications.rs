@@ -1,7 +1,7 @@
 //! What an account's subscribers must be beyond their schema. Whether their addresses want what is sent
 //! there is for [`proof`](super::proof).
 
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::http::web_address::{HostReach, WebAddress};
 
 use crate::announce::EVENTS;
@@ -13,7 +13,7 @@ use crate::refuse;
 const OF_BUYS: [&str; 5] = ["scheduled", "final", "delayed", "adjusted", "impairment"];
 
 /// Everything that is wrong with `notification_configs` of a row; paths begin at the row.
-pub(super) fn problems(publisher: &Publisher, configs: &[NotificationConfig]) -> Vec<Error> {
+pub(super) fn problems(publisher: &Publisher, configs: &[NotificationConfig]) -> Vec<AdcpError> {
     let mut problems = Vec::new();
     for (index, config) in configs.iter().enumerate() {
         let at = |member: &str| format!("notification_configs[{index}].{member}");
@@ -31,7 +31,7 @@ pub(super) fn problems(publisher: &Publisher, configs: &[NotificationConfig]) ->
                 let message = "this seller does not announce changes of its feeds; ask for them with \
                                if_wholesale_feed_version, or send the subscriber with active: false";
                 let field = at(&format!("event_types[{place}]"));
-                problems.push(refuse::at(Code::UnsupportedFeature, &field, message));
+                problems.push(refuse::at(AdcpCode::UnsupportedFeature, &field, message));
             }
         }
         if !is_public(&config.url) && !publisher.world.is_own_machine(&config.url) {

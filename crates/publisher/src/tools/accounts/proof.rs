@@ -1,7 +1,7 @@
 //! Proof that the addresses of subscribers want to be called, which is asked for before they are
 //! (`sync_accounts`, "Activation proof"): outside, and before the transaction that keeps them.
 
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::json::json;
 
 use super::notifications;
@@ -121,7 +121,7 @@ pub(super) fn shown(
     account: &Account,
     configs: &[NotificationConfig],
     proofs: &Proofs,
-) -> (Vec<String>, Vec<Error>) {
+) -> (Vec<String>, Vec<AdcpError>) {
     let (mut proven, mut problems) = (Vec::new(), Vec::new());
     for (index, subscriber) in configs.iter().enumerate().filter(|(_, it)| it.is_active()) {
         let proof = subscriber.proof(&account.account_id);
@@ -132,7 +132,7 @@ pub(super) fn shown(
         let message = "the address did not say the challenge back; have it answer, or send the \
                        subscriber with active: false";
         let field = format!("notification_configs[{index}].url");
-        problems.push(refuse::at(Code::ValidationError, &field, message));
+        problems.push(refuse::at(AdcpCode::ValidationError, &field, message));
     }
     (proven, problems)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
@@ -71,7 +71,7 @@ impl Desk<'_> {
             if let Some(reference) = reference
                 && rights.account(&self.tenant, reference, &field, self.work.shelf)?.is_none()
             {
-                absent.push(refuse::not_found(Code::AccountNotFound, Some(&field)));
+                absent.push(refuse::not_found(AdcpCode::AccountNotFound, Some(&field)));
             }
         }
         Ok(Refusal::of_all(absent)?)
@@ -231,7 +231,7 @@ impl Desk<'_> {
             return Ok(());
         }
         let message = "this account stands in the request twice; name it once";
-        Err(refuse::error(Code::InvalidRequest, message).into())
+        Err(refuse::error(AdcpCode::InvalidRequest, message).into())
     }
 
     /// Closes what the request does not name (`delete_missing`).
@@ -269,13 +269,13 @@ impl Desk<'_> {
     }
 
     /// What is wrong with what may be set in either way of naming an account.
-    fn problems(&self, row: &AccountRow) -> Vec<Error> {
+    fn problems(&self, row: &AccountRow) -> Vec<AdcpError> {
         let mut problems = Vec::new();
         let accepted = &self.work.publisher.profile.payment_terms;
         if row.payment_terms.as_ref().is_some_and(|terms| !accepted.contains(terms)) {
             let message = "the seller does not accept these payment terms; leave them out to be \
                            offered the usual ones";
-            problems.push(refuse::at(Code::PaymentTermsNotSupported, "payment_terms", message));
+            problems.push(refuse::at(AdcpCode::PaymentTermsNotSupported, "payment_terms", message));
         }
         if let Some(configs) = &row.notification_configs {
             problems.extend(notifications::problems(self.work.publisher, configs));
@@ -284,16 +284,16 @@ impl Desk<'_> {
     }
 
     /// What keeps an account from being opened.
-    fn unprovisionable(&self, key: &NaturalKey, billing: Billing) -> Vec<Error> {
+    fn unprovisionable(&self, key: &NaturalKey, billing: Billing) -> Vec<AdcpError> {
         let profile = &self.work.publisher.profile;
         let mut problems = Vec::new();
         if key.sandbox && !profile.sandbox {
             let message = "this seller has no sandbox accounts";
-            problems.push(refuse::at(Code::UnsupportedFeature, "sandbox", message));
+            problems.push(refuse::at(AdcpCode::UnsupportedFeature, "sandbox", message));
         }
         if key.lacks_brand(&profile.onboarding) {
             let message = "this domain houses several brands; name one in brand.brand_id";
-            problems.push(refuse::at(Code::BrandRequired, "brand.brand_id", message));
+            problems.push(refuse::at(AdcpCode::BrandRequired, "brand.brand_id", message));
         }
         problems.extend(self.unbillable(key, billing));
         problems
@@ -302,10 +302,10 @@ impl Desk<'_> {
     /// The billing gates (`B-1` to `B-4`): what the seller can do at all, what it does for this agent,
     /// what it does for this operator. A credential that establishes no identity learns nothing of
     /// the latter two.
-    fn unbillable(&self, key: &NaturalKey, billing: Billing) -> Option<Error> {
+    fn unbillable(&self, key: &NaturalKey, billing: Billing) -> Option<AdcpError> {
         let profile = &self.work.publisher.profile;
         let message = "the seller does not bill that party; ask for another one in billing";
-        let error = refuse::at(Code::BillingNotSupported, "billing", message);
+        let error = refuse::at(AdcpCode::BillingNotSupported, "billing", message);
         if !profile.billing.contains(&billing) {
             let error = error.with("scope", "capability");
             return Some(error.with("supported_billing", json!(profile.billing)));
@@ -320,7 +320,7 @@ impl Desk<'_> {
         };
         if !permits(billing) {
             let message = "the seller does not bill that party for what this buyer agent buys";
-            let error = refuse::at(Code::BillingNotPermittedForAgent, "billing", message);
+            let error = refuse::at(AdcpCode::BillingNotPermittedForAgent, "billing", message);
             let error = error.with("rejected_billing", billing.name());
             let mut others = profile.billing.iter().copied().filter(|other| permits(*other));
             let other = others.find(|it| admit::bills(profile, *it, &key.operator));
@@ -338,8 +338,8 @@ fn identity(account: &Account) -> Map {
     typed::kept(&account.published(), &["brand", "operator", "sandbox"])
 }
 
-fn not_provisioned() -> Error {
+fn not_provisioned() -> AdcpError {
     let message = "no account of yours fits, and a row with account opens none; open it with brand, \
                    operator and billing";
-    refuse::at(Code::UnsupportedProvisioning, "account", message)
+    refuse::at(AdcpCode::UnsupportedProvisioning, "account", message)
 }

@@ -1,8 +1,8 @@
 //! What a package refers to by id: audiences, signals and lists of properties that it is aimed at, and
 //! the creatives that it shows.
 
-use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Map;
 
 use super::{Desk, Verifiers, all_not_done, not_done};
@@ -23,8 +23,8 @@ pub(super) fn check_targeting(
     product: Option<&Product>,
     overlay: Option<&Targeting>,
     place: &str,
-    problems: &mut Vec<Error>,
-) -> Result<(), Fault> {
+    problems: &mut Vec<AdcpError>,
+) -> Result<(), InternalError> {
     let Some(overlay) = overlay else {
         return Ok(());
     };
@@ -50,13 +50,13 @@ pub(super) fn check_targeting(
         && desk.reach.find::<PropertyList>(desk.shelf, &list.list_id)?.is_none()
     {
         // The name of the member says what kind of thing it is, so that it is left out (`U-3`).
-        problems.push(refuse::not_found(Code::ReferenceNotFound, None));
+        problems.push(refuse::not_found(AdcpCode::ReferenceNotFound, None));
     }
     Ok(())
 }
 
 /// What in an overlay contradicts something else in it.
-pub(super) fn contradicted(overlay: &Map, place: &str) -> impl Iterator<Item = Error> {
+pub(super) fn contradicted(overlay: &Map, place: &str) -> impl Iterator<Item = AdcpError> {
     let message = "this contradicts something else in the targeting; leave out one of both";
     let paths = targeting::contradictions(overlay);
     paths.into_iter().map(move |path| invalid(&format!("{place}.{path}"), message))
@@ -67,7 +67,7 @@ const MAX_COUNTRIES: usize = 20;
 
 /// Checks that a product runs in all countries that are asked for, and in one that is not excluded. A product
 /// that names no countries runs everywhere.
-fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut Vec<Error>) {
+fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut Vec<AdcpError>) {
     let known = &product.terms.countries;
     if known.is_empty() {
         return;
@@ -90,7 +90,7 @@ fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut
 
 /// A thing whose id the caller has chosen, under whatever account it lies: first that of the request,
 /// and then every other.
-fn chosen<T: Thing>(desk: &Desk<'_>, id: &str) -> Result<Option<T>, Fault> {
+fn chosen<T: Thing>(desk: &Desk<'_>, id: &str) -> Result<Option<T>, InternalError> {
     let near = desk.account.map(|account| &account.record);
     Ok(desk.reach.chosen::<T>(desk.shelf, near, id)?.map(|kept| kept.thing))
 }
@@ -101,7 +101,7 @@ fn audience(
     id: &str,
     field: &str,
     included: bool,
-) -> Result<Option<Error>, Fault> {
+) -> Result<Option<AdcpError>, InternalError> {
     let Some(audience) = chosen::<Audience>(desk, id)? else {
         let message = "an audience in the request does not resolve to one of yours";
         return Ok(Some(invalid(field, message)));
@@ -110,13 +110,13 @@ fn audience(
         return Ok(None);
     }
     let message = "the audience is smaller than what can be aimed at; add to it";
-    let error = at(Code::AudienceTooSmall, field, message);
+    let error = at(AdcpCode::AudienceTooSmall, field, message);
     let error = error.with("minimum_size", audience.minimum_size);
     Ok(Some(error.with("current_size", audience.size())))
 }
 
 /// Signals have to be on offer.
-fn signals(desk: &Desk<'_>, overlay: &Targeting, place: &str, problems: &mut Vec<Error>) {
+fn signals(desk: &Desk<'_>, overlay: &Targeting, place: &str, problems: &mut Vec<AdcpError>) {
     let known = &desk.profile().catalogue.signals;
     let mut look = |signals: &[AimedSignal], list: String| {
         for (index, signal) in signals.iter().enumerate() {
@@ -134,13 +134,13 @@ fn signals(desk: &Desk<'_>, overlay: &Targeting, place: &str, problems: &mut Vec
 
 /// That a signal is not on offer. A choice of the product alone is no thing of its own that could be
 /// looked for.
-fn absent(signal: &AimedSignal, place: &str) -> Error {
+fn absent(signal: &AimedSignal, place: &str) -> AdcpError {
     if signal.signal_ref.as_ref().is_some_and(|name| name.of_product) {
         let message = "the product does not offer this signal; its signal_targeting_options lists \
                        those that it does";
         return invalid(&format!("{place}.signal_ref"), message);
     }
-    refuse::not_found(Code::SignalNotFound, Some(place))
+    refuse::not_found(AdcpCode::SignalNotFound, Some(place))
 }
 
 /// Whether a signal of the offer is meant: by the handle of its segment, or by its reference.
@@ -159,8 +159,8 @@ pub(super) fn assignments(
     (product, before): (Option<&Product>, &[Assigned]),
     given: &[Assignment],
     place: &str,
-    problems: &mut Vec<Error>,
-) -> Result<Vec<Assigned>, Fault> {
+    problems: &mut Vec<AdcpError>,
+) -> Result<Vec<Assigned>, InternalError> {
     let policies = Policies::on(&desk.profile().catalogue, product);
     let mut assigned = Vec::new();
     for (index, assignment) in given.iter().enumerate() {
@@ -168,7 +168,7 @@ pub(super) fn assignments(
         let field = format!("{place}.creative_assignments[{index}].creative_id");
         match chosen::<Creative>(desk, id)? {
             None if is_sample(desk, id) => {}
-            None => problems.push(refuse::not_found(Code::CreativeNotFound, Some(&field))),
+            None => problems.push(refuse::not_found(AdcpCode::CreativeNotFound, Some(&field))),
             Some(creative) => {
                 problems.extend(usable(desk, &creative, &field));
                 if !before.iter().any(|known| known.is(id)) {
@@ -189,7 +189,7 @@ fn verified(
     creative: &Creative,
     product: Option<&Product>,
     field: &str,
-) -> Option<Error> {
+) -> Option<AdcpError> {
     let question = verdict::on_assignment(&creative.given, product)?;
     match desk.verifiers {
         Verifiers::Looked(looked) => {
@@ -215,17 +215,17 @@ fn is_sample(desk: &Desk<'_>, id: &str) -> bool {
 }
 
 /// A creative that was rejected or put away cannot run; one under review can be assigned.
-fn usable(desk: &Desk<'_>, creative: &Creative, field: &str) -> Option<Error> {
+fn usable(desk: &Desk<'_>, creative: &Creative, field: &str) -> Option<AdcpError> {
     match creative.status_at(desk.now) {
         Status::Processing | Status::PendingReview | Status::Approved | Status::Suspended => None,
         Status::Rejected => {
             let message = "the creative was rejected; details.reasons says why; send another one";
             let reasons: Vec<_> = creative.rejection_reason.iter().cloned().collect();
-            Some(at(Code::CreativeRejected, field, message).with("reasons", reasons))
+            Some(at(AdcpCode::CreativeRejected, field, message).with("reasons", reasons))
         }
         Status::Archived => {
             let message = "the creative was put away; bring it back with sync_creatives";
-            Some(at(Code::InvalidState, field, message))
+            Some(at(AdcpCode::InvalidState, field, message))
         }
     }
 }

@@ -4,9 +4,9 @@
 use std::cmp::Ordering;
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::{Code, Error, Recovery};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary as _};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value};
 
 use super::package::{self, Flight};
@@ -64,7 +64,7 @@ struct Findings {
     buy: MediaBuy,
     actions: Vec<(Action, String)>,
     affected: Vec<usize>,
-    problems: Vec<Error>,
+    problems: Vec<AdcpError>,
     /// Members that go beyond what a proposal was priced for.
     beyond: Vec<String>,
 }
@@ -92,7 +92,7 @@ pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
     };
     // A request of nothing but members that are not done here is refused for those.
     if form.changes.is_empty() && form.not_done.is_empty() {
-        let error = refuse::error(Code::InvalidRequest, "the request names nothing to change");
+        let error = refuse::error(AdcpCode::InvalidRequest, "the request names nothing to change");
         found.problems.push(error.with("accepted_fields", CHANGES));
     }
     if form.canceled == Some(true) {
@@ -133,7 +133,7 @@ pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
 }
 
 /// A refusal for each exclusive product that somebody else has on a day that the update adds to the buy.
-fn taken_days(amending: &Amending<'_>, after: &MediaBuy) -> Result<Vec<Error>, Fault> {
+fn taken_days(amending: &Amending<'_>, after: &MediaBuy) -> Result<Vec<AdcpError>, InternalError> {
     let desk = &amending.desk;
     let is_sandbox = desk.is_for_tests();
     let days_of = |buy: &MediaBuy| {
@@ -174,11 +174,11 @@ fn over(buy: &MediaBuy, form: &UpdateMediaBuy, now: Timestamp) -> Result<(), Ref
     if form.canceled.is_some() {
         let message =
             "the media buy is over and cannot be canceled; details.status says how it stands";
-        let error = at(Code::NotCancellable, "canceled", message);
+        let error = at(AdcpCode::NotCancellable, "canceled", message);
         return Err(error.with("status", status.name()).into());
     }
     let message = "the media buy is over and cannot be changed; details.status says how it stands";
-    Err(refuse::error(Code::InvalidState, message).with("status", status.name()).into())
+    Err(refuse::error(AdcpCode::InvalidState, message).with("status", status.name()).into())
 }
 
 fn cancel(amending: &Amending<'_>, found: &mut Findings) {
@@ -237,7 +237,7 @@ fn packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Stop> {
         let known = known.find(|(_, package)| package.package_id == given.package_id);
         let Some((position, before)) = known else {
             let field = format!("{place}.package_id");
-            found.problems.push(refuse::not_found(Code::PackageNotFound, Some(&field)));
+            found.problems.push(refuse::not_found(AdcpCode::PackageNotFound, Some(&field)));
             continue;
         };
         // Of two changes of one package, the order would decide.
@@ -264,7 +264,7 @@ fn one(
     let mut after = before.clone();
     if !before.is_live() {
         let cancels = given.canceled.is_some();
-        let code = if cancels { Code::NotCancellable } else { Code::InvalidState };
+        let code = if cancels { AdcpCode::NotCancellable } else { AdcpCode::InvalidState };
         let message = "the package was canceled and cannot be changed";
         found.problems.push(at(code, &format!("{place}.package_id"), message));
         return Ok(());
@@ -285,7 +285,7 @@ fn one(
             package::minimum(product, &before.price, budget, &field, &mut found.problems);
         } else if budget <= Amount::ZERO {
             let message = "a budget is more than nothing";
-            found.problems.push(at(Code::BudgetTooLow, &field, message));
+            found.problems.push(at(AdcpCode::BudgetTooLow, &field, message));
         }
         after.budget = budget;
     }
@@ -341,7 +341,7 @@ fn check_added_keywords(
     desk: &Desk<'_>,
     given: &PackageUpdate,
     place: &str,
-    problems: &mut Vec<Error>,
+    problems: &mut Vec<AdcpError>,
 ) {
     let support = &desk.profile().catalogue.targeting;
     for (list, added) in [
@@ -391,7 +391,7 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut F
     // A whole overlay was checked already; what keywords contradict in it is added here.
     let overlay_place = format!("{place}.targeting_overlay");
     let contradicted = aim::contradicted(&overlay, &overlay_place);
-    let new: Vec<Error> = contradicted
+    let new: Vec<AdcpError> = contradicted
         .filter(|error| !found.problems.iter().any(|known| known.field == error.field))
         .collect();
     found.problems.extend(new);
@@ -427,7 +427,7 @@ fn creatives(
     let field = format!("{place}.creative_assignments");
     if after.creative_deadline().is_some_and(|deadline| deadline < desk.now) {
         let message = "the creatives of this package could be changed until its creative_deadline";
-        found.problems.push(at(Code::CreativeDeadlineExceeded, &field, message));
+        found.problems.push(at(AdcpCode::CreativeDeadlineExceeded, &field, message));
     }
     // Products may permit the one and not the other.
     let only_fewer = assigned.iter().all(|one| after.creative_assignments.contains(one));
@@ -497,7 +497,7 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
         && total < amending.spent
     {
         let message = "more than that has been spent already; see details";
-        let error = at(Code::BudgetExceeded, field, message).with("requested", total);
+        let error = at(AdcpCode::BudgetExceeded, field, message).with("requested", total);
         found.problems.push(error.with("spent", amending.spent));
     }
     if let Some(envelope) = &before.envelope
@@ -515,7 +515,7 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
         && amending.spent >= total
     {
         let message = "the budget has been spent; raise it in the same request";
-        found.problems.push(at(Code::BudgetExhausted, field, message));
+        found.problems.push(at(AdcpCode::BudgetExhausted, field, message));
     }
     // What was bought before is committed already, so that only
     // what comes on top has to be there.
@@ -574,12 +574,12 @@ fn permitted(amending: &Amending<'_>, found: &mut Findings) {
         let ends = matches!(action, Action::Cancel | Action::RemovePackages);
         if ends && reason == Refused::NotSupportedOnProduct {
             let message = "the terms of what was bought have no cancellation; ask the seller";
-            found.problems.push(at(Code::NotCancellable, field, message));
+            found.problems.push(at(AdcpCode::NotCancellable, field, message));
             continue;
         }
         let message =
             "the media buy does not permit this now; details say why, and what it permits";
-        let mut error = at(Code::ActionNotAllowed, field, message);
+        let mut error = at(AdcpCode::ActionNotAllowed, field, message);
         if reason == Refused::NotSupportedOnProduct {
             // No other state of the buy and no other way of asking changes that.
             error.recovery = Some(Open::Known(Recovery::Terminal));

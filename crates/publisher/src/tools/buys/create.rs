@@ -1,8 +1,8 @@
 //! `create_media_buy`.
 
 use jiff::SignedDuration;
-use tradepost_wire::adcp::{Standing, Tool};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::{AdcpTaskStatus, AdcpTool};
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use super::Desk;
@@ -44,7 +44,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CreateMediaBuy) -> Resul
     // Before it is known whether somebody has to approve: two buys that wait must not count on
     // the same money. What does not come about gives it back.
     charge(work, &account.record.id, &draft.buy, draft.buy.total_budget)?;
-    let arm = Arm::take(work.shelf, &work.admitted.reach.tenant, Tool::CreateMediaBuy)?;
+    let arm = Arm::take(work.shelf, &work.admitted.reach.tenant, AdcpTool::CreateMediaBuy)?;
     if arm.as_ref().is_some_and(|arm| arm.arm == Answer::InputRequired) {
         return input_required(work, &draft.buy, arm.as_ref());
     }
@@ -60,7 +60,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CreateMediaBuy) -> Resul
 
 /// Marks the proposal of a buy as bought, and books the days of exclusive products. What does not come about
 /// gives both back.
-fn take_inventory(work: &Work<'_>, draft: &Draft) -> Result<(), Fault> {
+fn take_inventory(work: &Work<'_>, draft: &Draft) -> Result<(), InternalError> {
     let (shelf, now) = (work.shelf, work.ask.now);
     let buy = &draft.buy;
     if let Some(id) = &buy.proposal_id
@@ -87,7 +87,7 @@ pub(super) fn charge(
     account: &str,
     buy: &MediaBuy,
     more: Amount,
-) -> Result<(), Fault> {
+) -> Result<(), InternalError> {
     let Some(mut account) = work.shelf.find::<Account>(account)? else {
         return Ok(());
     };
@@ -106,7 +106,7 @@ fn book(work: &Work<'_>, draft: Draft) -> Result<Reply, Stop> {
     thing.note(1, now, "created", "the buyer created the buy", Some(&by));
     let (id, whose) = (&thing.media_buy_id, work.whose());
     work.add(id, whose, "", &thing)?;
-    let absent = || Fault::new("booking a buy", "it is not where it was put");
+    let absent = || InternalError::new("booking a buy", "it is not where it was put");
     let kept = work.shelf.find::<MediaBuy>(id)?.ok_or_else(absent)?;
     work.staff_events().note_sold(&kept, &work.ask.caller.tenant())?;
     let actions = action::permitted(&kept.thing, &draft.products, now);
@@ -144,5 +144,5 @@ fn input_required(work: &Work<'_>, buy: &MediaBuy, arm: Option<&Arm>) -> Result<
     charge(work, &work.account()?.record.id, buy, -buy.total_budget)?;
     let message = arm.and_then(|arm| arm.message.as_deref());
     let message = message.unwrap_or("the seller needs more to go on");
-    Ok(Reply::new(Standing::InputRequired, message, json!({"reason": "APPROVAL_REQUIRED"})))
+    Ok(Reply::new(AdcpTaskStatus::InputRequired, message, json!({"reason": "APPROVAL_REQUIRED"})))
 }

@@ -1,8 +1,8 @@
 //! A media buy as it would be, and everything that speaks against it.
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
 use super::package::{self, Bought, Flight};
@@ -34,7 +34,7 @@ pub(super) struct Draft {
 /// # Errors
 /// Everything that speaks against it, at once.
 pub(super) fn make(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Draft, Stop> {
-    let mut problems: Vec<Error> = all_not_done(&form.not_done, "").collect();
+    let mut problems: Vec<AdcpError> = all_not_done(&form.not_done, "").collect();
     let (start, end) = (form.start_time.at(desk.now), form.end_time);
     check_flight(desk.now, Some(start), end, &mut problems);
     // What lies back by no more than clocks differ begins now.
@@ -101,7 +101,7 @@ fn taken_days(
     form: &CreateMediaBuy,
     flight: Flight,
     bought: &[Bought],
-) -> Result<Vec<Error>, Fault> {
+) -> Result<Vec<AdcpError>, InternalError> {
     let mut wanted = Vec::new();
     for (index, one) in bought.iter().enumerate().filter(|(_, one)| one.product.is_exclusive()) {
         let start = one.package.start_time.unwrap_or(flight.start);
@@ -121,7 +121,7 @@ pub(super) fn check_flight(
     now: Timestamp,
     start: Option<Timestamp>,
     end: Timestamp,
-    problems: &mut Vec<Error>,
+    problems: &mut Vec<AdcpError>,
 ) {
     if start.is_some_and(|start| start < now - TOLERANCE) {
         let message = "the beginning is in the past; send one that is to come, or asap";
@@ -135,7 +135,7 @@ pub(super) fn check_flight(
 }
 
 /// Whether the products may advertise what the buyer's industry makes.
-fn industry(desk: &Desk<'_>, form: &CreateMediaBuy, problems: &mut Vec<Error>) {
+fn industry(desk: &Desk<'_>, form: &CreateMediaBuy, problems: &mut Vec<AdcpError>) {
     let Some(industry) = form.advertiser_industry.as_deref() else {
         return;
     };
@@ -149,7 +149,7 @@ fn industry(desk: &Desk<'_>, form: &CreateMediaBuy, problems: &mut Vec<Error>) {
     let mut bought = bought.filter_map(|package| desk.product(&package.product_id));
     if bought.any(|product| product.terms.refused_industries.iter().any(below)) {
         let message = "a product in the request is not sold to this industry; see details";
-        let error = at(Code::PolicyViolation, "advertiser_industry", message);
+        let error = at(AdcpCode::PolicyViolation, "advertiser_industry", message);
         let error = error.with("policy_id", "advertiser_industry");
         problems.push(error.with("violated_rules", ["the product is closed to the industry"]));
         return;
@@ -165,7 +165,7 @@ pub(super) fn packages(
     given: &[PackageRequest],
     list: &str,
     flight: Flight,
-    problems: &mut Vec<Error>,
+    problems: &mut Vec<AdcpError>,
 ) -> Result<Vec<Bought>, Stop> {
     let mut bought: Vec<Bought> = Vec::new();
     // The currency of the first holds for all; those that differ are told after everything else.
@@ -193,7 +193,7 @@ fn proposed(
     id: &str,
     form: &CreateMediaBuy,
     flight: Flight,
-    problems: &mut Vec<Error>,
+    problems: &mut Vec<AdcpError>,
 ) -> Result<(Vec<Bought>, Option<Envelope>), Stop> {
     if form.packages.is_some() {
         let message = "a proposal has its packages; leave them out, or leave proposal_id out";
@@ -224,7 +224,7 @@ fn proposed(
         let (Some(product), Some(option)) = (product, option) else {
             let message =
                 "a product of the proposal is no longer to be had; ask for another proposal";
-            problems.push(at(Code::ProductUnavailable, "proposal_id", message));
+            problems.push(at(AdcpCode::ProductUnavailable, "proposal_id", message));
             continue;
         };
         package::minimum(product, option, share, "total_budget.amount", problems);
@@ -238,12 +238,12 @@ fn proposed(
 }
 
 /// Whether the insertion order of a proposal is accepted, where there is one that has to be.
-fn order(proposal: &Proposal, acceptance: Option<&Acceptance>, problems: &mut Vec<Error>) {
+fn order(proposal: &Proposal, acceptance: Option<&Acceptance>, problems: &mut Vec<AdcpError>) {
     match (acceptance, &proposal.io_id) {
         (None, Some(_)) if proposal::SIGNED => {
             let message =
                 "the proposal has an insertion order that has to be accepted; send io_acceptance";
-            problems.push(at(Code::IoRequired, "io_acceptance", message));
+            problems.push(at(AdcpCode::IoRequired, "io_acceptance", message));
         }
         (Some(acceptance), Some(id)) if acceptance.io_id != *id => {
             let message = "this is not the insertion order of the proposal";
@@ -254,17 +254,17 @@ fn order(proposal: &Proposal, acceptance: Option<&Acceptance>, problems: &mut Ve
 }
 
 /// A change or a purchase beyond what a quote was made for.
-pub(super) fn requote<T: AsRef<str>>(fields: &[T]) -> Error {
+pub(super) fn requote<T: AsRef<str>>(fields: &[T]) -> AdcpError {
     let message = "this goes beyond what the price was quoted for; details.envelope_field names what \
                    does; stay within it, or ask for another proposal";
-    let mut error = refuse::error(Code::RequoteRequired, message);
+    let mut error = refuse::error(AdcpCode::RequoteRequired, message);
     error.field = fields.first().map(|field| field.as_ref().to_owned());
     let fields: Vec<_> = fields.iter().map(|field| Value::from(field.as_ref())).collect();
     error.with("envelope_field", fields)
 }
 
 /// Whether the packages keep to the total that the request names.
-fn total_budget(named: &Money, total: Amount, currency: &str, problems: &mut Vec<Error>) {
+fn total_budget(named: &Money, total: Amount, currency: &str, problems: &mut Vec<AdcpError>) {
     if !currency.is_empty() && named.currency != currency {
         let message = "the packages are priced in another currency";
         let error = invalid("total_budget.currency", message);
@@ -273,13 +273,18 @@ fn total_budget(named: &Money, total: Amount, currency: &str, problems: &mut Vec
     let amount = named.amount;
     if total > amount {
         let message = "the packages cost more than total_budget; see details";
-        let error = at(Code::BudgetExceeded, "total_budget.amount", message);
+        let error = at(AdcpCode::BudgetExceeded, "total_budget.amount", message);
         problems.push(error.with("requested", total).with("available", amount));
     }
 }
 
 /// Whether an account can pay for more.
-pub(super) fn afford(funds: &Funds, more: Amount, currency: &str, field: &str) -> Option<Error> {
+pub(super) fn afford(
+    funds: &Funds,
+    more: Amount,
+    currency: &str,
+    field: &str,
+) -> Option<AdcpError> {
     if funds.currency != currency {
         let message = "the account is kept in another currency; details.accepted_values has it";
         return Some(invalid(field, message).with("accepted_values", [funds.currency.as_str()]));
@@ -287,11 +292,11 @@ pub(super) fn afford(funds: &Funds, more: Amount, currency: &str, field: &str) -
     let left = (funds.limit - funds.committed).max(Amount::ZERO);
     if left <= Amount::ZERO && more > Amount::ZERO {
         let message = "the account has nothing left to spend; the buyer has to add funds";
-        return Some(at(Code::BudgetExhausted, field, message));
+        return Some(at(AdcpCode::BudgetExhausted, field, message));
     }
     if more > left {
         let message = "the account has less left to spend than this costs; see details";
-        let error = at(Code::BudgetExceeded, field, message).with("requested", more);
+        let error = at(AdcpCode::BudgetExceeded, field, message).with("requested", more);
         return Some(error.with("available", left).with("currency", currency));
     }
     None

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::{Code, Error, Release};
-use tradepost_wire::adcp::rules::typed::{self, Each};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError, AdcpRelease};
+use tradepost_wire::adcp::rules::typed::{self, LenientList};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -51,11 +51,11 @@ pub(super) fn question(
     if !token.is_some_and(is_token) {
         let message = "the account's governance agent has to be asked with its token; send the \
                        governance_context of its approval";
-        problems.push(at(Code::PermissionDenied, "governance_context", message));
+        problems.push(at(AdcpCode::PermissionDenied, "governance_context", message));
     }
     // Since 3.2 the token alone says which plan it is, and a seller must not ask for more. A buy that came
     // about that way is changed that way, whatever release its buyer speaks by then.
-    let is_by_token = desk.release >= Release::V3_2
+    let is_by_token = desk.release >= AdcpRelease::V3_2
         || (phase == Phase::Modification && buy.governance_context.is_some());
     if buy.plan_id.is_none() && !is_by_token {
         let message = "the account has a governance agent; name the plan that the buy belongs to";
@@ -115,14 +115,14 @@ pub(super) async fn answer(
         Ok(decision) => Ok(Some(decision)),
         Err(Unreached::Silent) => Err(unavailable().into()),
         Err(Unreached::Refused(code)) => Err(match code.as_str() {
-            "PLAN_NOT_FOUND" => refuse::not_found(Code::PlanNotFound, Some("plan_id")),
+            "PLAN_NOT_FOUND" => refuse::not_found(AdcpCode::PlanNotFound, Some("plan_id")),
             "CAMPAIGN_SUSPENDED" => {
                 let message = "the plan waits for a person to look at it; try again later";
-                refuse::error(Code::CampaignSuspended, message)
+                refuse::error(AdcpCode::CampaignSuspended, message)
             }
             "PERMISSION_DENIED" => {
                 let message = "the governance agent does not accept the token of the request";
-                at(Code::PermissionDenied, "governance_context", message)
+                at(AdcpCode::PermissionDenied, "governance_context", message)
             }
             // Any other error is no decision, and without a decision nothing is done (`Y-7`).
             _ => unavailable(),
@@ -131,9 +131,9 @@ pub(super) async fn answer(
     }
 }
 
-fn unavailable() -> Error {
+fn unavailable() -> AdcpError {
     let message = "the account's governance agent gave no decision; nothing has been done";
-    refuse::error(Code::GovernanceUnavailable, message)
+    refuse::error(AdcpCode::GovernanceUnavailable, message)
 }
 
 /// The token with which the buy goes on, when the agent agreed. `sent` is the token of the request, and
@@ -172,10 +172,10 @@ pub(super) fn decided(
 }
 
 /// The categories of the findings; their words are between the buyer and its agent.
-fn denied(decision: &Decision) -> Error {
+fn denied(decision: &Decision) -> AdcpError {
     let message =
         "the account's governance agent denied this; details.findings says on what grounds";
-    let error = refuse::error(Code::GovernanceDenied, message);
+    let error = refuse::error(AdcpCode::GovernanceDenied, message);
     let finding = |finding: &Value| {
         let words = finding.as_object().map(|it| typed::kept(it, &["category_id", "severity"]));
         let short = |(name, word): (String, Value)| {
@@ -198,7 +198,7 @@ fn conditions(decision: &Decision, request: &Map) -> Result<(), Refusal> {
     }
     let message = "the account's governance agent agrees on conditions that the request does not meet; \
                    details.conditions names the fields";
-    Err(refuse::error(Code::GovernanceDenied, message).with("conditions", unmet).into())
+    Err(refuse::error(AdcpCode::GovernanceDenied, message).with("conditions", unmet).into())
 }
 
 impl Condition {
@@ -251,7 +251,7 @@ tradepost_wire::form! {
         status: Option<String>,
         governance_context: Option<String>,
         findings: Option<Vec<Value>>,
-        conditions: Each<Condition>,
+        conditions: LenientList<Condition>,
     }
 
     struct Condition {

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::adcp::rules::typed::OneOrMore;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::account_of;
@@ -73,7 +73,11 @@ struct Known {
 
 impl Known {
     /// The account that a buy was bought for.
-    fn account(&mut self, work: &Work<'_>, buy: &Kept<MediaBuy>) -> Result<Option<Account>, Fault> {
+    fn account(
+        &mut self,
+        work: &Work<'_>,
+        buy: &Kept<MediaBuy>,
+    ) -> Result<Option<Account>, InternalError> {
         let Some(id) = &buy.record.account else { return Ok(None) };
         if let Some(known) = self.accounts.get(id) {
             return Ok(known.clone());
@@ -88,7 +92,7 @@ impl Known {
         &mut self,
         work: &Work<'_>,
         buy: &Kept<MediaBuy>,
-    ) -> Result<Vec<Kept<Creative>>, Fault> {
+    ) -> Result<Vec<Kept<Creative>>, InternalError> {
         let assigned = buy.thing.packages.iter().flat_map(|package| &package.creative_assignments);
         let ids: BTreeSet<&String> = assigned.filter_map(|it| it.creative_id.as_ref()).collect();
         let mut library = Vec::new();
@@ -124,7 +128,7 @@ pub(crate) fn chosen(
     };
     // Every id is looked up, whatever became of the one before.
     let found = ids.iter().map(|id| work.find(id)).collect::<Result<Vec<_>, _>>()?;
-    let absent = || refuse::not_found(Code::MediaBuyNotFound, Some("media_buy_ids"));
+    let absent = || refuse::not_found(AdcpCode::MediaBuyNotFound, Some("media_buy_ids"));
     let mut buys: Vec<Kept<MediaBuy>> =
         found.into_iter().collect::<Option<_>>().ok_or_else(absent)?;
     buys.sort_by_key(|kept| kept.record.place);
@@ -144,7 +148,7 @@ fn row(
     account: Option<&Account>,
     offer: &[Product],
     library: &[Kept<Creative>],
-) -> Result<Map, Fault> {
+) -> Result<Map, InternalError> {
     let (buy, now) = (&kept.thing, work.ask.now);
     let mut row = buy::summary(kept, &action::permitted(buy, &buy.products(offer), now), now);
     // The long name keeps it apart from the status of a task; in a row `status` is the buy's own.
@@ -184,7 +188,7 @@ fn packages(
     kept: &Kept<MediaBuy>,
     library: &[Kept<Creative>],
     snapshot: bool,
-) -> Result<Value, Fault> {
+) -> Result<Value, InternalError> {
     let (buy, now) = (&kept.thing, work.ask.now);
     let shares = if snapshot {
         let delivery = work.shelf.find::<Delivery>(&kept.record.id)?;

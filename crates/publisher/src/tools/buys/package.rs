@@ -1,8 +1,8 @@
 //! One package of a request: what is bought, at which price, for how much and when.
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
 use super::{Desk, aim, all_not_done, not_done, terms};
@@ -56,12 +56,12 @@ pub(super) fn bought(
     given: &PackageRequest,
     place: &str,
     flight: Flight,
-    problems: &mut Vec<Error>,
-) -> Result<Option<Bought>, Fault> {
+    problems: &mut Vec<AdcpError>,
+) -> Result<Option<Bought>, InternalError> {
     problems.extend(all_not_done(&given.not_done, place));
     let Some(product) = desk.product(&given.product_id) else {
         let field = format!("{place}.product_id");
-        problems.push(refuse::not_found(Code::ProductNotFound, Some(&field)));
+        problems.push(refuse::not_found(AdcpCode::ProductNotFound, Some(&field)));
         return Ok(None);
     };
     on_offer(desk, product, place, problems);
@@ -83,7 +83,7 @@ pub(super) fn bought(
     if given.creatives.is_some() {
         let message = "this seller takes creatives by sync_creatives; send them there, and assign them \
                        by creative_id";
-        problems.push(at(Code::UnsupportedFeature, &format!("{place}.creatives"), message));
+        problems.push(at(AdcpCode::UnsupportedFeature, &format!("{place}.creatives"), message));
     }
     let (new, assigned) = ((Some(product), [].as_slice()), &given.creative_assignments);
     bought.package.creative_assignments = aim::assignments(desk, new, assigned, place, problems)?;
@@ -100,22 +100,22 @@ pub(super) fn bought(
 }
 
 /// Whether a product can be bought now.
-fn on_offer(desk: &Desk<'_>, product: &Product, place: &str, problems: &mut Vec<Error>) {
+fn on_offer(desk: &Desk<'_>, product: &Product, place: &str, problems: &mut Vec<AdcpError>) {
     let field = format!("{place}.product_id");
     if product.is_expired(desk.now) {
         let message = "the product has left the offer; ask get_products for what there is now";
-        problems.push(at(Code::ProductExpired, &field, message));
+        problems.push(at(AdcpCode::ProductExpired, &field, message));
     }
     let gone =
         desk.supply.is_some_and(|supply| supply.sold_out.iter().any(|id| id == product.id()));
     if product.terms.sold_out || gone {
         let message = "the product is sold out; choose another one";
-        problems.push(at(Code::ProductUnavailable, &field, message));
+        problems.push(at(AdcpCode::ProductUnavailable, &field, message));
     }
 }
 
 /// Whether a bid is at least what the price asks for. On a fixed price a bid decides nothing.
-pub(super) fn bid(option: &PricingOption, bid: Option<Amount>, place: &str) -> Option<Error> {
+pub(super) fn bid(option: &PricingOption, bid: Option<Amount>, place: &str) -> Option<AdcpError> {
     let (Some(bid), Price::Auction(Some(floor))) = (bid, option.price()) else {
         return None;
     };
@@ -130,7 +130,7 @@ pub(super) fn minimum(
     option: &PricingOption,
     budget: Amount,
     field: &str,
-    problems: &mut Vec<Error>,
+    problems: &mut Vec<AdcpError>,
 ) {
     // A flat rate is bought whole.
     let flat = match option.price() {
@@ -142,7 +142,7 @@ pub(super) fn minimum(
         return;
     }
     let message = "the budget is below the least that a package of this product may cost";
-    let mut error = at(Code::BudgetTooLow, field, message);
+    let mut error = at(AdcpCode::BudgetTooLow, field, message);
     if let Some(least) = least {
         error = error.with("minimum_budget", least);
     }
@@ -155,7 +155,7 @@ pub(super) fn dates(
     end: Option<Timestamp>,
     flight: Flight,
     place: &str,
-) -> Vec<Error> {
+) -> Vec<AdcpError> {
     let mut problems = Vec::new();
     let message = "a package runs within the flight of its media buy";
     if start.is_some_and(|start| start < flight.start || start >= flight.end) {
@@ -172,7 +172,7 @@ pub(super) fn dates(
 }
 
 /// Whether a product can be had in the formats that were chosen.
-fn formats(product: &Product, given: &PackageRequest, place: &str, problems: &mut Vec<Error>) {
+fn formats(product: &Product, given: &PackageRequest, place: &str, problems: &mut Vec<AdcpError>) {
     for (index, format) in given.format_ids.iter().enumerate() {
         if !product.formats().iter().any(|one| one.means(format)) {
             let field = format!("{place}.format_ids[{index}]");

@@ -1,7 +1,7 @@
 //! What a buyer proposes beside the price: how delivery is measured, to which standards, what is
 //! reported, and what is optimized.
 
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::json::{Value, json};
 
 use crate::catalogue::{Optimization, Product};
@@ -16,7 +16,7 @@ use crate::refuse::{at, invalid};
 const LEAST_VARIANCE: Amount = Amount::whole(5);
 
 /// What speaks against the terms of a package.
-pub(super) fn problems(product: &Product, given: &PackageRequest, place: &str) -> Vec<Error> {
+pub(super) fn problems(product: &Product, given: &PackageRequest, place: &str) -> Vec<AdcpError> {
     let terms = given.measurement_terms.iter();
     let mut problems: Vec<_> = terms.flat_map(|it| measurement(product, it, place)).collect();
     problems.extend(standards(product, &given.performance_standards, place));
@@ -26,11 +26,11 @@ pub(super) fn problems(product: &Product, given: &PackageRequest, place: &str) -
 }
 
 /// A term that is not accepted, with what would be.
-fn rejected(field: &str, message: &str, accepted: Value) -> Error {
-    at(Code::TermsRejected, field, message).with("accepted", accepted)
+fn rejected(field: &str, message: &str, accepted: Value) -> AdcpError {
+    at(AdcpCode::TermsRejected, field, message).with("accepted", accepted)
 }
 
-fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<Error> {
+fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<AdcpError> {
     let mut problems = Vec::new();
     let mut reject = |field: &str, message: &str, accepted: Value| {
         problems.push(rejected(&format!("{place}.measurement_terms.{field}"), message, accepted));
@@ -69,7 +69,7 @@ fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<
 }
 
 /// A product promises its own standards, and no stricter ones.
-fn standards(product: &Product, given: &[Standard], place: &str) -> Vec<Error> {
+fn standards(product: &Product, given: &[Standard], place: &str) -> Vec<AdcpError> {
     let mut problems = Vec::new();
     for (index, Standard { metric, threshold }) in given.iter().enumerate() {
         let mut ours = product.published.performance_standards.iter();
@@ -91,7 +91,7 @@ fn standards(product: &Product, given: &[Standard], place: &str) -> Vec<Error> {
 }
 
 /// What is reported is what the product reports.
-fn metrics(product: &Product, given: &[CommittedMetric], place: &str) -> Vec<Error> {
+fn metrics(product: &Product, given: &[CommittedMetric], place: &str) -> Vec<AdcpError> {
     let known = product.metrics();
     let is_known = |asked: &CommittedMetric| {
         asked.scope == MetricScope::Standard && known.iter().any(|it| *it == asked.metric_id)
@@ -105,7 +105,7 @@ fn metrics(product: &Product, given: &[CommittedMetric], place: &str) -> Vec<Err
 
 /// What a package is optimized for. A product that declares what it can be optimized for takes nothing
 /// else; one that declares nothing takes a goal as a wish.
-pub(super) fn goals(product: &Product, given: &[Goal], place: &str) -> Vec<Error> {
+pub(super) fn goals(product: &Product, given: &[Goal], place: &str) -> Vec<AdcpError> {
     let declared = product.published.metric_optimization.as_ref();
     let mut problems = Vec::new();
     for (index, goal) in given.iter().enumerate() {
@@ -117,7 +117,7 @@ pub(super) fn goals(product: &Product, given: &[Goal], place: &str) -> Vec<Error
             GoalKind::VendorMetric => {
                 let message =
                     "this seller does not optimize for metrics of vendors; leave the goal out";
-                problems.push(at(Code::UnsupportedFeature, &place, message));
+                problems.push(at(AdcpCode::UnsupportedFeature, &place, message));
             }
             GoalKind::Event => {}
         }
@@ -125,7 +125,11 @@ pub(super) fn goals(product: &Product, given: &[Goal], place: &str) -> Vec<Error
     problems
 }
 
-fn metric_goal(declared: &Optimization, goal: &Goal, place: &str) -> impl Iterator<Item = Error> {
+fn metric_goal(
+    declared: &Optimization,
+    goal: &Goal,
+    place: &str,
+) -> impl Iterator<Item = AdcpError> {
     let error = |member: &str, message: &str, known: Value| {
         invalid(&format!("{place}.{member}"), message).with("accepted_values", known)
     };

@@ -1,6 +1,6 @@
 //! `update_media_buy`.
 
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
@@ -88,7 +88,8 @@ fn committed(buy: &MediaBuy, spent: Amount) -> Amount {
 
 fn find(desk: &Desk<'_>, form: &UpdateMediaBuy) -> Result<Found, Stop> {
     let (id, field) = (&form.media_buy_id, Some("media_buy_id"));
-    let kept: Kept<MediaBuy> = desk.reach.require(desk.shelf, id, Code::MediaBuyNotFound, field)?;
+    let kept: Kept<MediaBuy> =
+        desk.reach.require(desk.shelf, id, AdcpCode::MediaBuyNotFound, field)?;
     // A buy is worked on with the account that it was bought for, whichever one the request names.
     let account = account_of(desk.shelf, &kept)?;
     let products = kept.thing.products(desk.offer);
@@ -106,7 +107,7 @@ fn work_out(desk: &Desk<'_>, form: &UpdateMediaBuy, found: &Found) -> Result<Cha
         // Somebody was faster (`Y-6`).
         let message = "the media buy has changed since that revision; read it again and send the \
                        change anew";
-        let error = at(Code::Conflict, "revision", message);
+        let error = at(AdcpCode::Conflict, "revision", message);
         let error = error.with("resource_id", found.kept.record.id.as_str());
         let error = error.with("expected_version", expected).with("current_version", current);
         return Err(error.into());

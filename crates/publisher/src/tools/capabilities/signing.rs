@@ -1,20 +1,20 @@
 //! What the capabilities say of signatures: `request_signing`, `webhook_signing` and where the
 //! seller's own keys are (`identity`).
 
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::adcp::signing::Surface;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::adcp::signing::SignedKind;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use crate::profile::{RequestSigning, Signing};
 
 /// The members that belong there.
-pub(super) fn sections(signing: &Signing, tools: &[Tool]) -> Vec<(&'static str, Value)> {
+pub(super) fn sections(signing: &Signing, tools: &[AdcpTool]) -> Vec<(&'static str, Value)> {
     let requests = signing.requests.as_ref().map(|requests| request_signing(requests, tools));
     let webhooks = signing.webhooks.map(|algorithm| {
         json!({
             "supported": true,
-            "profile": Surface::Webhook.tag(),
+            "profile": SignedKind::Webhook.tag(),
             "algorithms": [algorithm.http_name()],
             "legacy_hmac_fallback": true,
         })
@@ -25,7 +25,7 @@ pub(super) fn sections(signing: &Signing, tools: &[Tool]) -> Vec<(&'static str, 
     all.into_iter().filter_map(|(name, section)| Some((name, section?))).collect()
 }
 
-fn request_signing(requests: &RequestSigning, tools: &[Tool]) -> Value {
+fn request_signing(requests: &RequestSigning, tools: &[AdcpTool]) -> Value {
     let supported: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
     let methods = Some(&requests.methods_required_for).filter(|methods| !methods.is_empty());
     json!({
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn what_is_signed_is_said_and_nothing_else() {
-        assert!(sections(&Signing::default(), &[Tool::GetProducts]).is_empty());
+        assert!(sections(&Signing::default(), &[AdcpTool::GetProducts]).is_empty());
         let signing = Signing {
             requests: Some(RequestSigning {
                 required_for: ["create_media_buy".to_owned()].into(),
@@ -65,7 +65,7 @@ mod tests {
             webhooks: Some(Algorithm::EdDsa),
             brand_json_url: Some("https://ads.example:8443/.well-known/brand.json".to_owned()),
         };
-        let said = sections(&signing, &[Tool::GetProducts, Tool::CreateMediaBuy]);
+        let said = sections(&signing, &[AdcpTool::GetProducts, AdcpTool::CreateMediaBuy]);
         let expected = json!({
             "request_signing": {
                 "supported": true,

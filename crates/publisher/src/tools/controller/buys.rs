@@ -1,7 +1,7 @@
 //! Media buys and tasks made to stand as a test wants them, delivery that nobody delivered and money
 //! that nobody spent.
 
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -29,7 +29,7 @@ pub(super) fn status(at: &At<'_>) -> Result<Value, Failed> {
 }
 
 /// `force_create_media_buy_arm` and its like: for the caller's next request for a tool.
-pub(super) fn arm(at: &At<'_>, tool: Tool) -> Result<Value, Failed> {
+pub(super) fn arm(at: &At<'_>, tool: AdcpTool) -> Result<Value, Failed> {
     let (task_id, message) = (at.params.task_id.clone(), at.params.message.clone());
     let arm = Answer::from_name(need("arm", &at.params.arm)?);
     let arm = arm.ok_or_else(|| invalid("params.arm is submitted or input-required"))?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tradepost_wire::adcp::rules::typed::Typed;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::{At, Failed, Scenario, invalid, need, not_found, taken};
@@ -92,8 +92,8 @@ pub(super) fn plan(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
     Ok(())
 }
 
-fn read<T: Typed>(fixture: &Map) -> Result<T, Fault> {
-    let broken = || Fault::new("reading a fixture", "it is not in the form that it has");
+fn read<T: Typed>(fixture: &Map) -> Result<T, InternalError> {
+    let broken = || InternalError::new("reading a fixture", "it is not in the form that it has");
     T::read(&Value::Object(fixture.clone())).ok_or_else(broken)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tradepost_wire::adcp::rules::typed;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Map;
 
 use super::{Buys, assigns, buys_of, wanted};
@@ -92,7 +92,7 @@ impl Demands {
 pub(super) fn merged(
     known: Option<&Kept<Creative>>,
     given: &CreativeAsset,
-) -> Result<Given, Fault> {
+) -> Result<Given, InternalError> {
     let mut whole: Map = known.map(|known| known.thing.given.sent.clone()).unwrap_or_default();
     whole.retain(|name, _| !given.replaces(name));
     whole.extend(given.sent.clone());
@@ -100,7 +100,7 @@ pub(super) fn merged(
     for member in ["status", "weight", "placement_ids", "placement_refs"] {
         whole.swap_remove(member);
     }
-    let unread = || Fault::new("reading a creative", "it is not in the form that it has");
+    let unread = || InternalError::new("reading a creative", "it is not in the form that it has");
     typed::read(whole).ok_or_else(unread)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -35,7 +35,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListCreatives) -> Result
     let filters = form.filters.as_ref();
     if filters.is_some_and(|filters| filters.has_served.is_some()) {
         let message = "this seller does not count what each creative has served";
-        return Err(refuse::at(Code::UnsupportedFeature, "filters.has_served", message).into());
+        return Err(refuse::at(AdcpCode::UnsupportedFeature, "filters.has_served", message).into());
     }
     let Listed { items, pagination, tallies, field, direction } = match by_status(form) {
         Some(query) => listed_by_status(work, form, &query)?,

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use super::demand::{self, Demands};
@@ -32,7 +32,7 @@ enum Action {
     Keep(Kept<Creative>),
     Archive(Kept<Creative>),
     Remove(Kept<Creative>),
-    Fail(Vec<Error>),
+    Fail(Vec<AdcpError>),
 }
 
 impl Action {
@@ -127,7 +127,7 @@ impl Sync<'_> {
         self.work.ask.now
     }
 
-    fn judge(&mut self, form: &SyncCreatives) -> Result<(), Fault> {
+    fn judge(&mut self, form: &SyncCreatives) -> Result<(), InternalError> {
         let mut seen = BTreeSet::new();
         for (index, given) in form.creatives.iter().enumerate() {
             let id = &given.creative_id;
@@ -158,7 +158,7 @@ impl Sync<'_> {
         given: &CreativeAsset,
         at: &str,
         form: &SyncCreatives,
-    ) -> Result<Action, Fault> {
+    ) -> Result<Action, InternalError> {
         let id = given.creative_id.as_str();
         let known = self.library.get(id);
         let whole = demand::merged(known, given)?;
@@ -271,7 +271,7 @@ impl Sync<'_> {
 
     /// Assigns creatives to packages, and returns why others could not be. What is named belongs to
     /// the caller or is not there (`U-1`, `U-4`).
-    fn assign(&mut self, form: &SyncCreatives) -> Vec<Error> {
+    fn assign(&mut self, form: &SyncCreatives) -> Vec<AdcpError> {
         let mut errors = Vec::new();
         for assignment in &form.assignments {
             let id = assignment.creative_id.as_str();
@@ -281,7 +281,7 @@ impl Sync<'_> {
                 // errors would stand nowhere.
                 None => {
                     let field = Some("assignments");
-                    let missing = || vec![refuse::not_found(Code::CreativeNotFound, field)];
+                    let missing = || vec![refuse::not_found(AdcpCode::CreativeNotFound, field)];
                     let known = self.library.get(id).cloned();
                     let action = known.map_or_else(|| Action::Fail(missing()), Action::Keep);
                     self.items.push(Item::new(id, action));
@@ -310,7 +310,7 @@ impl Sync<'_> {
         errors
     }
 
-    fn assign_one(&mut self, index: usize, assignment: &Assignment) -> Result<(), Vec<Error>> {
+    fn assign_one(&mut self, index: usize, assignment: &Assignment) -> Result<(), Vec<AdcpError>> {
         let (id, now) = (&assignment.creative_id, self.now());
         let refused = |code, message| Err(vec![refuse::at(code, "assignments", message)]);
         let creative = self.items.get(index).and_then(|item| item.action.creative());
@@ -320,16 +320,16 @@ impl Sync<'_> {
             self.buys.buys.get_mut(outer).and_then(|buy| buy.thing.packages.get_mut(inner))
         });
         let Some(package) = package else {
-            return Err(vec![refuse::not_found(Code::PackageNotFound, Some("assignments"))]);
+            return Err(vec![refuse::not_found(AdcpCode::PackageNotFound, Some("assignments"))]);
         };
         let Some(creative) = creative else {
             let message = "the creative was not taken, so that it is assigned to nothing";
-            return refused(Code::InvalidState, message);
+            return refused(AdcpCode::InvalidState, message);
         };
         match creative.status_at(now) {
             Status::Rejected => {
                 let message = "a creative that was rejected cannot be assigned; revise it first";
-                let error = refuse::at(Code::CreativeRejected, "assignments", message);
+                let error = refuse::at(AdcpCode::CreativeRejected, "assignments", message);
                 return Err(vec![match &creative.rejection_reason {
                     Some(reason) => error.with("reasons", [reason.as_str()]),
                     None => error,
@@ -337,12 +337,12 @@ impl Sync<'_> {
             }
             Status::Archived => {
                 let message = "an archived creative cannot be assigned; sync it again first";
-                return refused(Code::InvalidState, message);
+                return refused(AdcpCode::InvalidState, message);
             }
             Status::Processing | Status::PendingReview | Status::Approved | Status::Suspended => {}
         }
         if !package.is_live() {
-            return refused(Code::InvalidState, "the package is canceled");
+            return refused(AdcpCode::InvalidState, "the package is canceled");
         }
         if over(package, now) {
             return Err(vec![too_late("assignments")]);
@@ -378,9 +378,9 @@ impl Sync<'_> {
             if !item.failed() {
                 let message = "nothing of this sync was done, because other creatives in it failed; \
                                correct them, or send validation_mode lenient";
-                let error = refuse::error(Code::ValidationError, message);
+                let error = refuse::error(AdcpCode::ValidationError, message);
                 let suggestion = Some("correct the creatives that failed for other reasons".into());
-                item.action = Action::Fail(vec![Error { suggestion, ..error }]);
+                item.action = Action::Fail(vec![AdcpError { suggestion, ..error }]);
             }
         }
     }
@@ -412,7 +412,7 @@ impl Sync<'_> {
         })
     }
 
-    fn apply(mut self) -> Result<(), Fault> {
+    fn apply(mut self) -> Result<(), InternalError> {
         let (shelf, now) = (self.work.shelf, self.now());
         let (owner, account) =
             (self.account.record.owner.as_str(), self.account.record.id.as_str());
@@ -487,13 +487,13 @@ fn over(package: &buy::Package, now: Timestamp) -> bool {
     package.creative_deadline().is_some_and(|deadline| deadline < now)
 }
 
-fn too_late(field: &str) -> Error {
+fn too_late(field: &str) -> AdcpError {
     let message = "the deadline for creatives of a package has passed; get_media_buys shows it as \
                    creative_deadline";
-    refuse::at(Code::CreativeDeadlineExceeded, field, message)
+    refuse::at(AdcpCode::CreativeDeadlineExceeded, field, message)
 }
 
-fn in_delivery(field: &str) -> Error {
+fn in_delivery(field: &str) -> AdcpError {
     let message = "the creative is in delivery; pause its packages first, or send a new creative";
-    refuse::at(Code::InvalidState, field, message)
+    refuse::at(AdcpCode::InvalidState, field, message)
 }

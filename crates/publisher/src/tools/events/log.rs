@@ -1,6 +1,6 @@
 //! `log_event`: events of a source, each counted once.
 
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::creative::judge;
@@ -18,7 +18,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &LogEvent) -> Result<Repl
         if let Some(message) = unfit(&source.thing, event) {
             failures.push(json!({
                 "event_id": event.event_id,
-                "code": Code::InvalidRequest.to_string(),
+                "code": AdcpCode::InvalidRequest.to_string(),
                 "message": message,
             }));
         // A test event is judged like any other, and nothing of it is kept.
@@ -50,11 +50,11 @@ fn source(work: &Work<'_>, id: &str) -> Result<Kept<EventSource>, Stop> {
     let query = Query::default().led_to_by(IndexField::ChosenId, id);
     let mut found: Vec<Kept<EventSource>> = work.admitted.reach.all(work.shelf, &query)?;
     match (found.pop(), found.is_empty()) {
-        (None, _) => Err(refuse::not_found(Code::ReferenceNotFound, None).into()),
+        (None, _) => Err(refuse::not_found(AdcpCode::ReferenceNotFound, None).into()),
         (Some(source), true) => Ok(source),
         (Some(_), false) => {
             let message = "several of your accounts have such a source; name the account";
-            Err(refuse::at(Code::AccountAmbiguous, "account", message).into())
+            Err(refuse::at(AdcpCode::AccountAmbiguous, "account", message).into())
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use super::{history, read, require};
@@ -55,7 +55,11 @@ struct Audit<'a> {
 }
 
 impl<'a> Audit<'a> {
-    fn of(work: &Work<'_>, form: &GetPlanAuditLogs, plan: &'a Kept<Plan>) -> Result<Self, Fault> {
+    fn of(
+        work: &Work<'_>,
+        form: &GetPlanAuditLogs,
+        plan: &'a Kept<Plan>,
+    ) -> Result<Self, InternalError> {
         let (mut checks, mut outcomes) = history(work, &plan.thing.plan_id)?;
         let committed = outcomes.iter().map(|kept| kept.thing.committed).sum();
         if let Some(kinds) = &form.purchase_types {
@@ -77,7 +81,7 @@ impl<'a> Audit<'a> {
         Ok(Self { plan, checks, outcomes, committed })
     }
 
-    fn show(&self, entries: bool, several: bool) -> Result<Value, Fault> {
+    fn show(&self, entries: bool, several: bool) -> Result<Value, InternalError> {
         let total = read(self.plan)?.budget.and_then(|budget| budget.total).unwrap_or(Amount::ZERO);
         let left = if self.committed < total { total - self.committed } else { Amount::ZERO };
         let used = Amount::whole(100).share(self.committed, total);

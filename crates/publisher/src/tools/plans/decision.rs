@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::canonical;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::format::hex;
 use tradepost_wire::json::{Value, json};
 
@@ -170,7 +170,7 @@ impl Decision<'_> {
     }
 
     /// Notes it for those who audit it, and returns what the caller is told.
-    pub(super) fn keep(self, work: &Work<'_>) -> Result<Value, Fault> {
+    pub(super) fn keep(self, work: &Work<'_>) -> Result<Value, InternalError> {
         let verdict = self.verdict();
         let now = work.ask.now;
         let after = |wait| now.checked_add(wait).unwrap_or(now);

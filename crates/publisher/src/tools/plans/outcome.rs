@@ -1,7 +1,7 @@
 //! `report_plan_outcome`: what became of an action, so that its money counts.
 
-use tradepost_wire::adcp::error::Code;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::error::AdcpCode;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use super::decision::Finding;
@@ -69,7 +69,7 @@ fn authorizing(
     if let Some(found) = named {
         // One of another plan is none of this one.
         let found = found.filter(|check| check.record.state == form.plan_id);
-        let absent = || refuse::not_found(Code::ReferenceNotFound, None);
+        let absent = || refuse::not_found(AdcpCode::ReferenceNotFound, None);
         return Ok(Some(found.ok_or_else(absent)?.thing));
     }
     let token = Some(&form.governance_context);
@@ -144,7 +144,7 @@ fn findings(
 }
 
 /// What was committed for the action before counts no longer, unless this says nothing of money.
-fn settle(work: &Work<'_>, known: &[Kept<Outcome>], new: &Outcome) -> Result<(), Fault> {
+fn settle(work: &Work<'_>, known: &[Kept<Outcome>], new: &Outcome) -> Result<(), InternalError> {
     if new.outcome == Reported::Delivery {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
@@ -14,13 +14,13 @@ use crate::refuse;
 use crate::tools::capabilities;
 
 /// The problems of filters that a schema does not see.
-pub(super) fn problems(filters: &Filters) -> Vec<Error> {
+pub(super) fn problems(filters: &Filters) -> Vec<AdcpError> {
     // A filter that is switched off asks for nothing.
     let undecided = filters.undecided.iter().filter(|(_, value)| **value != Value::Bool(false));
     let mut problems: Vec<_> = undecided
         .map(|(name, _)| {
             let message = "this seller cannot filter by this; leave it out";
-            refuse::at(Code::UnsupportedFeature, &format!("filters.{name}"), message)
+            refuse::at(AdcpCode::UnsupportedFeature, &format!("filters.{name}"), message)
         })
         .collect();
     if let (Some(first), Some(last)) = (&filters.start_date, &filters.end_date)

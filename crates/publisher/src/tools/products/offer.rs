@@ -1,6 +1,6 @@
 //! What is on offer to a caller at this moment.
 
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::Value;
 
@@ -118,7 +118,7 @@ fn listed(work: &Work<'_>, form: &GetProducts) -> Result<Option<Vec<String>>, St
         return Ok(None);
     };
     let id = reference.list_id.as_str();
-    let list: Kept<PropertyList> = work.require(id, Code::ReferenceNotFound, None)?;
+    let list: Kept<PropertyList> = work.require(id, AdcpCode::ReferenceNotFound, None)?;
     let identifiers = list.thing.resolve();
     let domain = |identifier: &Value| {
         let Identifier { kind, value } = Identifier::read(identifier)?;

@@ -1,8 +1,8 @@
 //! Keeping proposals: drafts for a brief, their next version, and committed ones.
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_wire::adcp::error::Code;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::error::AdcpCode;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
 use super::offer::Offer;
@@ -67,7 +67,7 @@ pub(super) fn for_brief(
 }
 
 /// Keeps a new draft.
-fn add(work: &Work<'_>, mut draft: Proposal) -> Result<Proposal, Fault> {
+fn add(work: &Work<'_>, mut draft: Proposal) -> Result<Proposal, InternalError> {
     draft.proposal_id = work.fresh_id("prop")?;
     work.add(&draft.proposal_id, work.whose(), DRAFT, &draft)?;
     Ok(draft)
@@ -79,7 +79,7 @@ fn drafts(work: &Work<'_>) -> Query {
 }
 
 /// The tenant's current drafts that say what another says.
-fn current(work: &Work<'_>, draft: &Proposal) -> Result<Vec<Kept<Proposal>>, Fault> {
+fn current(work: &Work<'_>, draft: &Proposal) -> Result<Vec<Kept<Proposal>>, InternalError> {
     let mut known: Vec<Kept<Proposal>> =
         work.shelf.all(&Query { term: draft.content(), ..drafts(work) })?;
     known.retain(|kept| !work.horizon.has_come(kept.thing.expires_at));
@@ -117,7 +117,8 @@ pub(super) fn replanned(
         }
         Status::Committed => {
             let added = add(work, next)?;
-            let broken = || Fault::new("reading a proposal that was just kept", "it is not there");
+            let broken =
+                || InternalError::new("reading a proposal that was just kept", "it is not there");
             kept = work.shelf.find(&added.proposal_id)?.ok_or_else(broken)?;
         }
     }
@@ -150,13 +151,13 @@ pub(super) fn commit(
 fn terms(work: &Work<'_>) -> Result<ProposalTerms, Stop> {
     work.publisher.profile.catalogue.proposals.ok_or_else(|| {
         let message = "this seller makes no proposals any more; buy products directly";
-        refuse::error(Code::UnsupportedFeature, message).into()
+        refuse::error(AdcpCode::UnsupportedFeature, message).into()
     })
 }
 
-fn after(now: Timestamp, hours: u32) -> Result<Timestamp, Fault> {
+fn after(now: Timestamp, hours: u32) -> Result<Timestamp, InternalError> {
     now.checked_add(SignedDuration::from_hours(i64::from(hours)))
-        .map_err(|error| Fault::new("working out when a proposal expires", error))
+        .map_err(|error| InternalError::new("working out when a proposal expires", error))
 }
 
 /// What a request is priced against: what its filters say, or else the money in its brief. A request that names

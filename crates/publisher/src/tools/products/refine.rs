@@ -1,8 +1,8 @@
 //! Refining: changing what was found, entry by entry, and finalizing proposals. Each entry is
 //! answered at its place in `refinement_applied`.
 
-use tradepost_wire::adcp::error::{Code, Error};
-use tradepost_wire::fault::Fault;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use super::offer::Offer;
@@ -150,10 +150,12 @@ fn find(work: &Work<'_>, entries: &[Entry]) -> Result<Vec<Found>, Stop> {
             Entry::Product { product_id, .. } => {
                 let field = format!("refine[{index}].product_id");
                 match work.publisher.product(work.shelf, product_id)? {
-                    None => problems.push(refuse::not_found(Code::ProductNotFound, Some(&field))),
+                    None => {
+                        problems.push(refuse::not_found(AdcpCode::ProductNotFound, Some(&field)))
+                    }
                     Some(product) if product.is_expired(work.ask.now) => {
                         let message = "the product has left the offer; discover again";
-                        problems.push(refuse::at(Code::ProductExpired, &field, message));
+                        problems.push(refuse::at(AdcpCode::ProductExpired, &field, message));
                     }
                     Some(product) => found.push(Found::Product(Box::new(product))),
                 }
@@ -270,14 +272,14 @@ fn finalize_problems(
     work: &Work<'_>,
     offer: &Offer<'_>,
     kept: &[Kept<Proposal>],
-) -> Result<Vec<Error>, Fault> {
+) -> Result<Vec<AdcpError>, InternalError> {
     let mut problems = Vec::new();
     // `get_products` counts as reading everywhere else; this is the part
     // of it that commits the seller.
     let granted = work.admitted.reach.rights().of(work.admitted.account_id());
     if granted.is_some_and(|granted| granted.read_only) {
         let message = "the caller may read this account and commit to nothing";
-        problems.push(refuse::error(Code::ReadOnlyScope, message));
+        problems.push(refuse::error(AdcpCode::ReadOnlyScope, message));
     }
     for (index, one) in kept.iter().enumerate() {
         let field = format!("refine[{index}].proposal_id");
@@ -289,7 +291,7 @@ fn finalize_problems(
         }
         if one.thing.allocations.iter().any(|part| offer.available(&part.product_id).is_none()) {
             let message = "a product of the proposal is no longer on offer; refine it first";
-            problems.push(refuse::at(Code::ProductUnavailable, &field, message));
+            problems.push(refuse::at(AdcpCode::ProductUnavailable, &field, message));
         }
         let days = one.thing.exclusive_days(&offer.available, work.is_for_tests(), &field);
         let own = [one.thing.proposal_id.as_str()];
@@ -305,7 +307,7 @@ fn finalize_problems(
         if before.any(|other| guaranteed(&other.thing).iter().any(|id| wanted.contains(id))) {
             let message = "these proposals hold the same guaranteed inventory, which cannot be \
                            promised in one request; finalize one at a time";
-            problems.push(refuse::at(Code::MultiFinalizeUnsupported, "refine", message));
+            problems.push(refuse::at(AdcpCode::MultiFinalizeUnsupported, "refine", message));
         }
     }
     Ok(problems)

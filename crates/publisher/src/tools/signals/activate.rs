@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::json::json;
 
 use super::{deployment, is_here, record_id};
@@ -37,7 +37,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ActivateSignal) -> Resul
     let signals = &work.publisher.profile.catalogue.signals;
     let signal = signals.iter().find(|signal| signal.handle() == handle);
     // The name of the member tells what kind of thing it means, and is not repeated (`U-3`).
-    let signal = signal.ok_or_else(|| refuse::not_found(Code::ReferenceNotFound, None))?;
+    let signal = signal.ok_or_else(|| refuse::not_found(AdcpCode::ReferenceNotFound, None))?;
     Refusal::of_all(problems(work, form, signal))?;
     let live = form.action != Some(Action::Deactivate);
     let id = record_id(work, handle);
@@ -65,14 +65,14 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ActivateSignal) -> Resul
 }
 
 /// The problems that a schema does not see.
-fn problems(work: &Work<'_>, form: &ActivateSignal, signal: &Signal) -> Vec<Error> {
+fn problems(work: &Work<'_>, form: &ActivateSignal, signal: &Signal) -> Vec<AdcpError> {
     let mut problems = Vec::new();
     for (index, destination) in form.destinations.iter().enumerate() {
         if !is_here(work, destination) {
             let message = "this seller's signals are used where it sells, and nowhere else; name \
                            the agent that get_signals shows in deployments";
             let field = format!("destinations[{index}]");
-            problems.push(refuse::at(Code::UnsupportedFeature, &field, message));
+            problems.push(refuse::at(AdcpCode::UnsupportedFeature, &field, message));
         }
     }
     // To end costs nothing, so that neither a price nor an approval is asked for.
@@ -94,7 +94,7 @@ fn problems(work: &Work<'_>, form: &ActivateSignal, signal: &Signal) -> Vec<Erro
     if governed && !prices.is_empty() && form.governance_context.is_none() {
         let message = "the account's governance agent has to approve what costs money; call \
                        check_governance and send its governance_context";
-        problems.push(refuse::at(Code::PermissionDenied, "governance_context", message));
+        problems.push(refuse::at(AdcpCode::PermissionDenied, "governance_context", message));
     }
     problems
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_wire::adcp::error::{Code, Error};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
 use tradepost_wire::json::{Value, json};
@@ -67,7 +67,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetSignals) -> Result<Re
 fn wanted<'w>(
     work: &'w Work<'_>,
     form: &GetSignals,
-) -> Result<(Vec<&'w Signal>, Vec<Error>), Stop> {
+) -> Result<(Vec<&'w Signal>, Vec<AdcpError>), Stop> {
     let Catalogue { signals: all, agent_url: agent, .. } = &work.publisher.profile.catalogue;
     let mut found: Vec<&Signal> = Vec::new();
     let mut unresolved = Vec::new();
@@ -77,7 +77,7 @@ fn wanted<'w>(
         [("signal_refs", by_ref.collect()), ("signal_ids", by_id.collect())];
     for (field, references) in lists {
         if references.iter().any(Option::is_none) {
-            unresolved.push(refuse::not_found(Code::SignalNotFound, Some(field)));
+            unresolved.push(refuse::not_found(AdcpCode::SignalNotFound, Some(field)));
         }
         found.extend(references.into_iter().flatten());
     }

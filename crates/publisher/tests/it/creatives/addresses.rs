@@ -2,7 +2,7 @@
 
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::creative::policy::Policy;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{self, Value, json};
 
 use super::{but, demanding};
@@ -25,7 +25,7 @@ fn link(url: &str) -> Value {
 
 /// The result for one creative: its action, and the code and field of each error.
 fn sync_result(script: &mut Script, creative: Value) -> Value {
-    let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [creative]}));
+    let answer = script.ask(AdcpTool::SyncCreatives, json!({"creatives": [creative]}));
     let result = &answer["creatives"][0];
     let errors = result["errors"].as_array().cloned().unwrap_or_default();
     let problems: Vec<Value> =
@@ -53,7 +53,7 @@ fn unsafe_addresses_fail_before_any_review() {
         let expected = json!(["failed", [["VALIDATION_ERROR", "creatives[0].assets.click.url"]]]);
         assert_eq!(result, expected, "{url}");
     }
-    let kept = script.ask(Tool::ListCreatives, json!({}));
+    let kept = script.ask(AdcpTool::ListCreatives, json!({}));
     assert_eq!(kept["creatives"], json!([]), "nothing of a refused creative is stored");
 }
 

@@ -1,7 +1,7 @@
 //! Creatives that name one of AdCP's own kinds of formats (`format_kind`) in place of a format of the seller.
 
 use expect_test::expect;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::script::Script;
@@ -29,7 +29,7 @@ fn a_kind_stands_for_whichever_format_fits() {
         picture("no such size", "image_main", 500, 500),
     ]);
     let lenient = json!({"creatives": creatives, "validation_mode": "lenient"});
-    script.note("sent", Tool::SyncCreatives, lenient);
+    script.note("sent", AdcpTool::SyncCreatives, lenient);
     script.check(&expect![[r##"
         # sent
         {
@@ -89,7 +89,7 @@ fn a_product_demands_nothing_of_pictures_of_another_size() {
     script.seed_product("billboard", fixture);
     let creatives = [picture("small", "image", 300, 250), picture("wide", "image", 970, 250)];
     let lenient = json!({"creatives": creatives, "validation_mode": "lenient"});
-    let answer = script.ask(Tool::SyncCreatives, lenient);
+    let answer = script.ask(AdcpTool::SyncCreatives, lenient);
     assert_eq!(answer["creatives"][0]["action"], "created", "{answer}");
     assert_eq!(answer["creatives"][1]["errors"][0]["code"], "PROVENANCE_REQUIRED", "{answer}");
 }
@@ -104,6 +104,6 @@ fn a_product_takes_a_kind_in_a_size_of_its_own() {
     let fixture = json!({"delivery_type": "guaranteed", "format_options": [option]});
     script.seed_product("half_page", fixture);
     let creatives = json!({"creatives": [picture("tall", "image_main", 300, 600)]});
-    let answer = script.ask(Tool::SyncCreatives, creatives);
+    let answer = script.ask(AdcpTool::SyncCreatives, creatives);
     assert_eq!(answer["creatives"][0]["action"], "created", "{answer}");
 }

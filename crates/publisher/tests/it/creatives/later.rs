@@ -6,26 +6,26 @@ use super::*;
 fn what_cannot_be_assigned_is_told_why() {
     let mut script = Script::new();
     buy(&mut script);
-    script.ask(Tool::SyncCreatives, json!({"creatives": [banner("bad")]}));
+    script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("bad")]}));
     let force = json!({"creative_id": "bad", "status": "rejected", "rejection_reason": "Blurred."});
     let forced = json!({"scenario": "force_creative_status", "params": force});
-    assert_eq!(script.ask(Tool::ComplyTestController, forced)["success"], true);
+    assert_eq!(script.ask(AdcpTool::ComplyTestController, forced)["success"], true);
     let assign = |creative: &str, package: &str| {
         json!({
             "creatives": [banner("good")],
             "assignments": [{"creative_id": creative, "package_id": package}],
         })
     };
-    script.note("rejected", Tool::SyncCreatives, assign("bad", "held"));
-    script.note("too late", Tool::SyncCreatives, assign("good", "late"));
+    script.note("rejected", AdcpTool::SyncCreatives, assign("bad", "held"));
+    script.note("too late", AdcpTool::SyncCreatives, assign("good", "late"));
     let both = json!({"creatives": [banner("good")], "assignments": [
         {"creative_id": "good", "package_id": "late"},
         {"creative_id": "good", "package_id": "nowhere"},
         {"creative_id": "good", "package_id": "held"},
     ]});
-    script.note("every reason at once", Tool::SyncCreatives, both);
+    script.note("every reason at once", AdcpTool::SyncCreatives, both);
     // A refusal has changed nothing: not even the creative is there.
-    let left = script.ask(Tool::ListCreatives, json!({"filters": {"creative_ids": ["good"]}}));
+    let left = script.ask(AdcpTool::ListCreatives, json!({"filters": {"creative_ids": ["good"]}}));
     assert_eq!(left["creatives"], json!([]));
     script.check(&expect![[r##"
         # rejected
@@ -134,7 +134,7 @@ fn a_text_that_the_format_does_not_list_is_told_what_it_lists() {
         "creative_id": "ad", "name": "An ad", "format_id": format["format_id"],
         "assets": {"section": text("pets"), "line": text("much too long a line")},
     });
-    script.note("both", Tool::SyncCreatives, json!({"creatives": [ad]}));
+    script.note("both", AdcpTool::SyncCreatives, json!({"creatives": [ad]}));
     script.check(&expect![[r##"
         # both
         {
@@ -178,9 +178,9 @@ fn a_text_that_the_format_does_not_list_is_told_what_it_lists() {
 fn where_a_person_reviews_nothing_is_approved_by_itself() {
     let review = Policy { review: Review::Person, ..demo::catalogue().creatives };
     let mut script = Script::of(demanding(review));
-    script.ask(Tool::SyncCreatives, json!({"creatives": [banner("one")]}));
+    script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("one")]}));
     script.desk.now += SignedDuration::from_hours(24 * 365);
-    let seen = script.ask(Tool::ListCreatives, json!({}));
+    let seen = script.ask(AdcpTool::ListCreatives, json!({}));
     assert_eq!(seen["creatives"][0]["status"], "pending_review");
 }
 
@@ -188,12 +188,12 @@ fn where_a_person_reviews_nothing_is_approved_by_itself() {
 fn a_review_ends_when_its_time_has_come() {
     let review = Policy { review: Review::After(60), ..demo::catalogue().creatives };
     let mut script = Script::of(demanding(review));
-    let made = script.ask(Tool::SyncCreatives, json!({"creatives": [banner("one")]}));
+    let made = script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("one")]}));
     assert_eq!(made["creatives"][0]["status"], "pending_review");
     let filter = json!({"filters": {"statuses": ["approved"]}});
-    assert_eq!(script.ask(Tool::ListCreatives, filter.clone())["creatives"], json!([]));
+    assert_eq!(script.ask(AdcpTool::ListCreatives, filter.clone())["creatives"], json!([]));
     script.desk.now += SignedDuration::from_secs(60);
-    let seen = script.ask(Tool::ListCreatives, filter);
+    let seen = script.ask(AdcpTool::ListCreatives, filter);
     assert_eq!(seen["creatives"][0]["status"], "approved");
 }
 
@@ -201,7 +201,7 @@ fn a_review_ends_when_its_time_has_come() {
 fn a_library_is_searched_sorted_and_read_page_by_page() {
     let mut script = Script::new();
     for (id, tags) in [("a", vec!["x"]), ("b", vec!["x", "y"]), ("c", vec!["y"])] {
-        script.ask(Tool::SyncCreatives, json!({"creatives": [but(id, json!({"tags": tags}))]}));
+        script.ask(AdcpTool::SyncCreatives, json!({"creatives": [but(id, json!({"tags": tags}))]}));
         script.desk.now += SignedDuration::from_hours(1);
     }
     let table = [
@@ -222,7 +222,7 @@ fn a_library_is_searched_sorted_and_read_page_by_page() {
         ("a page", json!({"pagination": {"max_results": 2}}), "c b"),
     ];
     for (title, request, expected) in table {
-        let answer = script.ask(Tool::ListCreatives, request);
+        let answer = script.ask(AdcpTool::ListCreatives, request);
         let ids: Vec<&str> = answer["creatives"]
             .as_array()
             .unwrap_or_else(|| panic!("{title}: {answer}"))
@@ -231,28 +231,28 @@ fn a_library_is_searched_sorted_and_read_page_by_page() {
             .collect();
         assert_eq!(ids.join(" "), expected, "{title}");
     }
-    let page = script.ask(Tool::ListCreatives, json!({"pagination": {"max_results": 2}}));
+    let page = script.ask(AdcpTool::ListCreatives, json!({"pagination": {"max_results": 2}}));
     let cursor = page["pagination"]["cursor"].clone();
     script.note(
         "the rest",
-        Tool::ListCreatives,
+        AdcpTool::ListCreatives,
         json!({
             "pagination": {"max_results": 2, "cursor": cursor}, "fields": ["creative_id"],
         }),
     );
     script.note(
         "a cursor of nobody's",
-        Tool::ListCreatives,
+        AdcpTool::ListCreatives,
         json!({
             "pagination": {"cursor": "elsewhere"},
         }),
     );
     script.note(
         "what nobody counts",
-        Tool::ListCreatives,
+        AdcpTool::ListCreatives,
         json!({"filters": {"has_served": true}}),
     );
-    script.note_as("nova", "another's library", Tool::ListCreatives, json!({}));
+    script.note_as("nova", "another's library", AdcpTool::ListCreatives, json!({}));
     script.check(&expect![[r##"
         # the rest
         {
@@ -368,8 +368,9 @@ fn an_assignment_has_the_moment_at_which_it_was_made() {
     let mut sync = |creative: Value| {
         let assignments = json!([{"creative_id": "new", "package_id": "held"}]);
         let request = json!({"creatives": [creative], "assignments": assignments});
-        let answer = script.ask(Tool::SyncCreatives, request);
-        let listed = script.ask(Tool::ListCreatives, json!({"filters": {"creative_ids": ["new"]}}));
+        let answer = script.ask(AdcpTool::SyncCreatives, request);
+        let listed =
+            script.ask(AdcpTool::ListCreatives, json!({"filters": {"creative_ids": ["new"]}}));
         script.desk.now += SignedDuration::from_hours(1);
         let moment = &listed["creatives"][0]["assignments"]["assigned_packages"][0];
         format!("{} {}", answer["creatives"][0]["action"], moment["assigned_date"])

@@ -9,7 +9,7 @@ use tradepost_publisher::demo;
 use tradepost_publisher::profile::{Onboarding, Profile};
 use tradepost_publisher::shelf::{End, Kind, Query, Shelf};
 use tradepost_publisher::world::Unreached;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Map, Value, from_value, json};
 
 use super::{banner, but};
@@ -61,7 +61,7 @@ fn live(policy: Value) -> Script {
     let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
     let desk = Desk::of(Profile { catalogue, onboarding, sandbox: false, ..profile() });
     let opened = desk.ask(
-        Tool::SyncAccounts,
+        AdcpTool::SyncAccounts,
         json!({"idempotency_key": "the-account-of-acme", "accounts": [{
             "brand": {"domain": "acmeoutdoor.example"}, "operator": "pinnacle.example",
             "billing": "operator",
@@ -91,7 +91,7 @@ fn row(answer: &Value) -> (&str, &str, &str) {
 fn a_creative_that_is_assigned_to_nothing_is_judged_by_every_product_that_takes_its_format() {
     let mut script = live(json!({"provenance_required": true}));
     let sent = |creative: Value| json!({"creatives": [creative]});
-    let answer = script.ask(Tool::SyncCreatives, sent(banner("unsaid")));
+    let answer = script.ask(AdcpTool::SyncCreatives, sent(banner("unsaid")));
     assert_eq!(row(&answer), ("failed", "", "PROVENANCE_REQUIRED"), "{answer}");
     let leaderboard = json!({
         "format_id": {"agent_url": "https://ads.gazette.example", "id": "display_728x90"},
@@ -100,10 +100,10 @@ fn a_creative_that_is_assigned_to_nothing_is_judged_by_every_product_that_takes_
             "height": 90,
         }},
     });
-    let answer = script.ask(Tool::SyncCreatives, sent(but("another-format", leaderboard)));
+    let answer = script.ask(AdcpTool::SyncCreatives, sent(but("another-format", leaderboard)));
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
     let said = json!({"provenance": {"digital_source_type": "digital_capture"}});
-    let answer = script.ask(Tool::SyncCreatives, sent(but("said", said)));
+    let answer = script.ask(AdcpTool::SyncCreatives, sent(but("said", said)));
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
     assert!(script.desk.world.asked.lock().unwrap().is_empty(), "there is no verifier");
 }
@@ -124,7 +124,7 @@ fn a_verifier_that_says_otherwise_has_the_creative_refused_in_the_seller_s_own_w
     );
     script.note(
         "contradicted",
-        Tool::SyncCreatives,
+        AdcpTool::SyncCreatives,
         json!({"creatives": [photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg")]}),
     );
     script.check(&expect![[r##"
@@ -203,7 +203,7 @@ fn what_a_verifier_says_counts_only_where_it_is_sure_and_about_what_it_was_asked
         let shown = answer.to_string();
         says(&script, answer);
         let photograph = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
-        let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [photograph]}));
+        let answer = script.ask(AdcpTool::SyncCreatives, json!({"creatives": [photograph]}));
         assert_eq!(row(&answer), expected, "{shown}: {answer}");
     }
 }
@@ -214,9 +214,9 @@ fn a_silent_verifier_leaves_the_creative_to_people_and_is_not_asked_again_for_th
     script.desk.world.verifiers.lock().unwrap().push(Err(Unreached::Silent));
     let photograph = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
     let sent = json!({"creatives": [photograph]});
-    let answer = script.ask(Tool::SyncCreatives, sent.clone());
+    let answer = script.ask(AdcpTool::SyncCreatives, sent.clone());
     assert_eq!(row(&answer), ("created", "pending_review", ""), "{answer}");
-    let answer = script.ask(Tool::SyncCreatives, sent);
+    let answer = script.ask(AdcpTool::SyncCreatives, sent);
     assert_eq!(row(&answer), ("unchanged", "pending_review", ""), "{answer}");
     assert_eq!(script.desk.world.asked.lock().unwrap().len(), 1);
 }
@@ -231,7 +231,7 @@ fn only_verifiers_that_the_publisher_names_are_asked() {
             "verify_agent": {"agent_url": "https://somebody.example/agent"},
         }],
     }});
-    let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [but("own", named)]}));
+    let answer = script.ask(AdcpTool::SyncCreatives, json!({"creatives": [but("own", named)]}));
     assert_eq!(row(&answer), ("failed", "", "PROVENANCE_VERIFIER_NOT_ACCEPTED"), "{answer}");
 }
 
@@ -249,7 +249,7 @@ fn a_sandbox_asks_nobody_and_tells_a_test_what_was_noted() {
     };
     script.note(
         "one is contradicted",
-        Tool::SyncCreatives,
+        AdcpTool::SyncCreatives,
         json!({"validation_mode": "lenient", "creatives": [
             photograph("made", "https://cdn.acmeoutdoor.example/ai-generated-true.jpg"),
             photograph("taken", "https://cdn.acmeoutdoor.example/ai-generated-false.jpg"),
@@ -261,13 +261,13 @@ fn a_sandbox_asks_nobody_and_tells_a_test_what_was_noted() {
             "scenario": "query_provenance_audit_observations", "params": {"creative_id": id},
         })
     };
-    script.note("noted", Tool::ComplyTestController, noted("directed"));
-    script.note("nothing noted", Tool::ComplyTestController, noted("taken"));
-    script.note("not there", Tool::ComplyTestController, noted("made"));
-    script.note_as("nova", "another's", Tool::ComplyTestController, noted("directed"));
+    script.note("noted", AdcpTool::ComplyTestController, noted("directed"));
+    script.note("nothing noted", AdcpTool::ComplyTestController, noted("taken"));
+    script.note("not there", AdcpTool::ComplyTestController, noted("made"));
+    script.note_as("nova", "another's", AdcpTool::ComplyTestController, noted("directed"));
     script.note(
         "what a buyer sees",
-        Tool::ListCreatives,
+        AdcpTool::ListCreatives,
         json!({
             "filters": {"creative_ids": ["directed"]}, "fields": ["creative_id", "status"],
         }),
@@ -422,7 +422,7 @@ fn what_is_asked_about_a_second_row_of_the_same_id_says_nothing_of_the_first() {
     let first = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
     let honest = json!({"provenance": {"digital_source_type": "trained_algorithmic_media"}});
     let sent = json!({"creatives": [first, but("sunset", honest)], "validation_mode": "lenient"});
-    let answer = script.ask(Tool::SyncCreatives, sent);
+    let answer = script.ask(AdcpTool::SyncCreatives, sent);
     assert_eq!(row(&answer), ("failed", "", "PROVENANCE_CLAIM_CONTRADICTED"), "{answer}");
     assert_eq!(script.desk.world.asked.lock().unwrap().len(), 1);
 }
@@ -434,7 +434,7 @@ fn what_a_machine_made_beside_different_claims_is_looked_at_by_a_person() {
     let mut mixed = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
     mixed["assets"]["image"]["provenance"] =
         json!({"digital_source_type": "trained_algorithmic_media"});
-    let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [mixed]}));
+    let answer = script.ask(AdcpTool::SyncCreatives, json!({"creatives": [mixed]}));
     assert_eq!(row(&answer), ("created", "pending_review", ""), "{answer}");
 }
 
@@ -493,7 +493,7 @@ fn a_creative_that_was_sent_for_something_else_is_judged_again_when_it_is_assign
     let mut half = leaderboard("half");
     half["provenance"] = json!({"human_oversight": "edited"});
     let sent = json!({"creatives": [leaderboard("unsaid"), half, declared("whole")]});
-    let answer = script.ask(Tool::SyncCreatives, sent);
+    let answer = script.ask(AdcpTool::SyncCreatives, sent);
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
 
     let at = |index: usize| format!("packages[0].creative_assignments[{index}].creative_id");
@@ -506,12 +506,12 @@ fn a_creative_that_was_sent_for_something_else_is_judged_again_when_it_is_assign
             format!("PROVENANCE_DISCLOSURE_MISSING {field} creative.provenance.disclosure"),
         ]
     };
-    let refused = script.ask(Tool::CreateMediaBuy, order(&["unsaid", "half", "whole"]));
+    let refused = script.ask(AdcpTool::CreateMediaBuy, order(&["unsaid", "half", "whole"]));
     let mut expected = vec![format!("PROVENANCE_REQUIRED {} creative", at(0))];
     expected.extend(against_half(&at(1)));
     assert_eq!(reasons(&refused), expected, "{refused}");
 
-    let bought = script.ask(Tool::CreateMediaBuy, order(&["whole"]));
+    let bought = script.ask(AdcpTool::CreateMediaBuy, order(&["whole"]));
     let id = bought["media_buy_id"].as_str().unwrap();
     let package = bought["packages"][0]["package_id"].as_str().unwrap();
     let assign = |creatives: Value| {
@@ -519,7 +519,7 @@ fn a_creative_that_was_sent_for_something_else_is_judged_again_when_it_is_assign
         json!({"media_buy_id": id, "packages": [changed]})
     };
     let both = json!([{"creative_id": "whole"}, {"creative_id": "half"}]);
-    let refused = script.ask(Tool::UpdateMediaBuy, assign(both));
+    let refused = script.ask(AdcpTool::UpdateMediaBuy, assign(both));
     assert_eq!(reasons(&refused), against_half(&at(1)), "{refused}");
 
     let again = json!({
@@ -529,11 +529,11 @@ fn a_creative_that_was_sent_for_something_else_is_judged_again_when_it_is_assign
             {"creative_id": "whole", "package_id": package},
         ],
     });
-    let refused = script.ask(Tool::SyncCreatives, again.clone());
+    let refused = script.ask(AdcpTool::SyncCreatives, again.clone());
     assert_eq!(reasons(&refused), ["PROVENANCE_REQUIRED assignments creative"], "{refused}");
     let mut lenient = again;
     lenient["validation_mode"] = json!("lenient");
-    let answer = script.ask(Tool::SyncCreatives, lenient);
+    let answer = script.ask(AdcpTool::SyncCreatives, lenient);
     assert_eq!(answer["creatives"][0]["assigned_to"], json!([package]), "{answer}");
     let why = answer["creatives"][1]["assignment_errors"][package].as_str().unwrap();
     assert_eq!(why, "this seller takes no creative without a provenance object");
@@ -543,9 +543,10 @@ fn a_creative_that_was_sent_for_something_else_is_judged_again_when_it_is_assign
 fn what_was_assigned_stays_when_more_is_demanded_and_what_is_new_meets_the_policies_of_today() {
     let mut script = live(json!({}));
     let other = but("other", json!({"tags": ["banners"]}));
-    let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [banner("shown"), other]}));
+    let answer =
+        script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("shown"), other]}));
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
-    let bought = script.ask(Tool::CreateMediaBuy, order(&["shown"]));
+    let bought = script.ask(AdcpTool::CreateMediaBuy, order(&["shown"]));
     let (id, package) = (&bought["media_buy_id"], &bought["packages"][0]["package_id"]);
 
     let mut catalogue = selling(json!({"provenance_required": true}));
@@ -561,10 +562,10 @@ fn what_was_assigned_stays_when_more_is_demanded_and_what_is_new_meets_the_polic
         json!({"media_buy_id": id, "packages": [changed]})
     };
     let heavier = json!([{"creative_id": "shown", "weight": 60}]);
-    let answer = script.ask(Tool::UpdateMediaBuy, assign(heavier));
+    let answer = script.ask(AdcpTool::UpdateMediaBuy, assign(heavier));
     assert_eq!(answer["status"], "completed", "{answer}");
     let both = json!([{"creative_id": "shown"}, {"creative_id": "other"}]);
-    let refused = script.ask(Tool::UpdateMediaBuy, assign(both));
+    let refused = script.ask(AdcpTool::UpdateMediaBuy, assign(both));
     let field = "packages[0].creative_assignments[1].creative_id";
     let expected = [
         format!("PROVENANCE_REQUIRED {field} creative"),
@@ -578,7 +579,7 @@ fn a_verdict_about_what_has_changed_since_is_not_used() {
     let mut script = live(policy());
     says(&script, json!({"results": [{"feature_id": "ai_generated", "value": false}]}));
     let first = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
-    let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [first]}));
+    let answer = script.ask(AdcpTool::SyncCreatives, json!({"creatives": [first]}));
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
 
     // Somebody else says meanwhile of the same creative that a machine made it.
@@ -605,7 +606,7 @@ fn a_verdict_about_what_has_changed_since_is_not_used() {
             "width": 300, "height": 250,
         }},
     }]});
-    let answer = script.ask(Tool::SyncCreatives, moved);
+    let answer = script.ask(AdcpTool::SyncCreatives, moved);
     assert_eq!(row(&answer), ("failed", "", "CONFLICT"), "{answer}");
 }
 
@@ -624,9 +625,9 @@ fn sent_before_anybody_looked() -> (Script, Value) {
     let mut script = live(json!({}));
     let photographs = ["sunset", "harbour"]
         .map(|id| photograph(id, &format!("https://cdn.acmeoutdoor.example/{id}.jpg")));
-    let answer = script.ask(Tool::SyncCreatives, json!({"creatives": photographs}));
+    let answer = script.ask(AdcpTool::SyncCreatives, json!({"creatives": photographs}));
     assert_eq!(row(&answer), ("created", "approved", ""), "{answer}");
-    let bought = script.ask(Tool::CreateMediaBuy, order(&["harbour"]));
+    let bought = script.ask(AdcpTool::CreateMediaBuy, order(&["harbour"]));
     script.desk.publisher = script.desk.publisher.selling(selling(policy()));
     (script, bought)
 }
@@ -649,12 +650,12 @@ fn a_verifier_is_asked_anew_whenever_a_creative_is_assigned() {
     let asked = |script: &Script| script.desk.world.asked.lock().unwrap().len();
     for (tool, request, field) in [
         (
-            Tool::CreateMediaBuy,
+            AdcpTool::CreateMediaBuy,
             order(&["sunset"]),
             "packages[0].creative_assignments[0].creative_id",
         ),
-        (Tool::UpdateMediaBuy, both.clone(), "packages[0].creative_assignments[1].creative_id"),
-        (Tool::SyncCreatives, sync.clone(), "assignments"),
+        (AdcpTool::UpdateMediaBuy, both.clone(), "packages[0].creative_assignments[1].creative_id"),
+        (AdcpTool::SyncCreatives, sync.clone(), "assignments"),
     ] {
         let before = asked(&script);
         says(&script, found(true));
@@ -664,8 +665,8 @@ fn a_verifier_is_asked_anew_whenever_a_creative_is_assigned() {
     }
     // What is shown already stays as it was judged, and nobody is asked about it.
     let before = asked(&script);
-    let answer =
-        script.ask(Tool::UpdateMediaBuy, update(json!([{"creative_id": "harbour", "weight": 60}])));
+    let answer = script
+        .ask(AdcpTool::UpdateMediaBuy, update(json!([{"creative_id": "harbour", "weight": 60}])));
     assert_eq!(
         (answer["status"].as_str(), asked(&script)),
         (Some("completed"), before),
@@ -673,14 +674,14 @@ fn a_verifier_is_asked_anew_whenever_a_creative_is_assigned() {
     );
 
     says(&script, found(false));
-    let answer = script.ask(Tool::SyncCreatives, sync);
+    let answer = script.ask(AdcpTool::SyncCreatives, sync);
     assert_eq!(answer["creatives"][0]["assigned_to"], json!([package]), "{answer}");
     // In another buy it is asked about again: a verifier may have learned something.
     says(&script, found(true));
-    let answer = script.ask(Tool::CreateMediaBuy, order(&["sunset"]));
+    let answer = script.ask(AdcpTool::CreateMediaBuy, order(&["sunset"]));
     assert_eq!(only(&answer).0, "PROVENANCE_CLAIM_CONTRADICTED", "{answer}");
     says(&script, found(false));
-    let answer = script.ask(Tool::CreateMediaBuy, order(&["sunset"]));
+    let answer = script.ask(AdcpTool::CreateMediaBuy, order(&["sunset"]));
     assert_eq!(answer["status"], "completed", "{answer}");
 }
 
@@ -691,15 +692,15 @@ fn a_verifier_that_is_silent_at_an_assignment_leaves_what_was_looked_at_and_noth
         script.desk.world.verifiers.lock().unwrap().push(Err(Unreached::Silent));
     };
     silent(&script);
-    let answer = script.ask(Tool::CreateMediaBuy, order(&["sunset"]));
+    let answer = script.ask(AdcpTool::CreateMediaBuy, order(&["sunset"]));
     let field = "packages[0].creative_assignments[0].creative_id";
     assert_eq!((only(&answer).0, only(&answer).1), ("INVALID_STATE", field), "{answer}");
     // Sent under an id of its own it is asked about, and goes to a person where nothing is said.
     silent(&script);
     let again = photograph("again", "https://cdn.acmeoutdoor.example/again.jpg");
-    let answer = script.ask(Tool::SyncCreatives, json!({"creatives": [again]}));
+    let answer = script.ask(AdcpTool::SyncCreatives, json!({"creatives": [again]}));
     assert_eq!(row(&answer), ("created", "pending_review", ""), "{answer}");
     silent(&script);
-    let answer = script.ask(Tool::CreateMediaBuy, order(&["again"]));
+    let answer = script.ask(AdcpTool::CreateMediaBuy, order(&["again"]));
     assert_eq!(answer["status"], "completed", "{answer}");
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
 use jsonschema::{Retrieve, Uri, Validator};
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::adcp::error::Release;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::adcp::error::AdcpRelease;
 use tradepost_wire::json::Value;
 
 use crate::beside::published;
@@ -17,45 +17,46 @@ use crate::beside::published;
 const BASE: &str = "https://adcontextprotocol.org";
 
 /// The releases that answers are judged in: all that are spoken.
-pub(crate) const RELEASES: [Release; 3] = [Release::V3_0, Release::V3_1, Release::V3_2];
+pub(crate) const RELEASES: [AdcpRelease; 3] =
+    [AdcpRelease::V3_0, AdcpRelease::V3_1, AdcpRelease::V3_2];
 
 /// Where the published schemas of a release are, if they are there.
-pub(crate) fn folder(release: Release) -> Option<PathBuf> {
+pub(crate) fn folder(release: AdcpRelease) -> Option<PathBuf> {
     published(&format!("spec/adcp/{release}"))
 }
 
 /// What stands before the names of a release's schemas.
-fn prefix(release: Release) -> &'static str {
+fn prefix(release: AdcpRelease) -> &'static str {
     match release {
-        Release::V3_0 => "/schemas/3.0.18/",
-        Release::V3_1 => "/schemas/3.1.19/",
-        Release::V3_2 => "/schemas/3.2.4/",
+        AdcpRelease::V3_0 => "/schemas/3.0.18/",
+        AdcpRelease::V3_1 => "/schemas/3.1.19/",
+        AdcpRelease::V3_2 => "/schemas/3.2.4/",
     }
 }
 
 /// What a release's published schema of a tool's response has against an answer.
-pub(crate) fn violations(release: Release, tool: Tool, answer: &Value) -> Vec<String> {
+pub(crate) fn violations(release: AdcpRelease, tool: AdcpTool, answer: &Value) -> Vec<String> {
     against(release, &response(release, tool), answer)
 }
 
 /// Whether a release publishes a tool's responses in several arms, one of which is for failures.
-pub(crate) fn has_arms(release: Release, tool: Tool) -> bool {
+pub(crate) fn has_arms(release: AdcpRelease, tool: AdcpTool) -> bool {
     let path = folder(release).map(|folder| folder.join(response(release, tool)));
     path.and_then(|path| read(&path).ok()).is_some_and(|schema| schema.get("oneOf").is_some())
 }
 
-fn response(release: Release, tool: Tool) -> String {
+fn response(release: AdcpRelease, tool: AdcpTool) -> String {
     match (release, tool) {
         // There the tools have a slash in their names, and their schemas lie elsewhere.
-        (Release::V3_0, Tool::GetTaskStatus) => "core/tasks-get-response.json".to_owned(),
-        (Release::V3_0, Tool::ListTasks) => "core/tasks-list-response.json".to_owned(),
+        (AdcpRelease::V3_0, AdcpTool::GetTaskStatus) => "core/tasks-get-response.json".to_owned(),
+        (AdcpRelease::V3_0, AdcpTool::ListTasks) => "core/tasks-list-response.json".to_owned(),
         _ => format!("{}.json", tool.request().replace("-request", "-response")),
     }
 }
 
 /// What a release's published schema (`core/mcp-webhook-payload.json`) has against a document.
-pub(crate) fn against(release: Release, name: &str, document: &Value) -> Vec<String> {
-    type Judges = HashMap<(Release, String), Option<Validator>>;
+pub(crate) fn against(release: AdcpRelease, name: &str, document: &Value) -> Vec<String> {
+    type Judges = HashMap<(AdcpRelease, String), Option<Validator>>;
     static JUDGES: OnceLock<Mutex<Judges>> = OnceLock::new();
     let mut judges = JUDGES.get_or_init(Mutex::default).lock().unwrap();
     let key = (release, name.to_owned());
@@ -68,7 +69,7 @@ pub(crate) fn against(release: Release, name: &str, document: &Value) -> Vec<Str
         .collect()
 }
 
-fn judge_by(release: Release, name: &str) -> Option<Validator> {
+fn judge_by(release: AdcpRelease, name: &str) -> Option<Validator> {
     let folder = folder(release)?;
     let schema = read(&folder.join(name)).ok()?;
     let prefix = prefix(release);
@@ -106,10 +107,10 @@ fn answers_are_judged_where_the_schemas_are() {
     }
 }
 
-fn judged(release: Release) {
+fn judged(release: AdcpRelease) {
     let bad = tradepost_wire::json::json!({"status": "completed", "accounts": [{"name": 1}]});
-    let found = violations(release, Tool::ListAccounts, &bad);
+    let found = violations(release, AdcpTool::ListAccounts, &bad);
     assert!(found.iter().any(|line| line.contains("account_id")), "{found:?}");
     let good = tradepost_wire::json::json!({"status": "completed", "accounts": []});
-    assert_eq!(violations(release, Tool::ListAccounts, &good), Vec::<String>::new());
+    assert_eq!(violations(release, AdcpTool::ListAccounts, &good), Vec::<String>::new());
 }

@@ -3,7 +3,7 @@
 use expect_test::Expect;
 use tradepost_publisher::profile::{Onboarding, Profile};
 use tradepost_publisher::{catalogue::Catalogue, demo};
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use super::{Desk, profile};
@@ -47,7 +47,7 @@ impl Script {
 
     /// The answer of somebody's request, which is completed with a fresh key and, where there is
     /// none, with the account of Acme Outdoor.
-    pub(crate) fn ask_as(&mut self, principal: &str, tool: Tool, arguments: Value) -> Value {
+    pub(crate) fn ask_as(&mut self, principal: &str, tool: AdcpTool, arguments: Value) -> Value {
         let mut arguments = arguments;
         let members = arguments.as_object_mut().unwrap();
         if tool.keyed() {
@@ -60,16 +60,16 @@ impl Script {
         });
         let accountless = matches!(
             tool,
-            Tool::SyncPlans
-                | Tool::CheckGovernance
-                | Tool::ReportPlanOutcome
-                | Tool::GetPlanAuditLogs
-                | Tool::SiGetOffering
-                | Tool::SiInitiateSession
-                | Tool::SiSendMessage
-                | Tool::SiTerminateSession
+            AdcpTool::SyncPlans
+                | AdcpTool::CheckGovernance
+                | AdcpTool::ReportPlanOutcome
+                | AdcpTool::GetPlanAuditLogs
+                | AdcpTool::SiGetOffering
+                | AdcpTool::SiInitiateSession
+                | AdcpTool::SiSendMessage
+                | AdcpTool::SiTerminateSession
         );
-        if tool == Tool::ComplyTestController {
+        if tool == AdcpTool::ComplyTestController {
             members.entry("account").or_insert(json!({"sandbox": true}));
         } else if !accountless {
             members.entry("account").or_insert(account);
@@ -78,14 +78,14 @@ impl Script {
     }
 
     /// The same for `acme`.
-    pub(crate) fn ask(&mut self, tool: Tool, arguments: Value) -> Value {
+    pub(crate) fn ask(&mut self, tool: AdcpTool, arguments: Value) -> Value {
         self.ask_as("acme", tool, arguments)
     }
 
     /// Has the test controller do something, which it can.
     pub(crate) fn control(&mut self, scenario: &str, params: Value) {
         let request = json!({"scenario": scenario, "params": params});
-        let answer = self.ask(Tool::ComplyTestController, request);
+        let answer = self.ask(AdcpTool::ComplyTestController, request);
         assert_eq!(answer["success"], true, "{answer}");
     }
 
@@ -100,7 +100,7 @@ impl Script {
     }
 
     /// Asks as `acme`, and notes the whole answer under a title.
-    pub(crate) fn note(&mut self, title: &str, tool: Tool, arguments: Value) -> Value {
+    pub(crate) fn note(&mut self, title: &str, tool: AdcpTool, arguments: Value) -> Value {
         self.note_as("acme", title, tool, arguments)
     }
 
@@ -109,7 +109,7 @@ impl Script {
         &mut self,
         principal: &str,
         title: &str,
-        tool: Tool,
+        tool: AdcpTool,
         arguments: Value,
     ) -> Value {
         let answer = self.ask_as(principal, tool, arguments);

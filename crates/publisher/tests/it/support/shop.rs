@@ -8,7 +8,7 @@ use tradepost_publisher::creative::{Creative, Given, Status};
 use tradepost_publisher::money::Amount;
 use tradepost_publisher::profile::{Onboarding, Profile};
 use tradepost_publisher::shelf::{Kept, Kind, New, Query, own_id};
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 use super::{Desk, profile};
@@ -194,12 +194,12 @@ impl Shop {
     }
 
     /// The whole answer to a request of `acme`; a key and the account are filled in.
-    pub(crate) fn ask(&self, tool: Tool, arguments: Value) -> Value {
+    pub(crate) fn ask(&self, tool: AdcpTool, arguments: Value) -> Value {
         self.ask_as("acme", tool, arguments)
     }
 
     /// The whole answer to a request of somebody.
-    pub(crate) fn ask_as(&self, principal: &str, tool: Tool, arguments: Value) -> Value {
+    pub(crate) fn ask_as(&self, principal: &str, tool: AdcpTool, arguments: Value) -> Value {
         let mut arguments = arguments;
         let members = arguments.as_object_mut().unwrap();
         if tool.keyed() {
@@ -231,27 +231,27 @@ impl Shop {
 
     /// The answer to such a request.
     pub(crate) fn create(&self, changes: Value) -> Value {
-        self.ask(Tool::CreateMediaBuy, Self::order(changes))
+        self.ask(AdcpTool::CreateMediaBuy, Self::order(changes))
     }
 
     /// The answer to an update of a buy.
     pub(crate) fn update(&self, id: &str, changes: Value) -> Value {
         let mut update = changes;
         update.as_object_mut().unwrap().insert("media_buy_id".to_owned(), id.into());
-        self.ask(Tool::UpdateMediaBuy, update)
+        self.ask(AdcpTool::UpdateMediaBuy, update)
     }
 
     /// Everything of a kind that is kept, as it lies there.
     pub(crate) fn kept(&self, kind: Kind) -> Vec<Value> {
         let listed = self.desk.vault.look(|shelf| shelf.list(kind, &Query::default()));
-        let records: Result<_, tradepost_wire::fault::Fault> = listed;
+        let records: Result<_, tradepost_wire::fault::InternalError> = listed;
         records.unwrap().into_iter().map(|record| record.body).collect()
     }
 
     /// A buy as it is kept.
     pub(crate) fn buy(&self, id: &str) -> Kept<MediaBuy> {
         let found = self.desk.vault.look(|shelf| shelf.find::<MediaBuy>(id));
-        let found: Result<_, tradepost_wire::fault::Fault> = found;
+        let found: Result<_, tradepost_wire::fault::InternalError> = found;
         found.unwrap().unwrap()
     }
 

@@ -9,8 +9,8 @@ use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use bytes::Bytes;
 use tokio::time::Instant;
-use tradepost_wire::a2a::error::{Code, Refusal};
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
+use tradepost_wire::a2a::status::RpcStatus;
 
 use super::errors::{self, Failure};
 use crate::desk::Desk;
@@ -32,19 +32,19 @@ pub(super) async fn receive<'d>(
     mut body: Body,
 ) -> Result<Message<'d>, Failure> {
     let limit = desk.settings.max_body_bytes;
-    let invalid = |message: &str| Failure::from(&Refusal::new(Code::InvalidRequest, message));
+    let invalid = |message: &str| Failure::from(&A2aRefusal::new(A2aCode::InvalidRequest, message));
     // The limit is for the message without its prefix.
     let body = intake::collect(desk, parts, &mut body, limit.saturating_add(PREFIX)).await;
     let whole = body.map_err(|unread| match unread {
         Unread::TooLarge(_) => {
             let message =
                 format!("the message is larger than the {limit} bytes that this agent accepts");
-            let refusal =
-                Refusal::new(Code::InvalidRequest, message).with("maxBytes", limit.to_string());
-            Failure::from(&refusal).with_status(Status::ResourceExhausted)
+            let refusal = A2aRefusal::new(A2aCode::InvalidRequest, message)
+                .with("maxBytes", limit.to_string());
+            Failure::from(&refusal).with_status(RpcStatus::ResourceExhausted)
         }
         Unread::Late(_) | Unread::Slow => {
-            Failure::from(&unread.refusal()).with_status(Status::DeadlineExceeded)
+            Failure::from(&unread.refusal()).with_status(RpcStatus::DeadlineExceeded)
         }
         Unread::OtherType | Unread::Encoded | Unread::Broken | Unread::NoRoom => {
             Failure::from(&unread.refusal())

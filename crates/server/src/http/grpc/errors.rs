@@ -6,14 +6,14 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use tradepost_wire::a2a::error::{Code, Refusal, StatusDetails, retry_info};
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::error::{A2aCode, A2aRefusal, StatusDetails, retry_info};
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
 use crate::agent::{Agent, Binding, Blame, ProfileRefusal};
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::http::answers::{self, Dialect};
 use crate::http::exchange::{Parcel, Stamp};
 
@@ -31,14 +31,14 @@ const MAX_DETAILS: usize = 4_608;
 /// A failed call.
 #[derive(Debug)]
 pub(super) struct Failure {
-    status: Status,
+    status: RpcStatus,
     message: String,
     details: Vec<Value>,
     stamp: Stamp,
 }
 
-impl From<&Refusal> for Failure {
-    fn from(refusal: &Refusal) -> Self {
+impl From<&A2aRefusal> for Failure {
+    fn from(refusal: &A2aRefusal) -> Self {
         let Ok(Value::Array(details)) = tradepost_wire::json::to_value(StatusDetails(refusal))
         else {
             unreachable!("details are an array with text keys")
@@ -50,7 +50,7 @@ impl From<&Refusal> for Failure {
 
 impl Failure {
     /// Replaces the status, where that of the error code is too general.
-    pub(super) fn with_status(self, status: Status) -> Self {
+    pub(super) fn with_status(self, status: RpcStatus) -> Self {
         Self { status, ..self }
     }
 
@@ -106,17 +106,17 @@ fn violations(status: &mut Value) -> Option<&mut Vec<Value>> {
 
 /// Returns the trailers of a successful call.
 pub(super) fn ok() -> HeaderMap {
-    HeaderMap::from_iter([(STATUS, HeaderValue::from(Status::Ok.number()))])
+    HeaderMap::from_iter([(STATUS, HeaderValue::from(RpcStatus::Ok.number()))])
 }
 
 /// Returns the error of an unknown service, which reveals nothing about the host.
 pub(super) fn unknown_service() -> Failure {
-    bare(Status::Unimplemented, "nothing is here")
+    bare(RpcStatus::Unimplemented, "nothing is here")
 }
 
 /// Returns the error of an exceeded deadline.
 pub(super) fn too_late() -> Failure {
-    bare(Status::DeadlineExceeded, "the deadline of the call has passed")
+    bare(RpcStatus::DeadlineExceeded, "the deadline of the call has passed")
 }
 
 /// Writer of refusals for this binding, whose HTTP status is always 200. The authentication
@@ -124,7 +124,7 @@ pub(super) fn too_late() -> Failure {
 pub(super) struct Grpc;
 
 impl Dialect for Grpc {
-    fn protocol(&self, refusal: &Refusal, _: Option<StatusCode>) -> Parcel {
+    fn protocol(&self, refusal: &A2aRefusal, _: Option<StatusCode>) -> Parcel {
         let (mut response, stamp) = Failure::from(refusal).into_parcel();
         answers::head(&mut response, None, refusal.challenge());
         (response, stamp)
@@ -134,7 +134,7 @@ impl Dialect for Grpc {
     /// detail.
     fn profile(&self, refusal: ProfileRefusal) -> Parcel {
         let status = match refusal.blame {
-            Blame::UsForAMoment => Status::Unavailable,
+            Blame::UsForAMoment => RpcStatus::Unavailable,
             Blame::Caller | Blame::TooOften | Blame::Us => refusal.row.grpc,
         };
         let (message, challenge) = (refusal.summary.clone(), refusal.challenge.clone());
@@ -154,25 +154,26 @@ impl Dialect for Grpc {
 
 /// Returns the error that ends a stream after an internal error.
 // Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
-pub(super) fn broken(agent: &dyn Agent, fault: &Fault) -> Failure {
+pub(super) fn broken(agent: &dyn Agent, fault: &InternalError) -> Failure {
     Failure::from(&answers::broken(agent, fault).0)
 }
 
 /// Returns the error that ends a stream when the process stops.
 // Stopping is a temporary error, so the status is `UNAVAILABLE` (A2A 1.0 §3.3.2, E-14).
 pub(super) fn stopping() -> Failure {
-    bare(Status::Unavailable, "this server stops; read the task, or subscribe to it again")
+    bare(RpcStatus::Unavailable, "this server stops; read the task, or subscribe to it again")
 }
 
 /// Returns the error of a compressed message.
 pub(super) fn compressed() -> Failure {
     let message = "this agent reads no compressed messages; send it as it is";
-    let refusal = Refusal::new(Code::InvalidRequest, message).with("acceptEncoding", "identity");
-    Failure::from(&refusal).with_status(Status::Unimplemented)
+    let refusal =
+        A2aRefusal::new(A2aCode::InvalidRequest, message).with("acceptEncoding", "identity");
+    Failure::from(&refusal).with_status(RpcStatus::Unimplemented)
 }
 
 /// Creates an error of the transport, which the error catalog does not have.
-fn bare(status: Status, message: &str) -> Failure {
+fn bare(status: RpcStatus, message: &str) -> Failure {
     let stamp = Stamp { code: status.name(), ..Stamp::default() };
     Failure { status, message: message.to_owned(), details: Vec::new(), stamp }
 }
@@ -193,13 +194,13 @@ mod tests {
 
     #[test]
     fn every_row_of_the_catalog_has_its_status_and_its_reason() {
-        for code in Code::ALL.iter().copied() {
-            let (_, status) = details(Failure::from(&Refusal::new(code, "no").with("k", "v")));
+        for code in A2aCode::ALL.iter().copied() {
+            let (_, status) = details(Failure::from(&A2aRefusal::new(code, "no").with("k", "v")));
             let info = json!({
                 "@type": "type.googleapis.com/google.rpc.ErrorInfo",
                 "reason": code.name(), "domain": "a2a-protocol.org", "metadata": {"k": "v"},
             });
-            let number = Status::from_name(code.grpc()).unwrap().number();
+            let number = RpcStatus::from_name(code.grpc()).unwrap().number();
             assert_eq!(status, json!({"code": number, "message": "no", "details": [info]}));
         }
     }
@@ -211,7 +212,7 @@ mod tests {
             description: "must have exactly one of text, raw, url, data".repeat(2),
         };
         let mut refusal =
-            Refusal::new(Code::InvalidParams, "Invalid parameters: 60 fields are wrong");
+            A2aRefusal::new(A2aCode::InvalidParams, "Invalid parameters: 60 fields are wrong");
         refusal.violations = (0..50).map(violation).collect();
         let (size, status) = details(Failure::from(&refusal));
         assert!(size < 8_192, "{size}");
@@ -222,13 +223,13 @@ mod tests {
 
     #[test]
     fn messages_are_percent_encoded() {
-        let failure = Failure::from(&Refusal::new(Code::InvalidParams, "50 % of \u{e9}\n"));
+        let failure = Failure::from(&A2aRefusal::new(A2aCode::InvalidParams, "50 % of \u{e9}\n"));
         assert_eq!(failure.into_trailers()[MESSAGE], "50 %25 of %C3%A9%0A");
     }
 
     #[test]
     fn who_comes_too_often_is_told_when_to_come_back() {
-        let refusal = Refusal::new(Code::Unavailable, "later");
+        let refusal = A2aRefusal::new(A2aCode::Unavailable, "later");
         let refusal = refusal.with_wait(std::time::Duration::from_millis(61_005));
         let (_, status) = details(Failure::from(&refusal));
         let retry = json!({

@@ -13,7 +13,7 @@ use tradepost_wire::protobuf::{self, schema};
 use super::call::{Deadline, framed};
 use super::errors;
 use crate::agent::SharedAgent;
-use crate::fault::Fault;
+use crate::fault::InternalError;
 use crate::panics;
 use crate::tasks::{Item, TaskStream};
 
@@ -47,11 +47,12 @@ pub(super) fn task_events(events: TaskStream, agent: SharedAgent, deadline: Dead
     }))
 }
 
-fn event(item: &Item) -> Result<Vec<u8>, Fault> {
+fn event(item: &Item) -> Result<Vec<u8>, InternalError> {
     // The event log stores JSON for the other bindings.
-    let document =
-        tradepost_wire::json::from_str(&item.json).map_err(Fault::on("reading an event"))?;
-    protobuf::write(&schema::STREAM_RESPONSE, &document).map_err(Fault::on("writing an event"))
+    let document = tradepost_wire::json::from_str(&item.json)
+        .map_err(InternalError::on("reading an event"))?;
+    protobuf::write(&schema::STREAM_RESPONSE, &document)
+        .map_err(InternalError::on("writing an event"))
 }
 
 fn response(

@@ -3,7 +3,7 @@
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use tradepost_wire::a2a::error::{Refusal, StatusDetails, retry_info};
+use tradepost_wire::a2a::error::{A2aRefusal, StatusDetails, retry_info};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, json};
 
@@ -17,7 +17,7 @@ use crate::http::plain::json_response;
 pub(in crate::http) struct HttpJson;
 
 impl Dialect for HttpJson {
-    fn protocol(&self, refusal: &Refusal, status: Option<StatusCode>) -> Parcel {
+    fn protocol(&self, refusal: &A2aRefusal, status: Option<StatusCode>) -> Parcel {
         let mut response = json_response(code(refusal, status), body(refusal, status));
         answers::mark_refusal(&mut response, refusal);
         come_back(&mut response);
@@ -70,7 +70,7 @@ fn grpc(status: StatusCode, usual: &'static str) -> &'static str {
 }
 
 /// Writes the body of a protocol error.
-pub(super) fn body(refusal: &Refusal, status: Option<StatusCode>) -> String {
+pub(super) fn body(refusal: &A2aRefusal, status: Option<StatusCode>) -> String {
     let status = code(refusal, status);
     let error = json!({
         "code": status.as_u16(),
@@ -81,7 +81,7 @@ pub(super) fn body(refusal: &Refusal, status: Option<StatusCode>) -> String {
     json!({"error": error}).to_string()
 }
 
-fn code(refusal: &Refusal, status: Option<StatusCode>) -> StatusCode {
+fn code(refusal: &A2aRefusal, status: Option<StatusCode>) -> StatusCode {
     status.unwrap_or_else(|| status_of(refusal.code.http()))
 }
 

@@ -5,32 +5,32 @@ use tradepost_dealer::inventory::{Builder, Tombstone};
 use tradepost_dealer::packed::Dictionary;
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::vehicle::{Vehicle, Vocabularies};
-use tradepost_wire::fault::Fault;
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::fault::InternalError;
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::{Body, Packing, State, packing, state};
 use crate::sql::params;
 use crate::tables::Database;
 
 impl Database {
-    pub(crate) fn inventory_state(&self, dealer_id: &str) -> Result<State, Fault> {
+    pub(crate) fn inventory_state(&self, dealer_id: &str) -> Result<State, InternalError> {
         state(&self.0, dealer_id)
     }
 
     /// The generations of all inventories.
-    pub(crate) fn inventory_generations(&self) -> Result<Vec<(String, i64)>, Fault> {
+    pub(crate) fn inventory_generations(&self) -> Result<Vec<(String, i64)>, InternalError> {
         let sql = "SELECT dealer_id, generation FROM inventories";
         self.0.all("reading the generations", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// The dealers that have snapshots, and their names.
-    pub(crate) fn snapshot_names(&self) -> Result<Vec<(String, String)>, Fault> {
+    pub(crate) fn snapshot_names(&self) -> Result<Vec<(String, String)>, InternalError> {
         let sql = "SELECT dealer_id, snapshot FROM inventories WHERE snapshot IS NOT NULL";
         self.0.all("looking for snapshots", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
     /// The bytes of a snapshot that is kept in the database.
-    pub(crate) fn snapshot(&self, dealer_id: &str, name: &str) -> Result<Vec<u8>, Fault> {
+    pub(crate) fn snapshot(&self, dealer_id: &str, name: &str) -> Result<Vec<u8>, InternalError> {
         const WHAT: &str = "opening a snapshot";
         const SQL: &str =
             "SELECT bytes FROM snapshots WHERE dealer_id = $1 AND name = $2 AND part = $3";
@@ -50,7 +50,7 @@ impl Database {
         &self,
         dealer_id: &str,
         oldest: Timestamp,
-    ) -> Result<(i64, Builder, Vec<Tombstone>), Fault> {
+    ) -> Result<(i64, Builder, Vec<Tombstone>), InternalError> {
         let mut gathered = Err(nobody_reads());
         // A number that was read apart from the rows might be that of others.
         self.0.snapshot(|| {
@@ -73,13 +73,13 @@ impl Database {
     }
 
     /// What so many listings have in common as they are sent.
-    fn learn(&self, dealer_id: &str, offered: usize) -> Result<Dictionary, Fault> {
+    fn learn(&self, dealer_id: &str, offered: usize) -> Result<Dictionary, InternalError> {
         let step = Dictionary::step(offered);
         let (mut samples, mut place) = (Vec::new(), 0_usize);
         self.listings(dealer_id, |row| {
             if place.is_multiple_of(step) {
                 let text = tradepost_wire::json::to_string(&row.vehicle()?);
-                samples.push(text.map_err(Fault::on("writing a listing"))?);
+                samples.push(text.map_err(InternalError::on("writing a listing"))?);
             }
             place += 1;
             Ok(())
@@ -91,7 +91,7 @@ impl Database {
         &self,
         dealer_id: &str,
         oldest: Timestamp,
-    ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), Fault> {
+    ) -> Result<(Vec<Vehicle>, Vec<Tombstone>), InternalError> {
         let (mut listings, mut read) = (Vec::new(), Err(nobody_reads()));
         self.0.snapshot(|| {
             let all = self.listings(dealer_id, |row| {
@@ -108,7 +108,7 @@ impl Database {
         &self,
         dealer_id: &str,
         mut take: impl FnMut(Vehicle),
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let mut read = Err(nobody_reads());
         self.0.snapshot(|| {
             read = self.listings(dealer_id, |row| row.vehicle().map(&mut take));
@@ -121,8 +121,8 @@ impl Database {
     fn listings(
         &self,
         dealer_id: &str,
-        mut take: impl FnMut(Listing<'_>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut take: impl FnMut(Listing<'_>) -> Result<(), InternalError>,
+    ) -> Result<(), InternalError> {
         let mut packing = packing(&self.0, dealer_id)?;
         let mut after = String::new();
         loop {
@@ -143,7 +143,7 @@ impl Database {
     }
 
     /// The units that left the offer after a moment.
-    fn gone(&self, dealer_id: &str, oldest: Timestamp) -> Result<Vec<Tombstone>, Fault> {
+    fn gone(&self, dealer_id: &str, oldest: Timestamp) -> Result<Vec<Tombstone>, InternalError> {
         self.0.all(
             "reading the inventory",
             "SELECT vehicle_id, vin, stock, make, model, status, removed_at
@@ -167,8 +167,8 @@ impl Database {
 /// How many listings are read at once.
 const AT_ONCE: usize = 256;
 
-fn nobody_reads() -> Fault {
-    Fault::new("reading the inventory", "nobody reads")
+fn nobody_reads() -> InternalError {
+    InternalError::new("reading the inventory", "nobody reads")
 }
 
 /// A listing as it is stored.
@@ -180,20 +180,21 @@ struct Listing<'p> {
 
 impl Listing<'_> {
     /// It, read.
-    fn vehicle(self) -> Result<Vehicle, Fault> {
+    fn vehicle(self) -> Result<Vehicle, InternalError> {
         listing(&Packing::text(self.packing, self.body)?, self.updated_at)
     }
 }
 
-fn listing(body: &str, updated_at: Timestamp) -> Result<Vehicle, Fault> {
-    let value =
-        tradepost_wire::json::from_str(body).map_err(Fault::on("reading a listing's JSON"))?;
+fn listing(body: &str, updated_at: Timestamp) -> Result<Vehicle, InternalError> {
+    let value = tradepost_wire::json::from_str(body)
+        .map_err(InternalError::on("reading a listing's JSON"))?;
     let mut problems = Problems::new();
     let version = Version::V1_1;
-    let vehicle = Vehicle::read(&value, &At::Root, &mut problems, version, Vocabularies::Sale);
+    let vehicle =
+        Vehicle::read(&value, &DocumentPlace::Root, &mut problems, version, Vocabularies::Sale);
     let vehicle = problems.into_result(vehicle).map_err(|problems| {
         let first = problems.listed().first().map(|p| format!("{} {}", p.pointer, p.message));
-        Fault::new("reading a listing", first.unwrap_or_default())
+        InternalError::new("reading a listing", first.unwrap_or_default())
     })?;
     Ok(Vehicle { updated_at: Some(updated_at), ..vehicle })
 }

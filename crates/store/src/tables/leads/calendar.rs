@@ -7,7 +7,7 @@ use tradepost_dealer::appointment::change::{ends_with_lead, released};
 use tradepost_dealer::calendar::{BlockedTime, Calendar, Occupied, Visit};
 use tradepost_dealer::record::{AppointmentRecord, AppointmentState, LeadEventKind, LeadRecord};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::super::{Database, Transaction};
 use super::desk::progress;
@@ -104,7 +104,10 @@ fn block(row: &Row<'_>) -> Read<BlockedTime> {
     ))
 }
 
-fn read_visit(connection: &Connection, appointment_id: &str) -> Result<Option<Visit>, Fault> {
+fn read_visit(
+    connection: &Connection,
+    appointment_id: &str,
+) -> Result<Option<Visit>, InternalError> {
     let sql = format!("{} WHERE a.appointment_id = $1", visits());
     connection.first("reading an appointment", &sql, params![appointment_id], visit)
 }
@@ -114,7 +117,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn visit(&self, appointment_id: &str) -> Result<Option<Visit>, Fault> {
+    pub fn visit(&self, appointment_id: &str) -> Result<Option<Visit>, InternalError> {
         let sql = "SELECT dealer_id FROM appointments WHERE appointment_id = $1";
         let dealer =
             self.0.first("finding an appointment", sql, params![appointment_id], |row| {
@@ -138,7 +141,7 @@ impl Transaction<'_> {
         department: &str,
         period: Period,
         except_lead: Option<&str>,
-    ) -> Result<Vec<Occupied>, Fault> {
+    ) -> Result<Vec<Occupied>, InternalError> {
         self.0.lock(dealer_id)?;
         let (from, until) = period;
         self.0.all(
@@ -158,7 +161,7 @@ impl Transaction<'_> {
         &self,
         dealer_id: &str,
         appointment_id: &str,
-    ) -> Result<Option<AppointmentRecord>, Fault> {
+    ) -> Result<Option<AppointmentRecord>, InternalError> {
         self.0.lock(dealer_id)?;
         let found = read_visit(self.0, appointment_id)?;
         let Some(found) = found.filter(|visit| visit.lead.dealer_id == dealer_id) else {
@@ -196,7 +199,7 @@ impl Transaction<'_> {
         changed: AppointmentRecord,
         kind: LeadEventKind,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         self.0.execute(
             "changing an appointment",
             "UPDATE appointments SET state = $2, starts_at = $3, ends_at = $4, version = $5
@@ -219,7 +222,7 @@ impl Transaction<'_> {
         &self,
         lead: LeadRecord,
         now: Timestamp,
-    ) -> Result<LeadRecord, Fault> {
+    ) -> Result<LeadRecord, InternalError> {
         let ending = lead.appointment.as_ref().filter(|current| ends_with_lead(current, now));
         let Some(current) = ending else { return Ok(lead) };
         let cancelled = released(current, AppointmentState::Cancelled);
@@ -232,7 +235,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn add_block(&self, block: &BlockedTime) -> Result<(), Fault> {
+    pub fn add_block(&self, block: &BlockedTime) -> Result<(), InternalError> {
         self.0.lock(&block.dealer_id)?;
         self.0.execute(
             "blocking a time",
@@ -259,7 +262,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn block(&self, block_id: &str) -> Result<Option<BlockedTime>, Fault> {
+    pub fn block(&self, block_id: &str) -> Result<Option<BlockedTime>, InternalError> {
         let sql = format!("{BLOCK} WHERE k.block_id = $1");
         let read = || self.0.first("reading a blocked time", &sql, params![block_id], block);
         let Some(found) = read()? else { return Ok(None) };
@@ -272,7 +275,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn remove_block(&self, block_id: &str) -> Result<bool, Fault> {
+    pub fn remove_block(&self, block_id: &str) -> Result<bool, InternalError> {
         let sql = "DELETE FROM blocked_times WHERE block_id = $1";
         self.0.changes("taking a blocked time back", sql, params![block_id])
     }
@@ -284,7 +287,7 @@ impl Database {
         dealer_id: Option<&str>,
         from: Timestamp,
         until: Timestamp,
-    ) -> Result<Calendar, Fault> {
+    ) -> Result<Calendar, InternalError> {
         let sql = format!(
             "{} WHERE a.appointment_id IN ({OCCUPIED_IDS}) ORDER BY a.starts_at, a.appointment_id",
             visits()
@@ -310,7 +313,7 @@ impl Store {
         dealer_id: Option<&str>,
         from: Timestamp,
         until: Timestamp,
-    ) -> Result<Calendar, Fault> {
+    ) -> Result<Calendar, InternalError> {
         self.read(|db| db.calendar(dealer_id, from, until))
     }
 
@@ -319,7 +322,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn waiting_visits(&self, dealer_id: Option<&str>) -> Result<Vec<Visit>, Fault> {
+    pub fn waiting_visits(&self, dealer_id: Option<&str>) -> Result<Vec<Visit>, InternalError> {
         let sql = format!(
             "{} WHERE ($1 IS NULL OR l.dealer_id = $1) AND l.appointment_id = a.appointment_id
                  AND l.state = 'received' AND a.state IN ('requested', 'proposed')
@@ -335,7 +338,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn settled_visits(&self, dealer_id: Option<&str>) -> Result<Vec<Visit>, Fault> {
+    pub fn settled_visits(&self, dealer_id: Option<&str>) -> Result<Vec<Visit>, InternalError> {
         let sql = format!(
             "{} WHERE ($1 IS NULL OR l.dealer_id = $1) AND l.appointment_id = a.appointment_id
                  AND a.state IN ('cancelled', 'no_show', 'rejected')
@@ -349,7 +352,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn visit(&self, appointment_id: &str) -> Result<Option<Visit>, Fault> {
+    pub fn visit(&self, appointment_id: &str) -> Result<Option<Visit>, InternalError> {
         self.read(|db| read_visit(&db.0, appointment_id))
     }
 
@@ -357,7 +360,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn block(&self, block_id: &str) -> Result<Option<BlockedTime>, Fault> {
+    pub fn block(&self, block_id: &str) -> Result<Option<BlockedTime>, InternalError> {
         let sql = format!("{BLOCK} WHERE k.block_id = $1");
         self.read_first("reading a blocked time", &sql, params![block_id], block)
     }

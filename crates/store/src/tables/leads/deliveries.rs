@@ -7,7 +7,7 @@ use tradepost_dealer::delivery::{DeliveryRecord, DeliverySource, DeliveryState, 
 use tradepost_dealer::staff::{Action, DELIVERY, NewEntry};
 use tradepost_server::tasks::log::PushBusy;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::super::delivery_places::DeliveryPlaces;
 use super::super::{Database, Transaction};
@@ -56,7 +56,11 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn place_deliveries(&self, dealer_id: &str, has_destinations: bool) -> Result<(), Fault> {
+    pub fn place_deliveries(
+        &self,
+        dealer_id: &str,
+        has_destinations: bool,
+    ) -> Result<(), InternalError> {
         let statement = if has_destinations {
             "INSERT INTO lead_delivery_places (dealer_id, event)
              SELECT $1, coalesce(max(seq), 0) FROM lead_events WHERE dealer_id = $1
@@ -78,7 +82,7 @@ impl Transaction<'_> {
         event: i64,
         planned: &[NewDelivery],
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let Some(known) = self.move_delivery_place(&PLACES, dealer_id, event)? else {
             return Ok(());
         };
@@ -92,7 +96,11 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn deliver_again(&self, wanted: &[NewDelivery], now: Timestamp) -> Result<(), Fault> {
+    pub fn deliver_again(
+        &self,
+        wanted: &[NewDelivery],
+        now: Timestamp,
+    ) -> Result<(), InternalError> {
         for wanted in wanted {
             let (lead, destination) = (&wanted.lead_id, &wanted.destination);
             self.0.execute(
@@ -110,7 +118,7 @@ impl Transaction<'_> {
         &self,
         wanted: impl Iterator<Item = &'d NewDelivery>,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         for wanted in wanted {
             let NewDelivery { dealer_id, lead_id, destination, event } = wanted;
             let due = DeliveryState::Due.name();
@@ -136,7 +144,7 @@ impl Transaction<'_> {
         key: i64,
         now: Timestamp,
         lost_at: Timestamp,
-    ) -> Result<Option<DeliveryRecord>, Fault> {
+    ) -> Result<Option<DeliveryRecord>, InternalError> {
         let begun = self.0.change(
             "beginning a delivery",
             "UPDATE lead_deliveries SET doubtful = doubtful OR state = 'sending',
@@ -166,7 +174,7 @@ impl Transaction<'_> {
         key: i64,
         now: Timestamp,
         again: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         self.0.execute(
             "postponing a delivery",
             "UPDATE lead_deliveries SET due_at = $3
@@ -180,7 +188,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn delivered(&self, key: i64, answer: &str, now: Timestamp) -> Result<(), Fault> {
+    pub fn delivered(&self, key: i64, answer: &str, now: Timestamp) -> Result<(), InternalError> {
         let noted = self.0.change(
             "noting a delivery",
             "UPDATE lead_deliveries SET state = 'delivered', answer = $2, due_at = NULL,
@@ -217,7 +225,7 @@ impl Transaction<'_> {
         answer: &str,
         is_doubtful: bool,
         next: Result<Timestamp, Timestamp>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let (state, due_at, ended_at) = match next {
             Ok(again) => (DeliveryState::Due, Some(again), None),
             Err(dead) => (DeliveryState::Dead, None, Some(dead)),
@@ -235,7 +243,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn end_delivery(&self, key: i64, now: Timestamp) -> Result<(), Fault> {
+    pub fn end_delivery(&self, key: i64, now: Timestamp) -> Result<(), InternalError> {
         self.0.execute(
             "ending a delivery",
             "UPDATE lead_deliveries SET state = 'ended', due_at = NULL, ended_at = $2
@@ -250,7 +258,7 @@ impl Transaction<'_> {
         &self,
         lead_id: &str,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         self.0.execute(
             "ending a lead's deliveries",
             "UPDATE lead_deliveries SET doubtful = doubtful OR state = 'sending',
@@ -267,7 +275,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn resume_deliveries(&self, now: Timestamp) -> Result<usize, Fault> {
+    pub fn resume_deliveries(&self, now: Timestamp) -> Result<usize, InternalError> {
         // Another process may be alive and sending.
         if self.0.is_shared() {
             return Ok(0);
@@ -289,7 +297,7 @@ impl Database {
         dealer_id: Option<&str>,
         lead_id: Option<&str>,
         state: Option<DeliveryState>,
-    ) -> Result<Vec<DeliveryRecord>, Fault> {
+    ) -> Result<Vec<DeliveryRecord>, InternalError> {
         self.0.all(
             "reading deliveries",
             &format!(
@@ -304,13 +312,13 @@ impl Database {
     }
 
     /// How many deliveries were given up.
-    pub(crate) fn dead_deliveries(&self) -> Result<u64, Fault> {
+    pub(crate) fn dead_deliveries(&self) -> Result<u64, InternalError> {
         let sql = "SELECT count(*) FROM lead_deliveries WHERE state = 'dead'";
         self.0.one("counting dead deliveries", sql, &[], |row| row.get(0))
     }
 
     /// The dealers with events of which nobody has been told.
-    pub(crate) fn dealers_with_unplanned(&self) -> Result<Vec<String>, Fault> {
+    pub(crate) fn dealers_with_unplanned(&self) -> Result<Vec<String>, InternalError> {
         let sql = "SELECT p.dealer_id FROM lead_delivery_places p WHERE EXISTS
                        (SELECT 1 FROM lead_events e
                         WHERE e.dealer_id = p.dealer_id AND e.seq > p.event)";
@@ -322,7 +330,7 @@ impl Database {
         &self,
         dealer_id: &str,
         limit: u32,
-    ) -> Result<Vec<(i64, String)>, Fault> {
+    ) -> Result<Vec<(i64, String)>, InternalError> {
         self.0.all(
             "reading what is to be told of leads",
             "SELECT seq, lead_id FROM lead_events
@@ -341,7 +349,7 @@ impl Database {
         now: Timestamp,
         busy: &PushBusy,
         limit: usize,
-    ) -> Result<Vec<DeliveryRecord>, Fault> {
+    ) -> Result<Vec<DeliveryRecord>, InternalError> {
         let (keys, texts) = (self.0.elements(2, "BIGINT"), |value| self.0.elements(value, "TEXT"));
         let (hosts, owners) = (texts(3), texts(4));
         let list = |values: tradepost_wire::json::Value| values.to_string();
@@ -368,7 +376,10 @@ impl Database {
         )
     }
 
-    pub(crate) fn deliveries_next_due(&self, after: Timestamp) -> Result<Option<Timestamp>, Fault> {
+    pub(crate) fn deliveries_next_due(
+        &self,
+        after: Timestamp,
+    ) -> Result<Option<Timestamp>, InternalError> {
         self.0.one(
             "reading when a delivery is due",
             "SELECT min(due_at) FROM lead_deliveries WHERE due_at > $1",
@@ -382,7 +393,7 @@ impl Database {
         &self,
         dealer_id: Option<&str>,
         lead_id: Option<&str>,
-    ) -> Result<Vec<(String, Timestamp)>, Fault> {
+    ) -> Result<Vec<(String, Timestamp)>, InternalError> {
         self.0.all(
             "reading when leads were delivered",
             "SELECT lead_id, min(ended_at) FROM lead_deliveries

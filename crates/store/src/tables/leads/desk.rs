@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use tradepost_dealer::record::{LeadRecord, LeadState};
 use tradepost_dealer::staff::{NewEntry, Note, Progress, Stage, note_detail};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::format::hex;
 use tradepost_wire::json::Value;
 
@@ -24,7 +24,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn see_lead(&self, lead: &LeadRecord, now: Timestamp) -> Result<(), Fault> {
+    pub fn see_lead(&self, lead: &LeadRecord, now: Timestamp) -> Result<(), InternalError> {
         // Before the row is written: whoever takes a lead holds this when it comes to the row.
         self.0.lock(&lead.dealer_id)?;
         self.0.execute(
@@ -49,7 +49,7 @@ impl Transaction<'_> {
         stage: Stage,
         by: &str,
         now: Timestamp,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, InternalError> {
         // Who puts a lead back among the new ones has not answered by that.
         let answered = (stage != Stage::New).then_some(now);
         // Before the row is written: whoever takes a lead holds this when it comes to the row.
@@ -77,7 +77,7 @@ impl Transaction<'_> {
     }
 
     /// Puts a lead that was lost back among the new ones, because its agent has booked a time again.
-    pub(super) fn reopen_lost_lead(&self, lead_id: &str) -> Result<(), Fault> {
+    pub(super) fn reopen_lost_lead(&self, lead_id: &str) -> Result<(), InternalError> {
         self.0.execute(
             "putting a lost lead back among the new ones",
             "UPDATE lead_progress SET stage = 'new', changed_at = NULL, changed_by = NULL
@@ -91,7 +91,12 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn add_note(&self, lead_id: &str, note: &Note, entry: &NewEntry) -> Result<bool, Fault> {
+    pub fn add_note(
+        &self,
+        lead_id: &str,
+        note: &Note,
+        entry: &NewEntry,
+    ) -> Result<bool, InternalError> {
         let lead = self.own_lead(lead_id)?.filter(|lead| lead.state != LeadState::Erased);
         let Some(lead) = lead else {
             return Ok(false);
@@ -125,7 +130,7 @@ impl Transaction<'_> {
     }
 
     /// Erases what people wrote about a customer.
-    pub(in crate::tables) fn erase_notes(&self, lead_id: &str) -> Result<(), Fault> {
+    pub(in crate::tables) fn erase_notes(&self, lead_id: &str) -> Result<(), InternalError> {
         let sql = "DELETE FROM lead_notes WHERE lead_id = $1";
         self.0.execute("erasing notes", sql, params![lead_id])
     }
@@ -136,7 +141,7 @@ impl Database {
     pub(crate) fn lead_list(
         &self,
         filter: &LeadFilter<'_>,
-    ) -> Result<Vec<(LeadRecord, Progress)>, Fault> {
+    ) -> Result<Vec<(LeadRecord, Progress)>, InternalError> {
         let order = if filter.oldest_first { "ASC" } else { "DESC" };
         self.0.all(
             "reading a list of leads",
@@ -158,7 +163,7 @@ impl Database {
     }
 
     /// How the people stand with a lead.
-    pub(crate) fn progress(&self, lead_id: &str) -> Result<Progress, Fault> {
+    pub(crate) fn progress(&self, lead_id: &str) -> Result<Progress, InternalError> {
         let found = self.0.first(
             "reading how far a lead is",
             "SELECT stage, changed_at, changed_by, seen_at, answered_at FROM lead_progress
@@ -170,7 +175,7 @@ impl Database {
     }
 
     /// What was written about a lead, the first note first.
-    pub(crate) fn notes(&self, lead_id: &str) -> Result<Vec<Note>, Fault> {
+    pub(crate) fn notes(&self, lead_id: &str) -> Result<Vec<Note>, InternalError> {
         self.0.all(
             "reading notes",
             "SELECT at, author, text, dealer_id, sealed_by FROM lead_notes WHERE lead_id = $1
@@ -197,7 +202,7 @@ impl Store {
         dealer_id: Option<&str>,
         state: LeadState,
         stage: Option<Stage>,
-    ) -> Result<u32, Fault> {
+    ) -> Result<u32, InternalError> {
         self.read_one(
             "counting leads",
             "SELECT count(*) FROM leads l LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
@@ -212,7 +217,11 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn origins(&self, dealer_id: Option<&str>, since: Timestamp) -> Result<Vec<Origin>, Fault> {
+    pub fn origins(
+        &self,
+        dealer_id: Option<&str>,
+        since: Timestamp,
+    ) -> Result<Vec<Origin>, InternalError> {
         self.read_all(
             "reading where leads came from",
             "SELECT s.received_at, s.principal, s.payload, s.duplicate, l.held_for, p.stage,

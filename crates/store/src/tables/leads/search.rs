@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use tradepost_dealer::record::{LeadRecord, LeadState};
 use tradepost_dealer::staff::{Progress, Stage};
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{self, Value};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
@@ -198,7 +198,7 @@ impl Database {
         filter: &LeadFilter<'_>,
         text: &str,
         most_searched: usize,
-    ) -> Result<FoundLeads, Fault> {
+    ) -> Result<FoundLeads, InternalError> {
         let mut result = FoundLeads::default();
         let Some(search) = LeadSearch::new(text) else { return Ok(result) };
         let mut skipped = 0;
@@ -244,7 +244,7 @@ impl Database {
         &self,
         filter: &LeadFilter<'_>,
         end: Option<BatchEnd>,
-    ) -> Result<Vec<BatchLead>, Fault> {
+    ) -> Result<Vec<BatchLead>, InternalError> {
         let (order, behind) = if filter.oldest_first { ("ASC", ">") } else { ("DESC", "<") };
         self.0.all(
             "searching leads",
@@ -274,8 +274,8 @@ impl Database {
     }
 
     /// The notes about some leads, as far as they can be read.
-    fn notes_of(&self, lead_ids: &[&str]) -> Result<Vec<LeadNote>, Fault> {
-        let ids = json::to_string(&lead_ids).map_err(Fault::on("naming leads"))?;
+    fn notes_of(&self, lead_ids: &[&str]) -> Result<Vec<LeadNote>, InternalError> {
+        let ids = json::to_string(&lead_ids).map_err(InternalError::on("naming leads"))?;
         self.0.all(
             "searching notes",
             &format!(

@@ -7,7 +7,7 @@ use tradepost_dealer::record::{
     AppointmentRecord, AppointmentState, LeadEventKind, LeadRecord, LeadState,
 };
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
 use super::super::Transaction;
@@ -47,7 +47,7 @@ pub(super) const KNOWN_LEAD: &str = "SELECT lead_id, received_at FROM lead_match
      ORDER BY 2 LIMIT 1";
 
 impl Lot for Transaction<'_> {
-    fn claimed_replies(&self, claim: &Claim<'_>) -> Result<Vec<ClaimedReply>, Fault> {
+    fn claimed_replies(&self, claim: &Claim<'_>) -> Result<Vec<ClaimedReply>, InternalError> {
         // From the first look to the commit: two submissions at once must not both be new.
         self.0.lock(claim.dealer_id)?;
         let mut found = Vec::new();
@@ -76,7 +76,7 @@ impl Lot for Transaction<'_> {
         Ok(found)
     }
 
-    fn claim(&self, claim: &Claim<'_>, reply: &ClaimedReply) -> Result<(), Fault> {
+    fn claim(&self, claim: &Claim<'_>, reply: &ClaimedReply) -> Result<(), InternalError> {
         self.0.lock(claim.dealer_id)?;
         self.0.execute(
             "forgetting idempotency keys",
@@ -112,7 +112,7 @@ impl Lot for Transaction<'_> {
         Ok(())
     }
 
-    fn known_lead(&self, known: &KnownLead<'_>) -> Result<Option<LeadRecord>, Fault> {
+    fn known_lead(&self, known: &KnownLead<'_>) -> Result<Option<LeadRecord>, InternalError> {
         self.0.lock(known.dealer_id)?;
         let vault = self.0.vault();
         let [subject, plain_subject] = vault.forms(known.subject);
@@ -150,7 +150,7 @@ impl Lot for Transaction<'_> {
         department: &str,
         period: Period,
         except_lead: Option<&str>,
-    ) -> Result<Vec<Occupied>, Fault> {
+    ) -> Result<Vec<Occupied>, InternalError> {
         self.occupied_times(dealer_id, rooftop, department, period, except_lead)
     }
 
@@ -158,7 +158,7 @@ impl Lot for Transaction<'_> {
         &self,
         dealer_id: &str,
         appointment_id: &str,
-    ) -> Result<Option<AppointmentRecord>, Fault> {
+    ) -> Result<Option<AppointmentRecord>, InternalError> {
         self.changed(dealer_id, appointment_id)
     }
 
@@ -168,7 +168,7 @@ impl Lot for Transaction<'_> {
         subject: &str,
         since: Timestamp,
         limit: u32,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, InternalError> {
         self.0.lock(dealer_id)?;
         let [subject, plain] = self.0.vault().forms(subject);
         // No more is counted than decides.
@@ -188,7 +188,7 @@ impl Lot for Transaction<'_> {
         since: Timestamp,
         limit: u32,
         except_lead: Option<&str>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, InternalError> {
         self.0.lock(dealer_id)?;
         let [subject, plain] = self.0.vault().forms(subject);
         let counted: u32 = self.0.one("counting appointments", "SELECT count(*) FROM (SELECT 1 FROM lead_tallies t
@@ -199,7 +199,7 @@ impl Lot for Transaction<'_> {
         Ok(counted >= limit)
     }
 
-    fn take_lead(&self, taken: &TakenLead<'_>) -> Result<i64, Fault> {
+    fn take_lead(&self, taken: &TakenLead<'_>) -> Result<i64, InternalError> {
         self.0.lock(&taken.lead.dealer_id)?;
         let lead = taken.lead;
         let submission = self.put_submission(taken)?;
@@ -233,19 +233,22 @@ impl Lot for Transaction<'_> {
         dealer_id: &str,
         network: &str,
         since: Timestamp,
-    ) -> Result<(u64, Option<Timestamp>), Fault> {
+    ) -> Result<(u64, Option<Timestamp>), InternalError> {
         self.0.lock(dealer_id)?;
         self.evidence_of(dealer_id, network, since)
     }
 
-    fn keep_consent(&self, grant: &Grant<'_>) -> Result<(), Fault> {
+    fn keep_consent(&self, grant: &Grant<'_>) -> Result<(), InternalError> {
         self.0.lock(grant.dealer_id)?;
         self.keep_evidence(grant)
     }
 }
 
 impl Transaction<'_> {
-    pub(in crate::tables) fn lead(&self, lead_id: &str) -> Result<Option<LeadRecord>, Fault> {
+    pub(in crate::tables) fn lead(
+        &self,
+        lead_id: &str,
+    ) -> Result<Option<LeadRecord>, InternalError> {
         self.0.first(
             "reading a lead",
             &format!("{LEAD} WHERE l.lead_id = $1"),
@@ -255,7 +258,10 @@ impl Transaction<'_> {
     }
 
     /// A lead, once nobody else is deciding anything about its dealer's.
-    pub(in crate::tables) fn own_lead(&self, lead_id: &str) -> Result<Option<LeadRecord>, Fault> {
+    pub(in crate::tables) fn own_lead(
+        &self,
+        lead_id: &str,
+    ) -> Result<Option<LeadRecord>, InternalError> {
         let Some(dealer) = self.dealer_of_lead(lead_id)? else { return Ok(None) };
         // Whose it is never changes; how it stands is read when nobody else can change it.
         self.0.lock(&dealer)?;
@@ -266,7 +272,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn dealer_of_lead(&self, lead_id: &str) -> Result<Option<String>, Fault> {
+    pub fn dealer_of_lead(&self, lead_id: &str) -> Result<Option<String>, InternalError> {
         let sql = "SELECT dealer_id FROM leads WHERE lead_id = $1";
         self.0.first("finding a lead", sql, params![lead_id], |row| row.get(0))
     }
@@ -275,7 +281,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn release_lead(&self, lead_id: &str, now: Timestamp) -> Result<bool, Fault> {
+    pub fn release_lead(&self, lead_id: &str, now: Timestamp) -> Result<bool, InternalError> {
         let held = self.own_lead(lead_id)?.filter(|lead| lead.state == LeadState::Held);
         let Some(lead) = held else {
             return Ok(false);
@@ -291,7 +297,7 @@ impl Transaction<'_> {
         state: LeadState,
         kind: LeadEventKind,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let lead = LeadRecord { state, changed_at: now, ..lead };
         let submission: i64 = self.0.one(
             "reading a lead",
@@ -303,7 +309,7 @@ impl Transaction<'_> {
         self.put_event(&lead, kind, submission)
     }
 
-    fn put_submission(&self, taken: &TakenLead<'_>) -> Result<i64, Fault> {
+    fn put_submission(&self, taken: &TakenLead<'_>) -> Result<i64, InternalError> {
         let (lead, sent) = (taken.lead, &taken.lead.submission);
         let vault = self.0.vault();
         let of = |column| Of::lead(column, &lead.dealer_id, &lead.lead_id, sent.received_at);
@@ -337,7 +343,7 @@ impl Transaction<'_> {
         appointment: &AppointmentRecord,
         department: &'static str,
         submission: i64,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let proposed: Vec<_> = appointment.proposed.iter().map(|t| t.as_millisecond()).collect();
         self.0.execute(
             "writing an appointment",
@@ -360,7 +366,7 @@ impl Transaction<'_> {
         )
     }
 
-    fn put_lead(&self, taken: &TakenLead<'_>, submission: i64) -> Result<(), Fault> {
+    fn put_lead(&self, taken: &TakenLead<'_>, submission: i64) -> Result<(), InternalError> {
         let (lead, known) = (taken.lead, &taken.known);
         let mut person = None;
         // The first contact that is known decides, should they belong to several people.
@@ -396,7 +402,7 @@ impl Transaction<'_> {
 
     /// Makes a lead what it is from now on. What was its current appointment and no longer is
     /// makes room.
-    fn change_lead(&self, lead: &LeadRecord, submission: i64) -> Result<(), Fault> {
+    fn change_lead(&self, lead: &LeadRecord, submission: i64) -> Result<(), InternalError> {
         let current = lead.appointment.as_ref().map(|current| &current.appointment_id);
         self.0.execute(
             "superseding an appointment",
@@ -426,7 +432,7 @@ impl Transaction<'_> {
         lead: &LeadRecord,
         kind: LeadEventKind,
         submission: i64,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InternalError> {
         let current = lead.appointment.as_ref();
         self.0.execute(
             "writing a lead's event",
@@ -452,7 +458,7 @@ impl Transaction<'_> {
     }
 
     /// Makes the lead known again by what this submission shows, for as long as by its first one.
-    fn put_matches(&self, taken: &TakenLead<'_>) -> Result<(), Fault> {
+    fn put_matches(&self, taken: &TakenLead<'_>) -> Result<(), InternalError> {
         let (lead, known, vault) = (taken.lead, &taken.known, self.0.vault());
         let subject = vault.blind(known.subject);
         for contact in known.contacts {
@@ -486,7 +492,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    fn put_tallies(&self, taken: &TakenLead<'_>, submission: i64) -> Result<(), Fault> {
+    fn put_tallies(&self, taken: &TakenLead<'_>, submission: i64) -> Result<(), InternalError> {
         let dealer = &taken.lead.dealer_id;
         self.0.execute(
             "forgetting tallies",

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tradepost_dealer::record::LeadState;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 
 use super::PAYLOAD;
 use crate::privacy::{BLIND, Of};
@@ -27,7 +27,7 @@ pub struct OnlyBy {
 
 impl Database {
     /// What this key alone can read; whether it is the last of them is said by whoever has the others.
-    pub(crate) fn only_by(&self, key: &str) -> Result<OnlyBy, Fault> {
+    pub(crate) fn only_by(&self, key: &str) -> Result<OnlyBy, InternalError> {
         let what = "counting what a key alone can read";
         let sql = "SELECT DISTINCT s.lead_id FROM lead_submissions s
                    JOIN leads l ON l.lead_id = s.lead_id
@@ -39,7 +39,7 @@ impl Database {
         let count = |table: &str| {
             let sql = format!("SELECT count(*) FROM {table} WHERE sealed_by = $1");
             let number: Option<i64> = self.0.first(what, &sql, params![key], |row| row.get(0))?;
-            Ok::<_, Fault>(number.unwrap_or_default().unsigned_abs())
+            Ok::<_, InternalError>(number.unwrap_or_default().unsigned_abs())
         };
         let (notes, replies) = (count("lead_notes")?, count("idempotency_keys")?);
         let second_factors = count("second_factors")?;
@@ -49,7 +49,7 @@ impl Database {
 
 impl Transaction<'_> {
     /// Removes what was hashed to be looked up, and the answers that are found by it.
-    pub(crate) fn erase_hashed(&self) -> Result<(), Fault> {
+    pub(crate) fn erase_hashed(&self) -> Result<(), InternalError> {
         for (table, column) in [
             ("lead_contacts", "contact"),
             ("lead_matches", "proof"),
@@ -63,7 +63,7 @@ impl Transaction<'_> {
     }
 
     /// Erases what a key has sealed: of leads that are erased there is nothing else to keep.
-    pub(crate) fn erase_sealed_by(&self, lost: &str, now: Timestamp) -> Result<(), Fault> {
+    pub(crate) fn erase_sealed_by(&self, lost: &str, now: Timestamp) -> Result<(), InternalError> {
         let key = self.sealing_key(now)?;
         let rows: Vec<(i64, Of)> = self.0.all(
             "reading what a lost key has sealed",
@@ -97,7 +97,7 @@ impl Transaction<'_> {
     }
 
     /// Forgets a key by which nothing is sealed any more.
-    pub(crate) fn forget_key(&self, lost: &str) -> Result<(), Fault> {
+    pub(crate) fn forget_key(&self, lost: &str) -> Result<(), InternalError> {
         let sql = "DELETE FROM privacy_keys WHERE key_id = $1";
         self.0.execute("forgetting a key", sql, params![lost])
     }

@@ -5,8 +5,8 @@ use axum::http::HeaderValue;
 use axum::response::Response;
 use tradepost_server::http::jsonrpc as binding;
 use tradepost_server::http::{Parcel, Posted, Stamp, intake as shared};
-use tradepost_wire::a2a::{self, Release};
-use tradepost_wire::adcp::{EXTENSION, Tool, rules};
+use tradepost_wire::a2a::{self, A2aRelease};
+use tradepost_wire::adcp::{AdcpTool, EXTENSION, rules};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 use tradepost_wire::jsonrpc;
@@ -38,7 +38,7 @@ pub(in crate::adcp) async fn answer(publisher: &PublisherAgent, posted: Posted<'
     let data = envelope.params.as_ref().and_then(sole_data);
     let skill = data.and_then(|data| data.get("skill")).and_then(Value::as_str);
     let tool = skill.and_then(|skill| publisher.tool(skill));
-    let is_open = tool == Some(Tool::GetAdcpCapabilities);
+    let is_open = tool == Some(AdcpTool::GetAdcpCapabilities);
     let arguments = data.and_then(arguments);
     let caller = intake::caller(desk, publisher, parts, bytes, is_open).await;
     let caller = match caller {
@@ -54,14 +54,14 @@ pub(in crate::adcp) async fn answer(publisher: &PublisherAgent, posted: Posted<'
         return Denial::too_often(wait).respond(&envelope.id, None);
     }
     let release = shared::release(publisher, parts, &envelope.method);
-    if let (Ok(Release::V0_3), Some(params)) = (&release, &mut envelope.params) {
+    if let (Ok(A2aRelease::V0_3), Some(params)) = (&release, &mut envelope.params) {
         move_push(params);
     }
     let (mut response, stamp) = binding::answer(posted, &caller, envelope).await;
-    if release == Ok(Release::V1_0) && !publisher.front.require_extension {
+    if release == Ok(A2aRelease::V1_0) && !publisher.front.require_extension {
         name_profile(&mut response);
     }
-    let skill = stamp.skill.or(tool.map(Tool::name));
+    let skill = stamp.skill.or(tool.map(AdcpTool::name));
     // A refusal that its caller was given no id for has one for the log.
     let is_refusal = stamp.code != "OK";
     let error_id = stamp.error_id.or_else(|| is_refusal.then(misfits::fresh_id));
@@ -92,7 +92,7 @@ fn move_push(params: &mut Value) {
     let parts = params.pointer_mut("/message/parts").and_then(Value::as_array_mut);
     let (Some(push), Some(parts)) = (push, parts) else { return };
     for data in parts.iter_mut().filter_map(|part| part.get_mut("data")) {
-        let tool = data.get("skill").and_then(Value::as_str).and_then(Tool::of_name);
+        let tool = data.get("skill").and_then(Value::as_str).and_then(AdcpTool::of_name);
         let name = if data.get("input").is_some() { "input" } else { "parameters" };
         let input = data.get_mut(name).and_then(Value::as_object_mut);
         if let (Some(input), true) = (input, tool.is_some_and(takes_push)) {
@@ -102,7 +102,7 @@ fn move_push(params: &mut Value) {
     }
 }
 
-fn takes_push(tool: Tool) -> bool {
+fn takes_push(tool: AdcpTool) -> bool {
     let schema = rules::json_schema(tool);
     schema.get("properties").is_some_and(|members| members.get(PUSH).is_some())
 }

@@ -15,11 +15,11 @@ use tradepost_server::http::answers::Dialect as _;
 use tradepost_server::http::jsonrpc::JsonRpc;
 use tradepost_server::limit::Exceeded;
 use tradepost_wire::a2a::error::whole_seconds;
-use tradepost_wire::a2a::status::Status;
-use tradepost_wire::adcp::error::{Code, Error, Release};
+use tradepost_wire::a2a::status::RpcStatus;
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError, AdcpRelease};
 use tradepost_wire::adcp::signing;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, json};
 use tradepost_wire::jsonrpc::Id;
 
@@ -37,15 +37,15 @@ const DOMAIN: &str = "adcontextprotocol.org";
 pub(super) struct Denial {
     status: StatusCode,
     number: i32,
-    error: Error,
+    error: AdcpError,
     challenge: Option<String>,
     error_id: Option<String>,
 }
 
 impl Denial {
-    fn new(status: StatusCode, error: Error) -> Self {
+    fn new(status: StatusCode, error: AdcpError) -> Self {
         let row = error.code.known();
-        let number = row.and_then(Code::jsonrpc).unwrap_or(SERVER_ERROR);
+        let number = row.and_then(AdcpCode::jsonrpc).unwrap_or(SERVER_ERROR);
         Self { status, number, error, challenge: None, error_id: None }
     }
 
@@ -57,29 +57,30 @@ impl Denial {
             Unbelieved::Denied(denied) => agent.auth.challenge(denied),
         };
         let (code, message) = match refused {
-            Unbelieved::Signature(signing::Fault::Required) => (
-                Code::AuthMissing,
+            Unbelieved::Signature(signing::SignatureError::Required) => (
+                AdcpCode::AuthMissing,
                 "this has to be signed (RFC 9421); sign it with a key that your operator publishes, \
                  or send another credential where one is enough",
             ),
             Unbelieved::Signature(_) => (
-                Code::AuthInvalid,
+                AdcpCode::AuthInvalid,
                 "the request's signature is not believed; WWW-Authenticate says what is wrong: sign \
                  the request anew",
             ),
-            Unbelieved::Denied(Denied::Missing) => {
-                (Code::AuthMissing, "this needs a credential; send one in the Authorization header")
-            }
+            Unbelieved::Denied(Denied::Missing) => (
+                AdcpCode::AuthMissing,
+                "this needs a credential; send one in the Authorization header",
+            ),
             Unbelieved::Denied(Denied::Invalid { .. }) => (
-                Code::AuthInvalid,
+                AdcpCode::AuthInvalid,
                 "the credential is not accepted; ask the seller for a valid one",
             ),
             Unbelieved::Denied(Denied::Expired) => {
-                (Code::AuthInvalid, "the credential has expired; get a new one")
+                (AdcpCode::AuthInvalid, "the credential has expired; get a new one")
             }
             Unbelieved::Denied(Denied::Scope { .. } | Denied::Page) => {
                 let message = "the credential does not permit this";
-                let error = refuse::error(Code::PermissionDenied, message);
+                let error = refuse::error(AdcpCode::PermissionDenied, message);
                 return Self::new(StatusCode::FORBIDDEN, error);
             }
             Unbelieved::Denied(Denied::Limited(Exceeded { wait, .. })) => {
@@ -88,11 +89,12 @@ impl Denial {
                 let seconds = u32::try_from(whole_seconds(wait)).unwrap_or(u32::MAX);
                 // As far as AdCP lets it go.
                 let retry_after = Some(seconds.clamp(1, 3600));
-                let error = Error { retry_after, ..refuse::error(Code::RateLimited, message) };
+                let error =
+                    AdcpError { retry_after, ..refuse::error(AdcpCode::RateLimited, message) };
                 return Self::new(StatusCode::TOO_MANY_REQUESTS, error);
             }
             Unbelieved::Denied(Denied::Unavailable(fault)) => {
-                let broken = Fault::new("finding out who calls", fault.chain());
+                let broken = InternalError::new("finding out who calls", fault.chain());
                 let error_id = agent.publisher().world.report(&broken);
                 let error = refuse::broke().with("error_id", error_id.clone());
                 let denial = Self::new(StatusCode::SERVICE_UNAVAILABLE, error);
@@ -116,7 +118,7 @@ impl Denial {
     /// What is said of a request with these arguments: the code is one that the named release has
     /// (`D-6`), and the context comes back (`X-2`).
     pub(super) fn refusal(mut self, arguments: Option<&Map>) -> Box<ProfileRefusal> {
-        self.error.pin(arguments.map_or(Release::V3_1, order::release));
+        self.error.pin(arguments.map_or(AdcpRelease::V3_1, order::release));
         let context = arguments.and_then(|arguments| arguments.get("context"));
         let context = context.filter(|context| ask::may_be_repeated(context));
         let document = json!({"adcp_error": self.error, "context"?: context});
@@ -124,13 +126,13 @@ impl Denial {
             .unwrap_or_else(|_| unreachable!("an object has text keys and no NaN"));
         let code = self.error.code.known();
         let row = Row {
-            name: code.map_or("OK", Code::name),
+            name: code.map_or("OK", AdcpCode::name),
             domain: DOMAIN,
             jsonrpc: self.number,
             http: self.status.as_u16(),
-            grpc: Status::Unknown,
+            grpc: RpcStatus::Unknown,
         };
-        let limited = code == Some(Code::RateLimited);
+        let limited = code == Some(AdcpCode::RateLimited);
         Box::new(ProfileRefusal {
             row,
             skill: None,

@@ -7,7 +7,7 @@ use tradepost_server::agent::{Agent as _, Caller};
 use tradepost_server::auth::{Denied, SCHEME, ShownCredential};
 use tradepost_server::desk::Desk;
 use tradepost_server::http::intake;
-use tradepost_wire::adcp::signing::{Fault, Surface};
+use tradepost_wire::adcp::signing::{SignatureError, SignedKind};
 
 use crate::adcp::identity::{Received, Standing, Unbelieved};
 use crate::adcp::seller::{self, PublisherAgent};
@@ -37,10 +37,12 @@ pub(super) async fn caller(
         false => intake::caller(desk, publisher, parts).await,
     };
     match caller {
-        Ok(caller) if needed && caller.principal.is_anonymous() => Err(Fault::Required.into()),
+        Ok(caller) if needed && caller.principal.is_anonymous() => {
+            Err(SignatureError::Required.into())
+        }
         // What this tool lacks is a signature, and not a better token.
         Err(Denied::Missing | Denied::Invalid { .. } | Denied::Expired) if needed => {
-            Err(Fault::Required.into())
+            Err(SignatureError::Required.into())
         }
         decided => Ok(decided?),
     }
@@ -82,7 +84,7 @@ pub(super) async fn signed(
         if let Unbelieved::Signature(fault) = refused {
             tracing::info!(
                 agent = publisher.id(),
-                code = fault.code(Surface::Request),
+                code = fault.code(SignedKind::Request),
                 "a signature was not believed"
             );
         }

@@ -8,10 +8,10 @@ use tradepost_server::agent::Caller;
 use tradepost_server::auth::Principal;
 use tradepost_server::http::intake as shared;
 use tradepost_server::tools::{
-    self, Call, Called, Introduction, Knock, Listing, ToolResult, Tools, Turned,
+    self, Call, Called, Knock, McpListing, ServerInfo, ToolResult, Tools, Turned,
 };
-use tradepost_wire::adcp::error::Code;
-use tradepost_wire::adcp::{Answer, Tool, tool};
+use tradepost_wire::adcp::error::AdcpCode;
+use tradepost_wire::adcp::{AdcpAnswer, AdcpTool, tool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::mcp;
@@ -28,8 +28,8 @@ const INSTRUCTIONS: &str = "An AdCP seller. Call get_adcp_capabilities first; ev
                             and its name.";
 
 impl Tools for PublisherAgent {
-    fn introduction(&self) -> Introduction {
-        Introduction {
+    fn introduction(&self) -> ServerInfo {
+        ServerInfo {
             name: "tradepost",
             title: self.profile.name.clone(),
             version: env!("CARGO_PKG_VERSION"),
@@ -37,13 +37,13 @@ impl Tools for PublisherAgent {
         }
     }
 
-    fn listing(&self) -> &Listing {
+    fn listing(&self) -> &McpListing {
         self.listing.get_or_init(|| listing::of(&self.tools))
     }
 
     /// A task of AdCP that other agents have is answered, too: not here.
     fn has(&self, name: &str) -> bool {
-        self.tool(name).is_some() || tool::is_of_others(name)
+        self.tool(name).is_some() || tool::is_unsupported_task(name)
     }
 
     fn origins(&self) -> &[String] {
@@ -62,7 +62,7 @@ impl Tools for PublisherAgent {
                 None => self.lacking(call.caller, call.tool, &call.arguments),
             };
             let error = answer.errors.first().filter(|_| answer.is_failure());
-            let code = error.and_then(|error| error.code.known()).map_or("OK", Code::name);
+            let code = error.and_then(|error| error.code.known()).map_or("OK", AdcpCode::name);
             let refused = error.map_or(&[][..], |_| answer.errors.as_slice());
             // What broke has the id that its caller was given.
             let given = error.and_then(|error| error.details.get("error_id")?.as_str());
@@ -70,8 +70,8 @@ impl Tools for PublisherAgent {
             Called::Answer(Box::new(tools::Answer {
                 result: written(&answer),
                 code,
-                tool: tool.map(Tool::name),
-                too_often: code == Code::RateLimited.name(),
+                tool: tool.map(AdcpTool::name),
+                too_often: code == AdcpCode::RateLimited.name(),
                 error_id,
                 misfits: misfits::of(refused),
             }))
@@ -91,7 +91,7 @@ async fn admit(publisher: &PublisherAgent, knock: Knock<'_>) -> Result<Caller, T
     };
     let named = request.params.get("name").and_then(Value::as_str);
     let calls = request.method == mcp::CALL;
-    let is_open = !calls || named == Some(Tool::GetAdcpCapabilities.name());
+    let is_open = !calls || named == Some(AdcpTool::GetAdcpCapabilities.name());
     let caller = intake::caller(desk, publisher, parts, bytes, is_open).await;
     let caller = caller.map_err(|refused| {
         let arguments = request.params.get("arguments").and_then(Value::as_object);
@@ -107,7 +107,7 @@ async fn admit(publisher: &PublisherAgent, knock: Knock<'_>) -> Result<Caller, T
 
 /// An answer as the result of a call: the document, the same as text for whoever reads nothing else,
 /// and a sentence (requirements §2.4).
-fn written(answer: &Answer) -> ToolResult {
+fn written(answer: &AdcpAnswer) -> ToolResult {
     ToolResult {
         document: answer.text(),
         is_shown: true,
@@ -117,7 +117,7 @@ fn written(answer: &Answer) -> ToolResult {
 }
 
 /// One sentence for people and models.
-fn sentence(answer: &Answer) -> String {
+fn sentence(answer: &AdcpAnswer) -> String {
     let Some(error) = answer.errors.first().filter(|_| answer.is_failure()) else {
         return answer.message.clone();
     };

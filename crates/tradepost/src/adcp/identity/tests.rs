@@ -10,7 +10,7 @@ use tradepost_publisher::agent::Standing as Relation;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_store::Store;
-use tradepost_wire::adcp::signing::Digest;
+use tradepost_wire::adcp::signing::DigestRule;
 use tradepost_wire::json::json;
 
 use super::*;
@@ -44,7 +44,7 @@ impl Buyer {
     fn sign(&self, url: &str, body: &str, nonce: u8) -> Sent {
         let target = Target::read(url).unwrap();
         let post = Post {
-            surface: Surface::Request,
+            surface: SignedKind::Request,
             url,
             content_type: "application/json",
             body: body.as_bytes(),
@@ -115,7 +115,11 @@ struct Seller {
 }
 
 impl Seller {
-    fn new(digest: Digest, known: &[(&str, &[&Value])], terms: &dyn Fn(PathBuf) -> Keys) -> Self {
+    fn new(
+        digest: DigestRule,
+        known: &[(&str, &[&Value])],
+        terms: &dyn Fn(PathBuf) -> Keys,
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let agents = known.iter().map(|(id, keys)| {
             let path = directory.path().join(format!("{id}.json"));
@@ -133,7 +137,7 @@ impl Seller {
         let store = Arc::new(Store::open(directory.path()).unwrap());
         let (used, replay) = Lasting::open(&store, "gazette", at(0)).unwrap();
         let places = ["https://ads.example".to_owned()];
-        let checklist = Checklist::new(Surface::Request, policy.digest, signers, replay);
+        let checklist = Checklist::new(SignedKind::Request, policy.digest, signers, replay);
         let identity = Identity::new(policy, checklist, used, &places);
         Self { identity, _directory: directory }
     }
@@ -158,7 +162,7 @@ impl Seller {
             Ok(Standing::Signed(agent)) => agent.id.clone(),
             Ok(Standing::Unsigned { needed: true }) => "!".to_owned(),
             Ok(Standing::Unsigned { needed: false }) => "-".to_owned(),
-            Err(Unbelieved::Signature(fault)) => fault.code(Surface::Request),
+            Err(Unbelieved::Signature(fault)) => fault.code(SignedKind::Request),
             Err(denied) => panic!("{denied:?}"),
         }
     }
@@ -175,14 +179,14 @@ fn b_2_a_signature_establishes_whose_it_is() {
     let rival = Buyer::new(Jws::EdDsa, "ed");
     let known: [(&str, &[&Value]); 2] =
         [("rival", &[&rival.public]), ("acme", &[&ed.public, &ec.public])];
-    let seller = Seller::new(Digest::Either, &known, &usual);
+    let seller = Seller::new(DigestRule::Either, &known, &usual);
     assert_eq!(seller.hears(&ed.sign(URL, CALL, 1), 0), "acme");
     assert_eq!(seller.hears(&ec.sign(URL, CALL, 2), 0), "acme");
     assert_eq!(seller.hears(&rival.sign(URL, CALL, 1), 0), "rival");
     let stranger = Buyer::new(Jws::EdDsa, "ed");
     assert_eq!(seller.hears(&stranger.sign(URL, CALL, 3), 0), "request_signature_invalid");
     let old = Buyer::new(Jws::EdDsa, "old");
-    let seller = Seller::new(Digest::Either, &[("acme", &[&old.public])], &usual);
+    let seller = Seller::new(DigestRule::Either, &[("acme", &[&old.public])], &usual);
     assert_eq!(seller.hears(&old.sign(URL, CALL, 1), 0), "request_signature_key_revoked");
 }
 
@@ -192,7 +196,7 @@ fn a_damaged_request_is_told_what_is_wrong_with_it() {
     let mut other_use = Buyer::new(Jws::EdDsa, "governs");
     other_use.public["adcp_use"] = json!("governance-signing");
     let keys: [(&str, &[&Value]); 1] = [("acme", &[&buyer.public, &other_use.public])];
-    let seller = Seller::new(Digest::Required, &keys, &usual);
+    let seller = Seller::new(DigestRule::Required, &keys, &usual);
     let good = buyer.sign(URL, CALL, 1);
     let input = |change: &dyn Fn(&str) -> String| good.clone().with("signature-input", change);
     let replaced = |from: &'static str, to: &'static str| input(&|v| v.replace(from, to));
@@ -274,7 +278,7 @@ fn a_damaged_request_is_told_what_is_wrong_with_it() {
 #[test]
 fn a_body_that_can_be_read_in_two_ways_is_nobodys_and_uses_its_signature_up() {
     let buyer = Buyer::new(Jws::EdDsa, "k");
-    let seller = Seller::new(Digest::Either, &[("acme", &[&buyer.public])], &usual);
+    let seller = Seller::new(DigestRule::Either, &[("acme", &[&buyer.public])], &usual);
     let twice = buyer.sign(URL, r#"{"id":1,"params":{"a":1,"a":2}}"#, 1);
     assert_eq!(seller.hears(&twice, 0), "request_body_malformed");
     assert_eq!(seller.hears(&twice, 0), "request_signature_replayed");
@@ -284,7 +288,7 @@ fn a_body_that_can_be_read_in_two_ways_is_nobodys_and_uses_its_signature_up() {
 fn a_key_that_signs_without_end_has_to_wait() {
     let buyer = Buyer::new(Jws::EdDsa, "k");
     let few = |path| Keys { cap: 2, ..usual(path) };
-    let seller = Seller::new(Digest::Either, &[("acme", &[&buyer.public])], &few);
+    let seller = Seller::new(DigestRule::Either, &[("acme", &[&buyer.public])], &few);
     let hears = |nonce, seconds| seller.hears(&buyer.sign(URL, CALL, nonce), seconds);
     assert_eq!([hears(1, 0), hears(2, 0)], ["acme", "acme"]);
     assert_eq!(hears(3, 0), "request_signature_rate_abuse");
@@ -294,7 +298,7 @@ fn a_key_that_signs_without_end_has_to_wait() {
 
 #[test]
 fn who_has_not_signed_is_told_whether_it_is_needed() {
-    let seller = Seller::new(Digest::Either, &[], &usual);
+    let seller = Seller::new(DigestRule::Either, &[], &usual);
     let call = |tool: &str, arguments: Value| {
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": {"name": tool, "arguments": arguments}})

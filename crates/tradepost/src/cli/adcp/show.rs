@@ -2,12 +2,12 @@
 //! beside it: how far the task is, warnings, and rows that failed with what to do about them.
 
 use tradepost_buyer::adcp::Answered;
-use tradepost_buyer::outcome::{Row, Standing};
+use tradepost_buyer::outcome::{AdcpTaskStatus, Row};
 use tradepost_buyer::record::of_code;
 use tradepost_buyer::recovery::{Attempt, Budget};
 use tradepost_buyer::retry::{Limits, Recovered};
 use tradepost_buyer::text::{SENTENCE, WORD, bounded, plain};
-use tradepost_wire::adcp::error::Error;
+use tradepost_wire::adcp::error::AdcpError;
 use tradepost_wire::catalog::Open;
 use tradepost_wire::json::{Value, json};
 
@@ -93,25 +93,28 @@ fn standing(answered: &Answered) -> Option<&str> {
 /// Why the task is not done, when it is not.
 fn next(answered: &Answered) -> Option<Failure> {
     let (exit, message, hint) = match &answered.outcome.standing {
-        None | Some(Open::Known(Standing::Completed)) => return None,
-        Some(Open::Known(Standing::Submitted | Standing::Working)) => {
+        None | Some(Open::Known(AdcpTaskStatus::Completed)) => return None,
+        Some(Open::Known(AdcpTaskStatus::Submitted | AdcpTaskStatus::Working)) => {
             let hint = match answered.task_id() {
                 Some(id) => format!("ask with get_task_status for the task {}", plain(id, WORD)),
                 None => "ask the seller how far it is".to_owned(),
             };
             (GOES_ON, "the task goes on".to_owned(), hint)
         }
-        Some(Open::Known(Standing::InputRequired)) => {
+        Some(Open::Known(AdcpTaskStatus::InputRequired)) => {
             let hint = "send the task again with what the payload asks for".to_owned();
             (WAITS, "the seller wants to know more".to_owned(), hint)
         }
-        Some(Open::Known(Standing::AuthRequired)) => {
+        Some(Open::Known(AdcpTaskStatus::AuthRequired)) => {
             let hint = "do what the payload asks for, or give a token with --token".to_owned();
             (WAITS, "the seller wants a credential".to_owned(), hint)
         }
         Some(
             standing @ (Open::Known(
-                Standing::Canceled | Standing::Failed | Standing::Rejected | Standing::Unknown,
+                AdcpTaskStatus::Canceled
+                | AdcpTaskStatus::Failed
+                | AdcpTaskStatus::Rejected
+                | AdcpTaskStatus::Unknown,
             )
             | Open::Other(_)),
         ) => {
@@ -123,7 +126,7 @@ fn next(answered: &Answered) -> Option<Failure> {
 }
 
 /// An error, for people: the code with the seller's words, and what it means.
-fn said(error: &Error) -> String {
+fn said(error: &AdcpError) -> String {
     let code = plain(error.code.name(), WORD);
     format!("{code}: {} ({})", bounded(&error.message, MESSAGE), of_code(error))
 }

@@ -283,7 +283,7 @@ mod tests {
     use clap::Parser;
     use expect_test::{Expect, expect};
     use jiff::{SignedDuration, Timestamp};
-    use tradepost_wire::aap::{self, Terms, Version};
+    use tradepost_wire::aap::{self, DealerTerms, Version};
     use tradepost_wire::catalog::Vocabulary;
 
     use super::*;
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn every_flag_finds_its_place_and_the_result_is_a_valid_request() {
         let page = ["--skip=20", "--limit=5", "--sort=price:desc"];
-        let terms = Terms {
+        let terms = DealerTerms {
             now: Timestamp::UNIX_EPOCH,
             clock_skew: SignedDuration::ZERO,
             consent_lifetime: None,

@@ -7,7 +7,7 @@ use tradepost_buyer::display::{
 };
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_wire::aap::Skill;
-use tradepost_wire::aap::vehicle::Status;
+use tradepost_wire::aap::vehicle::ListingStatus;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::Value;
 
@@ -125,7 +125,7 @@ fn vehicle(data: &Value, fit: Fit) -> String {
     let pairs: Vec<_> = pairs.filter(|(_, shown)| !shown.is_empty()).collect();
     let mut out = format!("{}\n\n{}", title(data), table::pairs(fit, &pairs));
     let status = data.get("status").and_then(Value::as_str);
-    if status.and_then(Status::from_name).is_none() {
+    if status.and_then(ListingStatus::from_name).is_none() {
         out.push_str("\n\nwithout a status that means it is on offer: do not offer it to a user");
     }
     out

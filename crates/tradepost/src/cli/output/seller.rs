@@ -10,8 +10,8 @@ use tradepost_buyer::record::of_code;
 use tradepost_buyer::refusal::{Adcp, By, ProtocolError, Refused};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_buyer::transport::CertificateProblem;
-use tradepost_wire::aap::error::Received;
-use tradepost_wire::adcp::error::{Recovery, Rule};
+use tradepost_wire::aap::error::ReceivedRefusal;
+use tradepost_wire::adcp::error::{Recovery, RecoveryRule};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::problem::MAX_LISTED;
@@ -34,7 +34,7 @@ pub const NO_ANSWER: u8 = 10;
 
 /// The exit code of a refusal with this AAP code.
 #[must_use]
-pub fn exit_of_aap(code: aap::Code) -> u8 {
+pub fn exit_of_aap(code: aap::AapCode) -> u8 {
     use aap::error::Remedy;
     match code.remedy() {
         Remedy::Correct => INVALID,
@@ -48,51 +48,56 @@ pub fn exit_of_aap(code: aap::Code) -> u8 {
 
 /// The exit code of a refusal with this code of A2A or JSON-RPC.
 #[must_use]
-pub fn exit_of_a2a(code: a2a::error::Code) -> u8 {
-    use a2a::error::Code;
+pub fn exit_of_a2a(code: a2a::error::A2aCode) -> u8 {
+    use a2a::error::A2aCode;
     match code {
-        Code::ParseError | Code::InvalidRequest | Code::InvalidParams => INVALID,
-        Code::TaskNotFound => NOT_FOUND,
-        Code::InternalError | Code::Unavailable | Code::ResourceExhausted => LATER,
-        Code::MethodNotFound
-        | Code::PushNotificationNotSupported
-        | Code::UnsupportedOperation
-        | Code::ContentTypeNotSupported
-        | Code::ExtendedAgentCardNotConfigured
-        | Code::ExtensionSupportRequired
-        | Code::VersionNotSupported => UNSUPPORTED,
-        Code::TaskNotCancelable
-        | Code::InvalidAgentResponse
-        | Code::Unauthenticated
-        | Code::PermissionDenied => OTHER,
+        A2aCode::ParseError | A2aCode::InvalidRequest | A2aCode::InvalidParams => INVALID,
+        A2aCode::TaskNotFound => NOT_FOUND,
+        A2aCode::InternalError | A2aCode::Unavailable | A2aCode::ResourceExhausted => LATER,
+        A2aCode::MethodNotFound
+        | A2aCode::PushNotificationNotSupported
+        | A2aCode::UnsupportedOperation
+        | A2aCode::ContentTypeNotSupported
+        | A2aCode::ExtendedAgentCardNotConfigured
+        | A2aCode::ExtensionSupportRequired
+        | A2aCode::VersionNotSupported => UNSUPPORTED,
+        A2aCode::TaskNotCancelable
+        | A2aCode::InvalidAgentResponse
+        | A2aCode::Unauthenticated
+        | A2aCode::PermissionDenied => OTHER,
     }
 }
 
 /// The exit code of a refusal with this AdCP code: by how one recovers, then by the rule of the
 /// code, then by its name where what was asked for is not there.
 #[must_use]
-pub fn exit_of_adcp(code: adcp::error::Code, recovery: Recovery) -> u8 {
+pub fn exit_of_adcp(code: adcp::error::AdcpCode, recovery: Recovery) -> u8 {
     if recovery == Recovery::Transient && code.rule().permits_repeating() {
         return LATER;
     }
     match code.rule() {
-        Rule::Throttled | Rule::InFlight => LATER,
-        Rule::Reread | Rule::NewKey | Rule::Reconcile => CONFLICT,
-        Rule::Credentials
-        | Rule::Renewal
-        | Rule::Permission
-        | Rule::Scope
-        | Rule::Gate
-        | Rule::Misconfigured
-        | Rule::Leak
-        | Rule::Never
-        | Rule::Final
-        | Rule::Seller
-        | Rule::Advisory
-        | Rule::Setup
-        | Rule::Person
-        | Rule::AgentBilling => OTHER,
-        Rule::Class | Rule::Context | Rule::Strip | Rule::Billing | Rule::Action | Rule::Moved => {
+        RecoveryRule::Throttled | RecoveryRule::InFlight => LATER,
+        RecoveryRule::Reread | RecoveryRule::NewKey | RecoveryRule::Reconcile => CONFLICT,
+        RecoveryRule::Credentials
+        | RecoveryRule::Renewal
+        | RecoveryRule::Permission
+        | RecoveryRule::Scope
+        | RecoveryRule::Gate
+        | RecoveryRule::Misconfigured
+        | RecoveryRule::Leak
+        | RecoveryRule::Never
+        | RecoveryRule::Final
+        | RecoveryRule::Seller
+        | RecoveryRule::Advisory
+        | RecoveryRule::Setup
+        | RecoveryRule::Person
+        | RecoveryRule::AgentBilling => OTHER,
+        RecoveryRule::Class
+        | RecoveryRule::Context
+        | RecoveryRule::Strip
+        | RecoveryRule::Billing
+        | RecoveryRule::Action
+        | RecoveryRule::Moved => {
             let name = code.name();
             if name.ends_with("_NOT_FOUND") {
                 NOT_FOUND
@@ -280,7 +285,12 @@ fn from_refused(message: String, refused: &Refused) -> Failure {
     }))
 }
 
-fn from_received(message: String, jsonrpc: i64, error: &Received, refused: &Refused) -> Failure {
+fn from_received(
+    message: String,
+    jsonrpc: i64,
+    error: &ReceivedRefusal,
+    refused: &Refused,
+) -> Failure {
     let problems = error.problems().take(MAX_LISTED);
     let mut lines: Vec<_> =
         problems.map(|(pointer, word, text)| problem_line(pointer, word.name(), text)).collect();

@@ -6,8 +6,8 @@ use tradepost_buyer::text::{WORD, plain};
 use tradepost_probe::{Waiver, checks};
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, of_text, read_object};
-use tradepost_wire::problem::{At, Problems};
-use tradepost_wire::toml::{self, Mistake, Variables};
+use tradepost_wire::problem::{DocumentPlace, Problems};
+use tradepost_wire::toml::{self, TomlMistake, Variables};
 
 use crate::cli::check_config;
 use crate::cli::output::{Failure, unreadable};
@@ -21,10 +21,10 @@ pub(super) fn read(path: &Path) -> Result<Vec<Waiver>, Failure> {
     })
 }
 
-fn parse(text: &str) -> Result<Vec<Waiver>, Vec<Mistake>> {
+fn parse(text: &str) -> Result<Vec<Waiver>, Vec<TomlMistake>> {
     toml::read(text, Variables::default(), |value, problems| {
-        read_object!(value, &At::Root, problems, closed {
-            optional "waivers" => waivers: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        read_object!(value, &DocumentPlace::Root, problems, closed {
+            optional "waivers" => waivers: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
                 parse::list(v, at, p, (0, None), waiver)
             },
         });
@@ -32,10 +32,10 @@ fn parse(text: &str) -> Result<Vec<Waiver>, Vec<Mistake>> {
     })
 }
 
-fn waiver(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Waiver> {
+fn waiver(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Waiver> {
     read_object!(value, at, problems, closed {
         required "check" => check: known_check,
-        required "reason" => reason: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        required "reason" => reason: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
             of_text((v, at, p), "must say why the failure is accepted", |text| {
                 Some(text.trim().to_owned()).filter(|text| !text.is_empty())
             })
@@ -44,7 +44,7 @@ fn waiver(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Waiver>
     Some(Waiver { check: check?, reason: reason? })
 }
 
-fn known_check(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn known_check(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     let id = parse::str(value, at, problems)?.trim();
     if checks().any(|check| check.id == id) {
         return Some(id.to_owned());
@@ -73,7 +73,7 @@ mod tests {
     fn every_mistake_in_a_list_of_waivers_is_reported() {
         let text = "other = 1\n[[waivers]]\ncheck = \"a2a.card.etags\"\nreason = \" \"\n\
                     [[waivers]]\nreason = \"x\"\nuntil = 2027\n";
-        let lines = |mistake: &Mistake| format!("{:?} {mistake}", mistake.line);
+        let lines = |mistake: &TomlMistake| format!("{:?} {mistake}", mistake.line);
         let found: Vec<_> = parse(text).unwrap_err().iter().map(lines).collect();
         assert_eq!(
             found,

@@ -10,7 +10,7 @@ use tradepost_publisher::shelf::{Kept, Query, Shelf, Thing, Vault};
 use tradepost_publisher::task::{Decider, Task};
 use tradepost_server::clock::Clock;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use super::Whose;
@@ -127,7 +127,7 @@ fn rows(
     publisher: &str,
     shelf: &dyn Shelf,
     now: Timestamp,
-) -> Result<Vec<Value>, Fault> {
+) -> Result<Vec<Value>, InternalError> {
     match what {
         What::Accounts => {
             let row = |kept: Kept<Account>| {
@@ -220,7 +220,7 @@ fn decided(task: &Task) -> Option<String> {
 fn rows_of<T: Thing>(
     shelf: &dyn Shelf,
     row: impl Fn(Kept<T>) -> Value,
-) -> Result<Vec<Value>, Fault> {
+) -> Result<Vec<Value>, InternalError> {
     Ok(shelf.all::<T>(&Query::default())?.into_iter().map(row).collect())
 }
 

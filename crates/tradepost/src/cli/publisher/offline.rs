@@ -4,7 +4,7 @@
 use tradepost_publisher::world::{
     Challenge, GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
 };
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value};
 
 /// Nothing but identifiers.
@@ -63,7 +63,7 @@ impl World for Offline {
     }
 
     // Nothing is logged: whoever ran the command reads the fault itself.
-    fn report(&self, _: &Fault) -> String {
+    fn report(&self, _: &InternalError) -> String {
         self.fresh_id("err")
     }
 }

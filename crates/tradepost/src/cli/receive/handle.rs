@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use tradepost_buyer::receiver::metrics::Metrics;
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::inbox::{DurableInbox, Kept};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
@@ -110,10 +110,11 @@ impl Handler {
 
 /// Runs what waits for a disk or a program where that disturbs nobody.
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
+    work: impl FnOnce() -> Result<T, InternalError> + Send + 'static,
 ) -> Result<T, Failure> {
     let done = tokio::task::spawn_blocking(work).await;
-    let done = done.unwrap_or_else(|_| Err(Fault::new("handling a delivery", "it panicked")));
+    let done =
+        done.unwrap_or_else(|_| Err(InternalError::new("handling a delivery", "it panicked")));
     done.map_err(Failure::fault)
 }
 

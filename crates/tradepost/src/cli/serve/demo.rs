@@ -7,8 +7,8 @@ use std::sync::Arc;
 use tradepost_buyer::signed::signers::{Keys, Source};
 use tradepost_publisher::agent::{BuyerAgent, Standing};
 use tradepost_publisher::profile::RequestSigning;
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::adcp::signing::Digest;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::adcp::signing::DigestRule;
 
 use crate::config::{Config, Publisher};
 use crate::wiring;
@@ -58,10 +58,10 @@ impl DemoPublisher {
             return;
         };
         profile.signing.requests = Some(RequestSigning {
-            required_for: [Tool::CreateMediaBuy.to_string()].into(),
+            required_for: [AdcpTool::CreateMediaBuy.to_string()].into(),
             methods_required_for: ["tasks/cancel".to_owned()].into(),
             // The published vectors have both.
-            digest: Digest::Either,
+            digest: DigestRule::Either,
         });
         profile.agents.push(Arc::new(BuyerAgent {
             id: SIGNER.to_owned(),

@@ -3,7 +3,7 @@
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
 
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 
 use crate::cli::output::Failure;
 use crate::cli::place::Place;
@@ -32,7 +32,7 @@ fn lock_file(place: &Place, name: &str, taken: &str) -> Result<Option<File>, Fai
         let mut options = File::options();
         options.create(true).truncate(false).write(true).mode(0o600).open(data.join(name))
     };
-    let file = open().map_err(|error| place.unusable(&Fault::new("locking", error)))?;
+    let file = open().map_err(|error| place.unusable(&InternalError::new("locking", error)))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => {

@@ -2,7 +2,7 @@
 
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::delivery::mailbox;
 use super::values::{self, list, of_text, path, reject, secure_address};
@@ -15,7 +15,7 @@ const MOST_NAMES: usize = 100;
 /// `[server.tls]`
 pub(super) fn tls(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<(Tls, Option<Acme>)> {
     let file = path(4_000);
@@ -48,7 +48,7 @@ pub(super) fn tls(
 }
 
 /// `[server.tls.acme]`
-fn ordered(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Acme> {
+fn ordered(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Acme> {
     let file = path(4_000);
     read_object!(value, at, problems, closed {
         required "domains" => domains: list((1, Some(MOST_NAMES)), domain),
@@ -76,7 +76,7 @@ fn ordered(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Acme> 
 }
 
 /// A name that an authority can look at over TLS (RFC 8737): neither an address nor a wildcard.
-fn domain(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn domain(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be one host name such as cars.example.com: an address, or a wildcard, cannot be \
                         shown to be ours in this way";
     let is_wildcard = value.as_str().is_some_and(|text| text.contains('*'));

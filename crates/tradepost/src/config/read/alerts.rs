@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use tradepost_wire::json::Value;
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::delivery::delivery;
 use super::values::{duration, named, read_over, read_table, reject, whole};
@@ -14,7 +14,11 @@ const OF_LEADS: [&str; 7] =
     ["rooftops", "kinds", "attempts", "give_up_after", "contact", "adf", "media_type"];
 
 /// `[alerts]`
-pub(super) fn alerts(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Alerts> {
+pub(super) fn alerts(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Alerts> {
     read_table!(value, at, problems, Alerts {
         optional "every" => every: duration("1m", "24h") => SignedDuration::from_mins(15),
         optional "remind" => remind: duration("1m", "30d") => SignedDuration::from_hours(24),
@@ -25,7 +29,11 @@ pub(super) fn alerts(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
 }
 
 /// `[alerts.access]`
-fn read_access(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<AccessThresholds> {
+fn read_access(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<AccessThresholds> {
     const MOST: i64 = 1_000_000;
     Some(read_over!(value, at, problems, AccessThresholds::default(), {
         "failed_sign_ins" => failed_sign_ins: whole(0, MOST),
@@ -35,7 +43,7 @@ fn read_access(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Ac
 }
 
 /// `[[alerts.destinations]]`
-fn destination(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Delivery> {
+fn destination(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Delivery> {
     for key in OF_LEADS {
         if value.get(key).is_some() {
             reject(&at.key(key), problems, "is for destinations of leads");

@@ -5,14 +5,14 @@ use tradepost_server::tls::client::{Fingerprint, Subject};
 use tradepost_wire::format;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::values::{host, line, of_text, path, read_over, reject, secure_address, some, words};
 use crate::config::{Auth, Jwt, KeySource, KnownCertificate};
 use crate::gate::{Scope, Scopes};
 
 /// `[dealers.auth]`
-pub(super) fn auth(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Auth> {
+pub(super) fn auth(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Auth> {
     let auth = read_over!(value, at, problems, Auth::default(), {
         "required" => required: parse::boolean,
         "api_keys" => api_keys: parse::boolean,
@@ -31,7 +31,7 @@ pub(super) fn auth(value: &Value, at: &At<'_>, problems: &mut Problems) -> Optio
 
 fn read_certificates(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<Vec<KnownCertificate>> {
     let known = parse::list(value, at, problems, (1, None), read_certificate)?;
@@ -45,7 +45,7 @@ fn read_certificates(
 
 fn read_certificate(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<KnownCertificate> {
     read_object!(value, at, problems, closed {
@@ -70,23 +70,23 @@ fn read_certificate(
 }
 
 /// As a key's: both become names of callers.
-fn caller_name(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn caller_name(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must have 1 to 64 characters A-Z, a-z, 0-9, -, _ and ., and start with a \
                         letter or digit";
     of_text((value, at, problems), HINT, |text| key::is_name(text).then(|| text.to_owned()))
 }
 
-fn sha256(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Fingerprint> {
+fn sha256(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Fingerprint> {
     const HINT: &str = "must be the SHA-256 of the certificate: sha256: and 64 hexadecimal digits";
     of_text((value, at, problems), HINT, |text| text.parse().ok())
 }
 
-fn identifier(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn identifier(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be an absolute URI such as spiffe://example.com/agent";
     of_text((value, at, problems), HINT, |text| format::is_uri(text).then(|| text.to_owned()))
 }
 
-fn read_jwt(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Jwt> {
+fn read_jwt(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Jwt> {
     read_object!(value, at, problems, closed {
         required "issuer" => issuer: line(500),
         required "audience" => audience: line(500),

@@ -11,7 +11,7 @@ use tradepost_dealer::delivery::{ChatStyle, Destination, Form, LeadKind};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 use tradepost_wire::words;
 
 use super::values::{
@@ -74,7 +74,7 @@ const KEYS: &[(&str, &[Way], bool)] = &[
 ];
 
 /// Every rooftop that a destination names has to be one of the dealer's.
-pub(super) fn check_rooftops(dealer: &Value, at: &At<'_>, problems: &mut Problems) {
+pub(super) fn check_rooftops(dealer: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let name = |rooftop: &Value| Some(rooftop.get("name")?.as_str()?.trim().to_lowercase());
     // Of the table as it stands: a mistake elsewhere in the dealer hides none here.
     let known: BTreeSet<_> = items(dealer, "rooftops").iter().filter_map(name).collect();
@@ -91,7 +91,11 @@ pub(super) fn check_rooftops(dealer: &Value, at: &At<'_>, problems: &mut Problem
 }
 
 /// A destination: of leads, or of alerts.
-pub(super) fn delivery(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Delivery> {
+pub(super) fn delivery(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Delivery> {
     let file = line(1_000);
     read_object!(value, at, problems, closed {
         required "name" => name: values::id,
@@ -177,7 +181,7 @@ fn check_key(
     way: Option<Way>,
     value: &Value,
     key: Option<&Secret>,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) {
     // A key that is there and cannot be used has been named already.
@@ -194,7 +198,13 @@ fn check_key(
     }
 }
 
-fn check_smtp(value: &Value, smtp: &Smtp, allow_plain: bool, at: &At<'_>, problems: &mut Problems) {
+fn check_smtp(
+    value: &Value,
+    smtp: &Smtp,
+    allow_plain: bool,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) {
     let is_here = matches!(smtp.host.as_str(), "localhost" | "127.0.0.1" | "[::1]");
     if smtp.tls == SmtpTls::None && !is_here && !allow_plain && value.get("host").is_some() {
         let message = "none is for this machine: leads would cross the network in the clear; with \
@@ -214,7 +224,11 @@ fn check_smtp(value: &Value, smtp: &Smtp, allow_plain: bool, at: &At<'_>, proble
 }
 
 /// An address that the mail library can send from and to as it is.
-pub(super) fn mailbox(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub(super) fn mailbox(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<String> {
     const HINT: &str = "must be an e-mail address such as leads@crm.example.com";
     of_text((value, at, problems), HINT, |text| {
         let is_mailbox = text.is_ascii() && text.parse::<lettre::Address>().is_ok();
@@ -222,7 +236,11 @@ pub(super) fn mailbox(value: &Value, at: &At<'_>, problems: &mut Problems) -> Op
     })
 }
 
-fn read_adf(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<adf::Options> {
+fn read_adf(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<adf::Options> {
     read_object!(value, at, problems, closed {
         optional "prolog" => prolog: parse::word,
         optional "names" => names: parse::word,

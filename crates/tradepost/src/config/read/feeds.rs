@@ -8,7 +8,7 @@ use reqwest::Url;
 use tradepost_dealer::import::Preset;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 use tradepost_wire::words;
 
 use super::values::{self, duration, items, line, of_text, reject, secret, secure_address, whole};
@@ -48,7 +48,7 @@ const OF_WEB: &[&str] = &["bearer", "bearer_file", "user", "password", "password
 const OF_SFTP: &[&str] = &["key_file", "known_hosts"];
 
 /// An upload needs a credential that callers can have.
-pub(super) fn check_uploads(dealer: &Value, at: &At<'_>, problems: &mut Problems) {
+pub(super) fn check_uploads(dealer: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let auth = dealer.get("auth");
     let takes =
         |key: &str| auth.and_then(|auth| auth.get(key)).is_some_and(|v| v.as_bool() != Some(false));
@@ -64,7 +64,7 @@ pub(super) fn check_uploads(dealer: &Value, at: &At<'_>, problems: &mut Problems
 }
 
 /// `[[dealers.feeds]]`
-pub(super) fn feed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Feed> {
+pub(super) fn feed(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Feed> {
     let file = line(1_000);
     read_object!(value, at, problems, closed {
         required "name" => name: values::id,
@@ -142,7 +142,7 @@ pub(super) fn feed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Optio
 }
 
 /// Each way to a file has ways of its own to say who is who.
-fn check_login(value: &Value, url: &Address, at: &At<'_>, problems: &mut Problems) {
+fn check_login(value: &Value, url: &Address, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let (others, message) = match url {
         Address::Web(_) => (OF_SFTP, "belongs to addresses with sftp"),
         Address::Sftp { .. } => (OF_WEB, "belongs to web addresses; SFTP has key_file"),
@@ -163,7 +163,7 @@ enum Address {
     Sftp { user: String, host: String, port: u16, path: String },
 }
 
-fn address(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Address> {
+fn address(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Address> {
     const HINT: &str = "must be an address such as sftp://user@sftp.example.com:22/path/feed.csv, \
                         without a password and without * ? [ ] \" ' \\ in the path";
     if value.as_str().is_some_and(|text| text.starts_with("sftp://")) {
@@ -199,7 +199,7 @@ fn sftp(text: &str) -> Option<Address> {
 }
 
 /// A file that is named in an option of `ssh`, which replaces parts of such names.
-fn ssh_file(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn ssh_file(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     let path = line(1_000)(value, at, problems)?;
     if path.starts_with('~') || path.contains(['%', '$', '"', '\\']) {
         reject(at, problems, "must be a path without % $ \" \\ and without ~ at its beginning");

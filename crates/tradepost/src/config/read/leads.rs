@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use tradepost_dealer::settings::{Agents, Confirmations, LeadPolicy, Velocity};
 use tradepost_wire::json::Value;
 use tradepost_wire::parse;
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::values::{duration, line, list, path, read_over, some, whole};
 use crate::config::Privacy;
@@ -13,7 +13,11 @@ use crate::config::Privacy;
 const MANY: i64 = 1_000_000;
 
 /// `[dealers.leads]`
-pub(super) fn leads(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<LeadPolicy> {
+pub(super) fn leads(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<LeadPolicy> {
     Some(read_over!(value, at, problems, LeadPolicy::default(), {
         "clock_skew" => clock_skew: duration("0s", "1h"),
         "consent_lifetime" => consent_lifetime: lifetime,
@@ -32,7 +36,11 @@ pub(super) fn leads(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opti
 }
 
 /// `[privacy]`
-pub(super) fn privacy(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Privacy> {
+pub(super) fn privacy(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Privacy> {
     Some(read_over!(value, at, problems, Privacy::default(), {
         "key_file" => key_file: some(path(4_096)),
         "retention" => retention: lifetime,
@@ -40,7 +48,11 @@ pub(super) fn privacy(value: &Value, at: &At<'_>, problems: &mut Problems) -> Op
 }
 
 /// A duration, or `never` for no end.
-fn lifetime(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<SignedDuration>> {
+fn lifetime(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Option<SignedDuration>> {
     if value.as_str() == Some("never") {
         return Some(None);
     }
@@ -49,7 +61,7 @@ fn lifetime(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Optio
 
 fn read_confirmations(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<Confirmations> {
     Some(read_over!(value, at, problems, Confirmations::default(), {
@@ -60,7 +72,11 @@ fn read_confirmations(
     }))
 }
 
-fn read_velocity(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Velocity> {
+fn read_velocity(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Velocity> {
     Some(read_over!(value, at, problems, Velocity::default(), {
         "window" => window: duration("1m", "24h"),
         "per_address" => per_address: whole(0, MANY),
@@ -69,7 +85,7 @@ fn read_velocity(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
     }))
 }
 
-fn read_agents(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Agents> {
+fn read_agents(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Agents> {
     let names = list((0, None), line(200));
     Some(read_over!(value, at, problems, Agents::default(), {
         "allow" => allow: &names,

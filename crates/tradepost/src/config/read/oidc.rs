@@ -4,7 +4,7 @@ use tradepost_dealer::staff::Role;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::values::{line, list, of_text, path, read_table, reject, secure_address, text_that};
 use crate::config::delivery::Secret;
@@ -14,11 +14,11 @@ const ROLES: &str =
     "must be desk, manager or engineer, or at a publisher seller, approver or viewer";
 
 /// `[server.console.oidc]`
-pub(super) fn oidc(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Oidc> {
+pub(super) fn oidc(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Oidc> {
     read_table!(value, at, problems, Oidc {
         required "issuer" => issuer: secure_address,
         required "client_id" => client_id: line(200),
-        required "client_secret_file" => secret: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        required "client_secret_file" => secret: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
             path(4_000)(v, at, p).map(Secret::File)
         },
         required "role_claim" => role_claim: line(100),
@@ -30,7 +30,7 @@ pub(super) fn oidc(value: &Value, at: &At<'_>, problems: &mut Problems) -> Optio
     })
 }
 
-fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn read_scope(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     // Without it a provider gives no id token (OpenID Connect Core §3.1.2.1).
     const HINT: &str = "must have openid among its words";
     let text = line(500)(value, at, problems)?;
@@ -39,7 +39,7 @@ fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Str
     })
 }
 
-fn grant(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Grant> {
+fn grant(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Grant> {
     read_object!(value, at, problems, closed {
         required "value" => claimed: line(200),
         required "role" => role: text_that(ROLES, Role::from_name),

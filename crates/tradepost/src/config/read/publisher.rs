@@ -10,11 +10,11 @@ use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::money::Amount;
 use tradepost_publisher::profile::{Onboarding, Profile, Review, Signing};
 use tradepost_publisher::spending::SpendLimit;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::values::{
     self, duration, line, list, named, path, prose, read_over, read_table, reject, secret, set,
@@ -29,7 +29,11 @@ mod deliveries;
 mod signing;
 
 /// `[[publishers]]`
-pub(super) fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Publisher> {
+pub(super) fn publisher(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Publisher> {
     read_object!(value, at, problems, closed {
         required "id" => id: values::id,
         required "name" => name: line(200),
@@ -123,7 +127,7 @@ pub(super) fn publisher(value: &Value, at: &At<'_>, problems: &mut Problems) -> 
 }
 
 /// A credential is one agent's: it says who calls.
-fn reject_shared_credentials(buyers: &[Buyer], list: &At<'_>, problems: &mut Problems) {
+fn reject_shared_credentials(buyers: &[Buyer], list: &DocumentPlace<'_>, problems: &mut Problems) {
     let mut principals = BTreeSet::new();
     for (index, buyer) in buyers.iter().enumerate() {
         if !buyer.agent.principals.iter().all(|name| principals.insert(name)) {
@@ -134,7 +138,11 @@ fn reject_shared_credentials(buyers: &[Buyer], list: &At<'_>, problems: &mut Pro
 }
 
 /// A verifier of creatives, and with what it knows the publisher.
-fn verifier(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(String, Secret)> {
+fn verifier(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<(String, Secret)> {
     let text = line(1_000);
     read_object!(value, at, problems, closed {
         required "url" => url: values::secure_address,
@@ -148,7 +156,7 @@ fn verifier(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<(Stri
     Some((url?, bearer?))
 }
 
-fn billed(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Billing> {
+fn billed(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Billing> {
     text_that("must be operator, agent or advertiser", Billing::from_name)(value, at, problems)
 }
 
@@ -158,7 +166,7 @@ struct Buyer {
     keys: Option<Keys>,
 }
 
-fn buyer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Buyer> {
+fn buyer(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Buyer> {
     read_table!(value, at, problems, Buyer { agent: BuyerAgent } {
         required "id" => .id: values::id,
         optional "url" => .url: values::web_page,
@@ -179,12 +187,16 @@ fn buyer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Buyer> {
 }
 
 /// `[{ currency = "USD", per_day = 10000 }]`, each currency once.
-fn read_limits(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<SpendLimit>> {
+fn read_limits(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<SpendLimit>> {
     let limits = parse::list(value, at, problems, (1, None), |value, at, problems| {
         read_object!(value, at, problems, closed {
             required "currency" => currency:
                 text_that("must be a currency of ISO 4217, such as USD", currency_of),
-            required "per_day" => per_day: |v: &Value, at: &At<'_>, p: &mut Problems| {
+            required "per_day" => per_day: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
                 let amount = v.as_number().and_then(Amount::of).filter(|it| *it > Amount::ZERO);
                 if amount.is_none() {
                     reject(at, p, "must be an amount above zero");
@@ -208,17 +220,25 @@ fn currency_of(text: &str) -> Option<String> {
     fits.then(|| text.to_owned())
 }
 
-fn read_scope(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Authorization> {
+fn read_scope(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Authorization> {
     Some(read_over!(value, at, problems, Authorization::default(), {
-        "tasks" => allowed_tasks: |v: &Value, at: &At<'_>, p: &mut Problems| {
-            let tasks = values::words::<Tool>(v, at, p)?;
+        "tasks" => allowed_tasks: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
+            let tasks = values::words::<AdcpTool>(v, at, p)?;
             Some(Some(tasks.iter().map(ToString::to_string).collect()))
         },
         "read_only" => read_only: parse::boolean,
     }))
 }
 
-fn read_onboarding(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Onboarding> {
+fn read_onboarding(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Onboarding> {
     Some(read_over!(value, at, problems, Onboarding::default(), {
         "strangers" => strangers: parse::boolean,
         "implicit" => implicit: parse::boolean,
@@ -228,7 +248,7 @@ fn read_onboarding(value: &Value, at: &At<'_>, problems: &mut Problems) -> Optio
     }))
 }
 
-fn read_review(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Review> {
+fn read_review(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Review> {
     read_table!(value, at, problems, Review {
         required "message" => message: line(500),
         optional "url" => url: values::web_page,
@@ -236,7 +256,11 @@ fn read_review(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Re
 }
 
 /// The ad server. Its answers are fresh for a minute and kept for an hour unless it says otherwise.
-fn read_upstream(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Upstream> {
+fn read_upstream(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Upstream> {
     read_table!(value, at, problems, Upstream {
         required "url" => url: values::web_page,
         optional "timeout" => timeout: duration("100ms", "30s") => SignedDuration::from_secs(2),
@@ -245,7 +269,7 @@ fn read_upstream(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
     })
 }
 
-fn read_rates(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rates> {
+fn read_rates(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Rates> {
     Some(read_over!(value, at, problems, Rates::default(), {
         "read" => read: sections::read_rate_limit,
         "write" => write: sections::read_rate_limit,

@@ -12,14 +12,18 @@ use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::format;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::values::{
     self, duration, line, list, prose, read_over, read_table, reject, some, whole,
 };
 
 /// `[[dealers.rooftops]]`
-pub(super) fn rooftop(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Rooftop> {
+pub(super) fn rooftop(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Rooftop> {
     read_table!(value, at, problems, Rooftop { profile: Profile, time_zone } {
         required "name" => .name: line(200),
         optional "feed_names" => feed_names: list((0, None), line(200)) => Vec::new(),
@@ -50,7 +54,7 @@ pub(super) fn rooftop(value: &Value, at: &At<'_>, problems: &mut Problems) -> Op
 fn check_appointments(
     types: &[AppointmentType],
     schedules: Option<&[Schedule]>,
-    (value, at, problems): (&Value, &At<'_>, &mut Problems),
+    (value, at, problems): (&Value, &DocumentPlace<'_>, &mut Problems),
 ) {
     let has = |key| value.get(key).is_some();
     let at = at.key("appointments");
@@ -74,12 +78,12 @@ fn check_appointments(
     }
 }
 
-fn read_geo(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Geo> {
+fn read_geo(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Geo> {
     read_table!(value, at, problems, Geo {
-        required "latitude" => latitude: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        required "latitude" => latitude: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
             parse::number(v, at, p, -90, Some(90))
         },
-        required "longitude" => longitude: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        required "longitude" => longitude: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
             parse::number(v, at, p, -180, Some(180))
         },
     })
@@ -87,8 +91,8 @@ fn read_geo(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Geo> 
 
 /// Of each `{ name = "Sales", value = "…" }`, or the value alone.
 fn contacts(
-    read: fn(&Value, &At<'_>, &mut Problems) -> Option<String>,
-) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<Vec<NamedValue>> {
+    read: fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<String>,
+) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<Vec<NamedValue>> {
     list((0, None), move |value, at, problems| {
         if value.is_string() {
             let value = read(value, at, problems)?;
@@ -103,7 +107,11 @@ fn contacts(
 }
 
 /// `None` inside when the table is empty.
-fn read_address(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<Address>> {
+fn read_address(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Option<Address>> {
     let address = read_over!(value, at, problems, Address::default(), {
         "address_line_1" => address_line_1: some(line(200)),
         "address_line_2" => address_line_2: some(line(200)),
@@ -116,7 +124,11 @@ fn read_address(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<O
 }
 
 /// Hours by department; a department without a table has no schedule.
-fn read_schedules(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Vec<Schedule>> {
+fn read_schedules(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<Schedule>> {
     let before = problems.total();
     read_object!(value, at, problems, closed {
         optional "sales" => sales: week,
@@ -133,7 +145,7 @@ fn read_schedules(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option
     Some(named.collect())
 }
 
-fn week(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<WeeklyHours> {
+fn week(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<WeeklyHours> {
     Some(read_over!(value, at, problems, WeeklyHours::default(), {
         "monday" => monday: day,
         "tuesday" => tuesday: day,
@@ -146,7 +158,7 @@ fn week(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<WeeklyHou
 }
 
 /// `09:00-18:00`, or `closed`.
-fn day(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<DayHours>> {
+fn day(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Option<DayHours>> {
     let text = parse::str(value, at, problems)?;
     if text == "closed" {
         return Some(None);
@@ -167,17 +179,21 @@ fn day(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Option<Day
     Some(Some(DayHours { open: open.to_owned(), close: close.to_owned() }))
 }
 
-fn fee(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Fee> {
+fn fee(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Fee> {
     read_table!(value, at, problems, Fee {
         required "name" => name: line(100),
         required "amount" => amount: whole(0, 100_000),
     })
 }
 
-fn read_appointments(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Appointments> {
+fn read_appointments(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Appointments> {
     fn read_types(
         value: &Value,
-        at: &At<'_>,
+        at: &DocumentPlace<'_>,
         problems: &mut Problems,
     ) -> Option<Vec<AppointmentType>> {
         let types = parse::list(value, at, problems, (0, None), parse::word);

@@ -10,7 +10,7 @@ use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::values::{
     self, duration, line, list, named, path, prose, read_over, read_table, reject, some, whole,
@@ -57,7 +57,11 @@ impl Default for RateLimit {
 }
 
 /// `[server]`
-pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Server> {
+pub(super) fn server(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Server> {
     let mut ordered = None;
     let mut server = read_over!(value, at, problems, Server::default(), {
         "listen" => listen: values::socket,
@@ -80,7 +84,7 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
         "log_filter" => log_filter: values::log_filter,
         "trust_forwarded_for" => trust_forwarded_for: parse::boolean,
         "web_origins" => web_origins: list((0, None), web_origin),
-        "tls" => tls: |v: &Value, at: &At<'_>, p: &mut Problems| {
+        "tls" => tls: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
             let (tls, acme) = acme::tls(v, at, p)?;
             ordered = acme;
             Some(Some(tls))
@@ -100,7 +104,7 @@ pub(super) fn server(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
 }
 
 /// `[server.console]`
-fn read_console(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Console> {
+fn read_console(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Console> {
     read_table!(value, at, problems, Console {
         required "listen" => listen: values::socket,
         optional "public_url" => public_url: values::web_base,
@@ -113,13 +117,17 @@ fn read_console(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<C
 }
 
 /// A database's URL. It may hold a password, of which nothing is repeated.
-fn read_database(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<DatabaseUrl> {
+fn read_database(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<DatabaseUrl> {
     let text = line(4_000)(value, at, problems)?;
     text.parse().map_err(|why| reject(at, problems, why)).ok()
 }
 
 /// `*`, or an origin: a scheme and a host, and no path.
-fn web_origin(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<WebOrigin> {
+fn web_origin(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<WebOrigin> {
     const HINT: &str = "must be \"*\" or an origin such as https://www.example.com";
     if value.as_str() == Some("*") {
         return Some(WebOrigin::Any);
@@ -134,7 +142,11 @@ fn web_origin(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Web
 }
 
 /// `[[dealers]]`, also where one is a document of its own.
-pub(super) fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Dealer> {
+pub(super) fn dealer(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Dealer> {
     read_table!(value, at, problems, Dealer { terms: Terms } {
         required "id" => .id: values::id,
         required "name" => .name: line(200),
@@ -186,7 +198,7 @@ pub(super) fn dealer(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
 
 pub(super) fn read_provider(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<(String, String)> {
     read_object!(value, at, problems, closed {
@@ -196,7 +208,11 @@ pub(super) fn read_provider(
     Some((organization?, url?))
 }
 
-fn read_search(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<SearchPolicy> {
+fn read_search(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<SearchPolicy> {
     read_object!(value, at, problems, closed {
         optional "default_limit" => default_limit: whole(1, 1_000),
         optional "max_limit" => max_limit: whole(1, 1_000),
@@ -214,7 +230,11 @@ fn read_search(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Se
     })
 }
 
-fn read_card_signing(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<CardSigning> {
+fn read_card_signing(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<CardSigning> {
     read_table!(value, at, problems, CardSigning {
         required "key_file" => key_file: path(1_000),
         optional "kid" => kid: line(200),
@@ -224,7 +244,7 @@ fn read_card_signing(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
 
 pub(super) fn read_rate_limit(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<RateLimit> {
     Some(read_over!(value, at, problems, RateLimit::default(), {

@@ -2,13 +2,17 @@
 
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::read_object;
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::values::{line, secret, web_page, whole};
 use crate::config::Traces;
 
 /// `[traces]`
-pub(super) fn traces(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Traces> {
+pub(super) fn traces(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Traces> {
     let text = line(1_000);
     read_object!(value, at, problems, closed {
         required "endpoint" => endpoint: web_page,

@@ -14,7 +14,7 @@ use tradepost_wire::format;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse;
 pub(super) use tradepost_wire::parse::{of_text, reject};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 use tradepost_wire::toml::parse_duration;
 
 use crate::config::delivery::Secret;
@@ -69,8 +69,8 @@ pub(super) type NamedZone = (String, TimeZone);
 
 /// A value that there need not be.
 pub(super) fn some<T>(
-    reader: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
-) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<Option<T>> {
+    reader: impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
+) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<Option<T>> {
     move |value, at, problems| reader(value, at, problems).map(Some)
 }
 
@@ -83,10 +83,10 @@ pub(super) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
 /// `shape` is looked at; or else there is `another`.
 pub(super) fn named<T>(
     range: (usize, Option<usize>),
-    item: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
+    item: impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
     shape: impl Fn(&str) -> String,
     another: &'static str,
-) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<Vec<T>> {
+) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<Vec<T>> {
     move |value, at, problems| {
         let list = parse::list(value, at, problems, range, &item);
         let mut names = BTreeSet::new();
@@ -107,7 +107,7 @@ pub(super) fn check_keys<W: Vocabulary + PartialEq + Display>(
     table: &[(&str, &[W], bool)],
     way: Option<W>,
     (belongs, by): (&str, &str),
-    (value, at, problems): (&Value, &At<'_>, &mut Problems),
+    (value, at, problems): (&Value, &DocumentPlace<'_>, &mut Problems),
 ) {
     let Some(way) = way else { return };
     let rows = table.iter().flat_map(|(keys, ways, is_needed)| {
@@ -133,7 +133,7 @@ pub(super) fn secret(
     value: &Value,
     key: &str,
     (text, file): (Option<String>, Option<String>),
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<Secret> {
     let file_key = format!("{key}_file");
@@ -146,7 +146,7 @@ pub(super) fn secret(
 /// Words of a vocabulary, at least one and none twice, in the vocabulary's order.
 pub(super) fn words<T: Vocabulary + PartialEq>(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<Vec<T>> {
     let chosen = parse::list(value, at, problems, (1, None), parse::word::<T>);
@@ -160,7 +160,7 @@ pub(super) fn words<T: Vocabulary + PartialEq>(
 pub(super) fn text_that<T>(
     hint: &'static str,
     accept: impl Fn(&str) -> Option<T>,
-) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T> {
+) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T> {
     move |value, at, problems| of_text((value, at, problems), hint, &accept)
 }
 
@@ -168,7 +168,7 @@ pub(super) fn text_that<T>(
 pub(super) fn whole<N: TryFrom<i64>>(
     min: i64,
     max: i64,
-) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<N> {
+) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<N> {
     move |value, at, problems| {
         let number = parse::integer(value, at, problems, min, Some(max))?;
         N::try_from(number).ok()
@@ -176,7 +176,9 @@ pub(super) fn whole<N: TryFrom<i64>>(
 }
 
 /// A text on one line, neither blank nor longer than `max` characters.
-pub(super) fn line(max: usize) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<String> {
+pub(super) fn line(
+    max: usize,
+) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<String> {
     move |value, at, problems| {
         let text = prose(max)(value, at, problems)?;
         if text.contains(char::is_control) {
@@ -188,12 +190,16 @@ pub(super) fn line(max: usize) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Opt
 }
 
 /// The path of a file or folder, which has so many characters at most.
-pub(super) fn path(max: usize) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<PathBuf> {
+pub(super) fn path(
+    max: usize,
+) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<PathBuf> {
     move |value, at, problems| line(max)(value, at, problems).map(Into::into)
 }
 
 /// A text of one or more lines, neither blank nor longer than `max` characters.
-pub(super) fn prose(max: usize) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<String> {
+pub(super) fn prose(
+    max: usize,
+) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<String> {
     move |value, at, problems| {
         let text = parse::text_of(value, at, problems, 1, Some(max))?;
         let text = text.trim();
@@ -206,7 +212,11 @@ pub(super) fn prose(max: usize) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Op
 }
 
 /// An address and port to listen on.
-pub(super) fn socket(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<SocketAddr> {
+pub(super) fn socket(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<SocketAddr> {
     const HINT: &str = "must be an IP address and a port such as 127.0.0.1:8080 or [::]:8080";
     of_text((value, at, problems), HINT, |text| text.parse().ok())
 }
@@ -215,7 +225,7 @@ pub(super) fn socket(value: &Value, at: &At<'_>, problems: &mut Problems) -> Opt
 pub(super) fn duration(
     least: &'static str,
     most: &'static str,
-) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<SignedDuration> {
+) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<SignedDuration> {
     let bound = |text| parse_duration(text).unwrap_or_else(|| unreachable!("{text} is a duration"));
     let range = bound(least)..=bound(most);
     move |value, at, problems| {
@@ -230,7 +240,11 @@ pub(super) fn duration(
 }
 
 /// A page on the web: absolute, `http` or `https`, with a host and without a password.
-pub(super) fn web_page(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub(super) fn web_page(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<String> {
     const HINT: &str = "must be an absolute web address such as https://www.example.com/page";
     of_text((value, at, problems), HINT, |text| is_web_address(text).then(|| text.to_owned()))
 }
@@ -238,7 +252,7 @@ pub(super) fn web_page(value: &Value, at: &At<'_>, problems: &mut Problems) -> O
 /// An address that nobody on the way can listen at or answer for.
 pub(super) fn secure_address(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<String> {
     const HINT: &str = "must be an address with https, such as \
@@ -260,7 +274,11 @@ pub(super) fn secure_address(
 }
 
 /// The base of web addresses: as above, without query and fragment. Slashes at the end are cut.
-pub(super) fn web_base(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub(super) fn web_base(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<String> {
     const HINT: &str =
         "must be an absolute web address without query, such as https://agents.example.com";
     of_text((value, at, problems), HINT, |text| {
@@ -283,7 +301,11 @@ fn is_web_address(text: &str) -> bool {
 }
 
 /// A host name, in lower case.
-pub(super) fn host(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub(super) fn host(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<String> {
     const HINT: &str = "must be a host name without scheme and port, such as cars.example.com";
     of_text((value, at, problems), HINT, |text| {
         Some(text.to_ascii_lowercase()).filter(|host| is_host(host))
@@ -304,7 +326,7 @@ fn is_host(host: &str) -> bool {
 }
 
 /// A dealer's id: it names files, database rows and command line arguments.
-pub(super) fn id(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub(super) fn id(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must have 1 to 64 characters a-z, 0-9, - and _, and start with a letter \
                         or digit";
     of_text((value, at, problems), HINT, |text| {
@@ -315,7 +337,11 @@ pub(super) fn id(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<
 }
 
 /// A time zone of the IANA database, under its own name.
-pub(super) fn time_zone(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<NamedZone> {
+pub(super) fn time_zone(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<NamedZone> {
     const HINT: &str = "must be a time zone of the IANA database such as America/Los_Angeles";
     of_text((value, at, problems), HINT, |text| {
         let zone = TimeZone::get(text).ok().filter(|zone| !zone.is_unknown())?;
@@ -324,30 +350,34 @@ pub(super) fn time_zone(value: &Value, at: &At<'_>, problems: &mut Problems) -> 
 }
 
 /// A calendar date.
-pub(super) fn date(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Date> {
+pub(super) fn date(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Date> {
     parse::date(value, at, problems)?.parse().ok()
 }
 
 /// A list of so many at least, and at most.
 pub(super) fn list<T>(
     range: (usize, Option<usize>),
-    item: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
-) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<Vec<T>> {
+    item: impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
+) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<Vec<T>> {
     move |value, at, problems| parse::list(value, at, problems, range, &item)
 }
 
 /// The same, in which no item counts twice.
 pub(super) fn set<T: Ord>(
     range: (usize, Option<usize>),
-    item: impl Fn(&Value, &At<'_>, &mut Problems) -> Option<T>,
-) -> impl Fn(&Value, &At<'_>, &mut Problems) -> Option<BTreeSet<T>> {
+    item: impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<T>,
+) -> impl Fn(&Value, &DocumentPlace<'_>, &mut Problems) -> Option<BTreeSet<T>> {
     move |value, at, problems| {
         parse::list(value, at, problems, range, &item).map(BTreeSet::from_iter)
     }
 }
 
 /// A filter for the log.
-pub(super) fn log_filter(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+pub(super) fn log_filter(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<String> {
     const HINT: &str = "must be a log filter such as info or warn,tradepost=debug";
     of_text((value, at, problems), HINT, |text| {
         text.parse::<Targets>().is_ok().then(|| text.to_owned())

@@ -4,9 +4,9 @@ use askama::Template;
 use tradepost_dealer::inventory::Lookup;
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_wire::aap::inventory::{Filters, Search};
-use tradepost_wire::aap::{Raw, ReplyData, VehicleQuery};
+use tradepost_wire::aap::{RawJson, ReplyData, VehicleQuery};
 use tradepost_wire::json::Value;
 
 use super::super::offer::{Summary, Warning};
@@ -105,7 +105,7 @@ fn find(
     seller: &Seller,
     summary: &Summary,
     wanted: &Wanted<'_>,
-) -> Result<(usize, Vec<Raw>, Option<String>), Fault> {
+) -> Result<(usize, Vec<RawJson>, Option<String>), InternalError> {
     let inventory = seller.inventory.load()?;
     if let Some(only_prices) = wanted.amiss {
         let is_meant = |all: &Vec<Warning>| all.iter().any(|one| !only_prices || one.is_price());
@@ -116,20 +116,20 @@ fn find(
         let oldest = jiff::Timestamp::MAX;
         let listed = |id: &&String| {
             let query = VehicleQuery { vehicle_id: Some((*id).clone()), ..VehicleQuery::default() };
-            match inventory.find(&query, oldest).map_err(Fault::on(WHAT)) {
+            match inventory.find(&query, oldest).map_err(InternalError::on(WHAT)) {
                 Ok(Lookup::Listed(found)) => Some(Ok(found.json)),
                 Ok(Lookup::Gone(_) | Lookup::Unknown) => None,
                 Err(fault) => Some(Err(fault)),
             }
         };
         let page = ids.iter().skip(wanted.skip as usize).take(ON_A_PAGE as usize);
-        let page = page.filter_map(listed).collect::<Result<_, Fault>>()?;
+        let page = page.filter_map(listed).collect::<Result<_, InternalError>>()?;
         return Ok((ids.len(), page, None));
     }
     let filters = Filters { query: wanted.query.map(str::to_owned), ..Filters::default() };
     let search = Search { filters, skip: wanted.skip, limit: Some(ON_A_PAGE), sort: None };
     let policy = SearchPolicy { default_limit: ON_A_PAGE, max_limit: ON_A_PAGE };
-    let reply = skills::search(&inventory, &search, policy).map_err(Fault::on(WHAT))?;
+    let reply = skills::search(&inventory, &search, policy).map_err(InternalError::on(WHAT))?;
     // A search answers with nothing else.
     let ReplyData::Page(page) = reply.data else { return Ok((0, Vec::new(), None)) };
     Ok((page.total, page.vehicles, reply.message.filter(|_| wanted.query.is_some())))
@@ -164,7 +164,7 @@ fn link_to(seller: &Seller, only_prices: Option<bool>) -> String {
     link("inventory", [("dealer", dealer), ("amiss", only_prices.map(amiss))])
 }
 
-fn car(raw: &Raw, summary: &Summary) -> Car {
+fn car(raw: &RawJson, summary: &Summary) -> Car {
     let json: Value = tradepost_wire::json::from_str(raw.as_json()).unwrap_or_default();
     let text = |name: &str| json.get(name).and_then(Value::as_str);
     let number = |name: &str| json.get(name).and_then(Value::as_u64);

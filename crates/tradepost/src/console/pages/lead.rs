@@ -10,7 +10,7 @@ use tradepost_dealer::record::{
 };
 use tradepost_dealer::settings::Dealer;
 use tradepost_dealer::staff::{Action, Note, Progress, Stage};
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
@@ -171,7 +171,7 @@ impl Console {
 
     /// The appointments of a lead: the current one, with the forms that change it, and what was asked
     /// for besides.
-    fn visits(&self, lead: &LeadRecord, here: &Local) -> Result<Vec<ShownVisit>, Fault> {
+    fn visits(&self, lead: &LeadRecord, here: &Local) -> Result<Vec<ShownVisit>, InternalError> {
         let mut shown = Vec::new();
         if let Some(current) = &lead.appointment {
             let stored = self.store.visit(&current.appointment_id)?;
@@ -189,7 +189,7 @@ impl Console {
     }
 
     /// Notes who was shown a customer, before the page is: what cannot be recorded is not shown.
-    fn note_sight(&self, visitor: &Visitor<'_>, lead: &LeadRecord) -> Result<(), Fault> {
+    fn note_sight(&self, visitor: &Visitor<'_>, lead: &LeadRecord) -> Result<(), InternalError> {
         let (entry, lead) = (self.lead_entry(visitor, lead, Action::LeadSeen), lead.clone());
         self.store.write_blocking(move |tx| {
             tx.see_lead(&lead, entry.at)?;

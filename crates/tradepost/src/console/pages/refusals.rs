@@ -187,9 +187,11 @@ fn shown(refusal: Refusal, here: &Local) -> Shown {
 
 /// What a code says, as its catalog has it.
 fn meaning(code: &str) -> String {
-    let dealers = aap::Code::from_name(code).map(aap::Code::docs);
-    let docs = dealers.or_else(|| a2a::error::Code::from_name(code).map(a2a::error::Code::docs));
-    let docs = docs.or_else(|| adcp::error::Code::from_name(code).map(adcp::error::Code::docs));
+    let dealers = aap::AapCode::from_name(code).map(aap::AapCode::docs);
+    let docs =
+        dealers.or_else(|| a2a::error::A2aCode::from_name(code).map(a2a::error::A2aCode::docs));
+    let docs =
+        docs.or_else(|| adcp::error::AdcpCode::from_name(code).map(adcp::error::AdcpCode::docs));
     docs.unwrap_or_default().replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -2,7 +2,7 @@
 
 use tradepost_buyer::transport::Limits;
 use tradepost_buyer::{AdcpClient, Failure, Transport};
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::support::publisher::{self, token};
@@ -26,6 +26,6 @@ fn our_own_buyer_gets_answers_and_refusals_over_mcp() {
     assert_eq!(answered.payload["status"], "completed");
     let failure = call("get_products", json!({"buying_mode": "barter"})).unwrap_err();
     let code = failure.adcp().and_then(|error| error.code.known());
-    assert_eq!(code, Some(Code::ValidationError), "{failure:?}");
+    assert_eq!(code, Some(AdcpCode::ValidationError), "{failure:?}");
     assert!(matches!(failure, Failure::Refused(_)));
 }

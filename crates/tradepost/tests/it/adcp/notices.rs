@@ -27,7 +27,7 @@ use tradepost_server::outbox::Edge;
 use tradepost_server::outbox::backoff::Schedule;
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_store::Store;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 const BODY: &str =
@@ -125,7 +125,7 @@ impl World {
         let notice = Notice { body: BODY.to_owned(), ..notice };
         let job = move |shelf: &dyn Shelf| {
             shelf.add(New { id, owner: "o", account: None, state: "due", now }, &notice)?;
-            Ok::<_, Fault>(())
+            Ok::<_, InternalError>(())
         };
         let vault: &dyn Vault = &self.vault;
         self.runtime.block_on(vault.act(job)).unwrap();
@@ -263,11 +263,11 @@ fn w_5_nothing_is_sent_where_the_guard_does_not_permit_it() {
 struct Stuck(StoreVault, Arc<Notify>);
 
 impl Vault for Stuck {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), Fault> {
+    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
         self.0.read(job)
     }
 
-    fn write(&self, _: Job) -> Later<'_, Result<(), Fault>> {
+    fn write(&self, _: Job) -> Later<'_, Result<(), InternalError>> {
         self.1.notify_one();
         Box::pin(std::future::pending())
     }

@@ -1,7 +1,7 @@
 //! What a publisher offers over MCP: tools as a model reads them, and their whole schemas.
 
 use expect_test::expect;
-use tradepost_wire::adcp::Tool;
+use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::adcp::rules::{self, Internals};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -24,7 +24,7 @@ fn tools(publisher: &Publisher) -> Vec<Value> {
 #[test]
 fn every_provider_of_models_takes_the_tools() {
     let tools = tools(&start());
-    assert_eq!(tools.len(), Tool::ALL.len());
+    assert_eq!(tools.len(), AdcpTool::ALL.len());
     assert_eq!(tools.iter().map(models::misfits).collect::<String>(), "");
 }
 
@@ -97,7 +97,7 @@ fn filled(schema: &Value, name: &str) -> Value {
 /// and which members exclude each other. It lacks nothing, and nothing in it has another type.
 #[test]
 fn an_outline_says_of_types_and_names_what_the_rules_say() {
-    for (tool, listed) in Tool::ALL.iter().zip(tools(&start())) {
+    for (tool, listed) in AdcpTool::ALL.iter().zip(tools(&start())) {
         let request = filled(&listed["inputSchema"], "");
         let Err(issues) = rules::check(*tool, &request, Internals::Off) else { continue };
         let wrong: Vec<_> = issues
@@ -121,8 +121,8 @@ fn the_whole_schema_of_a_tool_is_a_resource() {
     expect![[r#"{"uri":"tradepost://schemas/get_adcp_capabilities","name":"get_adcp_capabilities","title":"Capabilities: what it takes","description":"The JSON Schema of everything that get_adcp_capabilities takes.","mimeType":"application/schema+json"}"#]]
     .assert_eq(&first.to_string());
     let names: Vec<_> = resources.iter().map(|it| it["name"].as_str().unwrap()).collect();
-    assert_eq!(names, Tool::NAMES);
-    for (tool, resource) in Tool::ALL.iter().zip(resources) {
+    assert_eq!(names, AdcpTool::NAMES);
+    for (tool, resource) in AdcpTool::ALL.iter().zip(resources) {
         let read = ask(&publisher, "resources/read", &json!({"uri": resource["uri"]}));
         let contents = &read["result"]["contents"];
         assert_eq!(contents.as_array().map(Vec::len), Some(1), "{read}");

@@ -9,7 +9,7 @@ use tradepost::config::Config;
 use tradepost_buyer::signed::signers::{Keys, Source};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
-use tradepost_wire::adcp::signing::Digest;
+use tradepost_wire::adcp::signing::DigestRule;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::Response;
@@ -33,7 +33,7 @@ pub(super) fn knows(config: &mut Config, id: &str, url: Option<&str>, source: So
     publisher.profile.signing.requests = Some(RequestSigning {
         required_for: ["create_media_buy".to_owned()].into(),
         methods_required_for: ["tasks/cancel".to_owned()].into(),
-        digest: Digest::Required,
+        digest: DigestRule::Required,
     });
     let keys = Keys { source, revoked: Vec::new(), cap: 1_000 };
     publisher.signers.insert(id.to_owned(), keys);

@@ -307,7 +307,7 @@ fn a_budget_is_spent_once_however_many_spend_it_at_two_servers() {
         if left > 0 {
             put(shelf, left - 1)?;
         }
-        Ok::<_, tradepost_server::fault::Fault>(left > 0)
+        Ok::<_, tradepost_server::fault::InternalError>(left > 0)
     };
     let spent: u64 = std::thread::scope(|scope| {
         let spenders: Vec<_> = (0..8)

@@ -19,9 +19,9 @@ use tradepost_buyer::receiver::delivery::{NoDelivery, Received};
 use tradepost_buyer::response::{RawResponse, Via, read};
 use tradepost_buyer::signed::signers::{Agent, Fetching, Keys, Published, Signers, Source, Unread};
 use tradepost_keys::http_signature::Target;
-use tradepost_wire::adcp::error::{Error, Recovery};
+use tradepost_wire::adcp::error::{AdcpError, Recovery};
 use tradepost_wire::adcp::payload;
-use tradepost_wire::adcp::signing::Fault;
+use tradepost_wire::adcp::signing::SignatureError;
 use tradepost_wire::json::{Value, json};
 
 use crate::beside::published;
@@ -95,7 +95,7 @@ impl Published for Site {
         Duration::from_secs(self.away.load(Ordering::SeqCst))
     }
 
-    fn failed(&self, _: &str, _: Fault) {}
+    fn failed(&self, _: &str, _: SignatureError) {}
 }
 
 const SELLER: &str = "https://seller.example/mcp";
@@ -310,8 +310,8 @@ fn the_data_of_an_answer_is_found_where_the_vectors_say() {
 }
 
 /// What a caller does about an error, in the words of the vectors.
-fn action(error: Option<&Error>) -> &'static str {
-    match error.map(Error::class) {
+fn action(error: Option<&AdcpError>) -> &'static str {
+    match error.map(AdcpError::class) {
         Some(Recovery::Transient) => "retry",
         Some(Recovery::Correctable) => "surface_to_caller",
         Some(Recovery::Terminal) => "escalate_to_human",

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use tradepost::feeds::run;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_store::{FeedOutcome, FeedRun, Store};
 
 use crate::support::at;
@@ -78,7 +78,7 @@ fn whoever_works_on_several_inventories_has_all_of_them_or_none() {
         assert!(!try_it(&["south"]));
         assert!(!try_it(&["north", "south"]));
         assert!(try_it(&["north"]), "whoever got one of two has given it back");
-        Err::<(), _>(Fault::new("working", "it failed"))
+        Err::<(), _>(InternalError::new("working", "it failed"))
     });
     assert!(worked.is_err());
     assert!(try_it(&["north", "south"]), "what failed keeps nobody away");

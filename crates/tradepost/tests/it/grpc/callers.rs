@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use expect_test::expect;
 use tradepost_server::permission::Permission;
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
@@ -132,10 +132,14 @@ fn a_01_a_02_and_a_03_who_may_not_is_told_why() {
     );
     expect![[r#"Bearer realm="conformance", error="insufficient_scope", scope="tasks:write""#]]
         .assert_eq(denied.metadata("www-authenticate").unwrap());
-    assert_eq!(ask(&reader, "GetTask").status, Status::NotFound);
+    assert_eq!(ask(&reader, "GetTask").status, RpcStatus::NotFound);
     let writer = server.caller("writer", Some(&[Permission::TASKS_WRITE]));
     for method in ["GetTask", "SubscribeToTask"] {
-        assert_eq!(ask(&writer, method).status, Status::PermissionDenied, "{method}: before E-12");
+        assert_eq!(
+            ask(&writer, method).status,
+            RpcStatus::PermissionDenied,
+            "{method}: before E-12"
+        );
     }
 }
 
@@ -165,7 +169,7 @@ fn e_27_who_fails_too_often_is_told_when_to_come_back() {
     let (server, client) = start_agent(Profile::Streaming);
     let ask = || client.call(&[("authorization", "Bearer nonsense")], "ListTasks", &json!({}));
     for _ in 0..10 {
-        assert_eq!(ask().status, Status::Unauthenticated);
+        assert_eq!(ask().status, RpcStatus::Unauthenticated);
     }
     check(
         "E-27",
@@ -180,5 +184,5 @@ fn e_27_who_fails_too_often_is_told_when_to_come_back() {
     );
     let ada = server.caller("ada", None);
     let answer = client.call(&[("authorization", &ada)], "ListTasks", &json!({}));
-    assert_eq!(answer.status, Status::Ok, "nobody locks a neighbour out");
+    assert_eq!(answer.status, RpcStatus::Ok, "nobody locks a neighbour out");
 }

@@ -14,7 +14,7 @@ use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::metadata::{KeyAndValueRef, MetadataMap};
 use tonic::transport::Channel;
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
@@ -72,9 +72,9 @@ pub struct Client {
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    pub status: Status,
+    pub status: RpcStatus,
     pub message: String,
-    /// `google.rpc.Status`, or null.
+    /// `google.rpc.RpcStatus`, or null.
     pub details: Value,
     pub messages: Vec<Value>,
     /// What came with it, except the time and the status itself.
@@ -85,7 +85,7 @@ impl Answer {
     /// The one message that it brought.
     #[track_caller]
     pub fn one(&self) -> &Value {
-        assert_eq!((self.status, self.messages.len()), (Status::Ok, 1), "{self:?}");
+        assert_eq!((self.status, self.messages.len()), (RpcStatus::Ok, 1), "{self:?}");
         &self.messages[0]
     }
 
@@ -265,7 +265,7 @@ fn ended(
         |status| (status.code() as i32, status.message(), status.details()),
         |()| (0, "", &[][..]),
     );
-    let status = Status::ALL.iter().copied().find(|status| status.number() == code).unwrap();
+    let status = RpcStatus::ALL.iter().copied().find(|status| status.number() == code).unwrap();
     let details = if details.is_empty() {
         Value::Null
     } else {

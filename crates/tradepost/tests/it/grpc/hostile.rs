@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use expect_test::{Expect, expect};
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 use tradepost_wire::protobuf::{self, schema};
@@ -189,7 +189,7 @@ fn e_27_a_message_may_be_as_large_as_a_body_and_no_larger() {
         bytes.resize(size, 0);
         bytes
     };
-    assert_eq!(client.bytes(&[], "ListTasks", of(limit)).status, Status::Ok);
+    assert_eq!(client.bytes(&[], "ListTasks", of(limit)).status, RpcStatus::Ok);
     check(
         "E-27",
         &client.bytes(&[], "ListTasks", of(limit + 1)),
@@ -309,7 +309,7 @@ fn a_message_nests_as_deep_as_json_may_and_no_deeper() {
     assert_eq!(data, "core");
     let mut deepest = send(60);
     deepest["message"]["messageId"] = json!("tck-message-response");
-    assert_eq!(client.ask("SendMessage", &deepest).status, Status::Ok);
+    assert_eq!(client.ask("SendMessage", &deepest).status, RpcStatus::Ok);
     check(
         "E-27",
         &client.ask("SendMessage", &send(61)),
@@ -331,12 +331,16 @@ fn random_bytes_are_refused_or_understood_and_the_server_lives() {
     for round in 0..400 {
         let method = Operation::NAMES[round % Operation::NAMES.len()];
         let bytes: Vec<u8> = (0..random.usize(0..60)).map(|_| random.u8(..)).collect();
-        let known =
-            [Status::Ok, Status::InvalidArgument, Status::NotFound, Status::FailedPrecondition];
+        let known = [
+            RpcStatus::Ok,
+            RpcStatus::InvalidArgument,
+            RpcStatus::NotFound,
+            RpcStatus::FailedPrecondition,
+        ];
         let outcome = client.bytes(&[], method, bytes.clone());
         assert!(known.contains(&outcome.status), "{method} {bytes:?}: {outcome:?}");
         let (status, ..) = client.http("POST", &format!("{SERVICE}/{method}"), &[GRPC], bytes);
         assert_eq!(status, 200);
     }
-    assert_eq!(client.ask("ListTasks", &json!({})).status, Status::Ok);
+    assert_eq!(client.ask("ListTasks", &json!({})).status, RpcStatus::Ok);
 }

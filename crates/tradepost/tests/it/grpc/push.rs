@@ -3,7 +3,7 @@
 use expect_test::expect;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::outbox::{Edge, Settings};
-use tradepost_wire::a2a::status::Status;
+use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::json::{Value, json};
 
 use super::check;
@@ -34,7 +34,7 @@ fn e_23_webhooks_are_kept_listed_read_and_removed() {
         {"id":"one","taskId":"<id>","url":"http://127.0.0.1:9/hook","authentication":{"scheme":"Bearer"}}
     "#]],
     );
-    assert_eq!(create(&id, "two").status, Status::Ok);
+    assert_eq!(create(&id, "two").status, RpcStatus::Ok);
     let read = client.ask("GetTaskPushNotificationConfig", &name("one"));
     check(
         "P-05: read",

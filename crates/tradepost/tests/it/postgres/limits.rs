@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use jiff::SignedDuration;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::limit::{Key, Lease, Limiter, Permits, RateLimit};
 
 use tradepost_store::{DatabaseUrl, Store};
@@ -25,7 +25,7 @@ struct Counted {
 }
 
 impl Permits for Counted {
-    fn lease(&self, bucket: &str, limit: RateLimit) -> Result<Lease, Fault> {
+    fn lease(&self, bucket: &str, limit: RateLimit) -> Result<Lease, InternalError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         self.permits.lease(bucket, limit)
     }

@@ -263,7 +263,7 @@ fn statements_that_are_sent_together_keep_their_order_and_fail_together() {
             (1..200).map(|key| tx.begin_delivery(key, now, now)).collect();
         let own = begun?.into_iter().flatten().filter(|begun| begun.destination == "own");
         assert_eq!(own.count(), 1);
-        Err::<(), _>(tradepost_wire::fault::Fault::new("trying", "enough"))
+        Err::<(), _>(tradepost_wire::fault::InternalError::new("trying", "enough"))
     };
     let undone = store.write_blocking(read_and_undo).unwrap_err().chain();
     assert!(undone.contains("enough"), "{undone}");

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use tradepost::aap::seller::Seller;
 use tradepost::wiring::Wiring;
 use tradepost_server::clock::Clock;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::{TestServer, at, client, dealer, lead, start, start_with, two_dealers, with};
@@ -107,7 +107,9 @@ fn a_job_that_panics_is_a_fault_and_the_next_one_runs() {
     let server = start();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let fault = runtime
-        .block_on(server.store.write(|_| -> Result<(), Fault> { panic!("expected by the test") }))
+        .block_on(
+            server.store.write(|_| -> Result<(), InternalError> { panic!("expected by the test") }),
+        )
         .unwrap_err();
     assert!(fault.chain().contains("panicked"), "{}", fault.chain());
     assert_eq!(server.payload(&lead())["data"]["status"], "received");

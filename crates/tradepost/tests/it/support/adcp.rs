@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use tradepost_wire::adcp::credentials;
-use tradepost_wire::adcp::error::{Code, Error, Issue};
+use tradepost_wire::adcp::error::{AdcpCode, AdcpError, Issue};
 use tradepost_wire::json::{Map, Value, json};
 
 use super::proxy::Passing;
@@ -165,8 +165,8 @@ fn issues((_, members, required): &Tool, arguments: &Value) -> Vec<Issue> {
     issues
 }
 
-fn not_found(code: Code, message: &str, field: Option<&str>) -> Box<Error> {
-    let mut error = Box::new(Error::new(code, message));
+fn not_found(code: AdcpCode, message: &str, field: Option<&str>) -> Box<AdcpError> {
+    let mut error = Box::new(AdcpError::new(code, message));
     error.field = field.map(str::to_owned);
     error
 }
@@ -300,22 +300,29 @@ impl Shop {
         Some(payload)
     }
 
-    fn perform(&self, caller: char, tool: &Tool, arguments: &Value) -> Result<Value, Box<Error>> {
+    fn perform(
+        &self,
+        caller: char,
+        tool: &Tool,
+        arguments: &Value,
+    ) -> Result<Value, Box<AdcpError>> {
         if !credentials::find(arguments).is_empty() {
-            return Err(Box::new(Error::new(
-                Code::CredentialInArgs,
+            return Err(Box::new(AdcpError::new(
+                AdcpCode::CredentialInArgs,
                 "a credential stands in the arguments",
             )));
         }
         let release = arguments["adcp_version"].as_str().unwrap_or("3.1");
         if !release.starts_with("3.") {
-            let mut error = Error::new(Code::VersionUnsupported, "this release is not spoken");
+            let mut error =
+                AdcpError::new(AdcpCode::VersionUnsupported, "this release is not spoken");
             error.details.insert("supported_versions".to_owned(), json!(["3.1"]));
             return Err(error.into());
         }
         let issues = issues(tool, arguments);
         if !issues.is_empty() {
-            let mut error = Error::new(Code::InvalidRequest, "the request does not fit its schema");
+            let mut error =
+                AdcpError::new(AdcpCode::InvalidRequest, "the request does not fit its schema");
             error.issues = issues;
             return Err(error.into());
         }
@@ -327,11 +334,11 @@ impl Shop {
             && !owns(account, "acc_77")
         {
             let field = Some("account.account_id");
-            return Err(not_found(Code::AccountNotFound, "the account is not known", field));
+            return Err(not_found(AdcpCode::AccountNotFound, "the account is not known", field));
         }
         for (list, own, code) in [
-            ("media_buy_ids", "mb_4711", Code::MediaBuyNotFound),
-            ("creative_ids", "cr-0815-b", Code::CreativeNotFound),
+            ("media_buy_ids", "mb_4711", AdcpCode::MediaBuyNotFound),
+            ("creative_ids", "cr-0815-b", AdcpCode::CreativeNotFound),
         ] {
             let mut ids = arguments[list].as_array().into_iter().flatten();
             if ids.any(|id| !owns(id, own)) {
@@ -360,24 +367,24 @@ impl Shop {
                 json!({"status": "completed", "task_id": "task-1"})
             }
             "get_task_status" | "get_property_list" => {
-                return Err(not_found(Code::ReferenceNotFound, "there is no such thing", None));
+                return Err(not_found(AdcpCode::ReferenceNotFound, "there is no such thing", None));
             }
             "update_media_buy" => {
                 let field = Some("media_buy_id");
-                return Err(not_found(Code::MediaBuyNotFound, "not known", field));
+                return Err(not_found(AdcpCode::MediaBuyNotFound, "not known", field));
             }
             "sync_accounts" => return self.sync(arguments),
             _ => json!({"status": "completed"}),
         })
     }
 
-    fn sync(&self, arguments: &Value) -> Result<Value, Box<Error>> {
+    fn sync(&self, arguments: &Value) -> Result<Value, Box<AdcpError>> {
         let key = arguments["idempotency_key"].as_str().unwrap_or_default().to_owned();
         let mut kept = self.kept.lock().unwrap();
         if let Some((sent, answer)) = kept.get(&key) {
             if *sent != arguments["accounts"] {
-                return Err(Box::new(Error::new(
-                    Code::IdempotencyConflict,
+                return Err(Box::new(AdcpError::new(
+                    AdcpCode::IdempotencyConflict,
                     "the key was used before",
                 )));
             }
@@ -392,11 +399,13 @@ impl Shop {
     }
 }
 
-fn caller(asked: &Passing) -> Result<char, Box<Error>> {
+fn caller(asked: &Passing) -> Result<char, Box<AdcpError>> {
     match asked.header("authorization").and_then(|value| value.strip_prefix("Bearer ")) {
-        None => Err(Box::new(Error::new(Code::AuthMissing, "a credential is needed"))),
+        None => Err(Box::new(AdcpError::new(AdcpCode::AuthMissing, "a credential is needed"))),
         Some(TOKEN_A) => Ok('a'),
         Some(TOKEN_B) => Ok('b'),
-        Some(_) => Err(Box::new(Error::new(Code::AuthInvalid, "the credential is not accepted"))),
+        Some(_) => {
+            Err(Box::new(AdcpError::new(AdcpCode::AuthInvalid, "the credential is not accepted")))
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
@@ -71,7 +71,7 @@ impl Binding {
     }
 
     /// The catalog row of an error, whose shape is checked on the way (E-01, E-02, E-09).
-    pub fn refusal(self, response: &Response) -> Code {
+    pub fn refusal(self, response: &Response) -> A2aCode {
         let body = response.json();
         let error = &body["error"];
         assert!(error["message"].as_str().is_some_and(|text| !text.is_empty()), "{body}");
@@ -81,13 +81,13 @@ impl Binding {
         match self {
             Self::JsonRpc => {
                 let number = error["code"].as_i64().unwrap();
-                let known = Code::from_jsonrpc(number).or_else(|| Code::from_name(reason?));
+                let known = A2aCode::from_jsonrpc(number).or_else(|| A2aCode::from_name(reason?));
                 let code = known.unwrap_or_else(|| panic!("{body}"));
                 assert_eq!(i64::from(code.jsonrpc()), number);
                 code
             }
             Self::HttpJson => {
-                let code = Code::from_name(reason.unwrap_or_else(|| panic!("{body}"))).unwrap();
+                let code = A2aCode::from_name(reason.unwrap_or_else(|| panic!("{body}"))).unwrap();
                 assert_eq!(error["code"], response.status, "E-09");
                 assert_eq!(error["status"], code.grpc());
                 code

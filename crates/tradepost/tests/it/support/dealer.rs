@@ -13,7 +13,7 @@ use tradepost_wire::aap::vehicle::Vocabularies;
 use tradepost_wire::aap::{Skill, Vehicle, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::at;
 
@@ -178,6 +178,7 @@ pub fn units(with_sold: bool) -> Vec<Unit> {
 fn read(listing: &Value) -> Vehicle {
     let mut problems = Problems::new();
     let version = Version::V1_1;
-    let vehicle = Vehicle::read(listing, &At::Root, &mut problems, version, Vocabularies::Sale);
+    let vehicle =
+        Vehicle::read(listing, &DocumentPlace::Root, &mut problems, version, Vocabularies::Sale);
     problems.into_result(vehicle).unwrap()
 }

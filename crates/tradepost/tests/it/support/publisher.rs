@@ -19,9 +19,9 @@ use tradepost_server::clock::{Clock, Hand};
 use tradepost_server::desk::Desk;
 use tradepost_server::http;
 use tradepost_store::Store;
-use tradepost_wire::adcp::error::Code;
+use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::catalog::Vocabulary as _;
-use tradepost_wire::fault::Fault;
+use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use super::{NOW, Response, at, client, layout};
@@ -333,7 +333,7 @@ impl Outcome {
 }
 
 /// What is done on a publisher's shelf.
-type Laying = Arc<dyn Fn(&dyn Shelf) -> Result<(), Fault> + Send + Sync>;
+type Laying = Arc<dyn Fn(&dyn Shelf) -> Result<(), InternalError> + Send + Sync>;
 
 /// Something that leads up to a request.
 enum Step {
@@ -399,7 +399,7 @@ impl Scene {
     /// The operator does something on the shelf.
     pub fn laid(
         mut self,
-        job: impl Fn(&dyn Shelf) -> Result<(), Fault> + Send + Sync + 'static,
+        job: impl Fn(&dyn Shelf) -> Result<(), InternalError> + Send + Sync + 'static,
     ) -> Self {
         self.before.push(Step::Lay(Arc::new(job)));
         self
@@ -529,14 +529,14 @@ const PRIVATE: [&str; 9] = [
 #[track_caller]
 fn check_safe(error: &Value) {
     let name = error["code"].as_str().unwrap();
-    let code = Code::ALL.iter().find(|code| code.name() == name).expect(name);
+    let code = AdcpCode::ALL.iter().find(|code| code.name() == name).expect(name);
     // What a product never permits is not to be asked for again (`action-not-allowed-reason`).
     let never = error["details"]["reason"] == "not_supported_on_product";
     if never {
-        assert_eq!((*code, &error["recovery"]), (Code::ActionNotAllowed, &json!("terminal")));
+        assert_eq!((*code, &error["recovery"]), (AdcpCode::ActionNotAllowed, &json!("terminal")));
     }
     // Whoever is pinned to 3.0 is told with the older code what the newer one says.
-    if *code != Code::AuthRequired && !never {
+    if *code != AdcpCode::AuthRequired && !never {
         assert_eq!(error["recovery"], json!(code.recovery()), "{error}");
     }
     let text = error.to_string();

@@ -11,7 +11,7 @@ use axum::response::IntoResponse as _;
 use tradepost_keys::Algorithm;
 use tradepost_keys::adcp::Post;
 use tradepost_keys::private::{SigningKey, generate};
-use tradepost_wire::adcp::signing::Surface;
+use tradepost_wire::adcp::signing::SignedKind;
 use tradepost_wire::json::{Value, json};
 
 use super::{NOW, at};
@@ -43,7 +43,7 @@ impl Signer {
     /// The headers that sign a POST of a body to an address.
     pub fn sign(&self, url: &str, body: &str, nonce: u8) -> Vec<(&'static str, String)> {
         let post = Post {
-            surface: Surface::Request,
+            surface: SignedKind::Request,
             url,
             content_type: "application/json",
             body: body.as_bytes(),

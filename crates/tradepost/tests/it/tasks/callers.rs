@@ -2,7 +2,7 @@
 
 use crate::conformance::Profile;
 use tradepost_server::permission::Permission;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::Response;
@@ -47,12 +47,12 @@ const OPERATIONS: &[(&str, Params)] = &[
 ];
 
 /// What another's task is to a caller. Where the card offers no webhooks, that is said first.
-fn expected(server: &ConformanceServer, operation: &str) -> Code {
+fn expected(server: &ConformanceServer, operation: &str) -> A2aCode {
     let pushes = server.card()["capabilities"]["pushNotifications"] == true;
     if operation.contains("Push") && !pushes {
-        Code::PushNotificationNotSupported
+        A2aCode::PushNotificationNotSupported
     } else {
-        Code::TaskNotFound
+        A2aCode::TaskNotFound
     }
 }
 
@@ -98,7 +98,7 @@ fn e_12_an_absent_task_is_named_in_the_error_and_a_long_id_is_clipped() {
     for binding in Binding::ALL {
         let named = |id: &str| {
             let response = binding.ask(server.address, &[], "GetTask", &json!({"id": id}));
-            assert_eq!(binding.refusal(&response), Code::TaskNotFound);
+            assert_eq!(binding.refusal(&response), A2aCode::TaskNotFound);
             binding.details(&response)[0]["metadata"]["taskId"].clone()
         };
         assert_eq!(named(ABSENT), ABSENT, "§1.2");
@@ -144,7 +144,7 @@ fn a_03_who_lacks_the_scope_hears_its_name_and_nothing_of_the_task() {
             let row = format!("{operation} on {binding:?}");
             assert_eq!(answer.status == 403, missing.is_some(), "{row}");
             if let Some(scope) = missing {
-                assert_eq!(binding.refusal(&answer), Code::PermissionDenied);
+                assert_eq!(binding.refusal(&answer), A2aCode::PermissionDenied);
                 assert!(answer.json()["error"].to_string().contains(scope), "{row}");
                 let absent = json!("absent");
                 assert_eq!(whole(&answer, &id), whole(&ask(&absent), &absent), "E-28: {row}");

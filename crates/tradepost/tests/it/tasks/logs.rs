@@ -4,7 +4,7 @@ use std::sync::mpsc::sync_channel;
 
 use jiff::Timestamp;
 use proptest::prelude::*;
-use tradepost_server::fault::Fault;
+use tradepost_server::fault::InternalError;
 use tradepost_server::memory::Memory;
 use tradepost_server::tasks::log::{
     EntryKind, LogWriter, Owner, PushBusy, PushTarget, TaskFilter, TaskLog, TaskRow,
@@ -52,7 +52,7 @@ fn target(config: u8) -> PushTarget {
 
 impl Step {
     /// Does it, and says what came of it.
-    fn act(&self, tx: &dyn LogWriter) -> Result<String, Fault> {
+    fn act(&self, tx: &dyn LogWriter) -> Result<String, InternalError> {
         Ok(match self {
             Self::Create { task, owner: of, state: number, at } => {
                 let row = TaskRow {
@@ -100,9 +100,9 @@ pub fn perform(log: &dyn TaskLog, steps: &[Step], fails: bool) -> Result<Vec<Str
     let job = move |tx: &dyn LogWriter| {
         let done = steps.iter().map(|step| step.act(tx)).collect::<Result<Vec<_>, _>>()?;
         if fails {
-            return Err(Fault::new("playing", "it is to fail"));
+            return Err(InternalError::new("playing", "it is to fail"));
         }
-        answers.send(done).map_err(Fault::on("telling"))
+        answers.send(done).map_err(InternalError::on("telling"))
     };
     log.submit(Box::new(job), Box::new(move |outcome| ended.send(outcome).unwrap())).unwrap();
     end.recv().unwrap().map(|()| outcome.recv().unwrap()).map_err(|_| ())

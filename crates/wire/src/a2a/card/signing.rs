@@ -11,7 +11,7 @@ use crate::canonical;
 use crate::decimal::Decimal;
 use crate::json::{Map, Number, Value};
 use crate::parse::push;
-use crate::problem::{At, Extra, Keyword, Problems};
+use crate::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 use crate::protobuf::{Field, Kind, Message, Rule, is_default, schema};
 
 /// Members that `a2a.proto` marks as `REQUIRED`, which are always written.
@@ -41,13 +41,20 @@ pub fn signing_payload(card: &Value) -> Result<String, Problems> {
     let mut problems = Problems::new();
     let Value::Object(members) = card else {
         let message = "an agent card must be an object";
-        push(&At::Root, &mut problems, Keyword::Type, message, Extra::Expected("object"));
+        push(
+            &DocumentPlace::Root,
+            &mut problems,
+            Keyword::Type,
+            message,
+            ProblemDetail::Expected("object"),
+        );
         return Err(problems);
     };
     // Only at the top level: elsewhere `signatures` is a member like any other.
     let members = members.iter().filter(|(name, _)| *name != "signatures");
-    let content = Value::Object(message(members, &schema::AGENT_CARD, &At::Root, &mut problems));
-    check_numbers(&content, &At::Root, &mut problems);
+    let content =
+        Value::Object(message(members, &schema::AGENT_CARD, &DocumentPlace::Root, &mut problems));
+    check_numbers(&content, &DocumentPlace::Root, &mut problems);
     problems.into_result(Some(canonical::to_string(&content)))
 }
 
@@ -55,7 +62,7 @@ pub fn signing_payload(card: &Value) -> Result<String, Problems> {
 fn message<'a>(
     members: impl Iterator<Item = (&'a String, &'a Value)>,
     declared: &'static Message,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Map {
     let required = REQUIRED.iter().find(|(message, _)| std::ptr::eq(*message, declared));
@@ -71,7 +78,7 @@ fn message<'a>(
         // ProtoJSON reads null as "not set".
         if is_required && value.is_null() {
             let message = "must not be null: it is required, and null means that it is not set";
-            push(&at, problems, Keyword::Type, message, Extra::None);
+            push(&at, problems, Keyword::Type, message, ProblemDetail::None);
         } else if is_required || !value.is_null() && !is_unset(field, value) {
             written.insert(name.clone(), content(value, field, &at, problems));
         }
@@ -92,8 +99,8 @@ fn is_unset(field: &Field, value: &Value) -> bool {
 
 /// Returns a value with the messages inside it reduced. A value without the declared type stays
 /// unchanged, because it cannot be read as another value.
-fn content(value: &Value, field: &Field, at: &At<'_>, problems: &mut Problems) -> Value {
-    let mut reduced = |value: &Value, at: &At<'_>| match (field.kind, value) {
+fn content(value: &Value, field: &Field, at: &DocumentPlace<'_>, problems: &mut Problems) -> Value {
+    let mut reduced = |value: &Value, at: &DocumentPlace<'_>| match (field.kind, value) {
         (Kind::Message(declared), Value::Object(members)) => {
             Value::Object(message(members.iter(), declared, at, problems))
         }
@@ -112,12 +119,12 @@ fn content(value: &Value, field: &Field, at: &At<'_>, problems: &mut Problems) -
     }
 }
 
-fn check_numbers(value: &Value, at: &At<'_>, problems: &mut Problems) {
+fn check_numbers(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) {
     match value {
         Value::Number(number) if !is_double(number) => {
             let message = "must be a number that a double holds exactly as it is written; write \
                            it as a text, or with at most 15 digits";
-            push(at, problems, Keyword::Format, message, Extra::None);
+            push(at, problems, Keyword::Format, message, ProblemDetail::None);
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {

@@ -8,14 +8,14 @@
 
 use crate::json::{Map, Number, Value};
 
-use super::route::Target;
+use super::route::MatchedRoute;
 use crate::a2a::Operation;
-use crate::a2a::error::Refusal;
+use crate::a2a::error::A2aRefusal;
 use crate::jsonrpc;
 
 /// Type of a query parameter.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum ParamKind {
     Text,
     Integer,
     Boolean,
@@ -27,10 +27,10 @@ enum Kind {
 /// When the body is not JSON.
 pub fn read(
     operation: Operation,
-    target: &Target,
+    target: &MatchedRoute,
     query: Option<&str>,
     body: Option<&[u8]>,
-) -> Result<(Value, Option<&'static str>), Refusal> {
+) -> Result<(Value, Option<&'static str>), A2aRefusal> {
     let mut params = match body {
         Some(bytes) => jsonrpc::document(bytes).map_err(|reject| reject.refusal())?,
         None => Value::Object(read_query(known(operation), query.unwrap_or_default())),
@@ -57,22 +57,23 @@ fn snake(name: &str) -> &str {
 }
 
 /// Returns the possible query parameters of an operation, in both spellings.
-fn known(operation: Operation) -> &'static [(&'static str, &'static str, Kind)] {
-    const TENANT: (&str, &str, Kind) = ("tenant", "tenant", Kind::Text);
-    const PAGE_SIZE: (&str, &str, Kind) = ("pageSize", "page_size", Kind::Integer);
-    const PAGE_TOKEN: (&str, &str, Kind) = ("pageToken", "page_token", Kind::Text);
-    const HISTORY: (&str, &str, Kind) = ("historyLength", "history_length", Kind::Integer);
+fn known(operation: Operation) -> &'static [(&'static str, &'static str, ParamKind)] {
+    const TENANT: (&str, &str, ParamKind) = ("tenant", "tenant", ParamKind::Text);
+    const PAGE_SIZE: (&str, &str, ParamKind) = ("pageSize", "page_size", ParamKind::Integer);
+    const PAGE_TOKEN: (&str, &str, ParamKind) = ("pageToken", "page_token", ParamKind::Text);
+    const HISTORY: (&str, &str, ParamKind) =
+        ("historyLength", "history_length", ParamKind::Integer);
     match operation {
         Operation::GetTask => &[TENANT, HISTORY],
         Operation::ListTasks => &[
             TENANT,
-            ("contextId", "context_id", Kind::Text),
-            ("status", "status", Kind::Text),
+            ("contextId", "context_id", ParamKind::Text),
+            ("status", "status", ParamKind::Text),
             PAGE_SIZE,
             PAGE_TOKEN,
             HISTORY,
-            ("statusTimestampAfter", "status_timestamp_after", Kind::Text),
-            ("includeArtifacts", "include_artifacts", Kind::Boolean),
+            ("statusTimestampAfter", "status_timestamp_after", ParamKind::Text),
+            ("includeArtifacts", "include_artifacts", ParamKind::Boolean),
         ],
         Operation::ListTaskPushNotificationConfigs => &[TENANT, PAGE_SIZE, PAGE_TOKEN],
         Operation::SendMessage
@@ -86,7 +87,7 @@ fn known(operation: Operation) -> &'static [(&'static str, &'static str, Kind)] 
     }
 }
 
-fn read_query(known: &[(&'static str, &str, Kind)], query: &str) -> Map {
+fn read_query(known: &[(&'static str, &str, ParamKind)], query: &str) -> Map {
     let mut members = Map::new();
     for (name, text) in form_urlencoded::parse(query.as_bytes()) {
         let found = known.iter().find(|(camel, snake, _)| name == *camel || name == *snake);
@@ -103,14 +104,14 @@ fn read_query(known: &[(&'static str, &str, Kind)], query: &str) -> Map {
     members
 }
 
-fn value(kind: Kind, text: String) -> Value {
+fn value(kind: ParamKind, text: String) -> Value {
     match (kind, text.as_str()) {
-        (Kind::Boolean, "true") => Value::Bool(true),
-        (Kind::Boolean, "false") => Value::Bool(false),
-        (Kind::Integer, digits) if digits.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
+        (ParamKind::Boolean, "true") => Value::Bool(true),
+        (ParamKind::Boolean, "false") => Value::Bool(false),
+        (ParamKind::Integer, digits) if digits.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
             digits.parse::<Number>().map_or(Value::String(text), Value::Number)
         }
-        (Kind::Text | Kind::Integer | Kind::Boolean, _) => Value::String(text),
+        (ParamKind::Text | ParamKind::Integer | ParamKind::Boolean, _) => Value::String(text),
     }
 }
 

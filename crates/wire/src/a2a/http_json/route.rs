@@ -47,13 +47,13 @@ const ROUTES: &[Route] = &[
 
 /// A matched path.
 #[derive(Debug)]
-pub struct Target {
+pub struct MatchedRoute {
     route: &'static Route,
     /// Members from the path, decoded.
     pub members: Vec<(&'static str, String)>,
 }
 
-impl Target {
+impl MatchedRoute {
     /// Returns the operation of a method.
     #[must_use]
     pub fn operation(&self, method: &str) -> Option<Operation> {
@@ -77,7 +77,7 @@ impl Target {
 
 /// Matches a path, with or without a tenant. A match without a tenant wins.
 #[must_use]
-pub fn find(path: &str) -> Option<Target> {
+pub fn find(path: &str) -> Option<MatchedRoute> {
     let path = path.strip_prefix('/')?;
     let segments: Vec<&str> = path.split('/').collect();
     let find = |segments: &[&str]| ROUTES.iter().find_map(|route| matches(route, segments));
@@ -89,7 +89,7 @@ pub fn find(path: &str) -> Option<Target> {
     })
 }
 
-fn matches(route: &'static Route, segments: &[&str]) -> Option<Target> {
+fn matches(route: &'static Route, segments: &[&str]) -> Option<MatchedRoute> {
     let wanted: Vec<&'static str> = route.template.split('/').skip(1).collect();
     if wanted.len() != segments.len() {
         return None;
@@ -112,7 +112,7 @@ fn matches(route: &'static Route, segments: &[&str]) -> Option<Target> {
         }
         members.push((name, decode(text)?));
     }
-    Some(Target { route, members })
+    Some(MatchedRoute { route, members })
 }
 
 /// Index of a webhook's id in its path.
@@ -140,7 +140,7 @@ mod tests {
     fn found(path: &str) -> String {
         find(path).map_or_else(
             || "nothing".to_owned(),
-            |Target { route, members }| {
+            |MatchedRoute { route, members }| {
                 members.iter().fold(route.template.to_owned(), |text, (name, value)| {
                     format!("{text} {name}={value}")
                 })

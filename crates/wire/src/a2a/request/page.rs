@@ -1,7 +1,7 @@
 //! Pages of lists that are requested by a token. Only the issuer can check a token, so it is parsed
 //! separately from the other parameters.
 
-use super::{ListTasks, Operation, Request, read};
+use super::{A2aRequest, ListTasks, Operation, read};
 use crate::json::Value;
 
 /// Parameters of lists that a page token is not bound to.
@@ -61,17 +61,17 @@ pub fn requested_page(operation: Operation, params: Option<&Value>) -> Option<Re
         | Operation::GetExtendedAgentCard => return None,
     };
     let list = list.and_then(|request| match request {
-        Request::ListTasks(query) => Some(ListScope::Tasks(query)),
-        Request::ListPushConfigs { task_id, .. } => Some(ListScope::PushConfigs { task_id }),
-        Request::SendMessage(_)
-        | Request::SendStreamingMessage(_)
-        | Request::GetTask { .. }
-        | Request::CancelTask { .. }
-        | Request::SubscribeToTask { .. }
-        | Request::CreatePushConfig(_)
-        | Request::GetPushConfig { .. }
-        | Request::DeletePushConfig { .. }
-        | Request::GetExtendedAgentCard => None,
+        A2aRequest::ListTasks(query) => Some(ListScope::Tasks(query)),
+        A2aRequest::ListPushConfigs { task_id, .. } => Some(ListScope::PushConfigs { task_id }),
+        A2aRequest::SendMessage(_)
+        | A2aRequest::SendStreamingMessage(_)
+        | A2aRequest::GetTask { .. }
+        | A2aRequest::CancelTask { .. }
+        | A2aRequest::SubscribeToTask { .. }
+        | A2aRequest::CreatePushConfig(_)
+        | A2aRequest::GetPushConfig { .. }
+        | A2aRequest::DeletePushConfig { .. }
+        | A2aRequest::GetExtendedAgentCard => None,
     });
     Some(RequestedPage { token, list })
 }

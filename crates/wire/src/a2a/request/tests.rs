@@ -80,5 +80,5 @@ fn what_is_taken_is_what_is_read() {
         }
     }
     let id = Some(json!({"id": "t"}));
-    assert!(matches!(take(Operation::GetTask, id), Ok(Request::GetTask { .. })));
+    assert!(matches!(take(Operation::GetTask, id), Ok(A2aRequest::GetTask { .. })));
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{ConsentDefect, Gone, Refusal};
+use super::{AapRefusal, ConsentDefect, RemovedUnit};
 use crate::aap::Skill;
 use crate::aap::vehicle::TradeInCondition;
 use crate::catalog::{Vocabulary as _, catalog};
 use crate::parse;
-use crate::problem::{At, Extra, Keyword, Problems};
+use crate::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 
 /// Reaction of a buyer agent to a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum Remedy {
 
 /// Facts about a request, for sample refusals.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct SampleRequest<'a> {
     /// Called skill.
     pub skill: Option<Skill>,
     /// Identifiers of its vehicle.
@@ -57,7 +57,7 @@ pub struct Asked<'a> {
 
 catalog! {
     /// AAP error codes.
-    pub enum Code {
+    pub enum AapCode {
         /// JSON-RPC error code.
         jsonrpc: i32,
         /// True when the same request may succeed later, unless the dealer says otherwise.
@@ -71,7 +71,7 @@ catalog! {
         /// Advice for the buyer agent.
         hint: &'static str,
         /// Creates a plausible refusal of a request, for tests of buyers.
-        sample: fn(&Asked<'_>) -> Refusal,
+        sample: fn(&SampleRequest<'_>) -> AapRefusal,
     }
     /// The agent does not implement this skill. The details list the payload types that it does
     /// take; the card's `skills` say the same.
@@ -81,7 +81,7 @@ catalog! {
         sample: |asked| {
             let requested = asked.skill.map_or("inventory.search.request", Skill::request_type);
             let others = Skill::ALL.iter().copied().filter(|known| Some(*known) != asked.skill);
-            Refusal::unsupported_skill(requested, &others.collect::<Vec<_>>())
+            AapRefusal::unsupported_skill(requested, &others.collect::<Vec<_>>())
         },
     }
     /// The request does not satisfy the skill's schema. `details.errors` lists every problem at
@@ -91,9 +91,9 @@ catalog! {
         remedy: Remedy::Correct, hint: "correct every entry of details.errors and send again",
         sample: |_| {
             let mut problems = Problems::new();
-            parse::wrong_type(&At::Root.key("type"), &mut problems, "string");
-            parse::unknown(&At::Root, &mut problems, "sandbox", &["type"]);
-            Refusal::schema_validation_failed(problems)
+            parse::wrong_type(&DocumentPlace::Root.key("type"), &mut problems, "string");
+            parse::unknown(&DocumentPlace::Root, &mut problems, "sandbox", &["type"]);
+            AapRefusal::schema_validation_failed(problems)
         },
     }
     /// Something required is absent, and nothing else is wrong. `details.errors` lists everything
@@ -101,7 +101,7 @@ catalog! {
     MissingRequiredField = "MISSING_REQUIRED_FIELD" {
         jsonrpc: -32602, retryable: false, http: 422, grpc: "INVALID_ARGUMENT",
         remedy: Remedy::Correct, hint: "add what details.errors lists and send again",
-        sample: |_| Refusal::missing_required_field(lacking("type")),
+        sample: |_| AapRefusal::missing_required_field(lacking("type")),
     }
     /// A condition comes from the wrong vocabulary: a vehicle of interest is `new`, `used` or
     /// `cpo`, a trade-in is `excellent`, `good`, `fair` or `poor`.
@@ -111,17 +111,17 @@ catalog! {
         sample: |_| {
             let mut problems = Problems::new();
             let message = "must be one of excellent, good, fair, poor";
-            let extra = Extra::OtherVocabulary(TradeInCondition::NAMES);
-            let trade_in = At::Root.key("trade_in");
+            let extra = ProblemDetail::OtherVocabulary(TradeInCondition::NAMES);
+            let trade_in = DocumentPlace::Root.key("trade_in");
             parse::push(&trade_in.key("condition"), &mut problems, Keyword::Enum, message, extra);
-            Refusal::from_problems(problems)
+            AapRefusal::from_problems(problems)
         },
     }
     /// None of the identifiers matches a listing of this dealer.
     VehicleNotFound = "VEHICLE_NOT_FOUND" {
         jsonrpc: -32000, retryable: false, http: 404, grpc: "NOT_FOUND",
         remedy: Remedy::SearchAgain, hint: "search again; the identifier is not this dealer's",
-        sample: |asked| Refusal::vehicle_not_found(asked.vehicle, asked.dealer_id),
+        sample: |asked| AapRefusal::vehicle_not_found(asked.vehicle, asked.dealer_id),
     }
     /// The vehicle was listed and is no longer on offer.
     VehicleUnavailable = "VEHICLE_UNAVAILABLE" {
@@ -131,8 +131,8 @@ catalog! {
         sample: |asked| {
             let named = |name| asked.vehicle.iter().find(|it| it.0 == name).map(|it| it.1);
             let (vin, stock) = (named("vin"), named("stock"));
-            let gone = Gone { vin, stock, last_status: "available", since: asked.now };
-            Refusal::vehicle_unavailable(&gone, &[])
+            let gone = RemovedUnit { vin, stock, last_status: "available", since: asked.now };
+            AapRefusal::vehicle_unavailable(&gone, &[])
         },
     }
     /// Personal data came without consent, or the consent does not cover the channel on which the
@@ -141,7 +141,7 @@ catalog! {
         jsonrpc: -32000, retryable: false, http: 403, grpc: "PERMISSION_DENIED",
         remedy: Remedy::AskConsent,
         hint: "ask the user for consent to a channel that is supplied, and send it along",
-        sample: |_| Refusal::consent_missing(lacking("consent")),
+        sample: |_| AapRefusal::consent_missing(lacking("consent")),
     }
     /// A consent was sent and cannot be used: malformed, expired, in the future, or of another
     /// scope.
@@ -150,7 +150,7 @@ catalog! {
         remedy: Remedy::AskConsent,
         hint: "build a fresh consent grant with the user and send again",
         sample: |asked| {
-            Refusal::unusable_consent(ConsentDefect::Expired(asked.now), Problems::new())
+            AapRefusal::unusable_consent(ConsentDefect::Expired(asked.now), Problems::new())
         },
     }
     /// The requested time cannot be honoured and there is none to propose. The lead itself may
@@ -160,34 +160,34 @@ catalog! {
         remedy: Remedy::AskTime,
         hint: "ask the user for another time, or call the dealer; the lead itself may have been received",
         sample: |asked| {
-            Refusal::appointment_time_unavailable(asked.lead_id, asked.appointment_at)
+            AapRefusal::appointment_time_unavailable(asked.lead_id, asked.appointment_at)
         },
     }
     /// The idempotency key was used before with a different payload.
     IdempotencyConflict = "IDEMPOTENCY_CONFLICT" {
         jsonrpc: -32000, retryable: false, http: 409, grpc: "ALREADY_EXISTS",
         remedy: Remedy::NewKey, hint: "use a fresh idempotency key for a new request",
-        sample: |asked| Refusal::idempotency_conflict(asked.key, asked.now),
+        sample: |asked| AapRefusal::idempotency_conflict(asked.key, asked.now),
     }
     /// The caller has sent too many requests. The details say when to come back.
     RateLimited = "RATE_LIMITED" {
         jsonrpc: -32002, retryable: true, http: 429, grpc: "RESOURCE_EXHAUSTED",
         remedy: Remedy::SlowDown,
         hint: "wait for details.retry_after_ms and send the same request again",
-        sample: |asked| Refusal::rate_limited(asked.wait, 1, asked.wait),
+        sample: |asked| AapRefusal::rate_limited(asked.wait, 1, asked.wait),
     }
     /// The dealer's agent failed. The cause is in its log under the error id.
     InternalError = "INTERNAL_ERROR" {
         jsonrpc: -32603, retryable: true, http: 500, grpc: "INTERNAL",
         remedy: Remedy::TryAgain,
         hint: "wait for details.retry_after_ms and retry with exponential backoff; quote the error id to the dealer",
-        sample: |asked| Refusal::internal_error(asked.wait),
+        sample: |asked| AapRefusal::internal_error(asked.wait),
     }
 }
 
 /// Returns the problem of a missing member.
 fn lacking(name: &'static str) -> Problems {
     let mut problems = Problems::new();
-    parse::missing(&At::Root, &mut problems, name);
+    parse::missing(&DocumentPlace::Root, &mut problems, name);
     problems
 }

@@ -2,29 +2,29 @@
 //! unknown code is a value.
 // The source is AdCP 3.1, "Error Handling", and the published `error-code.json`.
 
+use AdcpRelease::{V3_0, V3_1, V3_2};
 use Recovery::{Correctable, Terminal, Transient};
-use Release::{V3_0, V3_1, V3_2};
-use Rule::{
+use RecoveryRule::{
     Action, Advisory, AgentBilling, Billing, Class, Context, Credentials, Final, Gate, InFlight,
     Leak, Misconfigured, Moved, Never, NewKey, Permission, Person, Reconcile, Renewal, Reread,
     Scope, Seller, Setup, Strip, Throttled,
 };
 
-use crate::adcp::error::{Recovery, Release, Rule};
+use crate::adcp::error::{AdcpRelease, Recovery, RecoveryRule};
 use crate::catalog::catalog;
 
 catalog! {
 /// Error codes of AdCP.
-pub enum Code {
+pub enum AdcpCode {
     /// Recovery class, unless the error states another one.
     // The error's own class wins over the catalog's (AdCP 3.1, "Error handling"; D-2).
     recovery: Recovery,
     /// First release with the code.
-    since: Release,
+    since: AdcpRelease,
     /// Advice for the buyer.
     hint: &'static str;
     /// Rule for the buyer beyond the recovery class.
-    rule: Rule = Class,
+    rule: RecoveryRule = Class,
     /// JSON-RPC code for refusals by infrastructure before a task is dispatched.
     jsonrpc: Option<i32> = None,
     /// Replacement of a deprecated code.
@@ -33,7 +33,7 @@ pub enum Code {
     /// an unknown code can still use its recovery class.
     // A code from the pinned release is preferred where an equivalent exists (AdCP 3.1, "Error
     // handling"; D-6).
-    before: Option<Code> = None,
+    before: Option<AdcpCode> = None,
 }
 /// The request is malformed, lacks something required or violates its schema.
 InvalidRequest = "INVALID_REQUEST" { recovery: Correctable, since: V3_0,
@@ -45,11 +45,11 @@ AuthRequired = "AUTH_REQUIRED" { recovery: Correctable, since: V3_0,
 /// The request carried no credential.
 AuthMissing = "AUTH_MISSING" { recovery: Correctable, since: V3_1,
     hint: "send a credential in the Authorization header";
-    rule: Credentials, jsonrpc: Some(-32028), before: Some(Code::AuthRequired) }
+    rule: Credentials, jsonrpc: Some(-32028), before: Some(AdcpCode::AuthRequired) }
 /// A credential was presented and rejected: revoked, expired or of a wrong signature.
 AuthInvalid = "AUTH_INVALID" { recovery: Terminal, since: V3_1,
     hint: "renew an expired token once; otherwise have the credential replaced by a person";
-    rule: Renewal, before: Some(Code::AuthRequired) }
+    rule: Renewal, before: Some(AdcpCode::AuthRequired) }
 /// A platform behind the seller still has to be connected, or has to give its permission.
 AuthorizationRequired = "AUTHORIZATION_REQUIRED" { recovery: Correctable, since: V3_1,
     hint: "have the owner complete what details name, then send again"; rule: Person }
@@ -63,7 +63,7 @@ ServiceUnavailable = "SERVICE_UNAVAILABLE" { recovery: Transient, since: V3_0,
 /// The seller is set up wrongly; neither waiting nor another request helps.
 ConfigurationError = "CONFIGURATION_ERROR" { recovery: Terminal, since: V3_1,
     hint: "tell the people who run the seller";
-    rule: Misconfigured, before: Some(Code::ServiceUnavailable) }
+    rule: Misconfigured, before: Some(AdcpCode::ServiceUnavailable) }
 /// The request is against the seller's content or advertising policies.
 PolicyViolation = "POLICY_VIOLATION" { recovery: Correctable, since: V3_0,
     hint: "read the policy in details and change the request" }
@@ -193,7 +193,7 @@ ProposalNotCommitted = "PROPOSAL_NOT_COMMITTED" { recovery: Correctable, since: 
 /// The proposal is unknown, or forgotten by now.
 ProposalNotFound = "PROPOSAL_NOT_FOUND" { recovery: Correctable, since: V3_1,
     hint: "finalize again with get_products for a current proposal_id";
-    before: Some(Code::ReferenceNotFound) }
+    before: Some(AdcpCode::ReferenceNotFound) }
 /// The seller cannot finalize several proposals in one request.
 MultiFinalizeUnsupported = "MULTI_FINALIZE_UNSUPPORTED" { recovery: Correctable, since: V3_1,
     hint: "finalize one proposal in each get_products call" }
@@ -221,14 +221,14 @@ PermissionDenied = "PERMISSION_DENIED" { recovery: Correctable, since: V3_0,
 /// The caller's scope on this account does not include the task.
 ScopeInsufficient = "SCOPE_INSUFFICIENT" { recovery: Correctable, since: V3_1,
     hint: "have a broader scope granted, or use a task that is permitted";
-    rule: Scope, before: Some(Code::PermissionDenied) }
+    rule: Scope, before: Some(AdcpCode::PermissionDenied) }
 /// The caller may only read on this account.
 ReadOnlyScope = "READ_ONLY_SCOPE" { recovery: Correctable, since: V3_1,
     hint: "have writing granted, or use a task that only reads";
-    rule: Scope, before: Some(Code::PermissionDenied) }
+    rule: Scope, before: Some(AdcpCode::PermissionDenied) }
 /// The caller may not set a field of the request.
 FieldNotPermitted = "FIELD_NOT_PERMITTED" { recovery: Correctable, since: V3_1,
-    hint: "leave the field out and send again"; rule: Strip, before: Some(Code::PermissionDenied) }
+    hint: "leave the field out and send again"; rule: Strip, before: Some(AdcpCode::PermissionDenied) }
 /// The creative says nothing about its provenance, and the seller requires it.
 ProvenanceRequired = "PROVENANCE_REQUIRED" { recovery: Correctable, since: V3_1,
     hint: "add a provenance object" }
@@ -255,7 +255,7 @@ EvaluatorAgentNotAccepted = "EVALUATOR_AGENT_NOT_ACCEPTED" { recovery: Correctab
 /// The seller does not bill in this way, or not on this account.
 BillingNotSupported = "BILLING_NOT_SUPPORTED" { recovery: Correctable, since: V3_1,
     hint: "choose a value of supported_billing, or leave billing out";
-    rule: Billing, before: Some(Code::UnsupportedFeature) }
+    rule: Billing, before: Some(AdcpCode::UnsupportedFeature) }
 /// The seller bills in this way, though not for this agent.
 BillingNotPermittedForAgent = "BILLING_NOT_PERMITTED_FOR_AGENT" {
     recovery: Correctable, since: V3_1,
@@ -265,7 +265,7 @@ BillingOutOfBand = "BILLING_OUT_OF_BAND" { recovery: Terminal, since: V3_1,
     hint: "do not report usage for this account; reconcile outside of AdCP"; rule: Final }
 /// The seller does not accept these payment terms.
 PaymentTermsNotSupported = "PAYMENT_TERMS_NOT_SUPPORTED" { recovery: Correctable, since: V3_1,
-    hint: "leave payment_terms out, or choose others"; before: Some(Code::UnsupportedFeature) }
+    hint: "leave payment_terms out, or choose others"; before: Some(AdcpCode::UnsupportedFeature) }
 /// Something that costs money was asked for without a brand.
 BrandRequired = "BRAND_REQUIRED" { recovery: Correctable, since: V3_1,
     hint: "add brand with its domain" }

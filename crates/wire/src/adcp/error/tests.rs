@@ -5,7 +5,7 @@ use crate::catalog::Vocabulary;
 
 #[test]
 fn an_error_that_is_written_is_read_as_it_was() {
-    let error = Error {
+    let error = AdcpError {
         field: Some("packages[0].targeting".into()),
         suggestion: Some("use DE".into()),
         retry_after: Some(5),
@@ -18,12 +18,12 @@ fn an_error_that_is_written_is_read_as_it_was() {
             discriminator: vec![("type".into(), json!("geo"))],
         }],
         details: json!({"minimum_budget": 500.0}).as_object().cloned().unwrap(),
-        source: Some(Open::Known(Source::Sdk)),
+        source: Some(Open::Known(ErrorSource::Sdk)),
         sdk_id: Some("x@1".into()),
         severity: Some("warning".into()),
-        ..Error::new(Code::ValidationError, "wrong")
+        ..AdcpError::new(AdcpCode::ValidationError, "wrong")
     };
-    assert_eq!(Error::read(&crate::json::to_value(&error).unwrap()), Ok(error));
+    assert_eq!(AdcpError::read(&crate::json::to_value(&error).unwrap()), Ok(error));
 }
 
 #[test]
@@ -38,13 +38,13 @@ fn o_4_field_is_the_first_issue_in_path_notation() {
         assert_eq!(path(pointer), expected);
     }
     let issue = Issue { pointer: "/budget".into(), ..Issue::default() };
-    let error = Error { issues: vec![issue], ..Error::new(Code::ValidationError, "m") };
+    let error = AdcpError { issues: vec![issue], ..AdcpError::new(AdcpCode::ValidationError, "m") };
     assert_eq!(crate::json::to_value(error).unwrap()["field"], "budget");
 }
 
 #[test]
 fn d_2_to_d_4_the_class_is_what_is_written_then_the_row_then_transient() {
-    let class = |value: Value| Error::read(&value).unwrap().class();
+    let class = |value: Value| AdcpError::read(&value).unwrap().class();
     for (recovery, known, unknown) in [
         (json!("transient"), Recovery::Transient, Recovery::Transient),
         (json!("correctable"), Recovery::Correctable, Recovery::Correctable),
@@ -59,7 +59,7 @@ fn d_2_to_d_4_the_class_is_what_is_written_then_the_row_then_transient() {
         assert_eq!(of("BUDGET_TOO_LOW"), known, "{recovery}");
         assert_eq!(of("X_ACME_NEW"), unknown, "{recovery}");
     }
-    for code in Code::ALL.iter().copied() {
+    for code in AdcpCode::ALL.iter().copied() {
         assert_eq!(class(json!({"code": code.name()})), code.recovery(), "{code}");
     }
     assert_eq!(class(json!({"code": "GO_FOREVER"})), Recovery::Transient);
@@ -82,7 +82,7 @@ fn e_2_delays_are_rounded_up_and_brought_into_bounds() {
         ("[5]", None),
     ] {
         let text = format!("{{\"code\":\"RATE_LIMITED\",\"retry_after\":{written}}}");
-        let error = Error::read(&crate::json::from_str(&text).unwrap()).unwrap();
+        let error = AdcpError::read(&crate::json::from_str(&text).unwrap()).unwrap();
         assert_eq!(error.retry_after, expected, "{written}");
     }
 }
@@ -94,33 +94,35 @@ fn t_6_what_is_no_error_object_is_said_to_be_none() {
         json!({"code": "A", "message": "x".repeat(bytes - frame)})
     };
     for (value, expected) in [
-        (json!(null), Malformed::NotAnObject),
-        (json!([]), Malformed::NotAnObject),
-        (json!("RATE_LIMITED"), Malformed::NotAnObject),
-        (json!({}), Malformed::NoCode),
-        (json!({"code": 429}), Malformed::NoCode),
-        (json!({"code": ""}), Malformed::CodeLength),
-        (json!({"code": "X".repeat(65)}), Malformed::CodeLength),
-        (of_size(MAX_BYTES + 1), Malformed::TooLarge),
+        (json!(null), ErrorFormatError::NotAnObject),
+        (json!([]), ErrorFormatError::NotAnObject),
+        (json!("RATE_LIMITED"), ErrorFormatError::NotAnObject),
+        (json!({}), ErrorFormatError::NoCode),
+        (json!({"code": 429}), ErrorFormatError::NoCode),
+        (json!({"code": ""}), ErrorFormatError::CodeLength),
+        (json!({"code": "X".repeat(65)}), ErrorFormatError::CodeLength),
+        (of_size(MAX_BYTES + 1), ErrorFormatError::TooLarge),
     ] {
-        assert_eq!(Error::read(&value), Err(expected), "{}", expected.why());
+        assert_eq!(AdcpError::read(&value), Err(expected), "{}", expected.why());
     }
-    assert!(Error::read(&of_size(MAX_BYTES)).is_ok());
-    assert!(Error::read(&json!({"code": "X".repeat(64)})).is_ok());
+    assert!(AdcpError::read(&of_size(MAX_BYTES)).is_ok());
+    assert!(AdcpError::read(&json!({"code": "X".repeat(64)})).is_ok());
 }
 
 #[test]
 fn a_list_is_bounded_and_leaves_out_what_is_no_error() {
     let list = json!([{"code": "A", "message": "m"}, 5, {"code": ""}, {"code": "B"}]);
-    let codes: Vec<_> = Error::read_list(&list).iter().map(|e| e.code.name().to_owned()).collect();
+    let codes: Vec<_> =
+        AdcpError::read_list(&list).iter().map(|e| e.code.name().to_owned()).collect();
     assert_eq!(codes, ["A", "B"]);
-    assert_eq!(Error::read_list(&json!(vec![json!({"code": "A"}); 500])).len(), MAX_LISTED);
-    assert!(Error::read_list(&json!({"code": "A"})).is_empty());
+    assert_eq!(AdcpError::read_list(&json!(vec![json!({"code": "A"}); 500])).len(), MAX_LISTED);
+    assert!(AdcpError::read_list(&json!({"code": "A"})).is_empty());
 }
 
 #[test]
 fn fields_are_listed_once() {
-    let error = Error::read(&json!({"code": "FIELD_NOT_PERMITTED", "field": "packages[0].budget",
+    let error =
+        AdcpError::read(&json!({"code": "FIELD_NOT_PERMITTED", "field": "packages[0].budget",
         "issues": [{"pointer": "/packages/0/budget"}, {"message": "no pointer"}],
         "details": {"fields": ["end_time", "packages[0].budget", 5, ""]}}));
     assert_eq!(error.unwrap().fields(), ["packages[0].budget", "end_time"]);

@@ -2,8 +2,8 @@
 //! another request than the one that was sent, so that it is refused; a member that says its published
 //! default asks for nothing, and is read as if it were not there: clients send defaults with everything.
 
-use crate::adcp::Tool;
-use crate::adcp::error::Release;
+use crate::adcp::AdcpTool;
+use crate::adcp::error::AdcpRelease;
 use crate::json::{Map, Value};
 
 /// A member that 3.2 adds to requests and this publisher does not do.
@@ -65,9 +65,9 @@ const OF_ACCOUNTS: &[Added] = &[
 const UNREAD: &[&str] = &["brand.countries", "plans[].brand.countries"];
 
 /// Of the requests of a tool.
-const ADDED: &[(Tool, &[Added])] = &[
+const ADDED: &[(AdcpTool, &[Added])] = &[
     (
-        Tool::GetProducts,
+        AdcpTool::GetProducts,
         &[
             added("acceptance_context"),
             added("media_buy_frequency_cap"),
@@ -82,7 +82,7 @@ const ADDED: &[(Tool, &[Added])] = &[
         ],
     ),
     (
-        Tool::ListCreativeFormats,
+        AdcpTool::ListCreativeFormats,
         &[
             added("account"),
             added("format_ids[].pixel_ratio"),
@@ -91,7 +91,7 @@ const ADDED: &[(Tool, &[Added])] = &[
         ],
     ),
     (
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &[
             added("bidding"),
             added("budget_allocation"),
@@ -109,7 +109,7 @@ const ADDED: &[(Tool, &[Added])] = &[
         ],
     ),
     (
-        Tool::UpdateMediaBuy,
+        AdcpTool::UpdateMediaBuy,
         &[
             added("bidding"),
             added("budget_allocation"),
@@ -129,9 +129,9 @@ const ADDED: &[(Tool, &[Added])] = &[
             added("new_packages[].min_spend_target"),
         ],
     ),
-    (Tool::GetMediaBuys, &[added("indicator_types")]),
+    (AdcpTool::GetMediaBuys, &[added("indicator_types")]),
     (
-        Tool::GetMediaBuyDelivery,
+        AdcpTool::GetMediaBuyDelivery,
         &[
             added("pagination"),
             added("reporting_revision_id"),
@@ -151,7 +151,7 @@ const ADDED: &[(Tool, &[Added])] = &[
         ],
     ),
     (
-        Tool::SyncCreatives,
+        AdcpTool::SyncCreatives,
         &[
             added("assignment_operations"),
             added("creatives[].component_assets"),
@@ -162,7 +162,7 @@ const ADDED: &[(Tool, &[Added])] = &[
         ],
     ),
     (
-        Tool::ListCreatives,
+        AdcpTool::ListCreatives,
         &[
             with_default("assignment_limit", Default::Number(50)),
             with_default("assignment_projection", Default::Word("all")),
@@ -171,10 +171,10 @@ const ADDED: &[(Tool, &[Added])] = &[
             added("filters.indicator_types"),
         ],
     ),
-    (Tool::SyncAudiences, &[added("audiences[].source")]),
-    (Tool::SyncEventSources, &[added("event_sources[].value_currencies")]),
+    (AdcpTool::SyncAudiences, &[added("audiences[].source")]),
+    (AdcpTool::SyncEventSources, &[added("event_sources[].value_currencies")]),
     (
-        Tool::SyncAccounts,
+        AdcpTool::SyncAccounts,
         &[
             added("accounts[].currency"),
             added("accounts[].destination_billing_entity"),
@@ -192,18 +192,18 @@ const ADDED: &[(Tool, &[Added])] = &[
         ],
     ),
     (
-        Tool::ListAccounts,
+        AdcpTool::ListAccounts,
         &[
             with_default("include_webhook_activity", Default::Flag(false)),
             with_default("webhook_activity_limit", Default::Number(50)),
         ],
     ),
     (
-        Tool::SyncPlans,
+        AdcpTool::SyncPlans,
         &[with_default("plans[].budget.accounting_mode", Default::Word("gross_commitment"))],
     ),
     (
-        Tool::CheckGovernance,
+        AdcpTool::CheckGovernance,
         &[
             added("consultation_context"),
             added("execution_commitment"),
@@ -226,7 +226,7 @@ const ADDED: &[(Tool, &[Added])] = &[
         ],
     ),
     (
-        Tool::ReportPlanOutcome,
+        AdcpTool::ReportPlanOutcome,
         &[
             added("delivery.cumulative_spend"),
             added("delivery.currency"),
@@ -250,9 +250,9 @@ const ADDED: &[(Tool, &[Added])] = &[
 /// not do, and facts that it does not read. Where the request has what its release has added and this
 /// publisher does not do, as JSON Pointers. A request of an older release stays as it is.
 #[must_use]
-pub fn settle(tool: Tool, release: Release, request: &mut Value) -> Vec<String> {
+pub fn settle(tool: AdcpTool, release: AdcpRelease, request: &mut Value) -> Vec<String> {
     let mut undone = Vec::new();
-    if release < Release::V3_2 {
+    if release < AdcpRelease::V3_2 {
         return undone;
     }
     for place in UNREAD {
@@ -276,16 +276,16 @@ pub fn settle(tool: Tool, release: Release, request: &mut Value) -> Vec<String> 
 }
 
 /// The places of a tool's requests that [`settle`] refuses.
-pub fn places(tool: Tool) -> impl Iterator<Item = &'static str> {
+pub fn places(tool: AdcpTool) -> impl Iterator<Item = &'static str> {
     rows(tool).map(|row| row.place)
 }
 
 /// The places of a tool's requests that have a default, with it.
-pub fn defaults(tool: Tool) -> impl Iterator<Item = (&'static str, Value)> {
+pub fn defaults(tool: AdcpTool) -> impl Iterator<Item = (&'static str, Value)> {
     rows(tool).filter_map(|row| Some((row.place, row.default?.value())))
 }
 
-fn rows(tool: Tool) -> impl Iterator<Item = &'static Added> {
+fn rows(tool: AdcpTool) -> impl Iterator<Item = &'static Added> {
     let of_tool = ADDED.iter().filter(move |(with, _)| *with == tool);
     of_tool.flat_map(|(_, rows)| *rows).chain(OF_ACCOUNTS)
 }

@@ -32,8 +32,8 @@ use std::fmt;
 
 use super::pattern::Pattern;
 use super::shape::{
-    Book, Bound, Condition, Count, Format, Limit, List, Member, Node, Object, Shape, Text, Type,
-    Union,
+    Bound, ConditionRules, CountRange, Format, Limit, ListRules, MemberRules, Node, ObjectRules,
+    RuleBook, Shape, TextRules, Type, Union,
 };
 use crate::catalog::Vocabulary;
 use crate::decimal::Decimal;
@@ -41,12 +41,12 @@ use crate::json::Value;
 
 /// Error in a file, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wrong {
+pub(super) struct NotationError {
     line: usize,
     what: String,
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for NotationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {}", self.line, self.what)
     }
@@ -56,8 +56,8 @@ impl fmt::Display for Wrong {
 ///
 /// # Errors
 /// The first mistake.
-pub(super) fn read(files: &[&'static str]) -> Result<Book, Wrong> {
-    let mut book = Book::default();
+pub(super) fn read(files: &[&'static str]) -> Result<RuleBook, NotationError> {
+    let mut book = RuleBook::default();
     let mut references = Vec::new();
     let mut compiled = HashMap::new();
     for file in files {
@@ -78,7 +78,9 @@ pub(super) fn read(files: &[&'static str]) -> Result<Book, Wrong> {
         }
     }
     match references.into_iter().find(|(name, _)| !book.places.contains_key(name)) {
-        Some((name, line)) => Err(Wrong { line, what: format!("there is no shape {name}") }),
+        Some((name, line)) => {
+            Err(NotationError { line, what: format!("there is no shape {name}") })
+        }
         None => Ok(book),
     }
 }
@@ -94,14 +96,16 @@ enum Token {
     Sign(&'static str),
 }
 
-fn tokens(file: &'static str) -> Result<Vec<(Token, usize)>, Wrong> {
+fn tokens(file: &'static str) -> Result<Vec<(Token, usize)>, NotationError> {
     let mut tokens = Vec::new();
     for (line, text) in file.lines().enumerate() {
         let line = line + 1;
         let mut rest = text.trim_start();
         while !rest.is_empty() && !rest.starts_with('#') {
-            let (token, length) = token(rest)
-                .ok_or_else(|| Wrong { line, what: format!("cannot be read from {rest:?} on") })?;
+            let (token, length) = token(rest).ok_or_else(|| NotationError {
+                line,
+                what: format!("cannot be read from {rest:?} on"),
+            })?;
             tokens.push((token, line));
             rest = rest.get(length..).unwrap_or_default().trim_start();
         }
@@ -147,12 +151,12 @@ impl Reader<'_> {
         self.tokens.get(self.next + by).map(|(token, _)| *token)
     }
 
-    fn wrong(&self, what: impl Into<String>) -> Wrong {
+    fn wrong(&self, what: impl Into<String>) -> NotationError {
         let here = self.tokens.get(self.next).or(self.tokens.last());
-        Wrong { line: here.map_or(0, |(_, line)| *line), what: what.into() }
+        NotationError { line: here.map_or(0, |(_, line)| *line), what: what.into() }
     }
 
-    fn take(&mut self) -> Result<Token, Wrong> {
+    fn take(&mut self) -> Result<Token, NotationError> {
         let token = self.peek().ok_or_else(|| self.wrong("ends too early"))?;
         self.next += 1;
         Ok(token)
@@ -164,12 +168,12 @@ impl Reader<'_> {
         found
     }
 
-    fn sign(&mut self, sign: &'static str) -> Result<(), Wrong> {
+    fn sign(&mut self, sign: &'static str) -> Result<(), NotationError> {
         if self.takes(sign) { Ok(()) } else { Err(self.wrong(format!("needs {sign:?} here"))) }
     }
 
     /// Reads a name: a word, or a text in quotation marks.
-    fn name(&mut self) -> Result<&'static str, Wrong> {
+    fn name(&mut self) -> Result<&'static str, NotationError> {
         match self.take()? {
             Token::Word(name) | Token::Quoted(name) => Ok(name),
             Token::Pattern(_) | Token::Sign(_) => {
@@ -190,7 +194,7 @@ impl Reader<'_> {
         }
     }
 
-    fn shape(&mut self) -> Result<Shape, Wrong> {
+    fn shape(&mut self) -> Result<Shape, NotationError> {
         let says = self.sentence();
         if self.take()? != Token::Word("shape") {
             return Err(self.wrong("needs \"shape\" here"));
@@ -200,7 +204,7 @@ impl Reader<'_> {
         Ok(Shape { name, says, node: self.node()? })
     }
 
-    fn node(&mut self) -> Result<Node, Wrong> {
+    fn node(&mut self) -> Result<Node, NotationError> {
         let mut node = Node::default();
         let start = self.next;
         while self.term(&mut node)? {}
@@ -208,7 +212,7 @@ impl Reader<'_> {
     }
 
     /// Reads one more term of a node; `false` at its end.
-    fn term(&mut self, node: &mut Node) -> Result<bool, Wrong> {
+    fn term(&mut self, node: &mut Node) -> Result<bool, NotationError> {
         // The name of a member, not a term.
         if matches!(self.ahead(1), Some(Token::Sign(":" | "!"))) {
             return Ok(false);
@@ -230,7 +234,7 @@ impl Reader<'_> {
         }
     }
 
-    fn sign_term(&mut self, sign: &'static str, node: &mut Node) -> Result<bool, Wrong> {
+    fn sign_term(&mut self, sign: &'static str, node: &mut Node) -> Result<bool, NotationError> {
         if let Some(kind) = Limit::ALL.iter().copied().find(|limit| limit.sign() == sign) {
             self.next += 1;
             let text = self.name()?;
@@ -268,7 +272,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn word(&mut self, word: &'static str, node: &mut Node) -> Result<bool, Wrong> {
+    fn word(&mut self, word: &'static str, node: &mut Node) -> Result<bool, NotationError> {
         match word {
             "any" => {}
             "never" => node.never = true,
@@ -306,7 +310,8 @@ impl Reader<'_> {
             "not" => node.not = Some(Box::new(self.enclosed()?)),
             "if" => {
                 let when = self.enclosed()?;
-                node.condition = Some(Box::new(Condition { when, ..Condition::default() }));
+                node.condition =
+                    Some(Box::new(ConditionRules { when, ..ConditionRules::default() }));
             }
             "then" | "else" => {
                 let branch = self.enclosed()?;
@@ -329,7 +334,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn members(&mut self, object: &mut Object) -> Result<(), Wrong> {
+    fn members(&mut self, object: &mut ObjectRules) -> Result<(), NotationError> {
         while !self.takes("}") {
             let says = self.sentence();
             if self.takes("*") {
@@ -352,7 +357,7 @@ impl Reader<'_> {
                     return Err(self.wrong(format!("{name} is there twice")));
                 }
                 let node = self.node()?;
-                object.members.push(Member { name, says, required, node });
+                object.members.push(MemberRules { name, says, required, node });
             }
         }
         Ok(())
@@ -362,7 +367,7 @@ impl Reader<'_> {
     fn example(
         &mut self,
         says: Option<&'static str>,
-    ) -> Result<Option<(&'static str, &'static str)>, Wrong> {
+    ) -> Result<Option<(&'static str, &'static str)>, NotationError> {
         if self.peek() != Some(Token::Word("as")) {
             return Ok(None);
         }
@@ -372,18 +377,18 @@ impl Reader<'_> {
         Ok(Some((name, says)))
     }
 
-    fn enclosed(&mut self) -> Result<Node, Wrong> {
+    fn enclosed(&mut self) -> Result<Node, NotationError> {
         self.sign("(")?;
         let node = self.node()?;
         self.sign(")")?;
         Ok(node)
     }
 
-    fn union(&mut self) -> Result<Box<Union>, Wrong> {
+    fn union(&mut self) -> Result<Box<Union>, NotationError> {
         Ok(Box::new(Union { branches: self.alternatives()?, ..Union::default() }))
     }
 
-    fn alternatives(&mut self) -> Result<Vec<Node>, Wrong> {
+    fn alternatives(&mut self) -> Result<Vec<Node>, NotationError> {
         self.sign("(")?;
         self.takes("|");
         let mut nodes = vec![self.node()?];
@@ -394,7 +399,7 @@ impl Reader<'_> {
         Ok(nodes)
     }
 
-    fn names(&mut self) -> Result<Vec<&'static str>, Wrong> {
+    fn names(&mut self) -> Result<Vec<&'static str>, NotationError> {
         self.sign("(")?;
         let mut names = Vec::new();
         while !self.takes(")") {
@@ -404,16 +409,16 @@ impl Reader<'_> {
     }
 
     /// Reads a range: `1..64`, `1..` or `..64`.
-    fn range(&mut self) -> Result<Count, Wrong> {
+    fn range(&mut self) -> Result<CountRange, NotationError> {
         let word = self.name()?;
         let bound = |text: &str| if text.is_empty() { Ok(None) } else { text.parse().map(Some) };
-        let count = word
-            .split_once("..")
-            .and_then(|(min, max)| Some(Count { min: bound(min).ok()?, max: bound(max).ok()? }));
+        let count = word.split_once("..").and_then(|(min, max)| {
+            Some(CountRange { min: bound(min).ok()?, max: bound(max).ok()? })
+        });
         count.ok_or_else(|| self.wrong(format!("{word:?} is no range")))
     }
 
-    fn literal(&mut self) -> Result<Value, Wrong> {
+    fn literal(&mut self) -> Result<Value, NotationError> {
         match self.take()? {
             Token::Quoted(text) => Ok(Value::from(text)),
             // Numbers, `true`, `false` and `null` are JSON; other words are strings.
@@ -428,7 +433,7 @@ impl Reader<'_> {
     }
 
     /// Compiles a regular expression, once per source.
-    fn pattern(&mut self, source: &'static str) -> Result<Pattern, Wrong> {
+    fn pattern(&mut self, source: &'static str) -> Result<Pattern, NotationError> {
         if let Some(pattern) = self.compiled.get(source) {
             return Ok(pattern.clone());
         }
@@ -439,14 +444,14 @@ impl Reader<'_> {
     }
 }
 
-fn text(node: &mut Node) -> &mut Text {
+fn text(node: &mut Node) -> &mut TextRules {
     node.text.get_or_insert_default()
 }
 
-fn list(node: &mut Node) -> &mut List {
+fn list(node: &mut Node) -> &mut ListRules {
     node.list.get_or_insert_default()
 }
 
-fn object(node: &mut Node) -> &mut Object {
+fn object(node: &mut Node) -> &mut ObjectRules {
     node.object.get_or_insert_default()
 }

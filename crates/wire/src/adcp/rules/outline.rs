@@ -8,7 +8,7 @@ use crate::json::{Map, Value};
 
 use super::super::once;
 use super::schema::put;
-use super::shape::{Book, Format, Node, Type};
+use super::shape::{Format, Node, RuleBook, Type};
 use crate::catalog::Vocabulary;
 
 /// The largest `enum` that an outline lists; a longer one is left out and stays in the whole
@@ -16,7 +16,7 @@ use crate::catalog::Vocabulary;
 const MAX_WORDS: usize = 12;
 
 /// Returns the outline of the shape `name`, or `None` if there is no such shape.
-pub(super) fn of(book: &Book, name: &str) -> Option<Value> {
+pub(super) fn of(book: &RuleBook, name: &str) -> Option<Value> {
     let outlined = Outline::of(book, &book.shape(name)?.node);
     Some(Value::Object(outlined.written(book, None)))
 }
@@ -43,7 +43,7 @@ struct Described<'b> {
 }
 
 impl<'b> Outline<'b> {
-    fn of(book: &'b Book, node: &'b Node) -> Self {
+    fn of(book: &'b RuleBook, node: &'b Node) -> Self {
         let node = book.resolved(node);
         let format = node.text.as_ref().and_then(|text| text.format);
         let own = Self {
@@ -62,7 +62,7 @@ impl<'b> Outline<'b> {
 
     /// Outlines a union as one value: of a text or a list of texts the list, of an object or a list
     /// of objects the object, and of several objects one object with the members of all.
-    fn of_any(book: &'b Book, branches: &'b [Node]) -> Option<Self> {
+    fn of_any(book: &'b RuleBook, branches: &'b [Node]) -> Option<Self> {
         let mut outlines: Vec<_> = branches.iter().map(|branch| Self::of(book, branch)).collect();
         let at = |wanted| outlines.iter().position(|outline| outline.kind() == Some(wanted));
         match (at(Type::Array), at(Type::Object)) {
@@ -105,7 +105,7 @@ impl<'b> Outline<'b> {
     }
 
     /// Writes the outline as JSON Schema, with `says` as its description.
-    fn written(self, book: &'b Book, says: Option<&str>) -> Map {
+    fn written(self, book: &'b RuleBook, says: Option<&str>) -> Map {
         let mut out = Map::new();
         let kind = self.kind();
         out.insert("type".into(), kind.unwrap_or(Type::String).name().into());
@@ -149,7 +149,7 @@ impl Join for Vec<Described<'_>> {
 }
 
 /// Returns the members of a node that have a sentence.
-fn described<'b>(book: &'b Book, node: &'b Node) -> Vec<Described<'b>> {
+fn described<'b>(book: &'b RuleBook, node: &'b Node) -> Vec<Described<'b>> {
     let Some(object) = &node.object else { return Vec::new() };
     let members = object.members.iter().filter(|member| !member.node.never);
     let members = members.filter_map(|member| {
@@ -164,7 +164,7 @@ fn described<'b>(book: &'b Book, node: &'b Node) -> Vec<Described<'b>> {
 }
 
 /// Merges the outlines of `nodes` into one schema.
-fn one(book: &Book, nodes: &[&Node], says: Option<&str>) -> Value {
+fn one(book: &RuleBook, nodes: &[&Node], says: Option<&str>) -> Value {
     let outlines = nodes.iter().map(|node| Outline::of(book, node));
     let outline = outlines.reduce(Outline::or).unwrap_or_default();
     Value::Object(outline.written(book, says))

@@ -10,17 +10,17 @@ use regex_lite::Regex;
 pub(super) struct Pattern {
     /// The expression as published.
     pub(super) source: &'static str,
-    how: How,
+    how: PatternMatcher,
 }
 
 /// The way a text is matched.
 #[derive(Debug, Clone)]
-enum How {
+enum PatternMatcher {
     Domain,
     Release,
     /// Runs of characters in this order, with nothing after them if `ends`.
     Row {
-        runs: Vec<Run>,
+        runs: Vec<CharRun>,
         ends: bool,
     },
     /// Regular expressions that must all match.
@@ -29,7 +29,7 @@ enum How {
 
 /// A run of `least` to `most` characters out of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Run {
+struct CharRun {
     /// The set: one bit for each ASCII character.
     letters: u128,
     least: usize,
@@ -50,11 +50,11 @@ impl Pattern {
     /// If it is not a regular expression.
     pub(super) fn read(source: &'static str) -> Result<Self, regex_lite::Error> {
         let how = match source {
-            DOMAIN => How::Domain,
-            RELEASE => How::Release,
+            DOMAIN => PatternMatcher::Domain,
+            RELEASE => PatternMatcher::Release,
             _ => match row(source) {
-                Some((runs, ends)) => How::Row { runs, ends },
-                None => How::Engine(engine(source)?),
+                Some((runs, ends)) => PatternMatcher::Row { runs, ends },
+                None => PatternMatcher::Engine(engine(source)?),
             },
         };
         Ok(Self { source, how })
@@ -63,10 +63,10 @@ impl Pattern {
     /// Returns true if `text` matches.
     pub(super) fn matches(&self, text: &str) -> bool {
         match &self.how {
-            How::Domain => is_domain(text),
-            How::Release => is_release(text),
-            How::Row { runs, ends } => is_row(runs, *ends, text.as_bytes()),
-            How::Engine(parts) => parts.iter().all(|part| part.is_match(text)),
+            PatternMatcher::Domain => is_domain(text),
+            PatternMatcher::Release => is_release(text),
+            PatternMatcher::Row { runs, ends } => is_row(runs, *ends, text.as_bytes()),
+            PatternMatcher::Engine(parts) => parts.iter().all(|part| part.is_match(text)),
         }
     }
 }
@@ -101,8 +101,8 @@ fn is_release(text: &str) -> bool {
     early_is_right && [numbers.next(), numbers.next()].iter().all(|it| it.is_some_and(is_number))
 }
 
-fn is_row(runs: &[Run], ends: bool, mut text: &[u8]) -> bool {
-    for Run { letters, least, most } in runs {
+fn is_row(runs: &[CharRun], ends: bool, mut text: &[u8]) -> bool {
+    for CharRun { letters, least, most } in runs {
         let is_one = |it: &&u8| it.is_ascii() && letters >> **it & 1 == 1;
         let found = text.iter().take(*most).take_while(is_one).count();
         if found < *least {
@@ -115,13 +115,13 @@ fn is_row(runs: &[Run], ends: bool, mut text: &[u8]) -> bool {
 
 /// Reads a pattern as a row of runs, and whether the text ends with them. `None` if it is anything
 /// else, or if a run could consume characters of the next one.
-fn row(source: &str) -> Option<(Vec<Run>, bool)> {
+fn row(source: &str) -> Option<(Vec<CharRun>, bool)> {
     let source = source.strip_prefix('^')?;
     let (mut rest, ends) = match source.strip_suffix('$') {
         Some(inner) => (inner, true),
         None => (source, false),
     };
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<CharRun> = Vec::new();
     while let Some(next) = rest.chars().next() {
         let letters;
         (letters, rest) = match next {
@@ -141,7 +141,7 @@ fn row(source: &str) -> Option<(Vec<Run>, bool)> {
         if before.is_some_and(|it| it.least != it.most && it.letters & letters != 0) {
             return None;
         }
-        runs.push(Run { letters, least, most });
+        runs.push(CharRun { letters, least, most });
     }
     // After an open end, further characters could have belonged to the last run.
     (!runs.is_empty()).then_some((runs, ends))
@@ -218,7 +218,7 @@ mod tests {
         let mut found = 0;
         for source in patterns() {
             let pattern = Pattern::read(source).unwrap();
-            if matches!(pattern.how, How::Engine(_)) {
+            if matches!(pattern.how, PatternMatcher::Engine(_)) {
                 continue;
             }
             found += 1;

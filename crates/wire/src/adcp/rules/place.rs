@@ -1,4 +1,4 @@
-//! Keeps the place of a problem: in the request ([`At`]) and in the published schemas ([`Path`]).
+//! Keeps the place of a problem: in the request ([`RequestPlace`]) and in the published schemas ([`SchemaPath`]).
 //! Both are linked lists on the stack and are written out only when there is a problem to report.
 
 use std::fmt::Write as _;
@@ -15,9 +15,9 @@ const MAX_POINTER: usize = 512;
 
 /// A place in the request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct At<'a> {
+pub(super) struct RequestPlace<'a> {
     parent: Option<&'a Self>,
-    step: Step<'a>,
+    step: RequestStep<'a>,
     /// The rank among siblings, for sorting: absent members first, then problems of the value as a
     /// whole, then members in the order in which they were sent.
     rank: usize,
@@ -26,7 +26,7 @@ pub(super) struct At<'a> {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Step<'a> {
+enum RequestStep<'a> {
     Root,
     Member(&'a str),
     Item(usize),
@@ -36,27 +36,27 @@ const ABSENT: usize = 0;
 const WHOLE: usize = 1;
 const FIRST: usize = 2;
 
-impl<'a> At<'a> {
+impl<'a> RequestPlace<'a> {
     /// The root of the request.
-    pub(super) const ROOT: Self = Self { parent: None, step: Step::Root, rank: 0, depth: 0 };
+    pub(super) const ROOT: Self = Self { parent: None, step: RequestStep::Root, rank: 0, depth: 0 };
 
-    fn below(&'a self, step: Step<'a>, rank: usize) -> Self {
+    fn below(&'a self, step: RequestStep<'a>, rank: usize) -> Self {
         Self { parent: Some(self), step, rank, depth: self.depth + 1 }
     }
 
     /// The member `name`, at position `order` of this object.
     pub(super) fn member(&'a self, name: &'a str, order: usize) -> Self {
-        self.below(Step::Member(name), FIRST + order)
+        self.below(RequestStep::Member(name), FIRST + order)
     }
 
     /// The member `name`, which this object lacks.
     pub(super) fn absent(&'a self, name: &'a str) -> Self {
-        self.below(Step::Member(name), ABSENT)
+        self.below(RequestStep::Member(name), ABSENT)
     }
 
     /// The item `index` of this array.
     pub(super) fn item(&'a self, index: usize) -> Self {
-        self.below(Step::Item(index), FIRST + index)
+        self.below(RequestStep::Item(index), FIRST + index)
     }
 
     fn ranks(&self) -> Vec<usize> {
@@ -77,12 +77,12 @@ impl<'a> At<'a> {
         }
         let before = out.len();
         match self.step {
-            Step::Root => {}
-            Step::Member(name) => {
+            RequestStep::Root => {}
+            RequestStep::Member(name) => {
                 out.push('/');
                 out.push_str(&clip(name).replace('~', "~0").replace('/', "~1"));
             }
-            Step::Item(index) => {
+            RequestStep::Item(index) => {
                 // Writing to a String cannot fail.
                 let _ = write!(out, "/{index}");
             }
@@ -97,20 +97,20 @@ impl<'a> At<'a> {
 
 /// A place in the published schemas.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Path<'a> {
+pub(super) enum SchemaPath<'a> {
     /// Not recorded.
     Nowhere,
     /// The root of a shape, and the place that referred to it.
     Shape(&'a Shape, &'a Self),
     /// A step below another place.
-    Step(&'a Self, Part<'a>),
+    Step(&'a Self, SchemaStep<'a>),
     /// The branch of a union that was chosen by the value's constants in these members.
     Variant(&'a Self, &'a [&'static str], &'a Value),
 }
 
 /// A step into a schema.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part<'a> {
+pub(super) enum SchemaStep<'a> {
     /// The items of an array.
     Items,
     /// A declared member.
@@ -129,8 +129,8 @@ pub(super) enum Part<'a> {
     Never,
 }
 
-impl<'a> Path<'a> {
-    pub(super) fn step(&'a self, part: Part<'a>) -> Self {
+impl<'a> SchemaPath<'a> {
+    pub(super) fn step(&'a self, part: SchemaStep<'a>) -> Self {
         Self::Step(self, part)
     }
 
@@ -147,15 +147,15 @@ impl<'a> Path<'a> {
         let mut path = *self;
         loop {
             match path {
-                Path::Nowhere => break,
-                Path::Shape(found, parent) => {
+                SchemaPath::Nowhere => break,
+                SchemaPath::Shape(found, parent) => {
                     shape = shape.or(Some(found));
                     if pairs.is_some() {
                         break;
                     }
                     path = *parent;
                 }
-                Path::Step(parent, part) => {
+                SchemaPath::Step(parent, part) => {
                     if shape.is_none() {
                         steps.push(part);
                     } else if part.leaves_the_value() {
@@ -165,7 +165,7 @@ impl<'a> Path<'a> {
                     }
                     path = *parent;
                 }
-                Path::Variant(parent, tags, value) => {
+                SchemaPath::Variant(parent, tags, value) => {
                     let sent = |name: &&'static str| {
                         let value = value.get(*name)?;
                         let is_scalar = !value.is_object() && !value.is_array();
@@ -180,7 +180,7 @@ impl<'a> Path<'a> {
             }
         }
         let shape = shape?;
-        let is_whole = matches!(steps.first(), Some(Part::Union(_) | Part::Never));
+        let is_whole = matches!(steps.first(), Some(SchemaStep::Union(_) | SchemaStep::Never));
         let (id, mut place) = shape.published();
         for part in steps.iter().rev() {
             part.write(&mut place);
@@ -198,15 +198,17 @@ impl<'a> Path<'a> {
         let mut path = *self;
         loop {
             path = match path {
-                Path::Nowhere | Path::Shape(..) => return String::new(),
-                Path::Step(_, Part::Conditional("then", when)) => return super::say::when(when),
-                Path::Step(parent, _) | Path::Variant(parent, ..) => *parent,
+                SchemaPath::Nowhere | SchemaPath::Shape(..) => return String::new(),
+                SchemaPath::Step(_, SchemaStep::Conditional("then", when)) => {
+                    return super::say::when(when);
+                }
+                SchemaPath::Step(parent, _) | SchemaPath::Variant(parent, ..) => *parent,
             };
         }
     }
 }
 
-impl Part<'_> {
+impl SchemaStep<'_> {
     /// Returns true if the step leads to another value.
     fn leaves_the_value(self) -> bool {
         match self {
@@ -244,7 +246,7 @@ impl Shape {
 
 /// A problem before sorting.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundProblem {
     keyword: &'static str,
     pointer: String,
     ranks: Vec<usize>,
@@ -260,11 +262,11 @@ struct Internals {
     pairs: Vec<(String, Value)>,
 }
 
-impl Found {
+impl FoundProblem {
     pub(super) fn new(
         keyword: &'static str,
-        at: &At<'_>,
-        path: &Path<'_>,
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
         internals: bool,
         message: impl FnOnce() -> String,
     ) -> Self {

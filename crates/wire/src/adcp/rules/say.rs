@@ -3,7 +3,7 @@
 
 use crate::json::Value;
 
-use super::shape::{Book, Format, Node, Object, Type, Union};
+use super::shape::{Format, Node, ObjectRules, RuleBook, Type, Union};
 use crate::format;
 use crate::parse::did_you_mean;
 use crate::problem::clip;
@@ -110,7 +110,7 @@ pub(super) fn count(side: &str, bound: usize, noun: &str) -> String {
 }
 
 /// Writes the message for a member that the object does not accept.
-pub(super) fn surplus(name: &str, rules: &Object) -> String {
+pub(super) fn surplus(name: &str, rules: &ObjectRules) -> String {
     let known: Vec<&str> = rules.members.iter().map(|member| member.name).collect();
     let name = clip(name);
     match did_you_mean(name, &known) {
@@ -120,7 +120,7 @@ pub(super) fn surplus(name: &str, rules: &Object) -> String {
 }
 
 /// Writes the message for a member name that is not accepted.
-pub(super) fn name(book: &Book, rules: &Node) -> String {
+pub(super) fn name(book: &RuleBook, rules: &Node) -> String {
     let rules = book.resolved(rules);
     let pattern = rules.text.as_ref().and_then(|text| text.pattern.as_ref());
     match pattern {
@@ -131,7 +131,7 @@ pub(super) fn name(book: &Book, rules: &Node) -> String {
 }
 
 /// Writes the message for a value of an excluded form (`not`).
-pub(super) fn not(book: &Book, inner: &Node) -> String {
+pub(super) fn not(book: &RuleBook, inner: &Node) -> String {
     let inner = book.resolved(inner);
     let branches = inner.any.as_ref().map(|union| &union.branches);
     if let Some(names) = branches.and_then(|branches| single_needs(branches)) {
@@ -174,7 +174,7 @@ fn single_needs(branches: &[Node]) -> Option<Vec<&'static str>> {
 }
 
 /// Writes the message for a value that satisfies several branches of a `oneOf`.
-pub(super) fn several(book: &Book, union: &Union) -> String {
+pub(super) fn several(book: &RuleBook, union: &Union) -> String {
     match alternatives(book, union.branches.iter()) {
         Some(text) => format!("fits several alternatives; send the members of one only: {text}"),
         None => format!("must fit exactly one of {} alternatives", union.branches.len()),
@@ -183,13 +183,16 @@ pub(super) fn several(book: &Book, union: &Union) -> String {
 
 /// Writes the message for a value that lacks the members of every branch.
 pub(super) fn choose<'b>(
-    book: &'b Book,
+    book: &'b RuleBook,
     branches: impl Iterator<Item = &'b Node>,
 ) -> Option<String> {
     alternatives(book, branches).map(|text| format!("must have {text}"))
 }
 
-fn alternatives<'b>(book: &'b Book, branches: impl Iterator<Item = &'b Node>) -> Option<String> {
+fn alternatives<'b>(
+    book: &'b RuleBook,
+    branches: impl Iterator<Item = &'b Node>,
+) -> Option<String> {
     let mut texts: Vec<String> = Vec::new();
     for branch in branches {
         let names = book.required(branch);
@@ -204,7 +207,7 @@ fn alternatives<'b>(book: &'b Book, branches: impl Iterator<Item = &'b Node>) ->
 }
 
 /// Writes the message for a value whose type or constant is accepted by none of the branches.
-pub(super) fn kinds(book: &Book, union: &Union) -> Option<String> {
+pub(super) fn kinds(book: &RuleBook, union: &Union) -> Option<String> {
     let branches = || union.branches.iter().map(|branch| book.resolved(branch));
     if branches().all(|node| node.constant.is_some() || !node.words.is_empty()) {
         let all = branches().flat_map(|node| node.constant.iter().chain(&node.words));
@@ -221,7 +224,7 @@ pub(super) fn kinds(book: &Book, union: &Union) -> Option<String> {
 }
 
 /// Writes what is accepted, if every branch is about texts.
-pub(super) fn texts(book: &Book, union: &Union) -> Option<String> {
+pub(super) fn texts(book: &RuleBook, union: &Union) -> Option<String> {
     let accepted = |branch: &Node| {
         let node = book.resolved(branch);
         if let Some(constant) = &node.constant {

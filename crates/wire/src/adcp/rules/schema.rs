@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::json::{Map, Value, json};
 
-use super::shape::{Book, Count, List, Member, Node, Object, Text};
+use super::shape::{CountRange, ListRules, MemberRules, Node, ObjectRules, RuleBook, TextRules};
 use crate::catalog::Vocabulary;
 
 /// The JSON Schema draft to write.
@@ -17,7 +17,7 @@ enum Draft {
 }
 
 /// Writes a shape and every shape that it refers to as one schema of draft 2020-12.
-pub(super) fn whole(book: &Book, name: &str) -> Option<Value> {
+pub(super) fn whole(book: &RuleBook, name: &str) -> Option<Value> {
     let shape = book.shape(name)?;
     let mut schema = Map::new();
     schema.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
@@ -38,12 +38,12 @@ pub(super) fn whole(book: &Book, name: &str) -> Option<Value> {
 }
 
 /// Writes one shape as it is published: draft 7, with references to the others.
-pub(super) fn published(book: &Book, name: &str) -> Option<Value> {
+pub(super) fn published(book: &RuleBook, name: &str) -> Option<Value> {
     Some(Value::Object(write(&book.shape(name)?.node, Draft::Seven)))
 }
 
 /// Collects the names of all shapes that a node refers to, directly or not.
-fn references(book: &Book, node: &Node, found: &mut BTreeSet<&'static str>) {
+fn references(book: &RuleBook, node: &Node, found: &mut BTreeSet<&'static str>) {
     if let Some(name) = node.refers
         && found.insert(name)
     {
@@ -121,7 +121,7 @@ fn value(node: &Node, draft: Draft) -> Value {
 
 /// Writes a member with its sentence. The published schemas (draft 7) have other descriptions, so
 /// none is written there.
-fn described(member: &Member, draft: Draft) -> Value {
+fn described(member: &MemberRules, draft: Draft) -> Value {
     let mut schema = value(&member.node, draft);
     if let (Draft::Current, Some(says), Some(members)) =
         (draft, member.says, schema.as_object_mut())
@@ -144,25 +144,25 @@ fn local(name: &str) -> String {
     name.replace(['/', '#'], ".")
 }
 
-fn count(count: Count, least: &str, most: &str, out: &mut Map) {
+fn count(count: CountRange, least: &str, most: &str, out: &mut Map) {
     put(out, least, count.min);
     put(out, most, count.max);
 }
 
-fn text(rules: &Text, out: &mut Map) {
+fn text(rules: &TextRules, out: &mut Map) {
     count(rules.length, "minLength", "maxLength", out);
     put(out, "pattern", rules.pattern.as_ref().map(|pattern| pattern.source));
     put(out, "format", rules.format.map(Vocabulary::name));
 }
 
-fn list(rules: &List, draft: Draft, out: &mut Map) {
+fn list(rules: &ListRules, draft: Draft, out: &mut Map) {
     count(rules.count, "minItems", "maxItems", out);
     put(out, "uniqueItems", rules.unique.then_some(true));
     put(out, "items", rules.items.as_ref().map(|node| value(node, draft)));
     put(out, "contains", rules.contains.as_ref().map(|node| value(node, draft)));
 }
 
-fn object(rules: &Object, draft: Draft, out: &mut Map) {
+fn object(rules: &ObjectRules, draft: Draft, out: &mut Map) {
     let there = |members: Map| Some(members).filter(|members| !members.is_empty());
     let members = rules.members.iter();
     let properties = members.map(|member| (member.name.to_owned(), described(member, draft)));

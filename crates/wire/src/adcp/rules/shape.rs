@@ -11,7 +11,7 @@ use crate::json::Value;
 
 /// All shapes.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(super) struct RuleBook {
     /// The shapes in the order of the files.
     pub(super) shapes: Vec<Shape>,
     /// The index of each shape by name.
@@ -39,14 +39,14 @@ pub(super) struct Node {
     pub(super) constant: Option<Value>,
     pub(super) words: Vec<Value>,
     pub(super) bounds: Vec<Bound>,
-    pub(super) text: Option<Box<Text>>,
-    pub(super) list: Option<Box<List>>,
-    pub(super) object: Option<Box<Object>>,
+    pub(super) text: Option<Box<TextRules>>,
+    pub(super) list: Option<Box<ListRules>>,
+    pub(super) object: Option<Box<ObjectRules>>,
     pub(super) all: Vec<Self>,
     pub(super) any: Option<Box<Union>>,
     pub(super) one: Option<Box<Union>>,
     pub(super) not: Option<Box<Self>>,
-    pub(super) condition: Option<Box<Condition>>,
+    pub(super) condition: Option<Box<ConditionRules>>,
 }
 
 /// The permitted JSON types; empty means all.
@@ -122,15 +122,15 @@ crate::catalog::catalog! {
 
 /// A least and a greatest count.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Count {
+pub(super) struct CountRange {
     pub(super) min: Option<usize>,
     pub(super) max: Option<usize>,
 }
 
 /// The rules for texts.
 #[derive(Debug, Default)]
-pub(super) struct Text {
-    pub(super) length: Count,
+pub(super) struct TextRules {
+    pub(super) length: CountRange,
     pub(super) pattern: Option<Pattern>,
     pub(super) format: Option<Format>,
 }
@@ -155,8 +155,8 @@ crate::catalog::catalog! {
 
 /// The rules for arrays.
 #[derive(Debug, Default)]
-pub(super) struct List {
-    pub(super) count: Count,
+pub(super) struct ListRules {
+    pub(super) count: CountRange,
     pub(super) unique: bool,
     pub(super) items: Option<Node>,
     pub(super) contains: Option<Node>,
@@ -164,8 +164,8 @@ pub(super) struct List {
 
 /// The rules for objects.
 #[derive(Debug, Default)]
-pub(super) struct Object {
-    pub(super) members: Vec<Member>,
+pub(super) struct ObjectRules {
+    pub(super) members: Vec<MemberRules>,
     /// Required members that are declared elsewhere.
     pub(super) needs: Vec<&'static str>,
     /// The rules for members whose names match a pattern.
@@ -178,14 +178,14 @@ pub(super) struct Object {
     /// True when other members are forbidden.
     pub(super) closed: bool,
     pub(super) names: Option<Node>,
-    pub(super) count: Count,
+    pub(super) count: CountRange,
     /// Members with the members that must accompany them.
     pub(super) together: Vec<(&'static str, Vec<&'static str>)>,
 }
 
 /// A declared member.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct MemberRules {
     pub(super) name: &'static str,
     /// The description.
     pub(super) says: Option<&'static str>,
@@ -193,7 +193,7 @@ pub(super) struct Member {
     pub(super) node: Node,
 }
 
-impl Object {
+impl ObjectRules {
     /// Returns the required members in the order of declaration.
     pub(super) fn required(&self) -> impl Iterator<Item = &'static str> {
         let declared = self.members.iter().filter(|member| member.required);
@@ -201,7 +201,7 @@ impl Object {
     }
 
     /// Returns the declaration of a member.
-    pub(super) fn member(&self, name: &str) -> Option<&Member> {
+    pub(super) fn member(&self, name: &str) -> Option<&MemberRules> {
         self.members.iter().find(|member| member.name == name)
     }
 }
@@ -216,13 +216,13 @@ pub(super) struct Union {
 
 /// A condition: `then` applies if `when` is satisfied, `otherwise` if not.
 #[derive(Debug, Default)]
-pub(super) struct Condition {
+pub(super) struct ConditionRules {
     pub(super) when: Node,
     pub(super) then: Option<Node>,
     pub(super) otherwise: Option<Node>,
 }
 
-impl Book {
+impl RuleBook {
     /// Returns the shape with this name.
     pub(super) fn shape(&self, name: &str) -> Option<&Shape> {
         self.shapes.get(*self.places.get(name)?)
@@ -234,7 +234,7 @@ impl Book {
     }
 
     /// Returns the description of a member: its own, or that of the shape that it refers to.
-    pub(super) fn sentence(&self, member: &Member) -> Option<&'static str> {
+    pub(super) fn sentence(&self, member: &MemberRules) -> Option<&'static str> {
         let mut node = &member.node;
         let mut says = member.says;
         while let (None, Some(name)) = (says, node.refers) {
@@ -255,7 +255,7 @@ impl Book {
 
     /// Returns the declaration of a member that always applies: in the node itself or in a part of
     /// its `allOf`.
-    pub(super) fn declared<'b>(&'b self, node: &'b Node, name: &str) -> Option<&'b Member> {
+    pub(super) fn declared<'b>(&'b self, node: &'b Node, name: &str) -> Option<&'b MemberRules> {
         let node = self.resolved(node);
         let own = node.object.as_ref().and_then(|object| object.member(name));
         own.or_else(|| node.all.iter().find_map(|part| self.declared(part, name)))

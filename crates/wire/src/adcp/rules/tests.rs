@@ -33,7 +33,7 @@ fn a_mistake_in_the_notation_is_named_with_its_line() {
 
 #[test]
 fn every_tool_has_a_shape() {
-    for tool in Tool::ALL.iter().copied() {
+    for tool in AdcpTool::ALL.iter().copied() {
         assert!(book().shape(tool.request()).is_some(), "{tool}");
         assert!(check(tool, &json!(5), Internals::On).is_err(), "{tool}");
     }
@@ -42,7 +42,7 @@ fn every_tool_has_a_shape() {
 /// No shape refers to itself alone, so that a walk ends with the request.
 #[test]
 fn every_circle_of_shapes_descends_into_the_value() {
-    fn walk(book: &shape::Book, node: &shape::Node, names: &mut Vec<&'static str>) {
+    fn walk(book: &shape::RuleBook, node: &shape::Node, names: &mut Vec<&'static str>) {
         if let Some(name) = node.refers {
             assert!(!names.contains(&name), "{names:?} {name}");
             names.push(name);
@@ -70,7 +70,7 @@ fn every_circle_of_shapes_descends_into_the_value() {
 fn internals_are_there_only_when_they_are_asked_for() {
     let request = json!({"signal_spec": "x", "destinations": [{"type": "agent"}]});
     let issue = |internals| {
-        let issues = check(Tool::GetSignals, &request, internals).unwrap_err();
+        let issues = check(AdcpTool::GetSignals, &request, internals).unwrap_err();
         crate::json::to_value(&issues.listed()[0]).unwrap()
     };
     let bare = json!({
@@ -89,13 +89,13 @@ fn internals_are_there_only_when_they_are_asked_for() {
 /// Checks a value with a shape of the test's own.
 fn verdict(rules: &'static str, value: &str) -> Vec<&'static str> {
     let file: &'static str = Box::leak(format!("shape s = {rules}").into_boxed_str());
-    let book: &'static shape::Book = Box::leak(Box::new(notation::read(&[file]).unwrap()));
-    let mut walk = walk::Walk::new(book, false);
+    let book: &'static shape::RuleBook = Box::leak(Box::new(notation::read(&[file]).unwrap()));
+    let mut walk = walk::RuleWalk::new(book, false);
     let node = &book.shape("s").unwrap().node;
     let value: Value = crate::json::from_str(value).unwrap();
-    let is_valid = walk.node(node, &value, &place::At::ROOT, &place::Path::Nowhere);
+    let is_valid = walk.node(node, &value, &place::RequestPlace::ROOT, &place::SchemaPath::Nowhere);
     assert_eq!(is_valid, walk.found.is_empty());
-    walk.found.iter().map(place::Found::keyword).collect()
+    walk.found.iter().map(place::FoundProblem::keyword).collect()
 }
 
 #[test]
@@ -154,11 +154,11 @@ fn hostile_requests_get_small_answers() {
     let names: Map = (0..20_000).map(|n| (format!("{n}{long:.100}"), json!(1))).collect();
     let accounts: Vec<Value> = (0..20_000).map(|n| json!({"account": {"zz": n}})).collect();
     for (tool, request) in [
-        (Tool::GetProducts, json!({"buying_mode": long, "account": names})),
-        (Tool::GetProducts, json!({"brand": {"domain": "a-".repeat(50_000)}})),
-        (Tool::SyncAccounts, json!({"idempotency_key": long, "accounts": accounts})),
-        (Tool::CreateMediaBuy, json!({"packages": vec![json!([]); 20_000]})),
-        (Tool::GetMediaBuys, json!({"media_buy_ids": vec![json!({"a": []}); 20_000]})),
+        (AdcpTool::GetProducts, json!({"buying_mode": long, "account": names})),
+        (AdcpTool::GetProducts, json!({"brand": {"domain": "a-".repeat(50_000)}})),
+        (AdcpTool::SyncAccounts, json!({"idempotency_key": long, "accounts": accounts})),
+        (AdcpTool::CreateMediaBuy, json!({"packages": vec![json!([]); 20_000]})),
+        (AdcpTool::GetMediaBuys, json!({"media_buy_ids": vec![json!({"a": []}); 20_000]})),
     ] {
         let issues = check(tool, &request, Internals::On).unwrap_err();
         assert!(issues.listed().len() <= MAX_ISSUES);
@@ -169,7 +169,7 @@ fn hostile_requests_get_small_answers() {
 
 #[test]
 fn no_schema_that_is_shown_refers_to_another_document() {
-    for tool in Tool::ALL.iter().copied() {
+    for tool in AdcpTool::ALL.iter().copied() {
         let schema = json_schema(tool);
         assert_eq!(schema["type"], "object", "{tool}");
         let text = schema.to_string();

@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 
-use super::shape::{Book, Bound, Limit, Node, Type};
+use super::shape::{Bound, Limit, Node, RuleBook, Type};
 use crate::catalog::Vocabulary;
 use crate::format;
 use crate::json::{Map, Value};
@@ -14,7 +14,7 @@ use crate::json::{Map, Value};
 /// A type that is read from accepted values.
 pub trait Typed: Sized {
     /// The kind of value that the type is read from.
-    fn kind() -> Kind;
+    fn kind() -> ValueKind;
 
     /// Reads a value, or `None` if it is of another kind.
     fn read(value: &Value) -> Option<Self>;
@@ -28,7 +28,7 @@ pub trait Typed: Sized {
 
 /// The kind of value that a type needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// Any value.
     Any,
     /// `true` or `false`.
@@ -50,18 +50,18 @@ pub enum Kind {
     /// One of these kinds.
     Either(Vec<Self>),
     /// An object with these members, and possibly others.
-    Form(Vec<Slot>),
+    Form(Vec<FormMember>),
 }
 
 /// A member of a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Slot {
+pub struct FormMember {
     name: &'static str,
-    kind: Kind,
+    kind: ValueKind,
     required: bool,
 }
 
-impl Slot {
+impl FormMember {
     /// A member that is read as `T`.
     #[must_use]
     pub fn of<T: Typed>(name: &'static str) -> Self {
@@ -71,7 +71,7 @@ impl Slot {
     /// A member that is kept as sent.
     #[must_use]
     pub fn kept(name: &'static str) -> Self {
-        Self { name, kind: Kind::Any, required: false }
+        Self { name, kind: ValueKind::Any, required: false }
     }
 }
 
@@ -100,11 +100,11 @@ macro_rules! form {
         }
 
         impl $crate::adcp::rules::typed::Typed for $form {
-            fn kind() -> $crate::adcp::rules::typed::Kind {
-                use $crate::adcp::rules::typed::{Kind, Slot};
-                Kind::Form(vec![
-                    $( Slot::of::<$ty>($crate::form!(@name $field $($name)?)), )*
-                    $($($( Slot::kept($member), )*)+)?
+            fn kind() -> $crate::adcp::rules::typed::ValueKind {
+                use $crate::adcp::rules::typed::{ValueKind, FormMember};
+                ValueKind::Form(vec![
+                    $( FormMember::of::<$ty>($crate::form!(@name $field $($name)?)), )*
+                    $($($( FormMember::kept($member), )*)+)?
                 ])
             }
 
@@ -164,7 +164,7 @@ pub fn kept(members: &Map, names: &[&str]) -> Map {
 /// Reads an optional member. A value of another kind counts as absent, because the rules of some
 /// tools leave members unconstrained.
 impl<T: Typed> Typed for Option<T> {
-    fn kind() -> Kind {
+    fn kind() -> ValueKind {
         T::kind()
     }
 
@@ -179,8 +179,8 @@ impl<T: Typed> Typed for Option<T> {
 
 /// Reads a list; an absent list is empty.
 impl<T: Typed> Typed for Vec<T> {
-    fn kind() -> Kind {
-        Kind::List(Box::new(T::kind()))
+    fn kind() -> ValueKind {
+        ValueKind::List(Box::new(T::kind()))
     }
 
     fn read(value: &Value) -> Option<Self> {
@@ -199,7 +199,7 @@ macro_rules! typed {
     )*) => { $(
         $(#[$about])*
         impl Typed for $type {
-            fn kind() -> Kind {
+            fn kind() -> ValueKind {
                 $kind
             }
 
@@ -215,33 +215,33 @@ macro_rules! typed {
 }
 
 typed! {
-    Value: Kind::Any, |value| Some(value.clone());
+    Value: ValueKind::Any, |value| Some(value.clone());
 
     /// An absent object has no members.
-    Map: Kind::Object, |value| value.as_object().cloned(), or Self::new();
+    Map: ValueKind::Object, |value| value.as_object().cloned(), or Self::new();
 
-    String: Kind::Text, |value| value.as_str().map(ToOwned::to_owned);
+    String: ValueKind::Text, |value| value.as_str().map(ToOwned::to_owned);
 
     /// An absent flag is `false`.
-    bool: Kind::Boolean, |value| value.as_bool(), or false;
+    bool: ValueKind::Boolean, |value| value.as_bool(), or false;
 
     /// A number beyond `f64` becomes 0, so that it cannot buy anything.
-    f64: Kind::Number, |value| value.is_number().then(|| value.as_f64().unwrap_or_default());
+    f64: ValueKind::Number, |value| value.is_number().then(|| value.as_f64().unwrap_or_default());
 
     /// A whole number in any notation (`2`, `2.0`, `2e0`); a larger one becomes `u64::MAX`.
-    u64: Kind::Count, |value| {
+    u64: ValueKind::Count, |value| {
         // The cast turns a negative number into 0 and too large a one into the maximum.
         let near = || value.as_f64().map_or(Self::MAX, |number| number as Self);
         value.is_number().then(|| value.as_u64().unwrap_or_else(near))
     };
 
     /// A date and time; one beyond the calendar becomes the last representable.
-    Timestamp: Kind::Moment, |value| format::timestamp(value.as_str()?);
+    Timestamp: ValueKind::Moment, |value| format::timestamp(value.as_str()?);
 }
 
 impl<T: Vocabulary> Typed for T {
-    fn kind() -> Kind {
-        Kind::Words(T::NAMES)
+    fn kind() -> ValueKind {
+        ValueKind::Words(T::NAMES)
     }
 
     fn read(value: &Value) -> Option<Self> {
@@ -254,8 +254,8 @@ impl<T: Vocabulary> Typed for T {
 pub struct OneOrMore<T>(pub Vec<T>);
 
 impl<T: Typed> Typed for OneOrMore<T> {
-    fn kind() -> Kind {
-        Kind::Either(vec![T::kind(), Vec::<T>::kind()])
+    fn kind() -> ValueKind {
+        ValueKind::Either(vec![T::kind(), Vec::<T>::kind()])
     }
 
     fn read(value: &Value) -> Option<Self> {
@@ -267,15 +267,15 @@ impl<T: Typed> Typed for OneOrMore<T> {
 
 /// The readable items of a list in a document that was not checked; other items are dropped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Each<T>(pub Vec<T>);
+pub struct LenientList<T>(pub Vec<T>);
 
-impl<T> Default for Each<T> {
+impl<T> Default for LenientList<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<T> std::ops::Deref for Each<T> {
+impl<T> std::ops::Deref for LenientList<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -283,9 +283,9 @@ impl<T> std::ops::Deref for Each<T> {
     }
 }
 
-impl<T: Typed> Typed for Each<T> {
-    fn kind() -> Kind {
-        Kind::Any
+impl<T: Typed> Typed for LenientList<T> {
+    fn kind() -> ValueKind {
+        ValueKind::Any
     }
 
     fn read(value: &Value) -> Option<Self> {
@@ -313,21 +313,21 @@ pub fn misfits<T: Typed>(shape: &str) -> Vec<String> {
     found
 }
 
-fn fit(book: &Book, node: &Node, kind: &Kind, at: &str, found: &mut Vec<String>) {
+fn fit(book: &RuleBook, node: &Node, kind: &ValueKind, at: &str, found: &mut Vec<String>) {
     if !book.guarantees(node, kind) {
         found.push(format!("{at}: may be something else"));
         return;
     }
     match kind {
-        Kind::List(inner) => {
+        ValueKind::List(inner) => {
             for items in book.everywhere(node, &|node| node.list.as_ref()?.items.as_ref()) {
                 fit(book, items, inner, &format!("{at}[]"), found);
             }
         }
-        Kind::Form(slots) => {
+        ValueKind::Form(slots) => {
             for slot in slots {
                 let at = format!("{at}.{}", slot.name);
-                let of = |node| Book::own(node, slot.name);
+                let of = |node| RuleBook::own(node, slot.name);
                 let declared = book.everywhere(node, &of);
                 if declared.is_empty() {
                     found.push(format!("{at}: is not in the rules"));
@@ -341,19 +341,19 @@ fn fit(book: &Book, node: &Node, kind: &Kind, at: &str, found: &mut Vec<String>)
             }
         }
         // Each alternative was tried on the whole value.
-        Kind::Either(_)
-        | Kind::Any
-        | Kind::Boolean
-        | Kind::Number
-        | Kind::Count
-        | Kind::Text
-        | Kind::Moment
-        | Kind::Words(_)
-        | Kind::Object => {}
+        ValueKind::Either(_)
+        | ValueKind::Any
+        | ValueKind::Boolean
+        | ValueKind::Number
+        | ValueKind::Count
+        | ValueKind::Text
+        | ValueKind::Moment
+        | ValueKind::Words(_)
+        | ValueKind::Object => {}
     }
 }
 
-impl Book {
+impl RuleBook {
     fn own<'b>(node: &'b Node, name: &str) -> Option<&'b Node> {
         Some(&node.object.as_ref()?.member(name)?.node)
     }
@@ -389,7 +389,7 @@ impl Book {
 
     /// Returns true if every value that satisfies a node is of a kind, without regard to members
     /// and items.
-    fn guarantees(&self, node: &Node, kind: &Kind) -> bool {
+    fn guarantees(&self, node: &Node, kind: &ValueKind) -> bool {
         let only = |types: &'static [Type]| {
             move |node: &Node| {
                 let Node { types: own, constant, words, .. } = node;
@@ -400,10 +400,10 @@ impl Book {
             }
         };
         match kind {
-            Kind::Any => true,
-            Kind::Boolean => self.holds(node, &only(&[Type::Boolean])),
-            Kind::Number => self.holds(node, &only(&[Type::Number, Type::Integer])),
-            Kind::Count => {
+            ValueKind::Any => true,
+            ValueKind::Boolean => self.holds(node, &only(&[Type::Boolean])),
+            ValueKind::Number => self.holds(node, &only(&[Type::Number, Type::Integer])),
+            ValueKind::Count => {
                 let least = |bound: &Bound| match bound.kind {
                     Limit::Minimum | Limit::ExclusiveMinimum => bound.near >= 0,
                     Limit::Maximum | Limit::ExclusiveMaximum => false,
@@ -411,15 +411,15 @@ impl Book {
                 let bounded = |node: &Node| node.bounds.iter().any(least);
                 self.holds(node, &only(&[Type::Integer])) && self.holds(node, &bounded)
             }
-            Kind::Text => self.holds(node, &only(&[Type::String])),
-            Kind::Moment => {
+            ValueKind::Text => self.holds(node, &only(&[Type::String])),
+            ValueKind::Moment => {
                 let is = |node: &Node| {
                     let format = node.text.as_ref().and_then(|text| text.format);
                     format == Some(super::Format::DateTime)
                 };
                 self.holds(node, &only(&[Type::String])) && self.holds(node, &is)
             }
-            Kind::Words(names) => {
+            ValueKind::Words(names) => {
                 let known =
                     |value: &Value| value.as_str().is_some_and(|word| names.contains(&word));
                 let is = |node: &Node| {
@@ -429,9 +429,9 @@ impl Book {
                 self.holds(node, &is)
             }
             // Some lists may be `null`, which `Option` reads as absent.
-            Kind::List(_) => self.holds(node, &only(&[Type::Array, Type::Null])),
-            Kind::Object | Kind::Form(_) => self.holds(node, &only(&[Type::Object])),
-            Kind::Either(kinds) => {
+            ValueKind::List(_) => self.holds(node, &only(&[Type::Array, Type::Null])),
+            ValueKind::Object | ValueKind::Form(_) => self.holds(node, &only(&[Type::Object])),
+            ValueKind::Either(kinds) => {
                 self.holds(node, &|node| kinds.iter().any(|kind| self.guarantees(node, kind)))
             }
         }

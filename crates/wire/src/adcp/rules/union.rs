@@ -4,20 +4,20 @@ use crate::json::Value;
 
 use super::super::once;
 use super::number;
-use super::place::{At, Part, Path};
+use super::place::{RequestPlace, SchemaPath, SchemaStep};
 use super::say;
 use super::shape::{Node, Union};
-use super::walk::{Walk, Weight};
+use super::walk::{RuleWalk, Weight};
 
-impl<'b> Walk<'b> {
+impl<'b> RuleWalk<'b> {
     /// Reports why a value satisfies no branch.
     pub(super) fn explain(
         &mut self,
         union: &'b Union,
         keyword: &'static str,
         value: &Value,
-        at: &At<'_>,
-        path: &Path<'_>,
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
     ) -> bool {
         let mut candidates: Vec<(usize, &'b Node)> = union.branches.iter().enumerate().collect();
         let tags = if value.is_object() { self.book.tags(union) } else { &[] };
@@ -28,7 +28,12 @@ impl<'b> Walk<'b> {
                     constants(&(0, branch)).is_some() && self.book.required(branch).contains(&tag)
                 };
                 if candidates.iter().all(is_required) {
-                    return self.missing(tag, "required", at, &path.step(Part::Union(keyword)));
+                    return self.missing(
+                        tag,
+                        "required",
+                        at,
+                        &path.step(SchemaStep::Union(keyword)),
+                    );
                 }
                 continue;
             };
@@ -39,7 +44,7 @@ impl<'b> Walk<'b> {
                 let accepted = once(candidates.iter().filter_map(constants).cloned());
                 let order = value.as_object().and_then(|o| o.keys().position(|name| name == tag));
                 let here = at.member(tag, order.unwrap_or_default());
-                let path = path.step(Part::Union(keyword));
+                let path = path.step(SchemaStep::Union(keyword));
                 let message = || say::words(&accepted, sent);
                 return self.fail("const", &here, &path, None, message);
             }
@@ -64,7 +69,7 @@ impl<'b> Walk<'b> {
         }
         let closest = weighed.into_iter().min_by_key(|(weight, index, _)| (*weight, *index));
         let (_, index, branch) = closest.expect("a union has branches");
-        self.node(branch, value, at, &path.step(Part::Branch(keyword, index)))
+        self.node(branch, value, at, &path.step(SchemaStep::Branch(keyword, index)))
     }
 
     /// Writes the message if no branch is closer than the others.

@@ -4,9 +4,9 @@
 use crate::json::{Map, Value};
 
 use super::number;
-use super::place::{At, Found, Part, Path};
+use super::place::{FoundProblem, RequestPlace, SchemaPath, SchemaStep};
 use super::say;
-use super::shape::{Book, Condition, List, Node, Object, Text, Union};
+use super::shape::{ConditionRules, ListRules, Node, ObjectRules, RuleBook, TextRules, Union};
 
 /// The largest number of problems that are kept for sorting; further ones are only counted.
 const MAX_KEPT: usize = 200;
@@ -50,25 +50,25 @@ impl Weight {
 }
 
 /// A walk in progress.
-pub(super) struct Walk<'b> {
-    pub(super) book: &'b Book,
+pub(super) struct RuleWalk<'b> {
+    pub(super) book: &'b RuleBook,
     aim: Aim,
     weight: Weight,
     /// The problems, in the order of the walk.
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<FoundProblem>,
     /// The number of all problems.
     pub(super) total: usize,
     /// True when the place in the schemas is recorded.
     internals: bool,
 }
 
-impl<'b> Walk<'b> {
+impl<'b> RuleWalk<'b> {
     /// Returns a walk that lists every problem.
-    pub(super) fn new(book: &'b Book, internals: bool) -> Self {
+    pub(super) fn new(book: &'b RuleBook, internals: bool) -> Self {
         Self::of(book, Aim::List, internals)
     }
 
-    fn of(book: &'b Book, aim: Aim, internals: bool) -> Self {
+    fn of(book: &'b RuleBook, aim: Aim, internals: bool) -> Self {
         let weight = Weight::default();
         Self { book, aim, weight, found: Vec::new(), total: 0, internals }
     }
@@ -76,14 +76,14 @@ impl<'b> Walk<'b> {
     /// Returns true if `value` satisfies `node`.
     pub(super) fn satisfies(&self, node: &'b Node, value: &Value) -> bool {
         let mut probe = Self::of(self.book, Aim::Probe, false);
-        probe.node(node, value, &At::ROOT, &Path::Nowhere)
+        probe.node(node, value, &RequestPlace::ROOT, &SchemaPath::Nowhere)
     }
 
     /// Measures how far `value` is from satisfying `node`.
-    pub(super) fn weigh(&self, node: &'b Node, value: &Value, at: &At<'_>) -> Weight {
+    pub(super) fn weigh(&self, node: &'b Node, value: &Value, at: &RequestPlace<'_>) -> Weight {
         let aim = Aim::Weigh { depth: at.depth };
         let mut scale = Self::of(self.book, aim, false);
-        scale.node(node, value, at, &Path::Nowhere);
+        scale.node(node, value, at, &SchemaPath::Nowhere);
         scale.weight
     }
 
@@ -105,9 +105,9 @@ impl<'b> Walk<'b> {
     pub(super) fn fail(
         &mut self,
         keyword: &'static str,
-        at: &At<'_>,
-        path: &Path<'_>,
-        member: Option<&At<'_>>,
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
+        member: Option<&RequestPlace<'_>>,
         message: impl FnOnce() -> String,
     ) -> bool {
         self.total += 1;
@@ -126,7 +126,7 @@ impl<'b> Walk<'b> {
             }
             Aim::List if !self.is_full() => {
                 let found =
-                    Found::new(keyword, member.unwrap_or(at), path, self.internals, message);
+                    FoundProblem::new(keyword, member.unwrap_or(at), path, self.internals, message);
                 // Parts and branches repeat rules; report each problem once.
                 if self.found.iter().any(|other| other.is_same(&found)) {
                     self.total -= 1;
@@ -144,16 +144,16 @@ impl<'b> Walk<'b> {
         &mut self,
         node: &'b Node,
         value: &Value,
-        at: &At<'_>,
-        path: &Path<'_>,
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
     ) -> bool {
         // Draft 7 ignores the siblings of a reference.
         if let Some(name) = node.refers {
             let shape = self.book.referred(name);
-            return self.node(&shape.node, value, at, &Path::Shape(shape, path));
+            return self.node(&shape.node, value, at, &SchemaPath::Shape(shape, path));
         }
         if node.never {
-            let path = path.step(Part::Never);
+            let path = path.step(SchemaStep::Never);
             return self.fail("not", at, &path, None, || "must not be sent".into());
         }
         let types = &node.types.0;
@@ -192,7 +192,13 @@ impl<'b> Walk<'b> {
         is_valid & self.combined(node, value, at, path)
     }
 
-    fn value(&mut self, node: &'b Node, value: &Value, at: &At<'_>, path: &Path<'_>) -> bool {
+    fn value(
+        &mut self,
+        node: &'b Node,
+        value: &Value,
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
+    ) -> bool {
         let mut is_valid = true;
         if let Some(expected) = &node.constant
             && !number::same(expected, value)
@@ -207,7 +213,13 @@ impl<'b> Walk<'b> {
         is_valid
     }
 
-    fn number(&mut self, node: &'b Node, text: &str, at: &At<'_>, path: &Path<'_>) -> bool {
+    fn number(
+        &mut self,
+        node: &'b Node,
+        text: &str,
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
+    ) -> bool {
         let mut is_valid = true;
         for bound in &node.bounds {
             if !number::is_within(text, bound) {
@@ -219,7 +231,13 @@ impl<'b> Walk<'b> {
         is_valid
     }
 
-    fn text(&mut self, rules: &'b Text, text: &str, at: &At<'_>, path: &Path<'_>) -> bool {
+    fn text(
+        &mut self,
+        rules: &'b TextRules,
+        text: &str,
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
+    ) -> bool {
         let mut is_valid = true;
         let length = rules.length;
         if length.min.is_some() || length.max.is_some() {
@@ -252,11 +270,11 @@ impl<'b> Walk<'b> {
     fn count(
         &mut self,
         found: usize,
-        allowed: super::shape::Count,
+        allowed: super::shape::CountRange,
         (least, most): (&'static str, &'static str),
         noun: &str,
-        at: &At<'_>,
-        path: &Path<'_>,
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
     ) -> bool {
         if let Some(min) = allowed.min.filter(|min| found < *min) {
             return self.fail(least, at, path, None, || say::count("at least", min, noun));
@@ -267,7 +285,13 @@ impl<'b> Walk<'b> {
         true
     }
 
-    fn list(&mut self, rules: &'b List, items: &[Value], at: &At<'_>, path: &Path<'_>) -> bool {
+    fn list(
+        &mut self,
+        rules: &'b ListRules,
+        items: &[Value],
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
+    ) -> bool {
         let counts = ("minItems", "maxItems");
         let mut is_valid = self.count(items.len(), rules.count, counts, "item", at, path);
         if rules.unique && super::unique::repeats(items) {
@@ -287,12 +311,18 @@ impl<'b> Walk<'b> {
             if self.is_done(is_valid) {
                 return false;
             }
-            is_valid &= self.node(node, item, &at.item(index), &path.step(Part::Items));
+            is_valid &= self.node(node, item, &at.item(index), &path.step(SchemaStep::Items));
         }
         is_valid
     }
 
-    fn object(&mut self, rules: &'b Object, members: &Map, at: &At<'_>, path: &Path<'_>) -> bool {
+    fn object(
+        &mut self,
+        rules: &'b ObjectRules,
+        members: &Map,
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
+    ) -> bool {
         let mut is_valid = true;
         for name in rules.required() {
             if !members.contains_key(name) {
@@ -325,8 +355,8 @@ impl<'b> Walk<'b> {
         &mut self,
         name: &'static str,
         keyword: &'static str,
-        at: &At<'_>,
-        path: &Path<'_>,
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
     ) -> bool {
         let message = || format!("\"{name}\" is required{}", path.because());
         self.fail(keyword, at, path, Some(&at.absent(name)), message)
@@ -334,11 +364,11 @@ impl<'b> Walk<'b> {
 
     fn member(
         &mut self,
-        rules: &'b Object,
+        rules: &'b ObjectRules,
         name: &str,
         value: &Value,
-        (at, here): (&At<'_>, &At<'_>),
-        path: &Path<'_>,
+        (at, here): (&RequestPlace<'_>, &RequestPlace<'_>),
+        path: &SchemaPath<'_>,
     ) -> bool {
         let mut is_valid = true;
         if let Some(names) = &rules.names
@@ -354,12 +384,12 @@ impl<'b> Walk<'b> {
         if let Some(member) = rules.member(name) {
             is_known = true;
             is_valid &=
-                self.node(&member.node, value, here, &path.step(Part::Property(member.name)));
+                self.node(&member.node, value, here, &path.step(SchemaStep::Property(member.name)));
         }
         for (pattern, node) in &rules.patterns {
             if pattern.matches(name) {
                 is_known = true;
-                let path = path.step(Part::Pattern(pattern.source));
+                let path = path.step(SchemaStep::Pattern(pattern.source));
                 is_valid &= self.node(node, value, here, &path);
             }
         }
@@ -371,15 +401,21 @@ impl<'b> Walk<'b> {
             return self.fail("additionalProperties", at, path, Some(here), message);
         }
         match &rules.rest {
-            Some(node) => is_valid & self.node(node, value, here, &path.step(Part::Rest)),
+            Some(node) => is_valid & self.node(node, value, here, &path.step(SchemaStep::Rest)),
             None => is_valid,
         }
     }
 
-    fn combined(&mut self, node: &'b Node, value: &Value, at: &At<'_>, path: &Path<'_>) -> bool {
+    fn combined(
+        &mut self,
+        node: &'b Node,
+        value: &Value,
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
+    ) -> bool {
         let mut is_valid = true;
         for (index, part) in node.all.iter().enumerate() {
-            is_valid &= self.node(part, value, at, &path.step(Part::Branch("allOf", index)));
+            is_valid &= self.node(part, value, at, &path.step(SchemaStep::Branch("allOf", index)));
             if self.is_done(is_valid) {
                 return false;
             }
@@ -406,10 +442,10 @@ impl<'b> Walk<'b> {
 
     fn condition(
         &mut self,
-        rules: &'b Condition,
+        rules: &'b ConditionRules,
         value: &Value,
-        at: &At<'_>,
-        path: &Path<'_>,
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
     ) -> bool {
         let (branch, name) = if self.satisfies(&rules.when, value) {
             (&rules.then, "then")
@@ -417,7 +453,7 @@ impl<'b> Walk<'b> {
             (&rules.otherwise, "else")
         };
         branch.as_ref().is_none_or(|branch| {
-            let part = Part::Conditional(name, &rules.when);
+            let part = SchemaStep::Conditional(name, &rules.when);
             self.node(branch, value, at, &path.step(part))
         })
     }
@@ -427,8 +463,8 @@ impl<'b> Walk<'b> {
         union: &'b Union,
         keyword: &'static str,
         value: &Value,
-        at: &At<'_>,
-        path: &Path<'_>,
+        at: &RequestPlace<'_>,
+        path: &SchemaPath<'_>,
     ) -> bool {
         let mut hits = 0;
         // Branches are only probed, because the problems of branches that were not meant help

@@ -2,11 +2,11 @@
 
 use expect_test::{Expect, expect};
 use tradepost_wire::adcp::rules::{self, Internals};
-use tradepost_wire::adcp::tool::Tool;
+use tradepost_wire::adcp::tool::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
 /// All issues, one line each, and below it where in the schemas it lies.
-fn said(tool: Tool, request: &Value) -> String {
+fn said(tool: AdcpTool, request: &Value) -> String {
     let Err(issues) = rules::check(tool, request, Internals::On) else {
         return "nothing\n".to_owned();
     };
@@ -28,7 +28,7 @@ fn said(tool: Tool, request: &Value) -> String {
 }
 
 #[track_caller]
-fn check(tool: Tool, request: &Value, expected: Expect) {
+fn check(tool: AdcpTool, request: &Value, expected: Expect) {
     expected.assert_eq(&said(tool, request));
 }
 
@@ -57,7 +57,7 @@ fn media_buy(changes: &[(&str, Value)]) -> Value {
 #[test]
 fn a_right_request_has_no_issue() {
     check(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &media_buy(&[]),
         expect![[r#"
         nothing
@@ -68,7 +68,7 @@ fn a_right_request_has_no_issue() {
 #[test]
 fn what_is_missing_is_named_where_it_should_be() {
     check(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &json!({}),
         expect![[r#"
         /idempotency_key required: "idempotency_key" is required
@@ -84,7 +84,7 @@ fn what_is_missing_is_named_where_it_should_be() {
     "#]],
     );
     check(
-        Tool::GetProducts,
+        AdcpTool::GetProducts,
         &json!({"brief": "x", "catalog": {"type": "offering"}}),
         expect![[r#"
             /buying_mode required: "buying_mode" is required
@@ -94,7 +94,7 @@ fn what_is_missing_is_named_where_it_should_be() {
         "#]],
     );
     check(
-        Tool::SyncAccounts,
+        AdcpTool::SyncAccounts,
         &json!({"accounts": [{}]}),
         expect![[r#"
         /idempotency_key required: "idempotency_key" is required
@@ -115,7 +115,7 @@ fn values_of_another_type_or_size_say_what_is_accepted() {
         ("/idempotency_key", json!("short")),
     ]);
     check(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &request,
         expect![[r#"
             /idempotency_key minLength: must have at least 16 characters
@@ -136,7 +136,7 @@ fn values_of_another_type_or_size_say_what_is_accepted() {
     let request =
         media_buy(&[("/packages/0/budget", enormous), ("/packages/0/pacing", json!("evn"))]);
     check(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &request,
         expect![[r#"
         /packages/0/pacing enum: must be one of even, asap, front_loaded; did you mean "even"?
@@ -145,7 +145,7 @@ fn values_of_another_type_or_size_say_what_is_accepted() {
     );
     let request = json!({"buying_mode": "breif", "fields": ["product_id", "nam"]});
     check(
-        Tool::GetProducts,
+        AdcpTool::GetProducts,
         &request,
         expect![[r#"
         /buying_mode enum: must be one of brief, wholesale, refine; did you mean "brief"?
@@ -155,7 +155,7 @@ fn values_of_another_type_or_size_say_what_is_accepted() {
     "#]],
     );
     check(
-        Tool::GetProducts,
+        AdcpTool::GetProducts,
         &json!("text"),
         expect![[r#"
             (root) type: must be an object
@@ -168,7 +168,7 @@ fn values_of_another_type_or_size_say_what_is_accepted() {
 fn an_account_is_named_in_one_of_two_ways() {
     let with = |account: Value| media_buy(&[("/account", account)]);
     check(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &with(json!({})),
         expect![[r#"
         /account oneOf: must have "account_id"; or "brand" and "operator"
@@ -176,7 +176,7 @@ fn an_account_is_named_in_one_of_two_ways() {
     "#]],
     );
     check(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &with(json!({"operator": "example.com"})),
         expect![[r#"
         /account/brand required: "brand" is required
@@ -186,7 +186,7 @@ fn an_account_is_named_in_one_of_two_ways() {
     let both =
         json!({"account_id": "a", "brand": {"domain": "example.com"}, "operator": "example.com"});
     check(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &with(both),
         expect![[r#"
         /account oneOf: fits several alternatives; send the members of one only: "account_id"; or "brand" and "operator"
@@ -194,7 +194,7 @@ fn an_account_is_named_in_one_of_two_ways() {
     "#]],
     );
     check(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &with(json!({"account_id": 5, "acount": 1})),
         expect![[r#"
         /account/account_id type: must be a string
@@ -204,7 +204,7 @@ fn an_account_is_named_in_one_of_two_ways() {
     "#]],
     );
     check(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &with(json!("acc_1")),
         expect![[r#"
         /account type: must be an object
@@ -218,7 +218,7 @@ fn an_account_is_named_in_one_of_two_ways() {
 fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
     let signals = |destination: Value| json!({"signal_spec": "x", "destinations": [destination]});
     check(
-        Tool::GetSignals,
+        AdcpTool::GetSignals,
         &signals(json!({"type": "platform"})),
         expect![[r#"
         /destinations/0/platform required: "platform" is required
@@ -227,7 +227,7 @@ fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
     "#]],
     );
     check(
-        Tool::GetSignals,
+        AdcpTool::GetSignals,
         &signals(json!({"type": "plane"})),
         expect![[r#"
         /destinations/0/type const: must be one of platform, agent
@@ -235,7 +235,7 @@ fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
     "#]],
     );
     check(
-        Tool::GetSignals,
+        AdcpTool::GetSignals,
         &signals(json!({"platform": "x"})),
         expect![[r#"
         /destinations/0/type required: "type" is required
@@ -243,7 +243,7 @@ fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
     "#]],
     );
     check(
-        Tool::GetSignals,
+        AdcpTool::GetSignals,
         &signals(json!({"type": {"a": 1}})),
         expect![[r#"
         /destinations/0/type const: must be one of platform, agent
@@ -260,7 +260,7 @@ fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
     };
     let compound = json!({"type": "signal", "value_type": "categorical", "values": []});
     check(
-        Tool::SyncPlans,
+        AdcpTool::SyncPlans,
         &plan(compound),
         expect![[r#"
         /plans/0/audience/include/0 anyOf: must have "signal_ref"; or "signal_id"
@@ -274,7 +274,7 @@ fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
     "#]],
     );
     check(
-        Tool::SyncPlans,
+        AdcpTool::SyncPlans,
         &plan(json!({"type": "signal", "value_type": "x"})),
         expect![[r#"
         /plans/0/audience/include/0/value_type const: must be one of binary, categorical, numeric
@@ -282,7 +282,7 @@ fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
     "#]],
     );
     check(
-        Tool::SyncPlans,
+        AdcpTool::SyncPlans,
         &plan(json!({"type": "signal"})),
         expect![[r#"
         /plans/0/audience/include/0/value_type required: "value_type" is required
@@ -296,14 +296,14 @@ fn a_union_that_constants_decide_is_judged_by_the_branch_that_was_sent() {
 fn only_values_that_a_constant_vouches_for_are_repeated() {
     let selector = json!({"type": "description", "value_type": "a secret"});
     let request = json!({"plans": [{"audience": {"include": [selector]}}]});
-    let said = said(Tool::SyncPlans, &request);
+    let said = said(AdcpTool::SyncPlans, &request);
     assert!(said.contains("type = \"description\"") && !said.contains("secret"), "{said}");
 }
 
 #[test]
 fn conditions_say_when_they_hold() {
     check(
-        Tool::ComplyTestController,
+        AdcpTool::ComplyTestController,
         &json!({"scenario": "force_creative_status"}),
         expect![[r#"
         /account required: "account" is required
@@ -313,7 +313,7 @@ fn conditions_say_when_they_hold() {
     "#]],
     );
     check(
-        Tool::ComplyTestController,
+        AdcpTool::ComplyTestController,
         &json!({"scenario": "force_creative_status", "params": {"creative_id": 1}}),
         expect![[r#"
             /account required: "account" is required
@@ -325,7 +325,7 @@ fn conditions_say_when_they_hold() {
         "#]],
     );
     check(
-        Tool::GetProducts,
+        AdcpTool::GetProducts,
         &json!({"buying_mode": "brief", "if_pricing_version": "1"}),
         expect![[r#"
             /if_wholesale_feed_version dependencies: "if_wholesale_feed_version" has to be sent together with "if_pricing_version"
@@ -341,7 +341,7 @@ fn issues_are_in_the_order_of_the_request_and_few() {
     let packages: Vec<_> = (0..30).map(|n| json!({"budget": -n, "zz": "x".repeat(500)})).collect();
     let request = media_buy(&[("/packages", json!(packages))]);
     check(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &request,
         expect![[r#"
         /packages/0/product_id required: "product_id" is required
@@ -385,7 +385,7 @@ fn names_that_callers_make_up_do_not_fill_the_answer() {
     let long = "n~/".repeat(5000);
     let request = media_buy(&[("/account", json!({"account_id": "a", long.as_str(): 1}))]);
     check(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &request,
         expect![[r#"
         /account/n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n~0~1n additionalProperties: "n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n~/n" is not accepted here; leave it out
@@ -397,14 +397,14 @@ fn names_that_callers_make_up_do_not_fill_the_answer() {
         deep = json!({ "a": deep });
     }
     check(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &media_buy(&[("/ext", deep.clone())]),
         expect![[r#"
         nothing
     "#]],
     );
     check(
-        Tool::CreateMediaBuy,
+        AdcpTool::CreateMediaBuy,
         &media_buy(&[
             ("/packages/0/targeting_overlay", deep.clone()),
             ("/packages/0/context", json!([deep])),

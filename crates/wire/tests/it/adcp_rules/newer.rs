@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use tradepost_wire::adcp::error::Release;
+use tradepost_wire::adcp::error::AdcpRelease;
 use tradepost_wire::adcp::release::added;
-use tradepost_wire::adcp::tool::Tool;
+use tradepost_wire::adcp::tool::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
@@ -69,7 +69,8 @@ fn gather(
 #[test]
 fn whatever_3_2_adds_to_a_request_is_refused_or_harmless() {
     let mut judged = 0;
-    for tool in Tool::ALL.iter().copied().filter(|tool| *tool != Tool::ComplyTestController) {
+    for tool in AdcpTool::ALL.iter().copied().filter(|tool| *tool != AdcpTool::ComplyTestController)
+    {
         let (Some(older), Some(newer)) =
             (members("3.1", tool.request()), members("3.2", tool.request()))
         else {
@@ -139,7 +140,8 @@ fn descend(
 #[test]
 fn defaults_that_3_2_adds_are_those_of_the_table() {
     let mut judged = 0;
-    for tool in Tool::ALL.iter().copied().filter(|tool| *tool != Tool::ComplyTestController) {
+    for tool in AdcpTool::ALL.iter().copied().filter(|tool| *tool != AdcpTool::ComplyTestController)
+    {
         let (Some(older), Some(newer)) =
             (with_defaults("3.1", tool.request()), with_defaults("3.2", tool.request()))
         else {
@@ -177,26 +179,29 @@ fn request_with(place: &str, value: &Value) -> Value {
 #[test]
 fn a_default_is_no_request_and_anything_else_is_one() {
     let other = Value::from("something else");
-    for tool in Tool::ALL.iter().copied() {
+    for tool in AdcpTool::ALL.iter().copied() {
         let defaults: BTreeMap<&str, Value> = added::defaults(tool).collect();
         for place in added::places(tool) {
             let pointer = format!("/{}", place.replace("[]", "/0").replace('.', "/"));
             let mut asked = request_with(place, &other);
             // What is in a member that is refused as a whole may be named as well.
-            let refused = added::settle(tool, Release::V3_2, &mut asked);
+            let refused = added::settle(tool, AdcpRelease::V3_2, &mut asked);
             assert!(refused.contains(&pointer), "{tool} {place}: {refused:?}");
             assert!(asked.pointer(&pointer).is_some(), "what is refused is not taken out");
             let mut older = request_with(place, &other);
-            assert_eq!(added::settle(tool, Release::V3_1, &mut older), Vec::<String>::new());
+            assert_eq!(added::settle(tool, AdcpRelease::V3_1, &mut older), Vec::<String>::new());
             if let Some(default) = defaults.get(place) {
                 let mut says_default = request_with(place, default);
-                let refused = added::settle(tool, Release::V3_2, &mut says_default);
+                let refused = added::settle(tool, AdcpRelease::V3_2, &mut says_default);
                 assert_eq!(refused, Vec::<String>::new(), "{tool} {place}");
                 assert!(says_default.pointer(&pointer).is_none(), "{tool} {place} stays");
             }
         }
     }
     let mut brand = request_with("brand.countries", &other);
-    assert_eq!(added::settle(Tool::GetProducts, Release::V3_2, &mut brand), Vec::<String>::new());
+    assert_eq!(
+        added::settle(AdcpTool::GetProducts, AdcpRelease::V3_2, &mut brand),
+        Vec::<String>::new()
+    );
     assert_eq!(brand.to_string(), r#"{"brand":{}}"#);
 }

@@ -6,7 +6,7 @@ use prost::Message as _;
 use prost_types::value::Kind;
 use prost_types::{Struct, Value as Proto};
 use tradepost_wire::a2a::Operation;
-use tradepost_wire::a2a::error::Code;
+use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::protobuf::{read, schema, write};
@@ -117,7 +117,7 @@ fn containers_are_counted_before_they_are_made() {
     // The message, the array and every part.
     assert!(read(&schema::MESSAGE, &parts(4_094)).is_ok());
     let reject = read(&schema::MESSAGE, &parts(4_095)).unwrap_err();
-    assert_eq!(reject.code, Code::InvalidRequest);
+    assert_eq!(reject.code, A2aCode::InvalidRequest);
     assert_eq!(reject.message, "the message has more than 4096 arrays and objects");
 }
 
@@ -127,7 +127,7 @@ fn names_that_the_store_reserves_are_refused() {
     let fields = [("$serde_json::private::RawValue".to_owned(), value)].into();
     let part = a2a::Part { metadata: Some(Struct { fields }), ..Default::default() };
     let reject = read(&schema::PART, &part.encode_to_vec()).unwrap_err();
-    assert_eq!(reject.code, Code::InvalidRequest);
+    assert_eq!(reject.code, A2aCode::InvalidRequest);
     assert!(reject.message.contains("reserved"));
 }
 

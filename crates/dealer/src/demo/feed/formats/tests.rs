@@ -13,7 +13,7 @@ fn now() -> Timestamp {
 
 /// Fields of a listing for which a format has no column.
 fn cannot_say(format: Format, v: &mut Vehicle) {
-    let only_available = |v: &mut Vehicle| v.status = Some(Status::Available);
+    let only_available = |v: &mut Vehicle| v.status = Some(ListingStatus::Available);
     match format {
         Format::HomeNet | Format::AapJson => {}
         Format::VAuto => v.electric_range_mi = None,

@@ -93,7 +93,7 @@ fn an_adcp_error_shows_what_is_wrong_and_whether_to_come_back() {
 #[test]
 fn what_is_said_in_words_is_no_reason_to_come_back() {
     let text = "Sorry\u{1b}, no.".to_owned();
-    let malformed = Some(tradepost_wire::adcp::error::Malformed::TooLarge);
+    let malformed = Some(tradepost_wire::adcp::error::ErrorFormatError::TooLarge);
     let (retry_after, kept) = (None, Kept::new(200, None, b""));
     let by = By::Words { text, malformed };
     let refused = Refused { by, retry_after, kept };
@@ -193,8 +193,8 @@ fn an_answer_that_is_none_shows_its_beginning() {
 
 #[test]
 fn every_code_of_both_catalogs_has_an_exit_code_of_the_table() {
-    let exits = aap::Code::ALL.iter().map(|code| exit_of_aap(*code));
-    let exits = exits.chain(a2a::error::Code::ALL.iter().map(|code| exit_of_a2a(*code)));
+    let exits = aap::AapCode::ALL.iter().map(|code| exit_of_aap(*code));
+    let exits = exits.chain(a2a::error::A2aCode::ALL.iter().map(|code| exit_of_a2a(*code)));
     for exit in exits {
         assert!((INVALID..=OTHER).contains(&exit), "{exit}");
     }

@@ -2,7 +2,7 @@
 
 use tradepost_publisher::staff_event::StaffEventKind;
 use tradepost_wire::json::{Map, Value};
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::super::delivery::delivery;
 use super::super::values::{self, reject};
@@ -17,7 +17,7 @@ const EVENTS: &str = "events";
 /// `[[publishers.deliveries]]`
 pub(super) fn destination(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<PublisherDestination> {
     for key in OF_LEADS {

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use tradepost_buyer::signed::signers::{Keys, Source};
 use tradepost_keys::replay;
 use tradepost_publisher::profile::RequestSigning;
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::adcp::signing::Digest;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::adcp::signing::DigestRule;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::read_object;
-use tradepost_wire::problem::{At, Problems};
+use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::super::values::{self, line, list, of_text, path, read_table, set, text_that, whole};
 use crate::config::WebhookKeyFile;
@@ -18,7 +18,7 @@ use crate::config::WebhookKeyFile;
 /// `webhook_key`
 pub(super) fn webhook_key(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<WebhookKeyFile> {
     read_table!(value, at, problems, WebhookKeyFile {
@@ -30,29 +30,29 @@ pub(super) fn webhook_key(
 /// `request_signing`
 pub(super) fn request_signing(
     value: &Value,
-    at: &At<'_>,
+    at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) -> Option<RequestSigning> {
     read_table!(value, at, problems, RequestSigning {
         // Without one whoever can change a request on its way chooses what is bought.
         optional "content_digest" => digest:
-            text_that("must be required, forbidden or either", Digest::from_name)
-            => Digest::Required,
+            text_that("must be required, forbidden or either", DigestRule::from_name)
+            => DigestRule::Required,
         optional "required_for" => required_for: set((0, None), tool) => BTreeSet::new(),
         optional "methods_required_for" => methods_required_for:
             set((0, None), method) => BTreeSet::new(),
     })
 }
 
-fn tool(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn tool(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be a task of AdCP, such as create_media_buy";
     of_text((value, at, problems), HINT, |text| {
-        Tool::from_name(text).map(|tool| tool.name().to_owned())
+        AdcpTool::from_name(text).map(|tool| tool.name().to_owned())
     })
 }
 
 /// The two kinds of names are kept apart: those of methods have a slash.
-fn method(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String> {
+fn method(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must be a method of the protocol, such as tasks/cancel";
     of_text((value, at, problems), HINT, |text| {
         let fits = text.contains('/') && text.len() <= 100 && text != "tools/call";
@@ -61,7 +61,7 @@ fn method(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<String>
 }
 
 /// `keys` of a buyer agent.
-pub(super) fn keys(value: &Value, at: &At<'_>, problems: &mut Problems) -> Option<Keys> {
+pub(super) fn keys(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Keys> {
     read_object!(value, at, problems, closed {
         optional "jwks_file" => jwks_file: path(1_000),
         optional "brand_json_url" => brand_json_url: values::web_page,

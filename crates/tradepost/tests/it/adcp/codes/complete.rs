@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use tradepost_wire::adcp::Tool;
-use tradepost_wire::adcp::error::Code;
-use tradepost_wire::adcp::tool::is_of_others;
+use tradepost_wire::adcp::AdcpTool;
+use tradepost_wire::adcp::error::AdcpCode;
+use tradepost_wire::adcp::tool::is_unsupported_task;
 use tradepost_wire::catalog::Vocabulary as _;
 
 /// The files with the rows.
@@ -114,7 +114,7 @@ fn rows() -> BTreeSet<&'static str> {
 }
 
 fn known(code: &str) -> bool {
-    Code::ALL.iter().any(|known| known.name() == code)
+    AdcpCode::ALL.iter().any(|known| known.name() == code)
 }
 
 /// The lines of a file, by code.
@@ -133,7 +133,7 @@ fn entries(file: &'static str) -> BTreeMap<&'static str, &'static str> {
 fn each_code_is_brought_about_or_it_is_said_why_not() {
     let (rows, never) = (rows(), entries(NEVER));
     let mut wrong = Vec::new();
-    for code in Code::ALL {
+    for code in AdcpCode::ALL {
         let name = code.name();
         match (rows.contains(name), never.contains_key(name)) {
             (true, false) | (false, true) => {}
@@ -142,7 +142,7 @@ fn each_code_is_brought_about_or_it_is_said_why_not() {
         }
     }
     assert_eq!(wrong, Vec::<String>::new());
-    assert_eq!(rows.len() + never.len(), Code::ALL.len());
+    assert_eq!(rows.len() + never.len(), AdcpCode::ALL.len());
 }
 
 /// The text of every source below a folder.
@@ -170,7 +170,7 @@ fn no_source_names_a_code_that_cannot_occur() {
         .collect();
     assert!(names.contains("ProvenanceClaimContradicted"), "the sources were read");
     let never = entries(NEVER);
-    let never = Code::ALL.iter().filter(|code| never.contains_key(code.name()));
+    let never = AdcpCode::ALL.iter().filter(|code| never.contains_key(code.name()));
     let named: Vec<_> = never.filter(|code| names.contains(format!("{code:?}").as_str())).collect();
     assert_eq!(named.iter().map(|code| code.name()).collect::<Vec<_>>(), [BEHIND_A_CONSTANT]);
 }
@@ -182,7 +182,10 @@ fn the_reasons_name_what_this_seller_has_not() {
         assert!(!why.contains("answered in 3.1"), "{code}: 3.2 is spoken");
         let task = why.strip_prefix("A code of ").and_then(|rest| rest.split([',', ' ']).next());
         if let Some(task) = task {
-            assert!(Tool::of_name(task).is_none() && is_of_others(task), "{code}: {task}");
+            assert!(
+                AdcpTool::of_name(task).is_none() && is_unsupported_task(task),
+                "{code}: {task}"
+            );
         }
     }
 }
