@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use tradepost_buyer::receiver::authentic::{Authenticity, Envelope, Webhooks};
 use tradepost_buyer::signed::signers::{Agent, Fetching, Keys, Published, Signers, Source, Unread};
 use tradepost_wire::adcp::signing::SignatureError;
-use tradepost_keys::http_signature::Target;
+use tradepost_keys::http_signature::TargetUri;
 
 const SELLER: &str = "https://s.example/mcp";
 
@@ -53,7 +53,7 @@ fuzz_target!(|input: (i32, [Bytes<'_>; 3], [Bytes<'_>; 5], Bytes<'_>)| {
     let Ok(signers) = Signers::open(site, vec![agent], |_| unreachable!("there is no file")) else {
         unreachable!("there is no file")
     };
-    let target = Target::read("https://b.example/hook").expect("an address");
+    let target = TargetUri::read("https://b.example/hook").expect("an address");
     let judge = Authenticity::default().with_webhooks(Webhooks::new(signers, Some(target)));
     let mut headers = HeaderMap::new();
     let names = ["signature-input", "signature", "content-digest", "content-type", "host"];

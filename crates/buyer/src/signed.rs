@@ -9,9 +9,9 @@ use axum::http::{HeaderMap, Uri, header};
 use futures_util::stream::{self, StreamExt as _};
 use jiff::Timestamp;
 use tradepost_keys::PublicKey;
-use tradepost_keys::adcp::{self, Claim};
-use tradepost_keys::http_signature::{BadTarget, Message, Target};
-use tradepost_keys::replay::{Refused, Replay, Used};
+use tradepost_keys::adcp::{self, AcceptedSignature};
+use tradepost_keys::http_signature::{SignableRequest, TargetUri, TargetUriError};
+use tradepost_keys::replay::{ReplayCache, ReplayRefusal, UsedSignature};
 use tradepost_wire::adcp::signing::{DigestRule, SignatureError, SignedKind};
 use tradepost_wire::json;
 
@@ -28,7 +28,7 @@ pub struct Checklist<W> {
     surface: SignedKind,
     digest: DigestRule,
     signers: Signers<W>,
-    replay: Replay,
+    replay: ReplayCache,
 }
 
 /// A message that somebody has signed.
@@ -37,7 +37,7 @@ pub struct Signed<W> {
     /// Who.
     pub whose: W,
     /// Its signature.
-    pub used: Used,
+    pub used: UsedSignature,
 }
 
 impl<W: Clone + Send + Sync + 'static> Checklist<W> {
@@ -47,7 +47,7 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         surface: SignedKind,
         digest: DigestRule,
         signers: Signers<W>,
-        replay: Replay,
+        replay: ReplayCache,
     ) -> Self {
         Self { surface, digest, signers, replay }
     }
@@ -60,11 +60,12 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
     /// The first step that fails.
     pub async fn check(
         &self,
-        message: &Message<'_>,
+        message: &SignableRequest<'_>,
         body: &[u8],
         now: Timestamp,
     ) -> Result<Option<Signed<W>>, SignatureError> {
-        let claim = Claim::of(message, self.surface, self.digest, !body.is_empty(), now)?;
+        let claim =
+            AcceptedSignature::of(message, self.surface, self.digest, !body.is_empty(), now)?;
         let Some(claim) = claim else { return Ok(None) };
         let signer = self.signer(&claim, message, now).await?;
         claim.body(message, body)?;
@@ -89,8 +90,8 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
     /// asked only when no known key fits.
     async fn signer(
         &self,
-        claim: &Claim,
-        message: &Message<'_>,
+        claim: &AcceptedSignature,
+        message: &SignableRequest<'_>,
         now: Timestamp,
     ) -> Result<Arc<Signer<W>>, SignatureError> {
         let begun = self.signers.elapsed();
@@ -121,7 +122,7 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
     fn verify(
         &self,
         found: &Found<W>,
-        claim: &Claim,
+        claim: &AcceptedSignature,
         base: &str,
         now: Timestamp,
     ) -> Result<(), SignatureError> {
@@ -155,15 +156,15 @@ pub fn fields(headers: &HeaderMap) -> Vec<(&str, &str)> {
 /// # Errors
 /// When it names no host, two, or another.
 pub fn target(
-    places: Option<&[Target]>,
+    places: Option<&[TargetUri]>,
     scheme: &str,
     path: &str,
     (uri, headers): (&Uri, &HeaderMap),
-) -> Result<Target, SignatureError> {
+) -> Result<TargetUri, SignatureError> {
     let read = |named: &str| {
-        Target::read(&format!("{scheme}://{named}{path}")).map_err(|bad| match bad {
-            BadTarget::Characters => SignatureError::HeaderMalformed,
-            BadTarget::Authority | BadTarget::Shape => SignatureError::TargetMalformed,
+        TargetUri::read(&format!("{scheme}://{named}{path}")).map_err(|bad| match bad {
+            TargetUriError::Characters => SignatureError::HeaderMalformed,
+            TargetUriError::Authority | TargetUriError::Shape => SignatureError::TargetMalformed,
         })
     };
     let mut hosts = headers.get_all(header::HOST).iter();
@@ -184,7 +185,7 @@ pub fn target(
         }
         (None, None) => return Err(SignatureError::TargetMalformed),
     };
-    let is_there = |place: &Target| place.authority() == target.authority();
+    let is_there = |place: &TargetUri| place.authority() == target.authority();
     let ours = places.is_none_or(|places| places.iter().any(is_there));
     if ours && hosts.next().is_none() { Ok(target) } else { Err(SignatureError::TargetMalformed) }
 }
@@ -198,13 +199,13 @@ pub fn is_ambiguous(body: &[u8]) -> bool {
 }
 
 /// Under which name signatures are counted: keys of two agents may have one.
-fn key_of<W>(agent: &Agent<W>, claim: &Claim) -> String {
+fn key_of<W>(agent: &Agent<W>, claim: &AcceptedSignature) -> String {
     format!("{} {}", agent.id, claim.keyid)
 }
 
-fn refused(refused: Refused) -> SignatureError {
+fn refused(refused: ReplayRefusal) -> SignatureError {
     match refused {
-        Refused::Replayed => SignatureError::Replayed,
-        Refused::Full => SignatureError::RateAbuse,
+        ReplayRefusal::Replayed => SignatureError::Replayed,
+        ReplayRefusal::Full => SignatureError::RateAbuse,
     }
 }

@@ -11,7 +11,7 @@ use std::fmt;
 use jiff::Timestamp;
 use reqwest::Url;
 use tradepost_keys::KeySet;
-use tradepost_keys::card::{Signature, Signed, Verdict, is_trusted};
+use tradepost_keys::card::{CardSignature, CardVerdict, SignedCard, is_trusted};
 use tradepost_wire::json;
 use tradepost_wire::problem::Problems;
 
@@ -52,9 +52,9 @@ pub struct Trust {
 #[derive(Debug, Clone)]
 pub struct Judged {
     /// The signature.
-    pub signature: Signature,
+    pub signature: CardSignature,
     /// The verdict, in the end.
-    pub verdict: Verdict,
+    pub verdict: CardVerdict,
     /// What became of its `jku`; `None` when there was no need of it, or it has none.
     pub jku: Option<Jku>,
 }
@@ -122,18 +122,18 @@ impl Trust {
         if self.policy == Policy::Ignore {
             return Ok(Vec::new());
         }
-        let signed = json::read(card.raw.get()).and_then(|card| Signed::read(&card));
+        let signed = json::read(card.raw.get()).and_then(|card| SignedCard::read(&card));
         let signed = signed.map_err(Untrusted::NoForm)?;
         let judged = judge_online(&signed, &self.keys, now, (transport, &self.jku_hosts)).await;
-        let any = |is: fn(Verdict) -> bool| judged.iter().any(|judged| is(judged.verdict));
+        let any = |is: fn(CardVerdict) -> bool| judged.iter().any(|judged| is(judged.verdict));
         // Before what is good about the card: one forged signature is enough.
-        if any(|verdict| matches!(verdict, Verdict::Invalid(_))) {
+        if any(|verdict| matches!(verdict, CardVerdict::Invalid(_))) {
             return Err(Untrusted::Forged(judged));
         }
-        if any(|verdict| verdict == Verdict::Valid) {
+        if any(|verdict| verdict == CardVerdict::Valid) {
             return Ok(judged);
         }
-        if any(|verdict| matches!(verdict, Verdict::UnusableKey(_))) {
+        if any(|verdict| matches!(verdict, CardVerdict::UnusableKey(_))) {
             return Err(Untrusted::UnusableKey(judged));
         }
         match self.policy {
@@ -155,8 +155,8 @@ impl Discovered {
 
 /// Judges the signatures with these keys alone.
 #[must_use]
-pub fn judge(signed: &Signed, keys: &KeySet, now: Timestamp) -> Vec<Judged> {
-    let judge = |signature: &Signature| Judged {
+pub fn judge(signed: &SignedCard, keys: &KeySet, now: Timestamp) -> Vec<Judged> {
+    let judge = |signature: &CardSignature| Judged {
         signature: signature.clone(),
         verdict: signed.verdict(signature, keys, now),
         jku: None,
@@ -167,14 +167,14 @@ pub fn judge(signed: &Signed, keys: &KeySet, now: Timestamp) -> Vec<Judged> {
 /// Judges the signatures with these keys, and where they know nothing of a signature with those
 /// that it leads to, on hosts that are allowed.
 pub async fn judge_online(
-    signed: &Signed,
+    signed: &SignedCard,
     keys: &KeySet,
     now: Timestamp,
     (transport, allowed): (&Transport, &[String]),
 ) -> Vec<Judged> {
     let mut all = judge(signed, keys, now);
     let mut fetched: Vec<(Url, Result<KeySet, String>)> = Vec::new();
-    for judged in all.iter_mut().filter(|judged| judged.verdict == Verdict::UnknownKey) {
+    for judged in all.iter_mut().filter(|judged| judged.verdict == CardVerdict::UnknownKey) {
         let Some(jku) = judged.signature.jku.as_deref() else {
             continue;
         };

@@ -11,7 +11,10 @@ use tradepost_wire::adcp::signing::{ALGORITHMS, DigestRule, SignatureError, Sign
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use crate::http_signature::{self, BadTarget, Input, Malformed, Message, Target, content_digest};
+use crate::http_signature::{
+    self, HttpSignatureError, SignableRequest, SignatureInput, TargetUri, TargetUriError,
+    content_digest,
+};
 use crate::{Algorithm, SigningKey, sha256};
 
 /// Maximum difference between two clocks.
@@ -26,15 +29,15 @@ const NONCE_BYTES: usize = 16;
 /// Maximum length of a nonce and of a key id in characters.
 const MAX_TEXT: usize = 256;
 
-impl From<Malformed> for SignatureError {
-    fn from(_: Malformed) -> Self {
+impl From<HttpSignatureError> for SignatureError {
+    fn from(_: HttpSignatureError) -> Self {
         Self::HeaderMalformed
     }
 }
 
 /// A signature whose terms satisfy the profile. It is not verified yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
+pub struct AcceptedSignature {
     /// Key id.
     pub keyid: String,
     /// Nonce, unique per key.
@@ -44,19 +47,19 @@ pub struct Claim {
     /// End of its validity.
     pub expires: Timestamp,
     /// Covered components and parameters.
-    pub input: Input,
+    pub input: SignatureInput,
     /// Bytes of the signature.
     pub signature: Vec<u8>,
 }
 
-impl Claim {
+impl AcceptedSignature {
     /// Reads the signature of a message: steps 1 to 6 of AdCP's checklist. `None` when the message
     /// is not signed.
     ///
     /// # Errors
     /// The first step that fails.
     pub fn of(
-        message: &Message<'_>,
+        message: &SignableRequest<'_>,
         surface: SignedKind,
         digest: DigestRule,
         has_body: bool,
@@ -117,7 +120,7 @@ impl Claim {
     ///
     /// # Errors
     /// When the digest is another one.
-    pub fn body(&self, message: &Message<'_>, body: &[u8]) -> Result<(), SignatureError> {
+    pub fn body(&self, message: &SignableRequest<'_>, body: &[u8]) -> Result<(), SignatureError> {
         if !self.input.covers("content-digest") {
             return Ok(());
         }
@@ -133,7 +136,7 @@ impl Claim {
 
 /// Checks that covered headers without a list have one value, because of two values different
 /// readers could take different ones.
-fn single(message: &Message<'_>, input: &Input) -> Result<(), SignatureError> {
+fn single(message: &SignableRequest<'_>, input: &SignatureInput) -> Result<(), SignatureError> {
     if input.covers("content-type") {
         let mut quoted = false;
         let listed = |byte: u8| {
@@ -182,7 +185,7 @@ pub fn purpose(
 
 /// A POST to be signed.
 #[derive(Debug, Clone, Copy)]
-pub struct Post<'p> {
+pub struct PostToSign<'p> {
     /// Request or webhook.
     pub surface: SignedKind,
     /// Address.
@@ -197,16 +200,16 @@ pub struct Post<'p> {
 
 /// Reason why a message cannot be signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unsigned {
+pub enum SignError {
     /// The address is invalid.
-    Target(BadTarget),
+    Target(TargetUriError),
     /// A header is invalid.
-    Header(Malformed),
+    Header(HttpSignatureError),
     /// The machine has no random source.
     Random,
 }
 
-impl fmt::Display for Unsigned {
+impl fmt::Display for SignError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Target(bad) => write!(f, "the request cannot be signed: {bad}"),
@@ -216,7 +219,7 @@ impl fmt::Display for Unsigned {
     }
 }
 
-impl std::error::Error for Unsigned {}
+impl std::error::Error for SignError {}
 
 /// Bytes of a nonce.
 pub type Nonce = [u8; NONCE_BYTES];
@@ -225,13 +228,13 @@ pub type Nonce = [u8; NONCE_BYTES];
 ///
 /// # Errors
 /// When the machine has no random source.
-pub fn nonce() -> Result<Nonce, Unsigned> {
+pub fn nonce() -> Result<Nonce, SignError> {
     let mut nonce = [0; NONCE_BYTES];
-    SystemRandom::new().fill(&mut nonce).map_err(|_| Unsigned::Random)?;
+    SystemRandom::new().fill(&mut nonce).map_err(|_| SignError::Random)?;
     Ok(nonce)
 }
 
-impl Post<'_> {
+impl PostToSign<'_> {
     /// Returns the headers that sign it, with the maximum validity, encoded as in AdCP 3.1.
     ///
     /// # Errors
@@ -241,15 +244,15 @@ impl Post<'_> {
         key: &SigningKey,
         nonce: &Nonce,
         now: Timestamp,
-    ) -> Result<Vec<(&'static str, String)>, Unsigned> {
-        let target = Target::read(self.url).map_err(Unsigned::Target)?;
+    ) -> Result<Vec<(&'static str, String)>, SignError> {
+        let target = TargetUri::read(self.url).map_err(SignError::Target)?;
         let digest = self.covers_body.then(|| content_digest(&sha256(self.body)));
         let mut fields = vec![("content-type", self.content_type)];
         fields.extend(digest.as_deref().map(|digest| ("content-digest", digest)));
-        let message = Message { method: "POST", target: &target, fields: &fields };
+        let message = SignableRequest { method: "POST", target: &target, fields: &fields };
         let input = self.terms(key, nonce, now);
-        let base = message.base(&input).map_err(Unsigned::Header)?;
-        let signature = key.sign(base.as_bytes()).map_err(|_| Unsigned::Random)?;
+        let base = message.base(&input).map_err(SignError::Header)?;
+        let signature = key.sign(base.as_bytes()).map_err(|_| SignError::Random)?;
         let signature = URL_SAFE_NO_PAD.encode(signature);
         let mut headers = vec![
             ("signature-input", format!("sig1={}", input.text)),
@@ -259,13 +262,13 @@ impl Post<'_> {
         Ok(headers)
     }
 
-    fn terms(&self, key: &SigningKey, nonce: &Nonce, now: Timestamp) -> Input {
+    fn terms(&self, key: &SigningKey, nonce: &Nonce, now: Timestamp) -> SignatureInput {
         let mut components = vec!["@method", "@target-uri", "@authority", "content-type"];
         if self.covers_body {
             components.push("content-digest");
         }
         let created = now.as_second();
-        let input = Input {
+        let input = SignatureInput {
             text: String::new(),
             components: components.into_iter().map(ToOwned::to_owned).collect(),
             created: Some(created),

@@ -50,16 +50,16 @@ pub fn protected_header(key: &SigningKey, jku: Option<&str>) -> Value {
 
 /// A card with its signatures.
 #[derive(Debug)]
-pub struct Signed {
+pub struct SignedCard {
     /// Signatures; empty when the card is not signed.
-    pub signatures: Vec<Signature>,
+    pub signatures: Vec<CardSignature>,
     /// Canonical card in base64url.
     payload: String,
 }
 
 /// A parsed signature.
 #[derive(Debug, Clone)]
-pub struct Signature {
+pub struct CardSignature {
     /// Key id.
     pub kid: Option<String>,
     /// Name of the algorithm.
@@ -72,7 +72,7 @@ pub struct Signature {
 
 /// Result of verifying a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CardVerdict {
     /// Made by a trusted key, for this card.
     Valid,
     /// Damaged or forged; with the reason.
@@ -85,7 +85,7 @@ pub enum Verdict {
     UnsupportedAlgorithm,
 }
 
-impl Verdict {
+impl CardVerdict {
     /// Returns the name for programs.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -113,12 +113,12 @@ impl Verdict {
 /// Returns true when a card with these verdicts can be trusted: at least one signature is valid,
 /// and none is forged.
 #[must_use]
-pub fn is_trusted(verdicts: &[Verdict]) -> bool {
-    verdicts.contains(&Verdict::Valid)
-        && !verdicts.iter().any(|verdict| matches!(verdict, Verdict::Invalid(_)))
+pub fn is_trusted(verdicts: &[CardVerdict]) -> bool {
+    verdicts.contains(&CardVerdict::Valid)
+        && !verdicts.iter().any(|verdict| matches!(verdict, CardVerdict::Invalid(_)))
 }
 
-impl Signed {
+impl SignedCard {
     /// Reads the signatures of a card. A damaged one is kept, with its reason.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl Signed {
                 reject(&at, &mut problems, format!("has more than {MAX_SIGNATURES} signatures"));
                 Vec::new()
             }
-            Some(Value::Array(entries)) => entries.iter().map(Signature::read).collect(),
+            Some(Value::Array(entries)) => entries.iter().map(CardSignature::read).collect(),
             Some(_) => {
                 reject(&at, &mut problems, "must be an array");
                 Vec::new()
@@ -144,36 +144,38 @@ impl Signed {
 
     /// Verifies a signature with these keys.
     #[must_use]
-    pub fn verdict(&self, signature: &Signature, keys: &KeySet, now: Timestamp) -> Verdict {
+    pub fn verdict(&self, signature: &CardSignature, keys: &KeySet, now: Timestamp) -> CardVerdict {
         let (protected, bytes) = match &signature.parts {
             Ok(parts) => parts,
-            Err(why) => return Verdict::Invalid(why),
+            Err(why) => return CardVerdict::Invalid(why),
         };
         let (alg, kid) = (signature.alg.as_deref(), signature.kid.as_deref());
         let known = alg.and_then(Algorithm::of).filter(|known| ALGORITHMS.contains(known));
         let Some(algorithm) = known else {
-            return Verdict::UnsupportedAlgorithm;
+            return CardVerdict::UnsupportedAlgorithm;
         };
         let mut named = keys.named(kid.unwrap_or_default()).peekable();
         if named.peek().is_none() {
-            return Verdict::UnknownKey;
+            return CardVerdict::UnknownKey;
         }
         // The key determines its algorithm; the header cannot choose another.
         let mut fitting = named.filter(|trusted| trusted.key.algorithm() == algorithm).peekable();
         if fitting.peek().is_none() {
-            return Verdict::Invalid("the key with this kid is for another algorithm");
+            return CardVerdict::Invalid("the key with this kid is for another algorithm");
         }
         let message = format!("{protected}.{}", self.payload);
         match fitting.find(|trusted| trusted.key.verifies(message.as_bytes(), bytes)) {
-            None => Verdict::Invalid("the signature does not match the card"),
+            None => CardVerdict::Invalid("the signature does not match the card"),
             // Checked last, because a forged signature is forged whether its key has expired or
             // not.
-            Some(trusted) => trusted.objection(now).map_or(Verdict::Valid, Verdict::UnusableKey),
+            Some(trusted) => {
+                trusted.objection(now).map_or(CardVerdict::Valid, CardVerdict::UnusableKey)
+            }
         }
     }
 }
 
-impl Signature {
+impl CardSignature {
     fn read(entry: &Value) -> Self {
         let mut signature = Self { kid: None, alg: None, jku: None, parts: Err("") };
         signature.parts = signature.read_parts(entry);

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 mod target;
 
-pub use target::{BadTarget, Target};
+pub use target::{TargetUri, TargetUriError};
 
 /// Maximum number of members of a header with several signatures or digests.
 const MAX_MEMBERS: usize = 8;
@@ -18,28 +18,28 @@ const MAX_COMPONENTS: usize = 32;
 
 /// A malformed header or value; with the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Malformed(pub &'static str);
+pub struct HttpSignatureError(pub &'static str);
 
-impl fmt::Display for Malformed {
+impl fmt::Display for HttpSignatureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl std::error::Error for Malformed {}
+impl std::error::Error for HttpSignatureError {}
 
 /// The parts of a request that a signature can cover.
 #[derive(Debug, Clone, Copy)]
-pub struct Message<'m> {
+pub struct SignableRequest<'m> {
     /// Method in capitals.
     pub method: &'m str,
     /// Address, as the sender wrote it.
-    pub target: &'m Target,
+    pub target: &'m TargetUri,
     /// Header lines in their order, with names in lower case.
     pub fields: &'m [(&'m str, &'m str)],
 }
 
-impl<'m> Message<'m> {
+impl<'m> SignableRequest<'m> {
     /// Returns the lines of a header.
     pub fn lines(&self, name: &str) -> impl Iterator<Item = &'m str> {
         let fields = self.fields.iter().filter(move |(known, _)| *known == name);
@@ -50,11 +50,11 @@ impl<'m> Message<'m> {
     ///
     /// # Errors
     /// When it contains characters that are not ASCII.
-    pub fn field(&self, name: &str) -> Result<Option<String>, Malformed> {
+    pub fn field(&self, name: &str) -> Result<Option<String>, HttpSignatureError> {
         let lines: Vec<&str> = self.lines(name).collect();
         let plain = |byte: u8| byte == b'\t' || (b' '..=b'~').contains(&byte);
         if !lines.iter().all(|line| line.bytes().all(plain)) {
-            return Err(Malformed("a header has characters that are not ASCII"));
+            return Err(HttpSignatureError("a header has characters that are not ASCII"));
         }
         Ok((!lines.is_empty()).then(|| lines.join(", ")))
     }
@@ -63,14 +63,14 @@ impl<'m> Message<'m> {
     ///
     /// # Errors
     /// When a covered component is missing or unknown.
-    pub fn base(&self, input: &Input) -> Result<String, Malformed> {
+    pub fn base(&self, input: &SignatureInput) -> Result<String, HttpSignatureError> {
         let mut base = String::new();
         for name in &input.components {
             let value = match name.strip_prefix('@') {
                 Some(derived) => self.derived(derived),
                 None => self.field(name)?,
             };
-            let value = value.ok_or(Malformed("a signature covers what is not there"))?;
+            let value = value.ok_or(HttpSignatureError("a signature covers what is not there"))?;
             base.push_str(&format!("\"{name}\": {value}\n"));
         }
         // The last line has no line break (RFC 9421 §2.5).
@@ -95,7 +95,7 @@ impl<'m> Message<'m> {
 
 /// Covered components and parameters of a signature.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Input {
+pub struct SignatureInput {
     /// Text as sent, which is itself signed (RFC 9421 §2.3).
     pub text: String,
     /// Covered components in order.
@@ -114,15 +114,16 @@ pub struct Input {
     pub tag: Option<String>,
 }
 
-impl Input {
+impl SignatureInput {
     /// Reads `("a" "b");created=1;keyid="k"`. Components with parameters are refused, because no
     /// supported profile has any. So is a spelling that differs from the serialisation of RFC 8941,
     /// because the text itself is signed, and two readers must not read it differently.
     ///
     /// # Errors
     /// When it has another form.
-    pub fn read(text: &str) -> Result<Self, Malformed> {
-        Self::parse(text).ok_or(Malformed("the terms of a signature are not in their form"))
+    pub fn read(text: &str) -> Result<Self, HttpSignatureError> {
+        Self::parse(text)
+            .ok_or(HttpSignatureError("the terms of a signature are not in their form"))
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -209,8 +210,8 @@ impl Input {
 ///
 /// # Errors
 /// When it is not a dictionary, or has too many members.
-pub fn dictionary(text: &str) -> Result<Vec<(&str, &str)>, Malformed> {
-    const BAD: Malformed = Malformed("a header is no dictionary");
+pub fn dictionary(text: &str) -> Result<Vec<(&str, &str)>, HttpSignatureError> {
+    const BAD: HttpSignatureError = HttpSignatureError("a header is no dictionary");
     let mut quoted = false;
     let ends = |letter: char| {
         quoted ^= letter == '"';
@@ -230,7 +231,7 @@ pub fn dictionary(text: &str) -> Result<Vec<(&str, &str)>, Malformed> {
             return Err(BAD);
         }
         if members.iter().any(|(known, _)| *known == name) {
-            return Err(Malformed("a header names a member twice"));
+            return Err(HttpSignatureError("a header names a member twice"));
         }
         members.push((name, value));
     }
@@ -242,8 +243,8 @@ pub fn dictionary(text: &str) -> Result<Vec<(&str, &str)>, Malformed> {
 ///
 /// # Errors
 /// When they have neither form.
-pub fn bytes(text: &str) -> Result<Vec<u8>, Malformed> {
-    const BAD: Malformed = Malformed("a header's bytes are not in base64");
+pub fn bytes(text: &str) -> Result<Vec<u8>, HttpSignatureError> {
+    const BAD: HttpSignatureError = HttpSignatureError("a header's bytes are not in base64");
     let inside = text.strip_prefix(':').and_then(|text| text.strip_suffix(':')).ok_or(BAD)?;
     let read = if inside.contains(['+', '/', '=']) {
         STANDARD.decode(inside)
@@ -258,28 +259,30 @@ pub fn bytes(text: &str) -> Result<Vec<u8>, Malformed> {
 ///
 /// # Errors
 /// When one of the two headers is missing, or one is malformed.
-pub fn pick(message: &Message<'_>) -> Result<Option<(Input, Vec<u8>)>, Malformed> {
+pub fn pick(
+    message: &SignableRequest<'_>,
+) -> Result<Option<(SignatureInput, Vec<u8>)>, HttpSignatureError> {
     let (inputs, signatures) = (message.field("signature-input")?, message.field("signature")?);
     let (inputs, signatures) = match (&inputs, &signatures) {
         (None, None) => return Ok(None),
         (Some(inputs), Some(signatures)) => (dictionary(inputs)?, dictionary(signatures)?),
         (Some(_), None) | (None, Some(_)) => {
-            return Err(Malformed("Signature and Signature-Input belong together"));
+            return Err(HttpSignatureError("Signature and Signature-Input belong together"));
         }
     };
     let named = inputs.iter().find(|(label, _)| *label == "sig1").or_else(|| inputs.first());
-    let (label, input) = named.ok_or(Malformed("Signature-Input is empty"))?;
+    let (label, input) = named.ok_or(HttpSignatureError("Signature-Input is empty"))?;
     let signature = signatures.iter().find(|(known, _)| known == label);
     let (_, signature) =
-        signature.ok_or(Malformed("Signature lacks what Signature-Input names"))?;
-    Ok(Some((Input::read(input)?, bytes(signature)?)))
+        signature.ok_or(HttpSignatureError("Signature lacks what Signature-Input names"))?;
+    Ok(Some((SignatureInput::read(input)?, bytes(signature)?)))
 }
 
 /// Reads the digests of a `Content-Digest`, by algorithm.
 ///
 /// # Errors
 /// When it is malformed, or names an algorithm twice.
-pub fn digests(text: &str) -> Result<Vec<(&str, Vec<u8>)>, Malformed> {
+pub fn digests(text: &str) -> Result<Vec<(&str, Vec<u8>)>, HttpSignatureError> {
     let members = dictionary(text)?;
     members.into_iter().map(|(name, value)| Ok((name, bytes(value)?))).collect()
 }

@@ -19,7 +19,7 @@ const MAX_SUBJECT: usize = 255;
 
 /// A parsed token that is not verified yet.
 #[derive(Debug)]
-pub struct Token<'t> {
+pub struct UnverifiedToken<'t> {
     algorithm: Algorithm,
     key_id: Option<String>,
     signed: &'t str,
@@ -29,14 +29,14 @@ pub struct Token<'t> {
 
 /// Reason why a token is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum TokenRefusal {
     /// Expired.
     Expired,
     /// Invalid, with the reason for the log.
     Invalid(&'static str),
 }
 
-impl<'t> Token<'t> {
+impl<'t> UnverifiedToken<'t> {
     /// Parses a token.
     ///
     /// # Errors
@@ -83,34 +83,34 @@ impl<'t> Token<'t> {
     ///
     /// # Errors
     /// When none of the keys made the signature, or the claims cannot be read.
-    pub fn claims(&self, keys: &[&PublicKey]) -> Result<Value, Refused> {
+    pub fn claims(&self, keys: &[&PublicKey]) -> Result<Value, TokenRefusal> {
         let has_signed = |key: &&PublicKey| {
             key.algorithm() == self.algorithm
                 && key.verifies(self.signed.as_bytes(), &self.signature)
         };
         if !keys.iter().any(has_signed) {
-            return Err(Refused::Invalid("wrong signature"));
+            return Err(TokenRefusal::Invalid("wrong signature"));
         }
-        object(self.payload).ok_or(Refused::Invalid("the token's claims are no object"))
+        object(self.payload).ok_or(TokenRefusal::Invalid("the token's claims are no object"))
     }
 }
 
 /// Expected issuer and audience of claims.
 #[derive(Debug, Clone, Copy)]
-pub struct Expected<'e> {
+pub struct ExpectedClaims<'e> {
     /// Issuer, exactly as it writes itself.
     pub issuer: &'e str,
     /// Our own audience.
     pub audience: &'e str,
 }
 
-impl Expected<'_> {
+impl ExpectedClaims<'_> {
     /// Checks claims at a time, and returns their subject.
     ///
     /// # Errors
     /// The reason why they are refused.
-    pub fn subject<'c>(&self, claims: &'c Value, now: Timestamp) -> Result<&'c str, Refused> {
-        let invalid = |reason| Err(Refused::Invalid(reason));
+    pub fn subject<'c>(&self, claims: &'c Value, now: Timestamp) -> Result<&'c str, TokenRefusal> {
+        let invalid = |reason| Err(TokenRefusal::Invalid(reason));
         let text = |name: &str| claims.get(name).and_then(Value::as_str);
         if text("iss") != Some(self.issuer) {
             return invalid("another issuer");
@@ -129,7 +129,7 @@ impl Expected<'_> {
         let moment = |name: &str| claims.get(name).map(Value::as_f64);
         match moment("exp") {
             Some(Some(end)) if now < end + LEEWAY => {}
-            Some(Some(_)) => return Err(Refused::Expired),
+            Some(Some(_)) => return Err(TokenRefusal::Expired),
             Some(None) | None => return invalid("the token never expires"),
         }
         match moment("nbf") {
@@ -140,7 +140,7 @@ impl Expected<'_> {
         }
         // A caller needs a name, for limits and ownership.
         let subject = text("sub").filter(|subject| (1..=MAX_SUBJECT).contains(&subject.len()));
-        subject.ok_or(Refused::Invalid("the token names nobody"))
+        subject.ok_or(TokenRefusal::Invalid("the token names nobody"))
     }
 }
 
@@ -172,26 +172,26 @@ mod tests {
         let public = |key: &SigningKey| PublicKey::of_issuer(&key.public_jwk()).unwrap();
         let (right, wrong) = (public(&key), public(&other));
         let good = token(&key, &json!({"alg": "EdDSA", "kid": "k"}), &json!({"sub": "a"}));
-        let read = Token::read(&good).unwrap();
+        let read = UnverifiedToken::read(&good).unwrap();
         assert_eq!((read.algorithm(), read.key_id()), (Algorithm::EdDsa, Some("k")));
         assert_eq!(read.claims(&[&wrong, &right]), Ok(json!({"sub": "a"})));
-        assert_eq!(read.claims(&[&wrong]), Err(Refused::Invalid("wrong signature")));
+        assert_eq!(read.claims(&[&wrong]), Err(TokenRefusal::Invalid("wrong signature")));
         // The key is right, but the token names another algorithm.
         let lying = token(&key, &json!({"alg": "ES256"}), &json!({"sub": "a"}));
-        let lying = Token::read(&lying).unwrap();
-        assert_eq!(lying.claims(&[&right]), Err(Refused::Invalid("wrong signature")));
+        let lying = UnverifiedToken::read(&lying).unwrap();
+        assert_eq!(lying.claims(&[&right]), Err(TokenRefusal::Invalid("wrong signature")));
         for (header, why) in [
             (json!({"alg": "none"}), "the token's algorithm is not accepted"),
             (json!({"alg": "EdDSA", "crit": []}), "the token has critical extensions"),
             (json!({"alg": "EdDSA", "kid": 1}), "neither a key nor a token"),
         ] {
-            assert_eq!(Token::read(&token(&key, &header, &json!({}))).unwrap_err(), why);
+            assert_eq!(UnverifiedToken::read(&token(&key, &header, &json!({}))).unwrap_err(), why);
         }
     }
 
     #[test]
     fn claims_hold_for_one_issuer_one_audience_and_a_while() {
-        let expected = Expected { issuer: "https://issuer.example", audience: "us" };
+        let expected = ExpectedClaims { issuer: "https://issuer.example", audience: "us" };
         let now = Timestamp::from_second(NOW).unwrap();
         let claims = |change: Value| {
             let mut claims = json!({
@@ -200,11 +200,11 @@ mod tests {
             claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
             claims
         };
-        let invalid = |reason| Err(Refused::Invalid(reason));
+        let invalid = |reason| Err(TokenRefusal::Invalid(reason));
         for (change, outcome) in [
             (json!({}), Ok("ada")),
             (json!({"exp": NOW - 59, "nbf": NOW + 60}), Ok("ada")),
-            (json!({"exp": NOW - 60}), Err(Refused::Expired)),
+            (json!({"exp": NOW - 60}), Err(TokenRefusal::Expired)),
             (json!({"exp": null}), invalid("the token never expires")),
             (json!({"nbf": NOW + 61}), invalid("the token is not valid yet")),
             (json!({"nbf": "soon"}), invalid("nbf is no number")),

@@ -18,10 +18,10 @@ const MAX_KEYS: usize = 1_000;
 
 /// A public key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicKey(pub(crate) Material);
+pub struct PublicKey(pub(crate) KeyMaterial);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Material {
+pub(crate) enum KeyMaterial {
     /// Uncompressed point.
     P256(Vec<u8>),
     /// Key of 32 bytes.
@@ -68,16 +68,16 @@ impl PublicKey {
                 let (Some(x), Some(y)) = (coordinate("x"), coordinate("y")) else {
                     return Err("must have x and y, 32 bytes each in base64url");
                 };
-                Material::P256([vec![4], x, y].concat())
+                KeyMaterial::P256([vec![4], x, y].concat())
             }
             (Some("OKP"), Some("Ed25519")) => {
-                Material::Ed25519(coordinate("x").ok_or("must have x, 32 bytes in base64url")?)
+                KeyMaterial::Ed25519(coordinate("x").ok_or("must have x, 32 bytes in base64url")?)
             }
             (Some("RSA"), _) => {
                 let (Some(n), Some(e)) = (bytes("n"), bytes("e")) else {
                     return Err("must have n and e in base64url");
                 };
-                Material::Rsa { n, e }
+                KeyMaterial::Rsa { n, e }
             }
             (None, _) => return Err("must have kty"),
             (Some(_), _) => return Ok(None),
@@ -89,9 +89,9 @@ impl PublicKey {
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         match self.0 {
-            Material::P256(_) => Algorithm::Es256,
-            Material::Ed25519(_) => Algorithm::EdDsa,
-            Material::Rsa { .. } => Algorithm::Rs256,
+            KeyMaterial::P256(_) => Algorithm::Es256,
+            KeyMaterial::Ed25519(_) => Algorithm::EdDsa,
+            KeyMaterial::Rsa { .. } => Algorithm::Rs256,
         }
     }
 
@@ -99,16 +99,16 @@ impl PublicKey {
     #[must_use]
     pub fn jwk(&self) -> Value {
         match &self.0 {
-            Material::P256(point) => {
+            KeyMaterial::P256(point) => {
                 // An uncompressed point starts with 4.
                 let (x, y) =
                     point.get(1..).unwrap_or_default().split_at_checked(32).unwrap_or_default();
                 json!({"crv": "P-256", "kty": "EC", "x": encode(x), "y": encode(y)})
             }
-            Material::Ed25519(bytes) => {
+            KeyMaterial::Ed25519(bytes) => {
                 json!({"crv": "Ed25519", "kty": "OKP", "x": encode(bytes)})
             }
-            Material::Rsa { n, e } => json!({"e": encode(e), "kty": "RSA", "n": encode(n)}),
+            KeyMaterial::Rsa { n, e } => json!({"e": encode(e), "kty": "RSA", "n": encode(n)}),
         }
     }
 
@@ -122,13 +122,13 @@ impl PublicKey {
     #[must_use]
     pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let verified = match &self.0 {
-            Material::P256(point) => {
+            KeyMaterial::P256(point) => {
                 UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(message, signature)
             }
-            Material::Ed25519(bytes) => {
+            KeyMaterial::Ed25519(bytes) => {
                 UnparsedPublicKey::new(&ED25519, bytes).verify(message, signature)
             }
-            Material::Rsa { n, e } => RsaPublicKeyComponents { n, e }.verify(
+            KeyMaterial::Rsa { n, e } => RsaPublicKeyComponents { n, e }.verify(
                 &RSA_PKCS1_2048_8192_SHA256,
                 message,
                 signature,
@@ -140,7 +140,7 @@ impl PublicKey {
 
 /// A trusted key with its id and its validity.
 #[derive(Debug, Clone)]
-pub(crate) struct Trusted {
+pub(crate) struct TrustedKey {
     pub(crate) kid: String,
     pub(crate) key: PublicKey,
     expires: Option<Timestamp>,
@@ -148,7 +148,7 @@ pub(crate) struct Trusted {
     revoked: bool,
 }
 
-impl Trusted {
+impl TrustedKey {
     /// Returns the reason why it may not be used now (A2A 1.0 §8.4.3: neither when expired nor when
     /// revoked).
     pub(crate) fn objection(&self, now: Timestamp) -> Option<&'static str> {
@@ -167,7 +167,7 @@ impl Trusted {
 /// A set of trusted keys.
 #[derive(Debug, Clone, Default)]
 pub struct KeySet {
-    keys: Vec<Trusted>,
+    keys: Vec<TrustedKey>,
 }
 
 impl KeySet {
@@ -215,12 +215,12 @@ impl KeySet {
     }
 
     /// Returns the keys with an id; a set may use one id for keys of several kinds.
-    pub(crate) fn named<'a>(&'a self, kid: &'a str) -> impl Iterator<Item = &'a Trusted> + 'a {
+    pub(crate) fn named<'a>(&'a self, kid: &'a str) -> impl Iterator<Item = &'a TrustedKey> + 'a {
         self.keys.iter().filter(move |key| key.kid == kid)
     }
 }
 
-fn trusted(jwk: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Trusted> {
+fn trusted(jwk: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<TrustedKey> {
     // Key sets are published, so a private key in one has to be reported.
     if jwk.get("d").is_some() || jwk.get("k").is_some() {
         let message = "holds a private key; keep it secret, and give its public part";
@@ -254,7 +254,7 @@ fn trusted(jwk: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opti
     // An object there has time and reason; any value except null revokes.
     let revoked = jwk.get("revoked").is_some_and(|revoked| !revoked.is_null());
     let kid = member(jwk, "kid").map_or_else(|| key.thumbprint(), str::to_owned);
-    for_signatures.then_some(Trusted { kid, key, expires, begins, revoked })
+    for_signatures.then_some(TrustedKey { kid, key, expires, begins, revoked })
 }
 
 /// Returns a member that is a string.

@@ -15,7 +15,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json;
 use tradepost_wire::json::{Value, json};
 
-use crate::keyset::{Material, PublicKey, member};
+use crate::keyset::{KeyMaterial, PublicKey, member};
 use crate::{Algorithm, decode};
 
 /// Maximum size of a key file in bytes; a private key has a few hundred.
@@ -32,31 +32,31 @@ const ED25519_PREFIX: [u8; 16] =
 /// A private key with its key id.
 #[derive(Debug)]
 pub struct SigningKey {
-    pair: Pair,
+    pair: KeyPair,
     kid: String,
 }
 
 /// A key pair, whose `Debug` shows the public part only.
 #[derive(Debug)]
-enum Pair {
+enum KeyPair {
     Es256(EcdsaKeyPair),
     EdDsa(Ed25519KeyPair),
 }
 
 /// Reason why a key cannot be used: a lower-case fragment that quotes nothing of the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadKey(String);
+pub struct KeyError(String);
 
-impl fmt::Display for BadKey {
+impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for BadKey {}
+impl std::error::Error for KeyError {}
 
-fn bad(message: impl Into<String>) -> BadKey {
-    BadKey(message.into())
+fn bad(message: impl Into<String>) -> KeyError {
+    KeyError(message.into())
 }
 
 impl SigningKey {
@@ -64,7 +64,7 @@ impl SigningKey {
     ///
     /// # Errors
     /// Those of [`Self::read`], or when the file cannot be read.
-    pub fn load(path: &Path, kid: Option<&str>) -> Result<Self, BadKey> {
+    pub fn load(path: &Path, kid: Option<&str>) -> Result<Self, KeyError> {
         let name = path.display();
         let mut text = String::new();
         std::fs::File::open(path)
@@ -82,7 +82,7 @@ impl SigningKey {
     ///
     /// # Errors
     /// The reason why it cannot be used.
-    pub fn read(text: &str, kid: Option<&str>) -> Result<Self, BadKey> {
+    pub fn read(text: &str, kid: Option<&str>) -> Result<Self, KeyError> {
         let (pair, own) = if text.trim_start().starts_with('{') {
             from_jwk(text)?
         } else {
@@ -103,8 +103,8 @@ impl SigningKey {
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         match self.pair {
-            Pair::Es256(_) => Algorithm::Es256,
-            Pair::EdDsa(_) => Algorithm::EdDsa,
+            KeyPair::Es256(_) => Algorithm::Es256,
+            KeyPair::EdDsa(_) => Algorithm::EdDsa,
         }
     }
 
@@ -128,10 +128,10 @@ impl SigningKey {
     pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Unspecified> {
         match &self.pair {
             // A predictable nonce reveals the key, so it never comes from a seed.
-            Pair::Es256(pair) => pair
+            KeyPair::Es256(pair) => pair
                 .sign(&SystemRandom::new(), message)
                 .map(|signature| signature.as_ref().to_vec()),
-            Pair::EdDsa(pair) => Ok(pair.sign(message).as_ref().to_vec()),
+            KeyPair::EdDsa(pair) => Ok(pair.sign(message).as_ref().to_vec()),
         }
     }
 }
@@ -162,14 +162,16 @@ pub fn generate(algorithm: Algorithm) -> Result<String, Unspecified> {
     Ok(pem)
 }
 
-fn public(pair: &Pair) -> PublicKey {
+fn public(pair: &KeyPair) -> PublicKey {
     match pair {
-        Pair::Es256(pair) => PublicKey(Material::P256(pair.public_key().as_ref().to_vec())),
-        Pair::EdDsa(pair) => PublicKey(Material::Ed25519(pair.public_key().as_ref().to_vec())),
+        KeyPair::Es256(pair) => PublicKey(KeyMaterial::P256(pair.public_key().as_ref().to_vec())),
+        KeyPair::EdDsa(pair) => {
+            PublicKey(KeyMaterial::Ed25519(pair.public_key().as_ref().to_vec()))
+        }
     }
 }
 
-fn from_pem(text: &str) -> Result<Pair, BadKey> {
+fn from_pem(text: &str) -> Result<KeyPair, KeyError> {
     // The file may contain other blocks, such as a certificate.
     let block = text.split(BEGIN).find_map(|block| block.strip_prefix(PRIVATE));
     let Some((body, _)) = block.and_then(|block| block.split_once("-----END ")) else {
@@ -187,15 +189,15 @@ fn from_pem(text: &str) -> Result<Pair, BadKey> {
     let body: String = body.split_ascii_whitespace().collect();
     let der = STANDARD.decode(body).map_err(|_| bad("the PEM block is not base64"))?;
     if let Ok(pair) = EcdsaKeyPair::from_pkcs8(&P256, &der, &SystemRandom::new()) {
-        return Ok(Pair::Es256(pair));
+        return Ok(KeyPair::Es256(pair));
     }
     // Most tools leave out the public part, so it cannot be checked.
     Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der)
-        .map(Pair::EdDsa)
+        .map(KeyPair::EdDsa)
         .map_err(|_| bad("the key is neither of P-256 nor of Ed25519, or damaged"))
 }
 
-fn from_jwk(text: &str) -> Result<(Pair, Option<String>), BadKey> {
+fn from_jwk(text: &str) -> Result<(KeyPair, Option<String>), KeyError> {
     const KIND: &str = "the JWK must have kty EC with crv P-256, or kty OKP with crv Ed25519";
     let jwk = json::read(text).map_err(|_| bad("is not a JWK: not plain JSON"))?;
     let public = PublicKey::read(&jwk).map_err(|why| bad(format!("the JWK {why}")))?;
@@ -205,15 +207,15 @@ fn from_jwk(text: &str) -> Result<(Pair, Option<String>), BadKey> {
         return Err(bad("the JWK must have the private part d, 32 bytes in base64url"));
     };
     let pair = match &public.0 {
-        Material::P256(point) => {
+        KeyMaterial::P256(point) => {
             let random = SystemRandom::new();
             EcdsaKeyPair::from_private_key_and_public_key(&P256, &secret, point, &random)
-                .map(Pair::Es256)
+                .map(KeyPair::Es256)
         }
-        Material::Ed25519(bytes) => {
-            Ed25519KeyPair::from_seed_and_public_key(&secret, bytes).map(Pair::EdDsa)
+        KeyMaterial::Ed25519(bytes) => {
+            Ed25519KeyPair::from_seed_and_public_key(&secret, bytes).map(KeyPair::EdDsa)
         }
-        Material::Rsa { .. } => return Err(bad(KIND)),
+        KeyMaterial::Rsa { .. } => return Err(bad(KIND)),
     };
     let pair =
         pair.map_err(|_| bad("the JWK's private and public parts do not belong together"))?;

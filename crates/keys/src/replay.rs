@@ -16,7 +16,7 @@ const IN_ALL: usize = 2_000_000;
 
 /// Reason why a signature is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum ReplayRefusal {
     /// Used before.
     Replayed,
     /// Too many signatures of its key, or in total, are remembered.
@@ -25,7 +25,7 @@ pub enum Refused {
 
 /// A used signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Used {
+pub struct UsedSignature {
     /// Key id.
     pub key: String,
     /// Hash of its nonce.
@@ -39,21 +39,21 @@ type Nonces = HashMap<[u8; 16], Timestamp>;
 
 /// Used signatures by key.
 #[derive(Debug, Default)]
-pub struct Replay {
+pub struct ReplayCache {
     keys: Mutex<HashMap<String, Nonces>>,
 }
 
-impl Replay {
+impl ReplayCache {
     /// Checks that a key has room (step 9a), before anything costly is done.
     ///
     /// # Errors
     /// When it has none.
-    pub fn room(&self, key: &str, cap: usize, now: Timestamp) -> Result<(), Refused> {
+    pub fn room(&self, key: &str, cap: usize, now: Timestamp) -> Result<(), ReplayRefusal> {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         match keys.get_mut(key) {
             Some(used) if used.len() >= cap => {
                 used.retain(|_, until| *until > now);
-                if used.len() >= cap { Err(Refused::Full) } else { Ok(()) }
+                if used.len() >= cap { Err(ReplayRefusal::Full) } else { Ok(()) }
             }
             Some(_) | None => Ok(()),
         }
@@ -69,12 +69,12 @@ impl Replay {
         nonce: &str,
         cap: usize,
         (now, until): (Timestamp, Timestamp),
-    ) -> Result<Used, Refused> {
+    ) -> Result<UsedSignature, ReplayRefusal> {
         let hash = hash(nonce);
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         let used = keys.get(key);
         if used.and_then(|used| used.get(&hash)).is_some_and(|until| *until > now) {
-            return Err(Refused::Replayed);
+            return Err(ReplayRefusal::Replayed);
         }
         let is_full = |keys: &HashMap<String, Nonces>| {
             keys.get(key).is_some_and(|used| used.len() >= cap)
@@ -84,16 +84,16 @@ impl Replay {
         if is_full(&keys) {
             forget(&mut keys, now);
             if is_full(&keys) {
-                return Err(Refused::Full);
+                return Err(ReplayRefusal::Full);
             }
         }
         keys.entry(key.to_owned()).or_default().insert(hash, until);
-        Ok(Used { key: key.to_owned(), nonce: hash, until })
+        Ok(UsedSignature { key: key.to_owned(), nonce: hash, until })
     }
 
     /// Forgets a signature, so that it is accepted again: its message could not be stored, and the
     /// sender may repeat the same bytes.
-    pub fn release(&self, used: &Used) {
+    pub fn release(&self, used: &UsedSignature) {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(nonces) = keys.get_mut(&used.key) {
             nonces.remove(&used.nonce);
@@ -106,11 +106,11 @@ impl Replay {
     }
 }
 
-impl FromIterator<Used> for Replay {
+impl FromIterator<UsedSignature> for ReplayCache {
     /// Restores signatures that were used before this process.
-    fn from_iter<I: IntoIterator<Item = Used>>(all: I) -> Self {
+    fn from_iter<I: IntoIterator<Item = UsedSignature>>(all: I) -> Self {
         let mut keys: HashMap<String, Nonces> = HashMap::new();
-        for Used { key, nonce, until } in all {
+        for UsedSignature { key, nonce, until } in all {
             keys.entry(key).or_default().insert(nonce, until);
         }
         Self { keys: Mutex::new(keys) }
@@ -140,19 +140,19 @@ mod tests {
     #[test]
     fn a_signature_is_taken_once_while_it_holds_and_nothing_is_forgotten_for_room() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let replay = Replay::default();
+        let replay = ReplayCache::default();
         let used = |key, nonce, now| replay.take(key, nonce, 2, (at(now), at(now + 10)));
         let take = |key, nonce, now| used(key, nonce, now).map(drop);
         assert_eq!(take("k", "a", 0), Ok(()));
-        assert_eq!(take("k", "a", 9), Err(Refused::Replayed));
+        assert_eq!(take("k", "a", 9), Err(ReplayRefusal::Replayed));
         assert_eq!(take("other", "a", 9), Ok(()), "keys do not share nonces");
         let other = used("other", "b", 9).unwrap();
         replay.release(&other);
         assert_eq!(used("other", "b", 9), Ok(other), "it was not kept");
         assert_eq!(take("k", "b", 9), Ok(()));
-        assert_eq!(replay.room("k", 2, at(9)), Err(Refused::Full));
-        assert_eq!(take("k", "c", 9), Err(Refused::Full));
-        assert_eq!(take("k", "b", 9), Err(Refused::Replayed), "that it is one is said first");
+        assert_eq!(replay.room("k", 2, at(9)), Err(ReplayRefusal::Full));
+        assert_eq!(take("k", "c", 9), Err(ReplayRefusal::Full));
+        assert_eq!(take("k", "b", 9), Err(ReplayRefusal::Replayed), "that it is one is said first");
         assert_eq!(replay.room("third", 2, at(9)), Ok(()));
         assert_eq!(replay.room("k", 2, at(10)), Ok(()), "the first no longer holds");
         assert_eq!(take("k", "c", 10), Ok(()));

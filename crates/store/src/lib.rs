@@ -16,7 +16,7 @@ use tradepost_dealer::consent::{ConsentCheck, Hash};
 use tradepost_dealer::import::Units;
 use tradepost_dealer::inventory::Tombstone;
 use tradepost_dealer::record::{LeadHistory, LeadRecord};
-use tradepost_keys::replay::Used;
+use tradepost_keys::replay::UsedSignature;
 use tradepost_wire::aap::Vehicle;
 use tradepost_wire::fault::InternalError;
 
@@ -484,7 +484,7 @@ impl Store {
         &self,
         publisher: &str,
         now: Timestamp,
-    ) -> Result<Vec<Used>, InternalError> {
+    ) -> Result<Vec<UsedSignature>, InternalError> {
         self.read(|db| db.used_signatures(publisher, now))
     }
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tradepost_keys::SigningKey;
-use tradepost_keys::adcp::{Post, nonce};
+use tradepost_keys::adcp::{PostToSign, nonce};
 use tradepost_wire::adcp::signing::SignedKind;
 
 use crate::failure::{Failure, Unsent};
@@ -51,7 +51,7 @@ impl RequestSigner {
         headers: &mut HeaderMap,
     ) -> Result<(), Failure> {
         let setup = |why: String| Failure::Unsent(Unsent::Setup(why));
-        let post = Post {
+        let post = PostToSign {
             surface: SignedKind::Request,
             url: url.as_str(),
             content_type: "application/json",
@@ -71,8 +71,8 @@ impl RequestSigner {
 
 #[cfg(test)]
 mod tests {
-    use tradepost_keys::adcp::Claim;
-    use tradepost_keys::http_signature::{Message, Target};
+    use tradepost_keys::adcp::AcceptedSignature;
+    use tradepost_keys::http_signature::{SignableRequest, TargetUri};
     use tradepost_keys::{Algorithm, PublicKey, generate};
     use tradepost_wire::adcp::signing::DigestRule;
     use tradepost_wire::json::json;
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_seller_that_goes_by_the_checklist_believes_a_signature_of_either_algorithm() {
-        let target = Target::read("https://seller.example/mcp?a=1").unwrap();
+        let target = TargetUri::read("https://seller.example/mcp?a=1").unwrap();
         for (algorithm, covers) in
             [(Algorithm::EdDsa, true), (Algorithm::Es256, true), (Algorithm::EdDsa, false)]
         {
@@ -101,10 +101,10 @@ mod tests {
             let lines =
                 headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
             let lines: Vec<_> = lines.collect();
-            let message = Message { method: "POST", target: &target, fields: &lines };
+            let message = SignableRequest { method: "POST", target: &target, fields: &lines };
             let demanded = if covers { DigestRule::Required } else { DigestRule::Forbidden };
             let now = "2026-08-01T12:00:30Z".parse().unwrap();
-            let claim = Claim::of(&message, SignedKind::Request, demanded, true, now);
+            let claim = AcceptedSignature::of(&message, SignedKind::Request, demanded, true, now);
             let claim = claim.unwrap().unwrap();
             assert_eq!((claim.keyid.as_str(), claim.algorithm), ("buyer-1", algorithm));
             claim.body(&message, b"{}").unwrap();

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, Method, Uri};
 use jiff::{SignedDuration, Timestamp};
 use subtle::ConstantTimeEq as _;
 use tradepost_keys::hmac::SharedKey;
-use tradepost_keys::replay::{self, Replay};
+use tradepost_keys::replay::{self, ReplayCache};
 use tradepost_keys::sha256;
 use tradepost_wire::adcp::signing::{SignatureError, SignedKind};
 
@@ -72,7 +72,7 @@ pub struct Pass {
 #[derive(Debug)]
 enum Used {
     Adcp(Signed<Arc<str>>),
-    Other(replay::Used),
+    Other(replay::UsedSignature),
 }
 
 /// A request that is not believed.
@@ -111,7 +111,7 @@ pub struct Authenticity {
     hmac: Vec<Secret<SharedKey>>,
     signatures: Option<Signatures>,
     webhooks: Option<Webhooks>,
-    nonces: Replay,
+    nonces: ReplayCache,
 }
 
 impl fmt::Debug for Authenticity {

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use ring::digest;
 use subtle::ConstantTimeEq as _;
 use tradepost_keys::PublicKey;
-use tradepost_keys::http_signature::{self, Input, Message, Target};
+use tradepost_keys::http_signature::{self, SignableRequest, SignatureInput, TargetUri};
 use tradepost_wire::json::Value;
 
 use super::authentic::{Envelope, WINDOW, one};
@@ -71,7 +71,7 @@ impl Signatures {
         let target = self.target(envelope)?;
         let fields = fields(envelope.headers);
         let method = envelope.method.as_str();
-        let message = Message { method, target: &target, fields: &fields };
+        let message = SignableRequest { method, target: &target, fields: &fields };
         if !digest_matches(&message, envelope.body) {
             return None;
         }
@@ -81,8 +81,8 @@ impl Signatures {
 
     fn holds(
         &self,
-        message: &Message<'_>,
-        input: &Input,
+        message: &SignableRequest<'_>,
+        input: &SignatureInput,
         signature: &[u8],
         now: Timestamp,
     ) -> Option<(String, String)> {
@@ -118,7 +118,7 @@ impl Signatures {
     }
 
     /// Where the sender meant to send it.
-    fn target(&self, envelope: &Envelope<'_>) -> Option<Target> {
+    fn target(&self, envelope: &Envelope<'_>) -> Option<TargetUri> {
         let url = match &self.url {
             Some(url) => url.to_string(),
             None => {
@@ -129,13 +129,13 @@ impl Signatures {
                 format!("http://{host}{path}")
             }
         };
-        Target::read(&url).ok()
+        TargetUri::read(&url).ok()
     }
 }
 
 /// Whether the body is the one that `Content-Digest` means. Digests that we do not know are left
 /// aside; one that we know has to be there, and every one has to be right.
-fn digest_matches(message: &Message<'_>, body: &[u8]) -> bool {
+fn digest_matches(message: &SignableRequest<'_>, body: &[u8]) -> bool {
     let field = message.field("content-digest").ok().flatten().unwrap_or_default();
     let listed = http_signature::digests(&field).unwrap_or_default();
     let mut known = listed.iter().filter_map(|(name, value)| {

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_keys::http_signature::{Message, Target};
+use tradepost_keys::http_signature::{SignableRequest, TargetUri};
 use tradepost_wire::adcp::signing::{DigestRule, SignatureError, SignedKind};
 
 use super::authentic::Envelope;
 use crate::signed::signers::Signers;
 use crate::signed::{self, Checklist, Signed, fields};
-use tradepost_keys::replay::Replay;
+use tradepost_keys::replay::ReplayCache;
 
 /// How many signatures of one key are remembered while they hold, as the profile recommends.
 pub const PER_KEY: usize = 100_000;
@@ -19,14 +19,14 @@ pub const PER_KEY: usize = 100_000;
 #[derive(Debug)]
 pub struct Webhooks {
     checklist: Checklist<Arc<str>>,
-    url: Option<Target>,
+    url: Option<TargetUri>,
 }
 
 impl Webhooks {
     /// Those of these sellers, sent to `url`; to whatever they name when it is `None`.
     #[must_use]
-    pub fn new(sellers: Signers<Arc<str>>, url: Option<Target>) -> Self {
-        let used = Replay::default();
+    pub fn new(sellers: Signers<Arc<str>>, url: Option<TargetUri>) -> Self {
+        let used = ReplayCache::default();
         let checklist = Checklist::new(SignedKind::Webhook, DigestRule::Required, sellers, used);
         Self { checklist, url }
     }
@@ -43,7 +43,7 @@ impl Webhooks {
         let fields = fields(envelope.headers);
         let method = envelope.method.as_str();
         let target = self.target(envelope)?;
-        let message = Message { method, target: &target, fields: &fields };
+        let message = SignableRequest { method, target: &target, fields: &fields };
         self.checklist.check(&message, envelope.body, now).await
     }
 
@@ -54,7 +54,7 @@ impl Webhooks {
 
     /// Where the sender meant to send it. A proxy may have shortened the path; the query is the
     /// sender's.
-    fn target(&self, envelope: &Envelope<'_>) -> Result<Target, SignatureError> {
+    fn target(&self, envelope: &Envelope<'_>) -> Result<TargetUri, SignatureError> {
         let sent = (envelope.uri, envelope.headers);
         let Some(url) = &self.url else {
             let path = envelope.uri.path_and_query().map_or("/", |path| path.as_str());

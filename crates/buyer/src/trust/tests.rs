@@ -180,7 +180,7 @@ fn a_card_is_signed_when_a_trusted_key_did_and_none_is_forged() {
         (vec![], false),
     ] {
         let card = card("A", &signatures);
-        let signed = json::read(card.raw.get()).and_then(|card| Signed::read(&card)).unwrap();
+        let signed = json::read(card.raw.get()).and_then(|card| SignedCard::read(&card)).unwrap();
         let judged = judge(&signed, &keys, Timestamp::UNIX_EPOCH);
         let url = Url::parse("https://a.example/card.json").unwrap();
         let discovered = Discovered { url, etag: None, card, is_signed: !expected };

@@ -9,7 +9,7 @@ const ALL: &str = r#""@method" "@target-uri" "@authority" "content-type" "conten
 
 /// Returns the result of verifying a request with these parameters.
 fn verdict(components: &str, terms: &str, policy: DigestRule, content_type: &str) -> String {
-    let target = Target::read("https://seller.example/mcp").unwrap();
+    let target = TargetUri::read("https://seller.example/mcp").unwrap();
     let input = format!("sig1=({components}){terms}");
     let digest = http_signature::content_digest(&[7; 32]);
     let fields = [
@@ -18,9 +18,9 @@ fn verdict(components: &str, terms: &str, policy: DigestRule, content_type: &str
         ("signature-input", &input),
         ("signature", "sig1=:AQ:"),
     ];
-    let message = Message { method: "POST", target: &target, fields: &fields };
+    let message = SignableRequest { method: "POST", target: &target, fields: &fields };
     let now = Timestamp::from_second(NOW).unwrap();
-    match Claim::of(&message, SignedKind::Request, policy, true, now) {
+    match AcceptedSignature::of(&message, SignedKind::Request, policy, true, now) {
         Ok(claim) => format!("claims {}", claim.unwrap().keyid),
         Err(fault) => fault.code(SignedKind::Request),
     }
@@ -137,7 +137,7 @@ fn a_key_signs_what_it_is_for_and_its_parts_belong_together() {
 
 #[test]
 fn the_body_is_the_one_that_is_covered() {
-    let target = Target::read("https://seller.example/mcp").unwrap();
+    let target = TargetUri::read("https://seller.example/mcp").unwrap();
     let now = Timestamp::from_second(NOW).unwrap();
     let says = |digest: &str| {
         let input = format!("sig1=({ALL}){}", terms(NOW, NOW + 60));
@@ -148,8 +148,9 @@ fn the_body_is_the_one_that_is_covered() {
             ("signature", "sig1=:AQ:"),
         ];
         let fields: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-        let message = Message { method: "POST", target: &target, fields: &fields };
-        let claim = Claim::of(&message, SignedKind::Request, DigestRule::Either, true, now)?;
+        let message = SignableRequest { method: "POST", target: &target, fields: &fields };
+        let claim =
+            AcceptedSignature::of(&message, SignedKind::Request, DigestRule::Either, true, now)?;
         claim.unwrap().body(&message, b"{}")
     };
     let right = http_signature::content_digest(&sha256(b"{}"));
@@ -174,7 +175,7 @@ fn what_we_sign_is_what_the_profile_demands() {
     const URL: &str = "https://buyer.example/hook";
     let now = Timestamp::from_second(NOW).unwrap();
     let key = SigningKey::read(&generate(Algorithm::Es256).unwrap(), Some("k")).unwrap();
-    let post = Post {
+    let post = PostToSign {
         surface: SignedKind::Webhook,
         url: URL,
         content_type: "application/json",
@@ -184,12 +185,13 @@ fn what_we_sign_is_what_the_profile_demands() {
     let signed = post.sign(&key, &[255; 16], now).unwrap();
     let lines = signed.iter().map(|(name, value)| (*name, value.as_str()));
     let fields: Vec<_> = lines.chain([("content-type", "application/json")]).collect();
-    let target = Target::read(URL).unwrap();
-    let message = Message { method: "POST", target: &target, fields: &fields };
+    let target = TargetUri::read(URL).unwrap();
+    let message = SignableRequest { method: "POST", target: &target, fields: &fields };
     let bytes = message.field("signature").unwrap().unwrap();
     let bytes = bytes.strip_prefix("sig1=").unwrap();
     assert!(!bytes.contains(['+', '/', '=']), "{bytes}");
-    let claim = Claim::of(&message, SignedKind::Webhook, DigestRule::Required, true, now);
+    let claim =
+        AcceptedSignature::of(&message, SignedKind::Webhook, DigestRule::Required, true, now);
     let claim = claim.unwrap().unwrap();
     assert_eq!((claim.keyid.as_str(), claim.algorithm), ("k", Algorithm::Es256));
     assert_eq!(claim.remembered_until(), Timestamp::from_second(NOW + 361).unwrap());
@@ -197,10 +199,10 @@ fn what_we_sign_is_what_the_profile_demands() {
     let public = PublicKey::read(&key.public_jwk()).unwrap().unwrap();
     let base = message.base(&claim.input).unwrap();
     assert!(public.verifies(base.as_bytes(), &claim.signature));
-    let nowhere = Post { url: "/hook", ..post };
-    let shape = Err(Unsigned::Target(BadTarget::Shape));
+    let nowhere = PostToSign { url: "/hook", ..post };
+    let shape = Err(SignError::Target(TargetUriError::Shape));
     assert_eq!(nowhere.sign(&key, &[255; 16], now), shape);
-    let script = Post { content_type: "text/\u{fc}", ..post };
-    assert!(matches!(script.sign(&key, &[255; 16], now), Err(Unsigned::Header(_))));
+    let script = PostToSign { content_type: "text/\u{fc}", ..post };
+    assert!(matches!(script.sign(&key, &[255; 16], now), Err(SignError::Header(_))));
     assert_ne!(nonce().unwrap(), nonce().unwrap());
 }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::keyset::PublicKey;
-use crate::private::{BadKey, generate};
+use crate::private::{KeyError, generate};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -48,12 +48,12 @@ fn signed_by(keys: &[&SigningKey]) -> Value {
     with_signatures(card, signatures)
 }
 
-fn verdicts_at(card: &Value, keys: &KeySet, now: Timestamp) -> Vec<Verdict> {
-    let signed = Signed::read(card).unwrap();
+fn verdicts_at(card: &Value, keys: &KeySet, now: Timestamp) -> Vec<CardVerdict> {
+    let signed = SignedCard::read(card).unwrap();
     signed.signatures.iter().map(|signature| signed.verdict(signature, keys, now)).collect()
 }
 
-fn verdicts(card: &Value, keys: &KeySet) -> Vec<Verdict> {
+fn verdicts(card: &Value, keys: &KeySet) -> Vec<CardVerdict> {
     verdicts_at(card, keys, NOW)
 }
 
@@ -119,16 +119,16 @@ fn what_is_signed_verifies_whatever_its_order_and_spelling() {
     for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
         let key = key(algorithm, "k");
         let (card, keys) = (signed_by(&[&key]), key_set(&[&key]));
-        assert_eq!(verdicts(&card, &keys), [Verdict::Valid], "{algorithm:?}");
+        assert_eq!(verdicts(&card, &keys), [CardVerdict::Valid], "{algorithm:?}");
         let members = card.as_object().unwrap().clone();
         let reversed: Value = Value::Object(members.into_iter().rev().collect());
-        assert_eq!(verdicts(&reversed, &keys), [Verdict::Valid]);
+        assert_eq!(verdicts(&reversed, &keys), [CardVerdict::Valid]);
         let text = reversed.to_string().replace("1.5", "15.0e-1").replace("\"A\"", "\"\\u0041\"");
         assert_ne!(text, reversed.to_string());
-        assert_eq!(verdicts(&json::read(&text).unwrap(), &keys), [Verdict::Valid]);
+        assert_eq!(verdicts(&json::read(&text).unwrap(), &keys), [CardVerdict::Valid]);
         // A card that was parsed and written again still has everything that was signed.
         let text = card.to_string().replace("\"version\"", "\"provider\":null,\"version\"");
-        assert_eq!(verdicts(&json::read(&text).unwrap(), &keys), [Verdict::Valid]);
+        assert_eq!(verdicts(&json::read(&text).unwrap(), &keys), [CardVerdict::Valid]);
     }
 }
 
@@ -142,11 +142,11 @@ fn an_optional_member_that_appears_or_vanishes_is_noticed_although_it_is_the_def
         let mut changed = card.clone();
         let parent = changed.pointer_mut(pointer).unwrap().as_object_mut().unwrap();
         parent.insert(name.to_owned(), value);
-        assert!(matches!(verdicts(&changed, &keys)[..], [Verdict::Invalid(_)]), "{name}");
+        assert!(matches!(verdicts(&changed, &keys)[..], [CardVerdict::Invalid(_)]), "{name}");
     }
     let mut changed = card;
     changed.as_object_mut().unwrap().shift_remove("iconUrl").unwrap();
-    assert!(matches!(verdicts(&changed, &keys)[..], [Verdict::Invalid(_)]));
+    assert!(matches!(verdicts(&changed, &keys)[..], [CardVerdict::Invalid(_)]));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_change_anywhere_in_the_card_is_noticed() {
         let mut changed = card.clone();
         *changed.pointer_mut(&pointer).unwrap() = json!("tampered");
         let found = verdicts(&changed, &keys);
-        assert!(matches!(found[..], [Verdict::Invalid(_)]), "{pointer}: {found:?}");
+        assert!(matches!(found[..], [CardVerdict::Invalid(_)]), "{pointer}: {found:?}");
         let (parent, name) = pointer.rsplit_once('/').unwrap();
         let mut changed = card.clone();
         match changed.pointer_mut(parent).unwrap() {
@@ -172,7 +172,7 @@ fn a_change_anywhere_in_the_card_is_noticed() {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => unreachable!(),
         }
         let found = verdicts(&changed, &keys);
-        assert!(matches!(found[..], [Verdict::Invalid(_)]), "{pointer}: {found:?}");
+        assert!(matches!(found[..], [CardVerdict::Invalid(_)]), "{pointer}: {found:?}");
     }
 }
 
@@ -182,14 +182,17 @@ fn several_signatures_are_judged_one_by_one() {
         (key(Algorithm::Es256, "old"), key(Algorithm::EdDsa, "new"), key(Algorithm::Es256, "x"));
     let card = signed_by(&[&old, &new, &foreign]);
     let found = verdicts(&card, &key_set(&[&old, &new]));
-    assert_eq!(found, [Verdict::Valid, Verdict::Valid, Verdict::UnknownKey]);
+    assert_eq!(found, [CardVerdict::Valid, CardVerdict::Valid, CardVerdict::UnknownKey]);
     assert!(is_trusted(&found));
     assert!(!is_trusted(&verdicts(&card, &KeySet::default())));
     assert!(!is_trusted(&[]));
     // A forged signature spoils the others.
     let impostor = key(Algorithm::Es256, "old");
     let found = verdicts(&signed_by(&[&new, &impostor]), &key_set(&[&old, &new]));
-    assert_eq!(found, [Verdict::Valid, Verdict::Invalid("the signature does not match the card")]);
+    assert_eq!(
+        found,
+        [CardVerdict::Valid, CardVerdict::Invalid("the signature does not match the card")]
+    );
     assert!(!is_trusted(&found));
 }
 
@@ -199,7 +202,7 @@ fn two_keys_of_one_name_are_both_tried() {
     let third = key(Algorithm::EdDsa, "k");
     let keys = key_set(&[&one, &other, &third]);
     let card = signed_by(&[&one, &other, &third]);
-    assert_eq!(verdicts(&card, &keys), [Verdict::Valid; 3]);
+    assert_eq!(verdicts(&card, &keys), [CardVerdict::Valid; 3]);
 }
 
 #[test]
@@ -269,7 +272,7 @@ fn a_signature_has_one_spelling() {
         let mut entry = entry.clone();
         entry.as_object_mut().unwrap().insert("signature".to_owned(), spelling.into());
         let found = verdicts(&with_signatures(card(), vec![entry]), &keys);
-        assert_eq!(found, [Verdict::Invalid("its signature is not base64url")]);
+        assert_eq!(found, [CardVerdict::Invalid("its signature is not base64url")]);
     }
 }
 
@@ -278,22 +281,22 @@ fn keys_are_used_only_while_they_may_be() {
     let key = key(Algorithm::EdDsa, "k");
     let card = signed_by(&[&key]);
     let at = |second| Timestamp::from_second(second).unwrap();
-    let check = |members: Value, second, expected: Verdict| {
+    let check = |members: Value, second, expected: CardVerdict| {
         let mut jwk = key.public_jwk();
         jwk.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
         let keys = KeySet::read(&json!({"keys": [jwk]}).to_string()).unwrap();
         assert_eq!(verdicts_at(&card, &keys, at(second)), [expected], "{members} at {second}");
     };
-    check(json!({"exp": 100, "nbf": 50}), 50, Verdict::Valid);
-    check(json!({"exp": 100}), 99, Verdict::Valid);
-    check(json!({"exp": 100}), 100, Verdict::UnusableKey("the key has expired"));
-    check(json!({"nbf": 50}), 49, Verdict::UnusableKey("the key is not valid yet"));
-    check(json!({"exp": 1e12}), 100, Verdict::Valid);
+    check(json!({"exp": 100, "nbf": 50}), 50, CardVerdict::Valid);
+    check(json!({"exp": 100}), 99, CardVerdict::Valid);
+    check(json!({"exp": 100}), 100, CardVerdict::UnusableKey("the key has expired"));
+    check(json!({"nbf": 50}), 49, CardVerdict::UnusableKey("the key is not valid yet"));
+    check(json!({"exp": 1e12}), 100, CardVerdict::Valid);
     let revoked = json!({"revoked": {"revoked_at": 1}});
-    check(revoked, 100, Verdict::UnusableKey("the key is revoked"));
-    check(json!({"use": "enc"}), 100, Verdict::UnknownKey);
-    check(json!({"key_ops": ["sign"]}), 100, Verdict::UnknownKey);
-    check(json!({"key_ops": ["verify"]}), 100, Verdict::Valid);
+    check(revoked, 100, CardVerdict::UnusableKey("the key is revoked"));
+    check(json!({"use": "enc"}), 100, CardVerdict::UnknownKey);
+    check(json!({"key_ops": ["sign"]}), 100, CardVerdict::UnknownKey);
+    check(json!({"key_ops": ["verify"]}), 100, CardVerdict::Valid);
 }
 
 #[test]
@@ -331,7 +334,7 @@ fn key_sets_with_mistakes_are_refused_and_kinds_we_do_not_use_are_passed_over() 
 #[test]
 fn key_files_that_cannot_be_used_say_why_and_quote_nothing() {
     let why = |text: &str| {
-        let error: BadKey = SigningKey::read(text, None).unwrap_err();
+        let error: KeyError = SigningKey::read(text, None).unwrap_err();
         assert!(!error.to_string().contains("c2VjcmV0"), "{error}");
         error.to_string()
     };
@@ -376,12 +379,12 @@ fn hostile_cards_are_refused_and_do_no_harm() {
     let entry = sign(&card(), &key, None).unwrap();
     let many = with_signatures(card(), vec![entry.clone(); 33]);
     assert_eq!(
-        describe(&Signed::read(&many).unwrap_err()),
+        describe(&SignedCard::read(&many).unwrap_err()),
         ["/signatures: has more than 32 signatures"]
     );
     let mut odd = card();
     odd.as_object_mut().unwrap().insert("signatures".to_owned(), json!({"0": entry}));
-    assert_eq!(describe(&Signed::read(&odd).unwrap_err()), ["/signatures: must be an array"]);
+    assert_eq!(describe(&SignedCard::read(&odd).unwrap_err()), ["/signatures: must be an array"]);
     // A member that another reader would take from elsewhere.
     let text = with_signatures(card(), vec![entry.clone()]).to_string();
     let twice = text.replacen('{', r#"{"name":"Other","#, 1);
@@ -390,12 +393,12 @@ fn hostile_cards_are_refused_and_do_no_harm() {
     let smuggled = text.replacen("1.5", r#"{"$serde_json::private::Number":"1.5"}"#, 1);
     assert_ne!(smuggled, text);
     let found = verdicts(&json::read(&smuggled).unwrap(), &keys);
-    assert!(matches!(found[..], [Verdict::Invalid(_)]), "{found:?}");
+    assert!(matches!(found[..], [CardVerdict::Invalid(_)]), "{found:?}");
     // Large cards only cost work.
     let mut large = card();
     large.as_object_mut().unwrap().insert("x".to_owned(), "x".repeat(4_000_000).into());
     let found = verdicts(&with_signatures(large, vec![entry]), &keys);
-    assert!(matches!(found[..], [Verdict::Invalid(_)]));
+    assert!(matches!(found[..], [CardVerdict::Invalid(_)]));
 }
 
 proptest! {
@@ -406,10 +409,10 @@ proptest! {
         let _ = KeySet::read(&text);
         let _ = SigningKey::read(&text, None);
         if let Ok(card) = json::read(&text) {
-            let _ = Signed::read(&card);
+            let _ = SignedCard::read(&card);
         }
         let entry = json!({"protected": text, "signature": text, "header": text});
         let card = with_signatures(card(), vec![entry]);
-        prop_assert!(matches!(verdicts(&card, &KeySet::default())[..], [Verdict::Invalid(_)]));
+        prop_assert!(matches!(verdicts(&card, &KeySet::default())[..], [CardVerdict::Invalid(_)]));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A canonical address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct TargetUri {
     scheme: String,
     authority: String,
     path: String,
@@ -14,7 +14,7 @@ pub struct Target {
 
 /// Reason why an address cannot be signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BadTarget {
+pub enum TargetUriError {
     /// Characters that are not ASCII: international names are written as `xn--…`.
     Characters,
     /// No host, or one that two readers could read differently.
@@ -23,7 +23,7 @@ pub enum BadTarget {
     Shape,
 }
 
-impl fmt::Display for BadTarget {
+impl fmt::Display for TargetUriError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Characters => "the address has characters that are not ASCII",
@@ -33,21 +33,21 @@ impl fmt::Display for BadTarget {
     }
 }
 
-impl std::error::Error for BadTarget {}
+impl std::error::Error for TargetUriError {}
 
-impl Target {
+impl TargetUri {
     /// Reads an address. User name, password and fragment are left out.
     ///
     /// # Errors
     /// The reason why it cannot be signed.
-    pub fn read(url: &str) -> Result<Self, BadTarget> {
+    pub fn read(url: &str) -> Result<Self, TargetUriError> {
         if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(BadTarget::Characters);
+            return Err(TargetUriError::Characters);
         }
-        let (scheme, rest) = url.split_once("://").ok_or(BadTarget::Shape)?;
+        let (scheme, rest) = url.split_once("://").ok_or(TargetUriError::Shape)?;
         let scheme = scheme.to_ascii_lowercase();
         if scheme != "https" && scheme != "http" {
-            return Err(BadTarget::Shape);
+            return Err(TargetUriError::Shape);
         }
         let rest = rest.split('#').next().unwrap_or_default();
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -91,8 +91,8 @@ impl Target {
     }
 }
 
-fn authority_of(scheme: &str, authority: &str) -> Result<String, BadTarget> {
-    const BAD: BadTarget = BadTarget::Authority;
+fn authority_of(scheme: &str, authority: &str) -> Result<String, TargetUriError> {
+    const BAD: TargetUriError = TargetUriError::Authority;
     // The last `@`, because a password may contain one.
     let named = authority.rsplit_once('@').map_or(authority, |(_, named)| named);
     let (host, port) = match named.strip_prefix('[') {

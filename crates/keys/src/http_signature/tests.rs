@@ -31,51 +31,51 @@ fn an_address_has_one_form_in_which_it_is_signed() {
         ("https://s.example/a?b=%7e&a=1+2", "https://s.example/a?b=%7e&a=1+2", "s.example"),
         ("https://s.example/a?", "https://s.example/a?", "s.example"),
     ] {
-        let target = Target::read(url).unwrap();
+        let target = TargetUri::read(url).unwrap();
         assert_eq!((target.uri().as_str(), target.authority()), (uri, authority), "{url}");
     }
     for (url, why) in [
-        ("https:///a", BadTarget::Authority),
-        ("https://:443/a", BadTarget::Authority),
-        ("https://ada@/a", BadTarget::Authority),
-        ("https://[::1/a", BadTarget::Authority),
-        ("https://fe80::1/a", BadTarget::Authority),
-        ("https://[fe80::1%25eth0]/a", BadTarget::Authority),
-        ("https://[::1]x/a", BadTarget::Authority),
-        ("https://s.example../a", BadTarget::Authority),
-        ("https://s.example:99999/a", BadTarget::Authority),
-        ("https://s.example:+80/a", BadTarget::Authority),
-        ("https://s.example:a/a", BadTarget::Authority),
-        ("https://bücher.example/a", BadTarget::Characters),
-        ("https://s.example/a b", BadTarget::Characters),
-        ("ftp://s.example/a", BadTarget::Shape),
-        ("/a", BadTarget::Shape),
+        ("https:///a", TargetUriError::Authority),
+        ("https://:443/a", TargetUriError::Authority),
+        ("https://ada@/a", TargetUriError::Authority),
+        ("https://[::1/a", TargetUriError::Authority),
+        ("https://fe80::1/a", TargetUriError::Authority),
+        ("https://[fe80::1%25eth0]/a", TargetUriError::Authority),
+        ("https://[::1]x/a", TargetUriError::Authority),
+        ("https://s.example../a", TargetUriError::Authority),
+        ("https://s.example:99999/a", TargetUriError::Authority),
+        ("https://s.example:+80/a", TargetUriError::Authority),
+        ("https://s.example:a/a", TargetUriError::Authority),
+        ("https://bücher.example/a", TargetUriError::Characters),
+        ("https://s.example/a b", TargetUriError::Characters),
+        ("ftp://s.example/a", TargetUriError::Shape),
+        ("/a", TargetUriError::Shape),
     ] {
-        assert_eq!(Target::read(url), Err(why), "{url}");
+        assert_eq!(TargetUri::read(url), Err(why), "{url}");
     }
 }
 
 /// The request of RFC 9421 appendix B.2 and its signature base of B.2.6.
 #[test]
 fn the_published_example_has_the_published_base() {
-    let target = Target::read("https://example.com/foo?param=Value&Pet=dog").unwrap();
+    let target = TargetUri::read("https://example.com/foo?param=Value&Pet=dog").unwrap();
     let fields = [
         ("date", "Tue, 20 Apr 2021 02:07:55 GMT"),
         ("content-type", "application/json"),
         ("content-length", "18"),
     ];
-    let message = Message { method: "POST", target: &target, fields: &fields };
+    let message = SignableRequest { method: "POST", target: &target, fields: &fields };
     let text = r#"("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519""#;
-    let input = Input::read(text).unwrap();
+    let input = SignatureInput::read(text).unwrap();
     let expected = format!(
         "\"date\": Tue, 20 Apr 2021 02:07:55 GMT\n\"@method\": POST\n\"@path\": /foo\n\
          \"@authority\": example.com\n\"content-type\": application/json\n\
          \"content-length\": 18\n\"@signature-params\": {text}"
     );
     assert_eq!(message.base(&input).unwrap(), expected);
-    let absent = Input::read(r#"("content-digest")"#).unwrap();
+    let absent = SignatureInput::read(r#"("content-digest")"#).unwrap();
     assert!(message.base(&absent).is_err(), "what is covered has to be there");
-    let unknown = Input::read(r#"("@status")"#).unwrap();
+    let unknown = SignatureInput::read(r#"("@status")"#).unwrap();
     assert!(message.base(&unknown).is_err(), "a request has no status");
 }
 
@@ -102,9 +102,9 @@ fn terms_are_read_in_one_spelling_alone() {
         ("not a list at all!!!", false),
         ("", false),
     ] {
-        assert_eq!(Input::read(text).is_ok(), reads, "{text}");
+        assert_eq!(SignatureInput::read(text).is_ok(), reads, "{text}");
     }
-    let read = Input::read(
+    let read = SignatureInput::read(
         r#"("@method" "date");created=1;expires=2;nonce="n";keyid="k";alg="a";tag="t""#,
     );
     let read = read.unwrap();
@@ -114,10 +114,10 @@ fn terms_are_read_in_one_spelling_alone() {
 #[test]
 fn one_signature_counts_and_two_of_a_name_are_refused() {
     let pick = |input: &str, signature: &str| {
-        let target = Target::read("https://s.example/").unwrap();
+        let target = TargetUri::read("https://s.example/").unwrap();
         let fields = [("signature-input", input), ("signature", signature)];
         let fields: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-        let message = Message { method: "POST", target: &target, fields: &fields };
+        let message = SignableRequest { method: "POST", target: &target, fields: &fields };
         pick(&message).map(|picked| picked.map(|(input, bytes)| (input.text, bytes)))
     };
     let read = |text: &str, bytes: &[u8]| Ok(Some((text.to_owned(), bytes.to_vec())));

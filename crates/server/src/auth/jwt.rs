@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use tradepost_keys::jwt::{Expected, Refused, Token};
+use tradepost_keys::jwt::{ExpectedClaims, TokenRefusal, UnverifiedToken};
 use tradepost_wire::json::Value;
 
 use super::jwks::KeySet;
@@ -31,7 +31,7 @@ impl Verifier {
 
     /// Returns the principal of a token.
     pub(super) async fn judge(&self, text: &str, now: Timestamp) -> Result<Principal, Denied> {
-        let token = Token::read(text).map_err(|reason| Denied::Invalid { reason })?;
+        let token = UnverifiedToken::read(text).map_err(|reason| Denied::Invalid { reason })?;
         // Key id and algorithm are not verified yet; they only select among the issuer's keys.
         let key_id = token.key_id();
         let keys = self.keys.find(key_id).await.map_err(Denied::unavailable)?;
@@ -43,7 +43,7 @@ impl Verifier {
         // The signature is verified from here on.
         let claims = token.claims(&candidates)?;
         let Jwt { issuer, audience, .. } = &self.policy;
-        let subject = Expected { issuer, audience }.subject(&claims, now)?;
+        let subject = ExpectedClaims { issuer, audience }.subject(&claims, now)?;
         // When the policy names a claim, a token without it has no permissions.
         let scopes = self.policy.scope_claim.as_ref().map_or(Scopes::All, |name| {
             Scopes::Only(claims.get(name).map(granted).unwrap_or_default())
@@ -53,11 +53,11 @@ impl Verifier {
     }
 }
 
-impl From<Refused> for Denied {
-    fn from(refused: Refused) -> Self {
+impl From<TokenRefusal> for Denied {
+    fn from(refused: TokenRefusal) -> Self {
         match refused {
-            Refused::Expired => Self::Expired,
-            Refused::Invalid(reason) => Self::Invalid { reason },
+            TokenRefusal::Expired => Self::Expired,
+            TokenRefusal::Invalid(reason) => Self::Invalid { reason },
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Signatures of requests that were used.
 
 use jiff::Timestamp;
-use tradepost_keys::replay::Used;
+use tradepost_keys::replay::UsedSignature;
 use tradepost_wire::fault::InternalError;
 
 use super::{Database, Transaction};
@@ -25,7 +25,7 @@ impl Database {
         &self,
         publisher: &str,
         now: Timestamp,
-    ) -> Result<Vec<Used>, InternalError> {
+    ) -> Result<Vec<UsedSignature>, InternalError> {
         self.0.all(
             "reading used signatures",
             "SELECT key, nonce, until FROM used_signatures
@@ -33,7 +33,7 @@ impl Database {
             params![publisher, now],
             |row| {
                 let until = row.get(2)?;
-                Ok(Used { key: row.get(0)?, nonce: row.get(1)?, until })
+                Ok(UsedSignature { key: row.get(0)?, nonce: row.get(1)?, until })
             },
         )
     }
@@ -48,7 +48,7 @@ impl Transaction<'_> {
     pub fn use_signature(
         &self,
         publisher: &str,
-        used: &Used,
+        used: &UsedSignature,
         now: Timestamp,
     ) -> Result<bool, InternalError> {
         self.0.execute(

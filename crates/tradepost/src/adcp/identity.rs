@@ -10,7 +10,7 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, Method, Uri};
 use jiff::Timestamp;
 use tradepost_buyer::signed::{self, Checklist, Signed, fields};
-use tradepost_keys::http_signature::{Message, Target};
+use tradepost_keys::http_signature::{SignableRequest, TargetUri};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_server::auth::Denied;
@@ -63,7 +63,7 @@ pub struct Identity {
     /// What was used, also before this process.
     used: Lasting,
     /// Where agents reach us; a proxy may stand in front.
-    places: Vec<Target>,
+    places: Vec<TargetUri>,
 }
 
 impl Identity {
@@ -76,7 +76,7 @@ impl Identity {
         used: Lasting,
         addresses: &[String],
     ) -> Self {
-        let places = addresses.iter().filter_map(|address| Target::read(address).ok()).collect();
+        let places = addresses.iter().filter_map(|address| TargetUri::read(address).ok()).collect();
         Self { policy, checklist, used, places }
     }
 
@@ -122,16 +122,16 @@ impl Identity {
         let target = self.target(received)?;
         let fields = fields(received.headers);
         let method = received.method.as_str();
-        let message = Message { method, target: &target, fields: &fields };
+        let message = SignableRequest { method, target: &target, fields: &fields };
         let signed = self.checklist.check(&message, received.body, now).await?;
         signed.ok_or(SignatureError::HeaderMalformed)
     }
 
     /// The address that the sender meant, under our own scheme.
-    fn target(&self, received: &Received<'_>) -> Result<Target, SignatureError> {
+    fn target(&self, received: &Received<'_>) -> Result<TargetUri, SignatureError> {
         // A proxy in front may be who speaks TLS: what counts is our
         // address, and not this connection.
-        let scheme = self.places.first().map_or("https", Target::scheme);
+        let scheme = self.places.first().map_or("https", TargetUri::scheme);
         let path = received.uri.path_and_query().map_or("/", |path| path.as_str());
         let message = (received.uri, received.headers);
         signed::target(Some(&self.places), scheme, path, message)

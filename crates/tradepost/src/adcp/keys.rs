@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use tradepost_keys::adcp::{Post, nonce};
+use tradepost_keys::adcp::{PostToSign, nonce};
 use tradepost_keys::private::{self as key, SigningKey};
 use tradepost_keys::{Algorithm, encode};
 use tradepost_server::fault::InternalError;
@@ -40,7 +40,7 @@ impl WebhookKey {
     pub fn headers(&self, url: &str, body: &str, now: Timestamp) -> Option<HeaderMap> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-        let post = Post {
+        let post = PostToSign {
             surface: SignedKind::Webhook,
             url,
             content_type: JSON,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_keys::replay::{Replay, Used};
+use tradepost_keys::replay::{ReplayCache, UsedSignature};
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
@@ -24,7 +24,7 @@ impl Lasting {
         store: &Arc<Store>,
         publisher: &str,
         now: Timestamp,
-    ) -> Result<(Self, Replay), InternalError> {
+    ) -> Result<(Self, ReplayCache), InternalError> {
         let replay = store.used_signatures(publisher, now)?.into_iter().collect();
         Ok((Self { store: Arc::clone(store), publisher: publisher.to_owned() }, replay))
     }
@@ -34,7 +34,7 @@ impl Lasting {
     ///
     /// # Errors
     /// When the store fails. The signature stays taken in this process.
-    pub async fn keep(&self, used: &Used, now: Timestamp) -> Result<bool, InternalError> {
+    pub async fn keep(&self, used: &UsedSignature, now: Timestamp) -> Result<bool, InternalError> {
         let (publisher, used) = (self.publisher.clone(), used.clone());
         self.store.write(move |tx| tx.use_signature(&publisher, &used, now)).await
     }
@@ -42,7 +42,7 @@ impl Lasting {
 
 #[cfg(test)]
 mod tests {
-    use tradepost_keys::replay::Refused;
+    use tradepost_keys::replay::ReplayRefusal;
 
     use super::*;
 
@@ -64,7 +64,7 @@ mod tests {
             let (_, next) = Lasting::open(&store, publisher, at(now)).unwrap();
             next.take("k", "a", 9, (at(now), at(now + 10))).map(drop)
         };
-        assert_eq!(take("p", 9), Err(Refused::Replayed));
+        assert_eq!(take("p", 9), Err(ReplayRefusal::Replayed));
         assert_eq!(take("other", 9), Ok(()));
         assert_eq!(take("p", 10), Ok(()));
         keep("b", 20);

@@ -20,7 +20,7 @@ use tradepost_buyer::receiver::metrics::Metrics;
 use tradepost_buyer::receiver::webhooks::PER_KEY;
 use tradepost_buyer::receiver::{self, MAX_BODY, Receiver};
 use tradepost_buyer::signed::signers::{self, Agent, Signers, Source};
-use tradepost_keys::http_signature::Target;
+use tradepost_keys::http_signature::TargetUri;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::http::{self, Peer};
@@ -192,7 +192,7 @@ fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Fa
         required = required.with_hmac(&secrets(&text)).map_err(|why| wrong(path, why))?;
     }
     let target = |url: &Uri| {
-        let read = url.scheme().and_then(|_| Target::read(&url.to_string()).ok());
+        let read = url.scheme().and_then(|_| TargetUri::read(&url.to_string()).ok());
         let wrong = "--url must be an address with scheme, host and path";
         read.ok_or_else(|| Failure::usage(wrong))
     };

@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use tradepost_buyer::Url;
 use tradepost_buyer::transport::{Limits, Transport};
 use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry};
-use tradepost_keys::jwt::{Expected, Refused, Token};
+use tradepost_keys::jwt::{ExpectedClaims, TokenRefusal, UnverifiedToken};
 use tradepost_keys::{encode, sha256};
 use tradepost_server::auth::jwks::KeySet;
 use tradepost_server::auth::{KeySource, Means};
@@ -406,18 +406,20 @@ impl Provider {
 
     /// What an id token says, when it is to be believed (OpenID Connect Core §3.1.3.7).
     async fn claims(&self, found: &Found, token: &str) -> Result<Value, RedeemFailure> {
-        let token = Token::read(token).map_err(RedeemFailure::refused)?;
+        let token = UnverifiedToken::read(token).map_err(RedeemFailure::refused)?;
         let keys = found.keys.find(token.key_id()).await;
         let keys = keys.map_err(|fault| RedeemFailure::away(fault.chain()))?;
         let fits = keys.iter().filter(|key| key.fits(token.key_id(), token.algorithm()));
         let keys: Vec<_> = fits.map(|key| &key.key).collect();
         let why = |refused| match refused {
-            Refused::Expired => RedeemFailure::refused("the token has expired"),
-            Refused::Invalid(reason) => RedeemFailure::refused(reason),
+            TokenRefusal::Expired => RedeemFailure::refused("the token has expired"),
+            TokenRefusal::Invalid(reason) => RedeemFailure::refused(reason),
         };
         let claims = token.claims(&keys).map_err(why)?;
         let Oidc { issuer, client_id: audience, .. } = &self.settings;
-        Expected { issuer, audience }.subject(&claims, self.means.clock.now()).map_err(why)?;
+        ExpectedClaims { issuer, audience }
+            .subject(&claims, self.means.clock.now())
+            .map_err(why)?;
         let several = claims.get("aud").and_then(Value::as_array).is_some_and(|it| it.len() > 1);
         match claims.get("azp").and_then(Value::as_str) {
             Some(party) if party != audience => {

@@ -5,7 +5,7 @@ use crate::conformance::Profile;
 use clap::ValueEnum as _;
 use expect_test::expect;
 use tradepost_keys::Algorithm;
-use tradepost_keys::card::{Signed, Verdict};
+use tradepost_keys::card::{CardVerdict, SignedCard};
 use tradepost_keys::keyset::KeySet;
 use tradepost_keys::private::{SigningKey, generate};
 use tradepost_server::permission::Permission;
@@ -113,8 +113,8 @@ fn d_08_both_cards_are_signed_with_the_key() {
     let keys = KeySet::read(&key.public_jwk().to_string()).unwrap();
     let server = start_signed(Profile::Push, key);
     let believed = |card: &Value| {
-        let signed = Signed::read(card).unwrap();
-        signed.verdict(&signed.signatures[0], &keys, at(NOW)) == Verdict::Valid
+        let signed = SignedCard::read(card).unwrap();
+        signed.verdict(&signed.signatures[0], &keys, at(NOW)) == CardVerdict::Valid
     };
     assert!(believed(&server.card()));
     for binding in Binding::ALL {

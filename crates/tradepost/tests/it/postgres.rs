@@ -215,7 +215,7 @@ fn a_signature_is_used_once_at_two_servers() {
     let stores = [Arc::new(scratch.store()), Arc::new(scratch.store())];
     let at = |second| jiff::Timestamp::from_second(second).unwrap();
     for nonce in 0..20_u8 {
-        let used = tradepost_keys::replay::Used {
+        let used = tradepost_keys::replay::UsedSignature {
             key: "k".to_owned(),
             nonce: [nonce; 16],
             until: at(100),

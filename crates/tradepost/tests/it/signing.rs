@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use tradepost::config::CardSigning;
 use tradepost_keys::Algorithm;
-use tradepost_keys::card::{Signed, Verdict};
+use tradepost_keys::card::{CardVerdict, SignedCard};
 use tradepost_keys::keyset::KeySet;
 use tradepost_keys::private::{SigningKey, generate};
 use tradepost_wire::json::{Value, json};
@@ -51,9 +51,9 @@ fn a_served_card_is_signed_over_what_it_was_without_the_signature() {
         let mut card = server.card().json();
         let key = SigningKey::load(&path, Some("2026-1")).unwrap();
         let keys = KeySet::read(&key.public_jwk().to_string()).unwrap();
-        let signed = Signed::read(&card).unwrap();
+        let signed = SignedCard::read(&card).unwrap();
         let verdict = signed.verdict(&signed.signatures[0], &keys, at("2026-04-30T12:00:00Z"));
-        assert_eq!((signed.signatures.len(), verdict), (1, Verdict::Valid));
+        assert_eq!((signed.signatures.len(), verdict), (1, CardVerdict::Valid));
         let jku = signed.signatures[0].jku.as_deref();
         assert_eq!(jku, Some("https://demo-toyota.example.com/jwks.json"));
         assert!(card.as_object_mut().unwrap().shift_remove("signatures").is_some());

@@ -25,15 +25,15 @@ fn the_published_example_is_verified() {
         ),
     ]);
     let fields = fields(&headers);
-    let target = Target::read("https://example.com/foo?param=Value&Pet=dog").unwrap();
-    let message = Message { method: "POST", target: &target, fields: &fields };
+    let target = TargetUri::read("https://example.com/foo?param=Value&Pet=dog").unwrap();
+    let message = SignableRequest { method: "POST", target: &target, fields: &fields };
     assert!(digest_matches(&message, br#"{"hello": "world"}"#), "RFC 9530");
     assert!(!digest_matches(&message, br#"{"hello": "World"}"#), "RFC 9530");
     let text = r#"("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519""#;
     let key = json!({"kty": "OKP", "crv": "Ed25519", "kid": "test-key-ed25519",
         "x": "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"});
     let keys = Keys::read(&key).unwrap();
-    let base = message.base(&Input::read(text).unwrap()).unwrap();
+    let base = message.base(&SignatureInput::read(text).unwrap()).unwrap();
     let signature =
         "wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==";
     let signature = STANDARD.decode(signature).unwrap();

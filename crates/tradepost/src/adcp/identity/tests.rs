@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use axum::http::HeaderName;
 use tradepost_buyer::signed::signers::{Agent, Keys, Signers, Source};
 use tradepost_keys::Algorithm as Jws;
-use tradepost_keys::adcp::Post;
+use tradepost_keys::adcp::PostToSign;
 use tradepost_keys::private::{self as key, SigningKey};
 use tradepost_publisher::agent::Standing as Relation;
 use tradepost_server::clock::Clock;
@@ -42,8 +42,8 @@ impl Buyer {
 
     /// A signed call, with headers and body as they go out.
     fn sign(&self, url: &str, body: &str, nonce: u8) -> Sent {
-        let target = Target::read(url).unwrap();
-        let post = Post {
+        let target = TargetUri::read(url).unwrap();
+        let post = PostToSign {
             surface: SignedKind::Request,
             url,
             content_type: "application/json",

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tradepost_keys::card as signed;
-use tradepost_keys::card::Signed;
+use tradepost_keys::card::SignedCard;
 use tradepost_keys::private::SigningKey;
 use tradepost_wire::json;
 use tradepost_wire::json::Value;
@@ -48,7 +48,7 @@ fn sign(text: &str, key: &SigningKey, jku: Option<&str>) -> Result<Value, Failur
         with_problems(failure.hint("correct every problem listed and sign again"), &problems)
     };
     let mut card = json::read(text).map_err(unfit)?;
-    let earlier = Signed::read(&card).map_err(unfit)?.signatures;
+    let earlier = SignedCard::read(&card).map_err(unfit)?.signatures;
     let signature = signed::sign(&card, key, jku).map_err(unfit)?;
     if let Some(members) = card.as_object_mut() {
         let entries = members.get("signatures").and_then(Value::as_array);
@@ -76,7 +76,7 @@ mod tests {
             text = sign(&text, &key(kid), None).unwrap().to_string();
         }
         assert!(text.starts_with(r#"{"name":"A","x":1.50,"signatures":[{"protected":""#), "{text}");
-        let signed = Signed::read(&json::read(&text).unwrap()).unwrap();
+        let signed = SignedCard::read(&json::read(&text).unwrap()).unwrap();
         let kids: Vec<_> = signed.signatures.iter().map(|s| s.kid.clone().unwrap()).collect();
         assert_eq!(kids, ["b", "a"]);
     }

@@ -8,7 +8,7 @@ use tradepost_buyer::discover::{self, Discovered};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_buyer::trust::{Jku, Judged, judge, judge_online};
 use tradepost_buyer::{CardReader, Transport, Url};
-use tradepost_keys::card::{Signature, Signed, Verdict, is_trusted};
+use tradepost_keys::card::{CardSignature, CardVerdict, SignedCard, is_trusted};
 use tradepost_keys::keyset::KeySet;
 use tradepost_server::clock::Clock;
 use tradepost_wire::json;
@@ -28,7 +28,7 @@ struct Row {
     kid: Option<String>,
     alg: Option<String>,
     /// `None` when nobody has looked.
-    verdict: Option<Verdict>,
+    verdict: Option<CardVerdict>,
     why: String,
 }
 
@@ -36,8 +36,8 @@ struct Row {
 ///
 /// # Errors
 /// When none of them can be verified.
-pub fn signed(text: &str) -> Result<Signed, Failure> {
-    json::read(text).and_then(|card| Signed::read(&card)).map_err(|problems| {
+pub fn signed(text: &str) -> Result<SignedCard, Failure> {
+    json::read(text).and_then(|card| SignedCard::read(&card)).map_err(|problems| {
         let failure = Failure::new(UNTRUSTED, "the signatures of the card cannot be verified")
             .hint("tell the seller; its card has no definite form that a signature could cover");
         with_problems(failure, &problems)
@@ -106,8 +106,8 @@ fn judged(found: Discovered, keys: Option<&KeySet>) -> Result<Discovered, Failur
 impl Report {
     /// What the signatures say about themselves.
     #[must_use]
-    pub fn unchecked(signed: &Signed) -> Self {
-        let row = |signature: &Signature| Row {
+    pub fn unchecked(signed: &SignedCard) -> Self {
+        let row = |signature: &CardSignature| Row {
             kid: signature.kid.clone(),
             alg: signature.alg.clone(),
             verdict: None,
@@ -125,7 +125,7 @@ impl Report {
     /// Verifies with these keys, and where they know nothing of a signature with those that it
     /// leads to, on hosts that are allowed.
     pub async fn online(
-        signed: &Signed,
+        signed: &SignedCard,
         keys: &KeySet,
         now: Timestamp,
         by: (&Transport, &[String]),
@@ -176,7 +176,7 @@ impl Report {
         let failure = if verdicts.is_empty() {
             Failure::new(UNTRUSTED, "the card is not signed")
                 .hint("ask the seller to sign its card, or confirm it in another way")
-        } else if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Invalid(_))) {
+        } else if verdicts.iter().any(|verdict| matches!(verdict, CardVerdict::Invalid(_))) {
             Failure::new(UNTRUSTED, "a signature of the card is forged or damaged")
                 .hint("do not use the card; fetch it again, or tell the seller")
         } else {
@@ -205,6 +205,6 @@ impl Row {
     }
 
     fn verdict_name(&self) -> &'static str {
-        self.verdict.map_or("not_checked", Verdict::name)
+        self.verdict.map_or("not_checked", CardVerdict::name)
     }
 }

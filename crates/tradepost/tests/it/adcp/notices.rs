@@ -17,7 +17,7 @@ use tradepost::adcp::published::Web;
 use tradepost::adcp::vault::StoreVault;
 use tradepost_buyer::receiver::authentic::{Authenticity, Envelope, Webhooks};
 use tradepost_buyer::signed::signers::{Agent, Keys, Signers, Source};
-use tradepost_keys::http_signature::Target;
+use tradepost_keys::http_signature::TargetUri;
 use tradepost_publisher::shelf::{Job, Kept, New, Query, Shelf, Vault};
 use tradepost_publisher::task::Notice;
 use tradepost_publisher::world::Later;
@@ -105,7 +105,7 @@ impl World {
         let web = Arc::new(Web::new(Egress::new(Resolver::system(), true), Clock::system()));
         let sellers =
             Signers::open(web, vec![seller], |path| std::fs::read_to_string(path)).unwrap();
-        let webhooks = Webhooks::new(sellers, Some(Target::read(&url).unwrap()));
+        let webhooks = Webhooks::new(sellers, Some(TargetUri::read(&url).unwrap()));
         let receiver = Receiver {
             judge: Arc::new(
                 judge.unwrap_or_else(|| Authenticity::default().with_webhooks(webhooks)),

@@ -18,7 +18,7 @@ use tradepost_buyer::receiver::authentic::{Authenticity, Denied, Envelope, Webho
 use tradepost_buyer::receiver::delivery::{NoDelivery, Received};
 use tradepost_buyer::response::{RawResponse, Via, read};
 use tradepost_buyer::signed::signers::{Agent, Fetching, Keys, Published, Signers, Source, Unread};
-use tradepost_keys::http_signature::Target;
+use tradepost_keys::http_signature::TargetUri;
 use tradepost_wire::adcp::error::{AdcpError, Recovery};
 use tradepost_wire::adcp::payload;
 use tradepost_wire::adcp::signing::SignatureError;
@@ -145,7 +145,7 @@ fn judged(vector: &Value, keys: &Value, times: usize) -> String {
         site.away.store(seconds, Ordering::SeqCst);
     }
     let request = &vector["request"];
-    let url = Target::read(request["url"].as_str().unwrap()).unwrap();
+    let url = TargetUri::read(request["url"].as_str().unwrap()).unwrap();
     let mut headers = HeaderMap::new();
     headers.append("host", url.authority().parse().unwrap());
     for (name, value) in request["headers"].as_object().unwrap() {

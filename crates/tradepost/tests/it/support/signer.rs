@@ -9,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use tradepost_keys::Algorithm;
-use tradepost_keys::adcp::Post;
+use tradepost_keys::adcp::PostToSign;
 use tradepost_keys::private::{SigningKey, generate};
 use tradepost_wire::adcp::signing::SignedKind;
 use tradepost_wire::json::{Value, json};
@@ -42,7 +42,7 @@ impl Signer {
 
     /// The headers that sign a POST of a body to an address.
     pub fn sign(&self, url: &str, body: &str, nonce: u8) -> Vec<(&'static str, String)> {
-        let post = Post {
+        let post = PostToSign {
             surface: SignedKind::Request,
             url,
             content_type: "application/json",
