@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tradepost_dealer::demo::{self, feed::formats::Format};
+use tradepost_dealer::demo::{self, feed::formats::DemoFormat};
 use tradepost_dealer::import;
 use tradepost_dealer::inventory::Inventory;
 
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if !path.exists() {
         // Sold units are rows, too: about one for each twelve on offer.
         let units = demo::units(rows * 12 / 13, 1, now);
-        std::fs::write(path, Format::HomeNet.write(&units)?)?;
+        std::fs::write(path, DemoFormat::HomeNet.write(&units)?)?;
         // What making it has needed is not what reading it needs: another process measures.
         return Ok(());
     }

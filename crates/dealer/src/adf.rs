@@ -1,6 +1,6 @@
 //! Leads as ADF 1.0 XML, for dealers' CRM systems (requirements §3.5).
 //!
-//! [`write()`] is pure. Its documents are valid against the DTD unless an [`Options`] value says
+//! [`write()`] is pure. Its documents are valid against the DTD unless an [`AdfOptions`] value says
 //! otherwise. Choices that the format leaves open:
 //!
 //! - A CRM dials and texts what it receives. Therefore only contact values that a consented channel
@@ -21,7 +21,7 @@ use tradepost_wire::words;
 use xml::Xml;
 
 use crate::record::LeadRecord;
-use crate::settings::{Dealer, Rooftop};
+use crate::settings::{DealerSettings, RooftopSettings};
 
 mod customer;
 mod vehicle;
@@ -43,7 +43,7 @@ words! {
 
 words! {
     /// Form of the customer's name (`R-ADF-01`).
-    pub enum Names {
+    pub enum NameForm {
         /// One element.
         Full = "full",
         /// First and last name in separate elements.
@@ -86,17 +86,17 @@ pub enum ContactValues {
 
 /// Provider that a document names for a lead (`R-ADF-01`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Provider {
+pub enum LeadProvider {
     /// The agent that brought it.
     #[default]
     Direct,
     /// A network, of which the agent is a service.
-    Network(Network),
+    Network(LeadNetwork),
 }
 
 /// A network that delivers leads under its own name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Network {
+pub struct LeadNetwork {
     /// Name, as the receiving system knows it.
     pub name: String,
     /// URL of its website.
@@ -105,11 +105,11 @@ pub struct Network {
 
 /// Choices in which receiving systems differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct AdfOptions {
     /// The prolog.
     pub prolog: Prolog,
     /// The customer's name.
-    pub names: Names,
+    pub names: NameForm,
     /// Leads without a vehicle of interest.
     pub no_vehicle: NoVehicle,
     /// The customer's e-mail address and telephone number.
@@ -117,18 +117,18 @@ pub struct Options {
     /// Appointments.
     pub timeframe: Timeframe,
     /// Provider of the lead.
-    pub provider: Provider,
+    pub provider: LeadProvider,
 }
 
-impl Default for Options {
+impl Default for AdfOptions {
     fn default() -> Self {
         Self {
             prolog: Prolog::Xml,
-            names: Names::Full,
+            names: NameForm::Full,
             no_vehicle: NoVehicle::Unknown,
             contacts: ContactValues::Consented,
             timeframe: Timeframe::Text,
-            provider: Provider::Direct,
+            provider: LeadProvider::Direct,
         }
     }
 }
@@ -147,7 +147,11 @@ pub struct Prospect<'a> {
 /// Writes one document with these prospects, in their order. Returns `None` without any, because
 /// ADF has no empty document.
 #[must_use]
-pub fn write(leads: &[Prospect<'_>], dealers: &[Dealer], options: &Options) -> Option<String> {
+pub fn write(
+    leads: &[Prospect<'_>],
+    dealers: &[DealerSettings],
+    options: &AdfOptions,
+) -> Option<String> {
     if leads.is_empty() {
         return None;
     }
@@ -157,13 +161,13 @@ pub fn write(leads: &[Prospect<'_>], dealers: &[Dealer], options: &Options) -> O
     });
     xml.within("adf", &[], |xml| {
         for lead in leads {
-            prospect(xml, &Seller::of(lead.lead, dealers), lead, options);
+            prospect(xml, &ProspectSeller::of(lead.lead, dealers), lead, options);
         }
     });
     Some(xml.out)
 }
 
-fn prospect(xml: &mut Xml, seller: &Seller<'_>, sent: &Prospect<'_>, options: &Options) {
+fn prospect(xml: &mut Xml, seller: &ProspectSeller<'_>, sent: &Prospect<'_>, options: &AdfOptions) {
     let (record, lead) = (sent.lead, LeadView::new(sent.lead));
     let status = if sent.is_resent { "resend" } else { "new" };
     xml.within("prospect", &[("status", status)], |xml| {
@@ -180,13 +184,13 @@ fn prospect(xml: &mut Xml, seller: &Seller<'_>, sent: &Prospect<'_>, options: &O
     });
 }
 
-fn provider(xml: &mut Xml, lead: LeadView<'_>, how: &Provider) {
+fn provider(xml: &mut Xml, lead: LeadView<'_>, how: &LeadProvider) {
     let agent = lead.agent().filter(|name| !xml::one_line(name).is_empty());
     let url = lead.text("/source_agent/url");
     let (name, service, url) = match how {
-        Provider::Direct => (agent, None, url),
+        LeadProvider::Direct => (agent, None, url),
         // The agent's URL is used where the network has none.
-        Provider::Network(network) => {
+        LeadProvider::Network(network) => {
             (Some(network.name.as_str()), agent, network.url.as_deref().or(url))
         }
     };
@@ -199,19 +203,20 @@ fn provider(xml: &mut Xml, lead: LeadView<'_>, how: &Provider) {
 }
 
 /// The seller of a prospect, from as much of the configuration as exists.
-struct Seller<'a> {
+struct ProspectSeller<'a> {
     name: &'a str,
-    rooftop: Option<&'a Rooftop>,
+    rooftop: Option<&'a RooftopSettings>,
     time_zone: TimeZone,
 }
 
-impl<'a> Seller<'a> {
-    fn of(lead: &'a LeadRecord, dealers: &'a [Dealer]) -> Self {
+impl<'a> ProspectSeller<'a> {
+    fn of(lead: &'a LeadRecord, dealers: &'a [DealerSettings]) -> Self {
         let Some(dealer) = dealers.iter().find(|dealer| dealer.id == lead.dealer_id) else {
             return Self { name: &lead.dealer_id, rooftop: None, time_zone: TimeZone::UTC };
         };
-        let named =
-            |rooftop: &&Rooftop| Some(&rooftop.profile.name) == lead.submission.rooftop.as_ref();
+        let named = |rooftop: &&RooftopSettings| {
+            Some(&rooftop.profile.name) == lead.submission.rooftop.as_ref()
+        };
         let own = dealer
             .rooftops
             .iter()

@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use tradepost_wire::aap::dealer::{DayHours, WeeklyHours};
 use tradepost_wire::aap::lead::{AppointmentRequest, AppointmentType};
 
-use crate::calendar::Occupied;
-use crate::settings::Rooftop;
+use crate::calendar::OccupiedPeriod;
+use crate::settings::RooftopSettings;
 
 pub mod change;
 
@@ -17,7 +17,7 @@ pub type Period = (Timestamp, Timestamp);
 
 /// Outcome of an appointment request (AAP 1.1 `lead.submit`; `R-LD-21` to `R-LD-24`, C-20).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub enum AppointmentDecision {
     /// Booked.
     Confirmed(Period),
     /// The requested time is not possible; these times are free, in ascending order.
@@ -39,7 +39,7 @@ pub fn department(kind: AppointmentType) -> &'static str {
 
 /// Returns the period in which existing bookings matter for a decision.
 #[must_use]
-pub fn horizon(rooftop: &Rooftop, now: Timestamp) -> Period {
+pub fn horizon(rooftop: &RooftopSettings, now: Timestamp) -> Period {
     // One day more than is offered covers appointments that begin late on the last day.
     let days = i64::from(rooftop.appointments.horizon_days) + 2;
     let end = now.saturating_add(SignedDuration::from_hours(24 * days)).unwrap_or(Timestamp::MAX);
@@ -53,21 +53,21 @@ pub fn horizon(rooftop: &Rooftop, now: Timestamp) -> Period {
 /// that no unusable gap remains between two odd times.
 #[must_use]
 pub fn decide(
-    rooftop: &Rooftop,
+    rooftop: &RooftopSettings,
     request: &AppointmentRequest,
     now: Timestamp,
-    occupied: &[Occupied],
+    occupied: &[OccupiedPeriod],
     proposals: usize,
-) -> Decision {
+) -> AppointmentDecision {
     let terms = &rooftop.appointments;
     if terms.types.is_empty() {
-        return Decision::Requested;
+        return AppointmentDecision::Requested;
     }
     if !terms.types.contains(&request.kind) {
-        return Decision::Rejected;
+        return AppointmentDecision::Rejected;
     }
     let Some(requested) = request.at else {
-        return Decision::Requested;
+        return AppointmentDecision::Requested;
     };
     let duration = whole_slots(rooftop, request.duration_minutes.unwrap_or(1));
     let step = SignedDuration::from_mins(slot_minutes(rooftop));
@@ -79,11 +79,15 @@ pub fn decide(
     if let Some(&period) = whole.iter().find(|(start, _)| *start == requested)
         && free(period)
     {
-        return Decision::Confirmed(period);
+        return AppointmentDecision::Confirmed(period);
     }
     let free = whole.into_iter().filter(|&period| free(period));
     let times = nearest(free.map(|(start, _)| start).collect(), requested, proposals);
-    if times.is_empty() { Decision::Requested } else { Decision::Proposed(times) }
+    if times.is_empty() {
+        AppointmentDecision::Requested
+    } else {
+        AppointmentDecision::Proposed(times)
+    }
 }
 
 /// Returns the `limit` times that are nearest to `wanted`, in ascending order.
@@ -95,12 +99,12 @@ fn nearest(mut times: Vec<Timestamp>, wanted: Timestamp, limit: usize) -> Vec<Ti
 }
 
 /// Returns the length of a rooftop's slots in minutes, at least one.
-fn slot_minutes(rooftop: &Rooftop) -> i64 {
+fn slot_minutes(rooftop: &RooftopSettings) -> i64 {
     i64::from(rooftop.appointments.slot_minutes.max(1))
 }
 
 /// Rounds a length in minutes up to whole slots.
-fn whole_slots(rooftop: &Rooftop, minutes: u32) -> SignedDuration {
+fn whole_slots(rooftop: &RooftopSettings, minutes: u32) -> SignedDuration {
     let slot = slot_minutes(rooftop);
     // Nothing longer than a day fits into opening hours.
     let minutes = i64::from(minutes).clamp(1, 24 * 60 + slot);
@@ -116,7 +120,7 @@ fn slots((open, close): Period, duration: SignedDuration, step: SignedDuration) 
 }
 
 /// Returns the periods in which a department is open, from today to the horizon.
-fn opening(rooftop: &Rooftop, department: &str, now: Timestamp) -> Vec<Period> {
+fn opening(rooftop: &RooftopSettings, department: &str, now: Timestamp) -> Vec<Period> {
     let today = now.to_zoned(rooftop.time_zone.clone()).date();
     (0..=i64::from(rooftop.appointments.horizon_days))
         .map_while(|days| today.checked_add(days.days()).ok())
@@ -126,7 +130,7 @@ fn opening(rooftop: &Rooftop, department: &str, now: Timestamp) -> Vec<Period> {
 
 /// Returns the opening hours of a department on a day; `None` when it is closed.
 #[must_use]
-pub fn open_on(rooftop: &Rooftop, department: &str, date: Date) -> Option<Period> {
+pub fn open_on(rooftop: &RooftopSettings, department: &str, date: Date) -> Option<Period> {
     let schedule = rooftop.profile.schedules.iter().find(|schedule| {
         schedule.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(department))
     });
@@ -150,7 +154,7 @@ fn hours_on(week: &WeeklyHours, day: Weekday) -> Option<&DayHours> {
 
 /// Converts a local time to a timestamp. A time that the clocks skip moves forward by the gap; a
 /// time that occurs twice means the first.
-fn at(rooftop: &Rooftop, date: Date, time: &str) -> Option<Timestamp> {
+fn at(rooftop: &RooftopSettings, date: Date, time: &str) -> Option<Timestamp> {
     let (hour, minute) = time.split_once(':')?;
     let time = Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()?;
     date.to_datetime(time).to_zoned(rooftop.time_zone.clone()).ok().map(|at| at.timestamp())
@@ -159,7 +163,7 @@ fn at(rooftop: &Rooftop, date: Date, time: &str) -> Option<Timestamp> {
 /// Returns the largest number of places taken at the same moment within a period. An entry that
 /// takes all places counts as `capacity`.
 #[must_use]
-pub fn most_at_once(occupied: &[Occupied], (start, end): Period, capacity: u32) -> u32 {
+pub fn most_at_once(occupied: &[OccupiedPeriod], (start, end): Period, capacity: u32) -> u32 {
     let overlapping = || occupied.iter().filter(|one| one.starts_at < end && one.ends_at > start);
     let taken_at = |moment: Timestamp| {
         let running = overlapping().filter(|one| one.starts_at <= moment && one.ends_at > moment);
@@ -172,6 +176,6 @@ pub fn most_at_once(occupied: &[Occupied], (start, end): Period, capacity: u32) 
 
 /// Returns true when `places` more places are free during the whole period.
 #[must_use]
-pub fn has_room(occupied: &[Occupied], period: Period, capacity: u32, places: u32) -> bool {
+pub fn has_room(occupied: &[OccupiedPeriod], period: Period, capacity: u32, places: u32) -> bool {
     most_at_once(occupied, period, capacity).saturating_add(places) <= capacity
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use tradepost_wire::words;
 
 use crate::record::{AppointmentRecord, LeadRecord};
-use crate::staff::Progress;
+use crate::staff::StaffProgress;
 
 words! {
     /// A department of a rooftop, with opening hours and a capacity of its own.
@@ -19,7 +19,7 @@ words! {
 
 /// A taken part of a department's calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Occupied {
+pub struct OccupiedPeriod {
     /// Start.
     pub starts_at: Timestamp,
     /// End, exclusive.
@@ -71,7 +71,7 @@ pub struct Visit {
     /// The lead in its current state.
     pub lead: LeadRecord,
     /// Progress of the staff with the lead.
-    pub progress: Progress,
+    pub progress: StaffProgress,
 }
 
 /// The appointments and blocks of a period.

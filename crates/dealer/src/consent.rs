@@ -13,10 +13,10 @@ use tradepost_wire::json::Value;
 use tradepost_wire::words;
 
 /// SHA-256.
-pub type Hash = [u8; 32];
+pub type Sha256Hash = [u8; 32];
 
 /// Hash before the first record of a chain.
-pub const START: Hash = [0; 32];
+pub const START: Sha256Hash = [0; 32];
 
 words! {
     /// Kinds of events of a consent.
@@ -44,18 +44,18 @@ pub struct ConsentRecord {
     /// Time, with millisecond precision.
     pub at: Timestamp,
     /// Hash of the consent in canonical form, for a grant.
-    pub consent: Option<Hash>,
+    pub consent: Option<Sha256Hash>,
     /// Hash of the body as sent, for a grant.
-    pub body: Option<Hash>,
+    pub body: Option<Sha256Hash>,
     /// Salted hash of the sender, for a grant.
-    pub caller: Option<Hash>,
+    pub caller: Option<Sha256Hash>,
 }
 
 impl ConsentRecord {
     /// Computes the hash of the record, given the hash of the record before.
     #[must_use]
-    pub fn hash(&self, previous: &Hash) -> Hash {
-        let hash = |hash: &Option<Hash>| hash.as_ref().map(hex).unwrap_or_default();
+    pub fn hash(&self, previous: &Sha256Hash) -> Sha256Hash {
+        let hash = |hash: &Option<Sha256Hash>| hash.as_ref().map(hex).unwrap_or_default();
         // None of these can hold a line break.
         let text = [
             // A prefix with name and version, so that the hash cannot be mistaken for another.
@@ -76,7 +76,7 @@ impl ConsentRecord {
 
 /// Evidence of a consent: who sent the lead, and its bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Evidence {
+pub struct ConsentEvidence {
     /// The caller's credential, or `anonymous`.
     pub principal: String,
     /// The caller's network address.
@@ -89,10 +89,10 @@ pub struct Evidence {
     pub body: Vec<u8>,
 }
 
-impl Evidence {
+impl ConsentEvidence {
     /// Computes the salted hash of the sender.
     #[must_use]
-    pub fn caller_hash(&self) -> Hash {
+    pub fn caller_hash(&self) -> Sha256Hash {
         let mut hasher = Sha256::new();
         hasher.update(&self.salt);
         let user_agent = self.user_agent.as_deref().unwrap_or_default();
@@ -102,14 +102,14 @@ impl Evidence {
 
     /// Computes the hash of the body as sent.
     #[must_use]
-    pub fn body_hash(&self) -> Hash {
+    pub fn body_hash(&self) -> Sha256Hash {
         sha256(&self.body)
     }
 }
 
 /// Computes the hash of the consent in a lead's payload, in canonical form.
 #[must_use]
-pub fn consent_hash(payload: &Value) -> Hash {
+pub fn consent_hash(payload: &Value) -> Sha256Hash {
     let consent = payload.get("consent").unwrap_or(&Value::Null);
     sha256(canonical::to_string(consent).as_bytes())
 }
@@ -155,7 +155,7 @@ pub struct ConsentCheck {
     pub records: usize,
     /// Hash of the last record. Written down elsewhere, it later shows whether records were cut
     /// off.
-    pub head: Hash,
+    pub head: Sha256Hash,
     /// True when the expected hash is in the chain; `None` when no hash was expected.
     pub has_expected: Option<bool>,
     /// Defects, by number of the record.
@@ -164,16 +164,16 @@ pub struct ConsentCheck {
 
 /// Checks a chain record by record.
 #[derive(Debug)]
-pub struct Checker {
+pub struct ChainChecker {
     check: ConsentCheck,
-    expected: Option<Hash>,
+    expected: Option<Sha256Hash>,
     next: i64,
 }
 
-impl Checker {
+impl ChainChecker {
     /// Starts a check of a dealer's chain. `expected` is a hash that should be in it.
     #[must_use]
-    pub fn new(dealer_id: String, expected: Option<Hash>) -> Self {
+    pub fn new(dealer_id: String, expected: Option<Sha256Hash>) -> Self {
         // The head of an empty chain is `START`, so that hash is always found.
         let has_expected = expected.map(|hash| hash == START);
         let check =
@@ -186,8 +186,8 @@ impl Checker {
     pub fn take(
         &mut self,
         record: &ConsentRecord,
-        stored: &Hash,
-        kept: Option<&Evidence>,
+        stored: &Sha256Hash,
+        kept: Option<&ConsentEvidence>,
         payload: Option<&Value>,
     ) {
         let mut fault = |fault| self.check.faults.push((record.seq, fault));
@@ -235,13 +235,13 @@ impl Checker {
 
 /// Formats a hash as hexadecimal digits.
 #[must_use]
-pub fn hex(hash: &Hash) -> String {
+pub fn hex(hash: &Sha256Hash) -> String {
     tradepost_wire::format::hex(hash)
 }
 
 /// Reads a hash that [`hex`] wrote.
 #[must_use]
-pub fn from_hex(text: &str) -> Option<Hash> {
+pub fn from_hex(text: &str) -> Option<Sha256Hash> {
     let text = text.trim();
     if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
@@ -259,6 +259,6 @@ pub(crate) fn add_texts(hasher: &mut Sha256, texts: &[&str]) {
     }
 }
 
-fn sha256(bytes: &[u8]) -> Hash {
+fn sha256(bytes: &[u8]) -> Sha256Hash {
     Sha256::digest(bytes).into()
 }

@@ -14,7 +14,7 @@ use tradepost_wire::words;
 use crate::adf::view::LeadView;
 use crate::adf::{self, Prospect};
 use crate::record::{LeadEvent, LeadEventKind, LeadHistory, LeadRecord, LeadState};
-use crate::settings::{Dealer, LeadPolicy};
+use crate::settings::{DealerSettings, LeadPolicy};
 
 pub mod chat;
 mod event;
@@ -76,7 +76,7 @@ words! {
 
 /// A receiver of leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Destination {
+pub struct LeadDestination {
     /// Unique name that the dealer has given it.
     pub name: String,
     /// Rooftops whose leads it receives; all when empty.
@@ -84,14 +84,14 @@ pub struct Destination {
     /// Kinds of leads that it receives; all when empty.
     pub kinds: Vec<LeadKind>,
     /// Format of its messages.
-    pub form: Form,
+    pub form: MessageFormat,
 }
 
 /// Format of a destination's messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Form {
+pub enum MessageFormat {
     /// ADF 1.0.
-    Adf(adf::Options),
+    Adf(adf::AdfOptions),
     /// `aap.event`, as JSON.
     Event,
     /// A message to people, as JSON.
@@ -162,7 +162,7 @@ pub struct NewDelivery {
 
 /// Destinations that an event goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Audience {
+pub enum DeliveryAudience {
     /// Every destination that the lead is for.
     All,
     /// Destinations that may already have the lead.
@@ -175,16 +175,16 @@ pub enum Audience {
 /// when it is released; a withdrawn consent goes only to destinations that may already act on the
 /// lead.
 #[must_use]
-pub fn audience(lead: &LeadRecord, event: &LeadEvent) -> Audience {
+pub fn audience(lead: &LeadRecord, event: &LeadEvent) -> DeliveryAudience {
     use LeadEventKind as Kind;
     match (lead.state, event.kind) {
         // The slot is free again, which systems with the appointment must learn. No customer data
         // is left to send.
-        (LeadState::Erased, Kind::AppointmentCancelled) => Audience::Informed,
+        (LeadState::Erased, Kind::AppointmentCancelled) => DeliveryAudience::Informed,
         (LeadState::Erased | LeadState::Held, _)
         | (_, Kind::Erased)
         | (LeadState::Revoked, Kind::Received | Kind::Resubmitted | Kind::Released) => {
-            Audience::Nobody
+            DeliveryAudience::Nobody
         }
         (LeadState::Received | LeadState::Revoked, Kind::ConsentRevoked)
         | (
@@ -193,7 +193,7 @@ pub fn audience(lead: &LeadRecord, event: &LeadEvent) -> Audience {
             | Kind::AppointmentMoved
             | Kind::AppointmentCancelled
             | Kind::AppointmentNoShow,
-        ) => Audience::Informed,
+        ) => DeliveryAudience::Informed,
         // A lead that was held is sent by its release.
         (
             LeadState::Received,
@@ -205,13 +205,13 @@ pub fn audience(lead: &LeadRecord, event: &LeadEvent) -> Audience {
             | Kind::AppointmentCancelled
             | Kind::AppointmentNoShow,
         ) => match event.state {
-            LeadState::Received => Audience::All,
-            LeadState::Held | LeadState::Revoked | LeadState::Erased => Audience::Nobody,
+            LeadState::Received => DeliveryAudience::All,
+            LeadState::Held | LeadState::Revoked | LeadState::Erased => DeliveryAudience::Nobody,
         },
     }
 }
 
-impl Destination {
+impl LeadDestination {
     /// Returns true when the destination receives this lead.
     #[must_use]
     pub fn wants(&self, lead: &LeadRecord) -> bool {
@@ -244,7 +244,7 @@ pub fn kinds(lead: &LeadRecord) -> Vec<LeadKind> {
 
 /// Content of a message to a destination.
 #[derive(Debug, Clone)]
-pub struct Parcel<'a> {
+pub struct DeliveryContent<'a> {
     /// The lead as it was after the event.
     pub lead: &'a LeadRecord,
     /// The event.
@@ -265,14 +265,14 @@ pub struct Parcel<'a> {
 
 /// A written message.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenMessage {
     /// Subject line, without anything that identifies the customer.
     pub subject: String,
     /// Body.
     pub body: String,
 }
 
-impl std::fmt::Debug for Written {
+impl std::fmt::Debug for WrittenMessage {
     /// Leaves out the body, which has customer data.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Written").field("subject", &self.subject).finish_non_exhaustive()
@@ -282,12 +282,16 @@ impl std::fmt::Debug for Written {
 /// Writes a message in a destination's format. It never contains contact values that no consented
 /// channel can use (AAP 1.1 `lead.submit`, `R-LD-03`), nor any after the consent has ended.
 #[must_use]
-pub fn write(form: &Form, parcel: &Parcel<'_>, dealer: &Dealer) -> Written {
+pub fn write(
+    form: &MessageFormat,
+    parcel: &DeliveryContent<'_>,
+    dealer: &DealerSettings,
+) -> WrittenMessage {
     let lead = as_permitted(parcel.lead, &dealer.leads, parcel.now);
-    let parcel = &Parcel { lead: &lead, ..parcel.clone() };
+    let parcel = &DeliveryContent { lead: &lead, ..parcel.clone() };
     let subject = headline(parcel);
     let body = match form {
-        Form::Adf(options) => {
+        MessageFormat::Adf(options) => {
             let prospect = Prospect {
                 lead: parcel.lead,
                 is_resent: parcel.is_resent,
@@ -296,10 +300,10 @@ pub fn write(form: &Form, parcel: &Parcel<'_>, dealer: &Dealer) -> Written {
             let document = adf::write(&[prospect], std::slice::from_ref(dealer), options);
             document.unwrap_or_default()
         }
-        Form::Event => event::write(parcel).to_string(),
-        Form::Chat { style, contact } => chat::write(*style, *contact, parcel).to_string(),
+        MessageFormat::Event => event::write(parcel).to_string(),
+        MessageFormat::Chat { style, contact } => chat::write(*style, *contact, parcel).to_string(),
     };
-    Written { subject, body }
+    WrittenMessage { subject, body }
 }
 
 /// Removes the permitted channels when the consent has expired by its own end (`R-LD-06`) or by the
@@ -333,7 +337,7 @@ pub fn as_of(history: &LeadHistory, event: i64) -> Option<(&LeadEvent, LeadRecor
 /// Returns a headline such as `New lead: test drive, 2024 Honda Accord EX, Demo Toyota San
 /// Francisco`. The vehicle is named as in the dealer's listing, because a customer's text may
 /// contain personal data.
-fn headline(parcel: &Parcel<'_>) -> String {
+fn headline(parcel: &DeliveryContent<'_>) -> String {
     let vehicle = LeadView::new(parcel.lead).listed().map(|vehicle| vehicle.title());
     let vehicle = vehicle.filter(|title| !title.is_empty());
     let about = match vehicle {
@@ -342,10 +346,10 @@ fn headline(parcel: &Parcel<'_>) -> String {
     };
     let rooftop = parcel.lead.submission.rooftop.as_deref();
     let at = rooftop.map(|name| format!(", {name}")).unwrap_or_default();
-    adf::one_line(&format!("{}: {about}{at}", kind_of_news(parcel)))
+    adf::one_line(&format!("{}: {about}{at}", content_kind(parcel)))
 }
 
-fn kind_of_news(parcel: &Parcel<'_>) -> &'static str {
+fn content_kind(parcel: &DeliveryContent<'_>) -> &'static str {
     // A test comes first, because nobody must act on it.
     if parcel.is_test {
         return "TEST, this is no lead";

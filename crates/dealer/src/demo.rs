@@ -8,12 +8,12 @@ use tradepost_wire::aap::Vehicle;
 use tradepost_wire::aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_wire::format;
 
-use crate::import::{PriceTruth, Rooftop, Target, Unit};
+use crate::import::{FeedRooftop, FeedTarget, FeedUnit, PricePolicy};
 
 pub mod feed;
 mod models;
 
-use models::Model;
+use models::DemoModel;
 
 /// Id of the demo dealer.
 pub const DEALER_ID: &str = "larkspur";
@@ -29,23 +29,23 @@ pub const FEES: [u32; 2] = [119, 499];
 
 /// Returns the demo dealer as an import target.
 #[must_use]
-pub fn target() -> Target {
-    Target {
+pub fn target() -> FeedTarget {
+    FeedTarget {
         dealer_id: DEALER_ID.to_owned(),
         name: NAME.to_owned(),
         rooftops: ROOFTOPS
             .into_iter()
             .zip(FEES)
-            .map(|(name, fees)| Rooftop { name: name.to_owned(), feed_names: Vec::new(), fees })
+            .map(|(name, fees)| FeedRooftop { name: name.to_owned(), feed_names: Vec::new(), fees })
             .collect(),
-        price_truth: PriceTruth::Warn,
+        price_truth: PricePolicy::Warn,
     }
 }
 
 /// Generates `size` units on offer, and about one in twelve more that are sold, for the demo
 /// dealer's two rooftops. The same arguments give the same units.
 #[must_use]
-pub fn units(size: usize, seed: u64, now: Timestamp) -> Vec<Unit> {
+pub fn units(size: usize, seed: u64, now: Timestamp) -> Vec<FeedUnit> {
     let models = models::all();
     let mut rng = Rng::with_seed(seed);
     let total = size + size / 12;
@@ -107,7 +107,7 @@ const FEATURES: &[&str] = &[
     "Wireless Charging",
 ];
 
-fn unit(models: &[Model], rng: &mut Rng, index: usize, sold: bool, now: Timestamp) -> Unit {
+fn unit(models: &[DemoModel], rng: &mut Rng, index: usize, sold: bool, now: Timestamp) -> FeedUnit {
     let today = now.to_zoned(TimeZone::UTC).date();
     let this_year = u16::try_from(today.year()).unwrap_or(models::LAST_YEAR);
     let model = choose(rng, models);
@@ -174,7 +174,7 @@ fn unit(models: &[Model], rng: &mut Rng, index: usize, sold: bool, now: Timestam
     ));
     vehicle.description = Some(describe(&vehicle, &title, mileage));
     vehicle.stock = Some(stock);
-    Unit { vehicle, sold }
+    FeedUnit { vehicle, sold }
 }
 
 fn choose<'a, T>(rng: &mut Rng, items: &'a [T]) -> &'a T {
@@ -182,7 +182,7 @@ fn choose<'a, T>(rng: &mut Rng, items: &'a [T]) -> &'a T {
 }
 
 /// Returns model year, condition and mileage. New cars are of this model year or the next one.
-fn age(rng: &mut Rng, model: &Model, this_year: u16) -> (u16, AnyCondition, u32) {
+fn age(rng: &mut Rng, model: &DemoModel, this_year: u16) -> (u16, AnyCondition, u32) {
     let newest = model.last_year.min(this_year + 1);
     let is_current = newest >= this_year.min(models::LAST_YEAR);
     if is_current && rng.u8(0..100) < 55 {
@@ -202,7 +202,7 @@ fn age(rng: &mut Rng, model: &Model, this_year: u16) -> (u16, AnyCondition, u32)
 /// Returns sticker price and advertised price.
 fn prices(
     rng: &mut Rng,
-    model: &Model,
+    model: &DemoModel,
     condition: AnyCondition,
     years: u16,
     mileage: u32,
@@ -252,7 +252,7 @@ fn describe(vehicle: &Vehicle, title: &str, mileage: u32) -> String {
 /// Generates a VIN with a real manufacturer's code, the model year's letter and a valid check
 /// digit. The serial number is unique per index, because the factor shares no divisor with a
 /// million.
-fn vin(model: &Model, year: u16, index: usize, rng: &mut Rng) -> String {
+fn vin(model: &DemoModel, year: u16, index: usize, rng: &mut Rng) -> String {
     const LETTERS: &[u8] = b"ABCDEFGHJKLMNPRSTUVWXYZ";
     const YEARS: &[u8] = b"ABCDEFGHJKLMNPRSTVWXY";
     let mut vin = model.wmi.as_bytes().to_vec();

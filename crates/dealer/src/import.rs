@@ -1,4 +1,4 @@
-//! Reading of inventory feeds: a file becomes [`Unit`]s and a report of the rows that were skipped.
+//! Reading of inventory feeds: a file becomes [`FeedUnit`]s and a report of the rows that were skipped.
 //!
 //! A feed is the whole inventory: a vehicle that is not in it is no longer on offer. Tables, XML
 //! and JSON are read, compressed or plain, and recognised by their content. A [`Mapping`], usually
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use tradepost_wire::aap::Vehicle;
 use tradepost_wire::words;
 
-use crate::settings::Dealer;
+use crate::settings::DealerSettings;
 
 mod collect;
 mod columns;
@@ -40,12 +40,12 @@ mod whose;
 mod words;
 mod xml;
 
-use collect::Sorter;
-use container::Packed;
-use decode::Kind;
+use collect::RowSorter;
+use container::CompressedFile;
+use decode::FeedKind;
 pub use mapping::Mapping;
 pub use preset::Preset;
-pub use report::{Reason, Report, Skip, Warning};
+pub use report::{FeedReport, RowWarning, SkipReason, SkipReport};
 pub use units::Units;
 
 /// Maximum size of a cell in bytes. A larger one is usually an opening quote without a closing one.
@@ -56,7 +56,7 @@ pub const MAX_ROW: u64 = 16 * 1024 * 1024;
 
 /// A unit of a feed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unit {
+pub struct FeedUnit {
     /// The listing, with `vehicle_id`, `status` and `updated_at`.
     pub vehicle: Vehicle,
     /// True when the feed marks the unit as sold; it becomes a tombstone.
@@ -65,20 +65,20 @@ pub struct Unit {
 
 /// The dealer that a feed belongs to, as far as reading needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct FeedTarget {
     /// Id of the dealer.
     pub dealer_id: String,
     /// Name of the dealer.
     pub name: String,
     /// Rooftops; at least one.
-    pub rooftops: Vec<Rooftop>,
+    pub rooftops: Vec<FeedRooftop>,
     /// Treatment of units with an incomplete price.
-    pub price_truth: PriceTruth,
+    pub price_truth: PricePolicy,
 }
 
 words! {
     /// Treatment of a unit whose price breaks a rule for complete prices (AAP 1.1, `R-PR-01`).
-    pub enum PriceTruth {
+    pub enum PricePolicy {
         /// Offered, with a warning in the report.
         Warn = "warn",
         /// Not offered.
@@ -88,7 +88,7 @@ words! {
 
 /// A rooftop, as far as reading a feed needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rooftop {
+pub struct FeedRooftop {
     /// Name of the rooftop.
     pub name: String,
     /// Other names that feeds use for it.
@@ -97,11 +97,11 @@ pub struct Rooftop {
     pub fees: u32,
 }
 
-impl Target {
+impl FeedTarget {
     /// Extracts the data that reading needs from a dealer's settings.
     #[must_use]
-    pub fn of(dealer: &Dealer) -> Self {
-        let rooftops = dealer.rooftops.iter().map(|rooftop| Rooftop {
+    pub fn of(dealer: &DealerSettings) -> Self {
+        let rooftops = dealer.rooftops.iter().map(|rooftop| FeedRooftop {
             name: rooftop.profile.name.clone(),
             feed_names: rooftop.feed_names.clone(),
             fees: rooftop.fees.iter().fold(0u32, |sum, fee| sum.saturating_add(fee.amount)),
@@ -117,28 +117,28 @@ impl Target {
 
 /// Result of reading a feed for one dealer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Feed {
+pub struct DealerFeed {
     /// Units on offer and sold ones, in the order of the file. Vehicle ids, VINs, and the stock
     /// numbers within a rooftop are unique.
     pub units: Units,
     /// Report about every row.
-    pub report: Report,
+    pub report: FeedReport,
 }
 
 /// Result of reading a file for one or more dealers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sorted {
+pub struct SortedFeed {
     /// One feed per target, in their order.
-    pub feeds: Vec<Feed>,
+    pub feeds: Vec<DealerFeed>,
     /// Report about rows that could not be assigned to one of several dealers.
-    pub unplaced: Report,
+    pub unplaced: FeedReport,
     /// The mapping that was used, with every heading spelled out.
     pub mapping: Mapping,
 }
 
 /// Reason why a whole file cannot be read as a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct FeedError {
     /// Message: a lower-case fragment.
     pub message: String,
     /// Details, one fragment each.
@@ -147,20 +147,20 @@ pub struct Unreadable {
     pub hint: &'static str,
 }
 
-impl Unreadable {
+impl FeedError {
     fn new(message: impl Into<String>, hint: &'static str) -> Self {
         Self { message: message.into(), lines: Vec::new(), hint }
     }
 }
 
-impl std::fmt::Display for Unreadable {
+impl std::fmt::Display for FeedError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)?;
         self.lines.iter().try_for_each(|line| write!(f, "; {line}"))
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for FeedError {}
 
 /// Reads a feed with the preset that its headings suggest, as [`read_as`] does without a mapping.
 ///
@@ -168,9 +168,9 @@ impl std::error::Error for Unreadable {}
 /// When the whole file is not a feed. A bad row is not an error; it is in the report.
 pub fn read(
     source: impl Read + Seek,
-    targets: &[Target],
+    targets: &[FeedTarget],
     now: Timestamp,
-) -> Result<Sorted, Unreadable> {
+) -> Result<SortedFeed, FeedError> {
     read_as(source, targets, None, now)
 }
 
@@ -183,24 +183,24 @@ pub fn read(
 /// When the whole file is not a feed. A bad row is not an error; it is in the report.
 pub fn read_as(
     source: impl Read + Seek,
-    targets: &[Target],
+    targets: &[FeedTarget],
     mapping: Option<&Mapping>,
     now: Timestamp,
-) -> Result<Sorted, Unreadable> {
-    let mut packed = Packed::open(source)?;
+) -> Result<SortedFeed, FeedError> {
+    let mut packed = CompressedFile::open(source)?;
     let survey = decode::survey(&mut BufReader::with_capacity(decode::CHUNK, packed.unpack()?))?;
-    let mut sorter = Sorter::new(targets, mapping, now, survey.encoding.name());
+    let mut sorter = RowSorter::new(targets, mapping, now, survey.encoding.name());
     if survey.replaced > 0 {
         let message =
             format!("{} byte sequences are not {}", survey.replaced, survey.encoding.name());
-        sorter.warn_of_file(Warning::ReplacedCharacters, &message);
+        sorter.warn_of_file(RowWarning::ReplacedCharacters, &message);
     }
     // Decompressed once more instead of kept from the first pass, because a feed may be larger than
     // the memory.
     let source = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);
     let text = decode::Utf8::new(source, survey.encoding);
     match survey.kind {
-        Kind::Json => {
+        FeedKind::Json => {
             drop(text);
             // JSON members have no order: the type may follow all vehicles.
             let whole = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);
@@ -208,8 +208,8 @@ pub fn read_as(
             let source = BufReader::with_capacity(decode::CHUNK, packed.unpack()?);
             json::read(decode::Utf8::new(source, survey.encoding), is_aap, &mut sorter)?;
         }
-        Kind::Xml => xml::read(text, &mut sorter)?,
-        Kind::Table => table::read(text, &mut sorter)?,
+        FeedKind::Xml => xml::read(text, &mut sorter)?,
+        FeedKind::Table => table::read(text, &mut sorter)?,
     }
     sorter.finish()
 }

@@ -48,14 +48,14 @@ mod questions;
 #[cfg(test)]
 mod tests;
 
-pub(super) use advice::{Instead, Notes, Reason};
-pub use again::Question;
+pub(super) use advice::{Alternatives, AnswerNotes, FilterEffect};
+pub use again::CacheKey;
 use gather::Gathered;
-use gone::Graveyard;
-use index::Index;
-pub use listings::Recent;
-use listings::{Listings, Packing};
-pub use snapshot::{Broken, Snapshot};
+use gone::Tombstones;
+use index::SearchIndex;
+pub use listings::InventoryCache;
+use listings::{ListingCompressor, Listings};
+pub use snapshot::{Snapshot, SnapshotError};
 
 /// Number of vehicles from which all search structures are built with the inventory.
 const LARGE: usize = 10_000;
@@ -79,7 +79,7 @@ pub struct Tombstone {
 
 /// A listing that was found.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct FoundListing {
     /// The vehicle as JSON, ready to send.
     pub json: RawJson,
     /// The dealer's id of the unit.
@@ -88,9 +88,9 @@ pub struct Found {
 
 /// Result of a lookup of one vehicle.
 #[derive(Debug)]
-pub enum Lookup<'a> {
+pub enum VehicleLookup<'a> {
     /// On offer.
-    Listed(Found),
+    Listed(FoundListing),
     /// No longer on offer.
     Gone(&'a Tombstone),
     /// No identifier matches.
@@ -101,22 +101,22 @@ pub enum Lookup<'a> {
 #[derive(Debug, Default)]
 pub struct Inventory {
     listings: Listings,
-    index: Index,
+    index: SearchIndex,
     /// Facets without filters.
     all: Arc<Facets>,
-    gone: Graveyard,
+    gone: Tombstones,
 }
 
 /// Memory that an inventory takes, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct MemoryUse {
     /// Search index.
     pub index: usize,
     /// Compressed listings.
     pub listings: usize,
 }
 
-impl Memory {
+impl MemoryUse {
     /// Returns the sum.
     #[must_use]
     pub const fn total(self) -> usize {
@@ -137,14 +137,14 @@ impl Inventory {
         let count = vehicles.len();
         let samples = vehicles.iter().step_by(Dictionary::step(count)).map(write);
         let dictionary = Dictionary::of_samples(count, samples);
-        let mut builder = Builder::new(dictionary, count);
+        let mut builder = InventoryBuilder::new(dictionary, count);
         for vehicle in vehicles {
             builder.push(&vehicle)?;
         }
         builder.build(gone)
     }
 
-    fn of(listings: Listings, index: Index, gone: Graveyard) -> Self {
+    fn of(listings: Listings, index: SearchIndex, gone: Tombstones) -> Self {
         // Built now, while an inventory is being built anyway: otherwise the first search would
         // block a request thread and every request behind it.
         if index.by_id.len() >= LARGE {
@@ -156,14 +156,14 @@ impl Inventory {
 
     /// Returns the inventory with a shared cache of recent listings and answers.
     #[must_use]
-    pub fn remembered_in(self, recent: &Arc<Recent>) -> Self {
+    pub fn remembered_in(self, recent: &Arc<InventoryCache>) -> Self {
         Self { listings: self.listings.remembered_in(recent), ..self }
     }
 
     /// Returns the memory it takes, without the caches for query texts.
     #[must_use]
-    pub fn memory(&self) -> Memory {
-        Memory { index: self.index.bytes() + self.gone.bytes(), listings: self.listings.bytes() }
+    pub fn memory(&self) -> MemoryUse {
+        MemoryUse { index: self.index.bytes() + self.gone.bytes(), listings: self.listings.bytes() }
     }
 
     /// Returns the number of vehicles on offer.
@@ -184,9 +184,9 @@ impl Inventory {
     /// Those of `work`.
     pub(super) fn again(
         &self,
-        question: &Question,
-        work: impl FnOnce() -> Result<AapReply, Broken>,
-    ) -> Result<AapReply, Broken> {
+        question: &CacheKey,
+        work: impl FnOnce() -> Result<AapReply, SnapshotError>,
+    ) -> Result<AapReply, SnapshotError> {
         self.listings.again(question, work)
     }
 
@@ -195,7 +195,7 @@ impl Inventory {
         &self,
         search: &Search,
         policy: SearchPolicy,
-    ) -> Result<(SearchPage, Notes), Broken> {
+    ) -> Result<(SearchPage, AnswerNotes), SnapshotError> {
         let wanted = search.limit.unwrap_or(policy.default_limit);
         let limit = wanted.min(policy.max_limit);
         let filters = &search.filters;
@@ -217,7 +217,7 @@ impl Inventory {
     /// under the spelling that is most frequent in the whole inventory; the most frequent come
     /// first.
     #[must_use]
-    pub(super) fn facets(&self, filters: &Filters) -> (Arc<Facets>, Notes) {
+    pub(super) fn facets(&self, filters: &Filters) -> (Arc<Facets>, AnswerNotes) {
         let query = self.index.understand(filters);
         let matches = self.index.matches(filters, query.as_ref());
         let facets = if matches.len() == self.len() {
@@ -235,7 +235,11 @@ impl Inventory {
     ///
     /// # Errors
     /// When the snapshot is damaged.
-    pub fn find(&self, query: &VehicleQuery, oldest: Timestamp) -> Result<Lookup<'_>, Broken> {
+    pub fn find(
+        &self,
+        query: &VehicleQuery,
+        oldest: Timestamp,
+    ) -> Result<VehicleLookup<'_>, SnapshotError> {
         let Self { index, gone, .. } = self;
         let VehicleQuery { vin, vehicle_id, stock } = query;
         let attempts = [
@@ -246,13 +250,16 @@ impl Inventory {
         for (listed, gone) in attempts.into_iter().flatten() {
             if let Some(row) = listed {
                 let vehicle_id = self.index.vehicle_id(row).to_owned();
-                return Ok(Lookup::Listed(Found { json: self.listings.get(row)?, vehicle_id }));
+                return Ok(VehicleLookup::Listed(FoundListing {
+                    json: self.listings.get(row)?,
+                    vehicle_id,
+                }));
             }
             if let Some(unit) = gone.filter(|unit| unit.removed_at > oldest) {
-                return Ok(Lookup::Gone(unit));
+                return Ok(VehicleLookup::Gone(unit));
             }
         }
-        Ok(Lookup::Unknown)
+        Ok(VehicleLookup::Unknown)
     }
 
     /// Returns up to `count` vehicle ids of listings similar to a removed unit (`E-099`): same make
@@ -276,18 +283,21 @@ impl Inventory {
 
 /// Builds an inventory from listings that arrive one by one, in any order.
 #[derive(Debug)]
-pub struct Builder {
-    packing: Packing,
+pub struct InventoryBuilder {
+    packing: ListingCompressor,
     gathered: Gathered,
 }
 
-impl Builder {
+impl InventoryBuilder {
     const BUILDING: &str = "building an inventory";
 
     /// Starts an inventory of about `expected` listings, compressed with a dictionary.
     #[must_use]
     pub fn new(dictionary: Dictionary, expected: usize) -> Self {
-        Self { packing: Packing::new(dictionary, expected), gathered: Gathered::default() }
+        Self {
+            packing: ListingCompressor::new(dictionary, expected),
+            gathered: Gathered::default(),
+        }
     }
 
     /// Adds a listing with `vehicle_id`, `status` and `updated_at`.
@@ -313,9 +323,9 @@ impl Builder {
         let listings = listings
             .ok_or_else(|| InternalError::new(Self::BUILDING, "the dictionary is broken"))?;
         if let Some(order) = order {
-            gathered.put_in(&order);
+            gathered.reorder(&order);
         }
-        Ok(Inventory::of(listings, Index::new(gathered), Graveyard::new(gone)))
+        Ok(Inventory::of(listings, SearchIndex::new(gathered), Tombstones::new(gone)))
     }
 }
 

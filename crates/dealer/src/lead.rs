@@ -18,15 +18,15 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::Value;
 
-use crate::appointment::{self, Decision};
-use crate::consent::Evidence;
-use crate::inventory::{Inventory, Lookup};
-use crate::lot::{Claim, ClaimedReply, Grant, KnownLead, Lot, TakenLead};
+use crate::appointment::{self, AppointmentDecision};
+use crate::consent::ConsentEvidence;
+use crate::inventory::{Inventory, VehicleLookup};
+use crate::lot::{LeadStore, NewConsent, NewLead, RepeatCriteria, ScopedKey, StoredReply};
 use crate::record::{
     AppointmentRecord, AppointmentState, HeldFor, LeadEventKind, LeadRecord, LeadState,
     SubmissionRecord,
 };
-use crate::settings::{Dealer, Rooftop};
+use crate::settings::{DealerSettings, RooftopSettings};
 use crate::skills;
 
 mod again;
@@ -35,19 +35,19 @@ mod proof;
 mod words;
 
 use again::is_settled;
-use policy::Policy;
-use proof::Sender;
+use policy::SubmissionLimits;
+use proof::SenderIdentity;
 
 /// Sender of a lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
+pub struct LeadCaller {
     /// Name of the credential, or a fixed name for callers without one.
     pub name: String,
     /// Network of a caller without credentials, for counting its leads.
     pub network: Option<String>,
 }
 
-impl Caller {
+impl LeadCaller {
     fn is_anonymous(&self) -> bool {
         self.network.is_some()
     }
@@ -65,17 +65,17 @@ pub struct Conversation {
 
 /// A lead to be stored.
 #[derive(Debug)]
-pub struct Submission<'a> {
+pub struct LeadSubmission<'a> {
     /// The dealer.
-    pub dealer: &'a Dealer,
+    pub dealer: &'a DealerSettings,
     /// Vehicles on offer.
     pub inventory: &'a Inventory,
     /// Sender.
-    pub caller: &'a Caller,
+    pub caller: &'a LeadCaller,
     /// Conversation.
     pub conversation: &'a Conversation,
     /// Evidence of consent.
-    pub evidence: &'a Evidence,
+    pub evidence: &'a ConsentEvidence,
     /// Time of arrival.
     pub now: Timestamp,
     /// The lead.
@@ -86,7 +86,7 @@ pub struct Submission<'a> {
 
 /// Vehicle that the submission refers to.
 #[derive(Default)]
-struct Subject {
+struct SubmittedVehicle {
     listing: Option<Value>,
     /// Id of the unit, also when it is no longer on offer.
     unit: Option<String>,
@@ -94,18 +94,18 @@ struct Subject {
 }
 
 /// Outcome of a submission, from which the answer is written.
-struct Taken<'a> {
+struct SubmitOutcome<'a> {
     lead: LeadRecord,
     /// True when the same caller had sent it before.
     again: bool,
-    rooftop: &'a Rooftop,
+    rooftop: &'a RooftopSettings,
     remark: Option<&'static str>,
     /// Current appointment, when the lead asks again for one that staff have changed since. Nothing
     /// new is decided then.
     settled: Option<AppointmentRecord>,
 }
 
-impl Taken<'_> {
+impl SubmitOutcome<'_> {
     /// Returns the appointment of the answer: the requested one, or the one that staff have
     /// changed.
     fn answered_appointment(&self) -> Option<&AppointmentRecord> {
@@ -118,16 +118,19 @@ impl Taken<'_> {
     }
 }
 
-impl Submission<'_> {
+impl LeadSubmission<'_> {
     /// Stores the lead.
     ///
     /// # Errors
     /// The outer error is the store's, and then nothing has changed. The inner one is the refusal.
-    pub fn submit(&self, lot: &dyn Lot) -> Result<Result<AapReply, AapRefusal>, InternalError> {
+    pub fn submit(
+        &self,
+        lot: &dyn LeadStore,
+    ) -> Result<Result<AapReply, AapRefusal>, InternalError> {
         // The hash is of the canonical form, so a retry with other white space is the same request.
         let hash = Sha256::digest(self.lead.canonical_payload()).to_vec();
-        let sender = Sender::of(self.caller, self.conversation, self.lead);
-        let claim = self.lead.idempotency_key.as_deref().map(|key| Claim {
+        let sender = SenderIdentity::of(self.caller, self.conversation, self.lead);
+        let claim = self.lead.idempotency_key.as_deref().map(|key| ScopedKey {
             dealer_id: &self.dealer.id,
             scopes: &sender.key_scopes,
             key,
@@ -140,10 +143,10 @@ impl Submission<'_> {
         }
         // A repeated key is answered before these checks: a retry of an accepted lead must not fail
         // because the vehicle was sold meanwhile (§2.1).
-        if self.drives_nothing() {
+        if self.is_test_drive_without_vehicle() {
             return Ok(Err(AapRefusal::test_drive_without_vehicle()));
         }
-        let subject = match self.look_up_vehicle()? {
+        let subject = match self.find_vehicle()? {
             Ok(subject) => subject,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -162,7 +165,7 @@ impl Submission<'_> {
             // settings have changed.
             let reply = tradepost_wire::json::to_string(&(&receipt, &message))
                 .map_err(InternalError::on("writing an answer for its key"))?;
-            let reply = ClaimedReply { payload_hash: hash, reply, first_seen_at: self.now };
+            let reply = StoredReply { payload_hash: hash, reply, first_seen_at: self.now };
             lot.claim(claim, &reply)?;
         }
         Ok(Ok(reply(receipt, message)))
@@ -171,18 +174,19 @@ impl Submission<'_> {
     /// Decides on the lead and stores it.
     fn take(
         &self,
-        lot: &dyn Lot,
-        sender: &Sender,
-        subject: Subject,
-    ) -> Result<Taken<'_>, InternalError> {
+        lot: &dyn LeadStore,
+        sender: &SenderIdentity,
+        subject: SubmittedVehicle,
+    ) -> Result<SubmitOutcome<'_>, InternalError> {
         let rules = &self.dealer.leads;
         let vehicle = self.vehicle(subject.unit.as_deref());
         let contacts = &sender.contacts;
         let of = (rules, self.dealer.id.as_str());
-        let policy = Policy::new(of, self.caller, self.lead, contacts, &vehicle, self.now);
+        let policy =
+            SubmissionLimits::new(of, self.caller, self.lead, contacts, &vehicle, self.now);
         let kind = self.lead.appointment.as_ref().map(|appointment| appointment.kind);
         let topic = format!("{vehicle}\n{}", kind.map_or("", AppointmentType::name));
-        let known = KnownLead {
+        let known = RepeatCriteria {
             dealer_id: &self.dealer.id,
             proofs: &sender.proofs,
             contacts,
@@ -204,7 +208,7 @@ impl Submission<'_> {
         };
         let asked = match &self.lead.appointment {
             Some(_) if settled.is_some() => None,
-            Some(request) if is_denied(held_for) => {
+            Some(request) if is_refused(held_for) => {
                 Some(self.unsettled(request, AppointmentState::Rejected))
             }
             Some(request) if held_for.is_some() => {
@@ -254,7 +258,7 @@ impl Submission<'_> {
         };
         let again = earlier.is_some();
         let is_booked = lead.submission.appointment.as_ref().is_some_and(is_booked);
-        let number = lot.take_lead(&TakenLead {
+        let number = lot.take_lead(&NewLead {
             lead: &lead,
             kind: if again { LeadEventKind::Resubmitted } else { LeadEventKind::Received },
             known,
@@ -262,7 +266,7 @@ impl Submission<'_> {
             tallies: &policy.tallies(is_booked),
             tallied_since: before(self.now, policy::DAY),
         })?;
-        lot.keep_consent(&Grant {
+        lot.keep_consent(&NewConsent {
             dealer_id: &self.dealer.id,
             lead_id: &lead.lead_id,
             submission: number,
@@ -271,12 +275,12 @@ impl Submission<'_> {
             evidence: self.evidence,
             network: self.caller.network.as_deref(),
         })?;
-        Ok(Taken { lead, again, rooftop, remark: subject.remark, settled })
+        Ok(SubmitOutcome { lead, again, rooftop, remark: subject.remark, settled })
     }
 
     /// Refuses a lead that would exceed the daily limit of bytes per network, because a caller
     /// within its other limits must not fill the disk.
-    fn too_much(&self, lot: &dyn Lot) -> Result<Option<AapRefusal>, InternalError> {
+    fn too_much(&self, lot: &dyn LeadStore) -> Result<Option<AapRefusal>, InternalError> {
         let Some(network) = &self.caller.network else {
             return Ok(None);
         };
@@ -306,7 +310,7 @@ impl Submission<'_> {
 
     /// Returns true for a test drive without a vehicle, where the dealer requires one (AAP 1.1
     /// `lead.submit`, `E-097`).
-    fn drives_nothing(&self) -> bool {
+    fn is_test_drive_without_vehicle(&self) -> bool {
         self.dealer.leads.test_drive_needs_vehicle
             && self.is_test_drive()
             && self.lead.vehicle_of_interest.is_none()
@@ -314,10 +318,10 @@ impl Submission<'_> {
 
     /// Finds the listing of the vehicle of interest. Only a test drive requires that it is on offer
     /// (C-22).
-    fn look_up_vehicle(&self) -> Result<Result<Subject, AapRefusal>, InternalError> {
+    fn find_vehicle(&self) -> Result<Result<SubmittedVehicle, AapRefusal>, InternalError> {
         const WHAT: &str = "looking up the vehicle of a lead";
         let Some(vehicle) = &self.lead.vehicle_of_interest else {
-            return Ok(Ok(Subject::default()));
+            return Ok(Ok(SubmittedVehicle::default()));
         };
         let query = VehicleQuery {
             vin: vehicle.vin.clone(),
@@ -325,30 +329,36 @@ impl Submission<'_> {
             vehicle_id: vehicle.vehicle_id.clone(),
         };
         if query == VehicleQuery::default() {
-            return Ok(Ok(Subject::default()));
+            return Ok(Ok(SubmittedVehicle::default()));
         }
-        let oldest = skills::oldest_remembered(self.dealer, self.now);
+        let oldest = skills::tombstone_horizon(self.dealer, self.now);
         let found = self.inventory.find(&query, oldest).map_err(InternalError::on(WHAT))?;
         let drives = self.is_test_drive();
         let (unit, remark) = match found {
-            Lookup::Listed(found) => {
+            VehicleLookup::Listed(found) => {
                 let listing = tradepost_wire::json::from_str(found.json.as_json());
                 let listing = Some(listing.map_err(InternalError::on(WHAT))?);
-                return Ok(Ok(Subject { listing, unit: Some(found.vehicle_id), remark: None }));
+                return Ok(Ok(SubmittedVehicle {
+                    listing,
+                    unit: Some(found.vehicle_id),
+                    remark: None,
+                }));
             }
-            Lookup::Gone(tombstone) if drives => {
+            VehicleLookup::Gone(tombstone) if drives => {
                 return Ok(Err(skills::unavailable(self.inventory, tombstone)));
             }
-            Lookup::Unknown if drives => return Ok(Err(skills::not_found(self.dealer, &query))),
-            Lookup::Gone(tombstone) => (
+            VehicleLookup::Unknown if drives => {
+                return Ok(Err(skills::not_found(self.dealer, &query)));
+            }
+            VehicleLookup::Gone(tombstone) => (
                 Some(tombstone.vehicle_id.clone()),
                 "The vehicle is no longer on offer; an advisor will suggest alternatives.",
             ),
-            Lookup::Unknown => {
+            VehicleLookup::Unknown => {
                 (None, "The vehicle was not found in our inventory; an advisor will look into it.")
             }
         };
-        Ok(Ok(Subject { listing: None, unit, remark: Some(remark) }))
+        Ok(Ok(SubmittedVehicle { listing: None, unit, remark: Some(remark) }))
     }
 
     /// Returns the vehicle part of what makes leads equivalent, beside the customer, the caller and
@@ -364,7 +374,7 @@ impl Submission<'_> {
 
     /// Selects the rooftop of the lead: the listing's, the one that the buyer names, one that
     /// offers the appointment, or the first.
-    fn rooftop(&self, listing: Option<&Value>) -> &Rooftop {
+    fn rooftop(&self, listing: Option<&Value>) -> &RooftopSettings {
         let named = |name: &str| self.dealer.rooftops.iter().find(|r| r.profile.name == name);
         let wanted = self.lead.vehicle_of_interest.as_ref().and_then(|v| v.rooftop.as_deref());
         let kind = self.lead.appointment.as_ref().map(|appointment| appointment.kind);
@@ -382,9 +392,9 @@ impl Submission<'_> {
 
     fn appointment(
         &self,
-        lot: &dyn Lot,
-        policy: &Policy<'_>,
-        rooftop: &Rooftop,
+        lot: &dyn LeadStore,
+        policy: &SubmissionLimits<'_>,
+        rooftop: &RooftopSettings,
         request: &AppointmentRequest,
         earlier: Option<&str>,
     ) -> Result<AppointmentRecord, InternalError> {
@@ -397,18 +407,18 @@ impl Submission<'_> {
         let decision = appointment::decide(rooftop, request, self.now, &occupied, proposals);
         let unsettled = self.unsettled(request, AppointmentState::Requested);
         Ok(match decision {
-            Decision::Confirmed(_) if !policy.may_confirm(lot, earlier)? => unsettled,
-            Decision::Confirmed((starts_at, ends_at)) => AppointmentRecord {
+            AppointmentDecision::Confirmed(_) if !policy.may_confirm(lot, earlier)? => unsettled,
+            AppointmentDecision::Confirmed((starts_at, ends_at)) => AppointmentRecord {
                 state: AppointmentState::Confirmed,
                 starts_at: Some(starts_at),
                 ends_at: Some(ends_at),
                 ..unsettled
             },
-            Decision::Proposed(proposed) => {
+            AppointmentDecision::Proposed(proposed) => {
                 AppointmentRecord { state: AppointmentState::Proposed, proposed, ..unsettled }
             }
-            Decision::Requested => unsettled,
-            Decision::Rejected => {
+            AppointmentDecision::Requested => unsettled,
+            AppointmentDecision::Rejected => {
                 AppointmentRecord { state: AppointmentState::Rejected, ..unsettled }
             }
         })
@@ -433,7 +443,7 @@ impl Submission<'_> {
 
     /// Refuses an appointment that is neither confirmed nor proposed, in strict mode. The lead is
     /// stored all the same.
-    fn strict_refusal(&self, taken: &Taken<'_>) -> Option<AapRefusal> {
+    fn strict_refusal(&self, taken: &SubmitOutcome<'_>) -> Option<AapRefusal> {
         let appointment = taken.lead.submission.appointment.as_ref()?;
         let nowhere = match appointment.state {
             AppointmentState::Requested | AppointmentState::Rejected => true,
@@ -445,7 +455,7 @@ impl Submission<'_> {
         };
         // Without a requested time, no time can be unavailable.
         let asked_for_a_time = appointment.requested_at.is_some();
-        let is_strict = self.dealer.leads.strict_appointments && !is_denied(taken.held_for());
+        let is_strict = self.dealer.leads.strict_appointments && !is_refused(taken.held_for());
         (is_strict && asked_for_a_time && nowhere).then(|| {
             let (lead_id, requested_at) = (&taken.lead.lead_id, appointment.requested_at);
             AapRefusal::appointment_time_unavailable(lead_id, requested_at)
@@ -454,15 +464,15 @@ impl Submission<'_> {
 
     /// Returns a telephone number for the buyer (AAP 1.1 `lead.submit`, `R-LD-26`): of the rooftop,
     /// or else of another one of the group.
-    fn phone(&self, rooftop: &Rooftop) -> Option<String> {
+    fn phone(&self, rooftop: &RooftopSettings) -> Option<String> {
         let all = std::iter::once(rooftop).chain(&self.dealer.rooftops);
         all.flat_map(|rooftop| &rooftop.profile.phones).next().map(|phone| phone.value.clone())
     }
 
     /// Writes the receipt. A denied agent gets `rejected`. Every other held lead is `received`; the
     /// message says that it is held.
-    fn receipt(&self, taken: &Taken<'_>) -> LeadReceipt {
-        let status = match (is_denied(taken.held_for()), taken.again) {
+    fn receipt(&self, taken: &SubmitOutcome<'_>) -> LeadReceipt {
+        let status = match (is_refused(taken.held_for()), taken.again) {
             (true, _) => LeadStatus::Rejected,
             (false, true) => LeadStatus::Duplicate,
             (false, false) => LeadStatus::Received,
@@ -510,7 +520,7 @@ fn is_booked(appointment: &AppointmentRecord) -> bool {
     appointment.state == AppointmentState::Confirmed
 }
 
-fn is_denied(held_for: Option<HeldFor>) -> bool {
+fn is_refused(held_for: Option<HeldFor>) -> bool {
     match held_for {
         Some(HeldFor::DeniedAgent) => true,
         Some(HeldFor::UnlistedAgent | HeldFor::Velocity | HeldFor::Quota) | None => false,

@@ -1,4 +1,4 @@
-//! Storage interface of [`lead`](crate::lead). A [`Lot`] is open for one transaction: the
+//! Storage interface of [`lead`](crate::lead). A [`LeadStore`] is open for one transaction: the
 //! implementation guarantees that it takes effect completely or not at all, and that transactions
 //! are serialised.
 
@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
-use crate::calendar::Occupied;
-use crate::consent::Evidence;
+use crate::calendar::OccupiedPeriod;
+use crate::consent::ConsentEvidence;
 use crate::record::{AppointmentRecord, LeadEventKind, LeadRecord};
 
 /// A period from its start up to, not including, its end.
@@ -15,7 +15,7 @@ pub type Period = (Timestamp, Timestamp);
 
 /// An idempotency key with its scopes.
 #[derive(Debug, Clone, Copy)]
-pub struct Claim<'a> {
+pub struct ScopedKey<'a> {
     /// The dealer.
     pub dealer_id: &'a str,
     /// Scopes in which the key is known; each is sufficient.
@@ -28,7 +28,7 @@ pub struct Claim<'a> {
 
 /// Stored answer to the first request with an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClaimedReply {
+pub struct StoredReply {
     /// Hash of the canonical payload.
     pub payload_hash: Vec<u8>,
     /// The answer as JSON.
@@ -39,7 +39,7 @@ pub struct ClaimedReply {
 
 /// Criteria by which a lead is recognised as an earlier one.
 #[derive(Debug, Clone, Copy)]
-pub struct KnownLead<'a> {
+pub struct RepeatCriteria<'a> {
     /// The dealer.
     pub dealer_id: &'a str,
     /// Proofs that the caller is the same; each is sufficient.
@@ -54,14 +54,14 @@ pub struct KnownLead<'a> {
 
 /// A submission to be stored.
 #[derive(Debug)]
-pub struct TakenLead<'a> {
+pub struct NewLead<'a> {
     /// The lead with the submission to be stored as its latest. The person of a new lead is
     /// determined by the store.
     pub lead: &'a LeadRecord,
     /// Event that the submission causes.
     pub kind: LeadEventKind,
     /// Criteria by which the lead will be recognised.
-    pub known: KnownLead<'a>,
+    pub known: RepeatCriteria<'a>,
     /// The department that the appointment occupies.
     pub department: &'static str,
     /// Subjects under which it is counted.
@@ -72,7 +72,7 @@ pub struct TakenLead<'a> {
 
 /// Consent of a lead, to be stored with its evidence.
 #[derive(Debug, Clone, Copy)]
-pub struct Grant<'a> {
+pub struct NewConsent<'a> {
     /// The dealer.
     pub dealer_id: &'a str,
     /// The lead.
@@ -84,30 +84,30 @@ pub struct Grant<'a> {
     /// The payload.
     pub payload: &'a Value,
     /// Evidence of the consent.
-    pub evidence: &'a Evidence,
+    pub evidence: &'a ConsentEvidence,
     /// The network of a caller without credentials.
     pub network: Option<&'a str>,
 }
 
 /// Storage operations of one transaction for leads.
-pub trait Lot {
+pub trait LeadStore {
     /// Returns the stored answers under this key, one for each scope that has it.
     ///
     /// # Errors
     /// When the store fails, as for all operations.
-    fn claimed_replies(&self, claim: &Claim<'_>) -> Result<Vec<ClaimedReply>, InternalError>;
+    fn claimed_replies(&self, claim: &ScopedKey<'_>) -> Result<Vec<StoredReply>, InternalError>;
 
     /// Stores the answer under a key, in each of its scopes.
     ///
     /// # Errors
     /// When the store fails.
-    fn claim(&self, claim: &Claim<'_>, reply: &ClaimedReply) -> Result<(), InternalError>;
+    fn claim(&self, claim: &ScopedKey<'_>, reply: &StoredReply) -> Result<(), InternalError>;
 
     /// Returns the lead that the same caller sent for the same customer about the same subject.
     ///
     /// # Errors
     /// When the store fails.
-    fn known_lead(&self, known: &KnownLead<'_>) -> Result<Option<LeadRecord>, InternalError>;
+    fn known_lead(&self, known: &RepeatCriteria<'_>) -> Result<Option<LeadRecord>, InternalError>;
 
     /// Returns the taken parts of a department's calendar within a period: confirmed appointments,
     /// without those of one lead, and blocks.
@@ -121,7 +121,7 @@ pub trait Lot {
         department: &str,
         period: Period,
         except_lead: Option<&str>,
-    ) -> Result<Vec<Occupied>, InternalError>;
+    ) -> Result<Vec<OccupiedPeriod>, InternalError>;
 
     /// Returns an appointment in its current state, when staff or the end of its lead have changed
     /// it; the current one of its lead when that has replaced it. `None` when it is unchanged.
@@ -165,7 +165,7 @@ pub trait Lot {
     ///
     /// # Errors
     /// When the store fails.
-    fn take_lead(&self, taken: &TakenLead<'_>) -> Result<i64, InternalError>;
+    fn take_lead(&self, taken: &NewLead<'_>) -> Result<i64, InternalError>;
 
     /// Returns the number of bytes stored for a network's leads since a moment, and the time of the
     /// first.
@@ -183,5 +183,5 @@ pub trait Lot {
     ///
     /// # Errors
     /// When the store fails.
-    fn keep_consent(&self, grant: &Grant<'_>) -> Result<(), InternalError>;
+    fn keep_consent(&self, grant: &NewConsent<'_>) -> Result<(), InternalError>;
 }

@@ -23,15 +23,15 @@ const LONGEST: usize = 64 * 1024 * 1024;
 
 /// Reason why a text could not be compressed or decompressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unpackable(pub(crate) &'static str);
+pub struct CompressionError(pub(crate) &'static str);
 
-impl fmt::Display for Unpackable {
+impl fmt::Display for CompressionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl std::error::Error for Unpackable {}
+impl std::error::Error for CompressionError {}
 
 /// A compression dictionary.
 #[derive(Clone, Default)]
@@ -85,12 +85,12 @@ impl fmt::Debug for Dictionary {
 }
 
 /// Compresses texts with a dictionary.
-pub struct Packer {
+pub struct Compressor {
     context: CCtx<'static>,
     dictionary: CDict<'static>,
 }
 
-impl Packer {
+impl Compressor {
     /// Creates a compressor with this dictionary.
     #[must_use]
     pub fn new(dictionary: &Dictionary) -> Self {
@@ -101,7 +101,7 @@ impl Packer {
     ///
     /// # Errors
     /// When there is not enough memory.
-    pub fn pack(&mut self, text: &str) -> Result<Vec<u8>, Unpackable> {
+    pub fn pack(&mut self, text: &str) -> Result<Vec<u8>, CompressionError> {
         let mut packed = Vec::with_capacity(zstd_safe::compress_bound(text.len()));
         let Self { context, dictionary } = self;
         // The id of the dictionary would take four bytes, and is known.
@@ -109,44 +109,52 @@ impl Packer {
             .set_parameter(CParameter::DictIdFlag(false))
             .and_then(|_| context.ref_cdict(dictionary))
             .and_then(|_| context.compress2(&mut packed, text.as_bytes()))
-            .map_err(|_| Unpackable("it cannot be packed"))?;
+            .map_err(|_| CompressionError("it cannot be packed"))?;
         Ok(packed)
     }
 }
 
-impl fmt::Debug for Packer {
+impl fmt::Debug for Compressor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Packer")
     }
 }
 
 /// Decompresses texts with a dictionary. Cheap to share.
-pub struct Unpacker(DDict<'static>);
+pub struct Decompressor(DDict<'static>);
 
-impl Unpacker {
+impl Decompressor {
     /// Creates a decompressor with this dictionary.
     ///
     /// # Errors
     /// When the dictionary is invalid.
-    pub fn new(dictionary: &Dictionary) -> Result<Self, Unpackable> {
-        DDict::try_create(&dictionary.0).map(Self).ok_or(Unpackable("the dictionary is broken"))
+    pub fn new(dictionary: &Dictionary) -> Result<Self, CompressionError> {
+        DDict::try_create(&dictionary.0)
+            .map(Self)
+            .ok_or(CompressionError("the dictionary is broken"))
     }
 
     /// Decompresses a text.
     ///
     /// # Errors
     /// When the data is damaged.
-    pub fn unpack(&self, bench: &mut Bench, packed: &[u8]) -> Result<String, Unpackable> {
+    pub fn unpack(
+        &self,
+        bench: &mut DecompressScratch,
+        packed: &[u8],
+    ) -> Result<String, CompressionError> {
         let size = zstd_safe::get_frame_content_size(packed).ok().flatten();
         let size = size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size <= LONGEST);
         // Checked before memory is allocated, because damaged data may claim any size.
-        let Some(size) = size else { return Err(Unpackable("it does not say how long it is")) };
+        let Some(size) = size else {
+            return Err(CompressionError("it does not say how long it is"));
+        };
         let mut text = Vec::with_capacity(size);
         bench
             .0
             .decompress_using_ddict(&mut text, packed, &self.0)
-            .map_err(|_| Unpackable("it cannot be unpacked"))?;
-        String::from_utf8(text).map_err(|_| Unpackable("it is no text"))
+            .map_err(|_| CompressionError("it cannot be unpacked"))?;
+        String::from_utf8(text).map_err(|_| CompressionError("it is no text"))
     }
 
     /// Returns its memory in bytes.
@@ -156,22 +164,22 @@ impl Unpacker {
     }
 }
 
-impl fmt::Debug for Unpacker {
+impl fmt::Debug for Decompressor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Unpacker")
     }
 }
 
 /// Reusable decompression context, because creating one takes longer than decompressing a text.
-pub struct Bench(DCtx<'static>);
+pub struct DecompressScratch(DCtx<'static>);
 
-impl Default for Bench {
+impl Default for DecompressScratch {
     fn default() -> Self {
         Self(DCtx::create())
     }
 }
 
-impl fmt::Debug for Bench {
+impl fmt::Debug for DecompressScratch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Bench")
     }
@@ -205,8 +213,9 @@ mod tests {
             let dictionary = learned(&texts);
             assert_eq!(dictionary.as_bytes().is_empty(), count < FEWEST);
             let dictionary = Dictionary::from_bytes(dictionary.as_bytes().to_vec());
-            let (mut packer, mut bench) = (Packer::new(&dictionary), Bench::default());
-            let unpacker = Unpacker::new(&dictionary).unwrap();
+            let (mut packer, mut bench) =
+                (Compressor::new(&dictionary), DecompressScratch::default());
+            let unpacker = Decompressor::new(&dictionary).unwrap();
             let (mut before, mut after) = (0, 0);
             for text in texts.iter().chain(&["", "é"]) {
                 let packed = packer.pack(text).unwrap();
@@ -223,8 +232,9 @@ mod tests {
         let texts = texts(100);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let dictionary = learned(&texts);
-        let packed = Packer::new(&dictionary).pack(texts[0]).unwrap();
-        let (unpacker, mut bench) = (Unpacker::new(&dictionary).unwrap(), Bench::default());
+        let packed = Compressor::new(&dictionary).pack(texts[0]).unwrap();
+        let (unpacker, mut bench) =
+            (Decompressor::new(&dictionary).unwrap(), DecompressScratch::default());
         assert!(unpacker.unpack(&mut bench, b"").is_err());
         assert!(unpacker.unpack(&mut bench, texts[0].as_bytes()).is_err());
         for end in 0..packed.len() {

@@ -15,8 +15,8 @@ mod tokens;
 mod understand;
 mod vocabulary;
 
-pub(crate) use lexicon::{Attribute, Lexicon, Value};
-pub(crate) use numbers::{Bounds, Number};
+pub(crate) use lexicon::{Attribute, AttributeValue, Lexicon};
+pub(crate) use numbers::{NumberRange, NumericAttribute};
 #[cfg(test)]
 pub(crate) use spelling::common_words;
 pub(crate) use understand::understand;
@@ -25,18 +25,18 @@ pub(crate) use vocabulary::vocabulary;
 
 /// Interpretation of a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Understood {
+pub(crate) struct QueryInterpretation {
     /// Conditions that a vehicle must satisfy, all of them.
-    pub(crate) wants: Vec<Want>,
+    pub(crate) wants: Vec<RequiredPhrase>,
     /// Remarks for the caller about the interpretation.
-    pub(crate) remarks: Vec<Remark>,
+    pub(crate) remarks: Vec<QueryRemark>,
 }
 
 /// A phrase that a vehicle must satisfy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Want {
+pub(crate) struct RequiredPhrase {
     /// Alternatives; one is sufficient. Without any, no vehicle satisfies the phrase.
-    pub(crate) any: Vec<Meaning>,
+    pub(crate) any: Vec<Predicate>,
     /// True when none of the alternatives may hold.
     pub(crate) negated: bool,
     /// The attribute, when all alternatives are about one.
@@ -47,15 +47,15 @@ pub(crate) struct Want {
 
 /// A typed predicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum Predicate {
     /// The vehicle has one of these values.
-    Values(Vec<Value>),
+    Values(Vec<AttributeValue>),
     /// The vehicle has this make and this model, by the ids of their values.
     Pair { make: u32, model: u32 },
     /// One meaning of each of these groups, as in `anything but a red Honda`.
     All(Vec<Vec<Self>>),
     /// A number within bounds.
-    Number(Number, Bounds),
+    Number(NumericAttribute, NumberRange),
     /// Stock number, without case and punctuation.
     Stock(String),
     /// Last characters of a VIN, in lower case.
@@ -66,7 +66,7 @@ pub(crate) enum Meaning {
 
 /// A remark for the caller about the interpretation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Remark {
+pub(crate) enum QueryRemark {
     /// The query has no word.
     NoWord,
     /// A misspelling was corrected.
@@ -93,17 +93,17 @@ pub(crate) trait Identifiers {
     fn vin_starts(&self, start: &str) -> bool;
 }
 
-impl Want {
+impl RequiredPhrase {
     fn nothing(label: String) -> Self {
         Self { any: Vec::new(), negated: false, attribute: None, label }
     }
 
-    fn values(values: Vec<Value>, attribute: Option<Attribute>, label: String) -> Self {
-        Self { any: vec![Meaning::Values(unique(values))], negated: false, attribute, label }
+    fn values(values: Vec<AttributeValue>, attribute: Option<Attribute>, label: String) -> Self {
+        Self { any: vec![Predicate::Values(unique(values))], negated: false, attribute, label }
     }
 
     /// Creates a condition on a stock number or on a part of a VIN.
-    fn identifier(meaning: fn(String) -> Meaning, kind: &str, key: &str) -> Self {
+    fn identifier(meaning: fn(String) -> Predicate, kind: &str, key: &str) -> Self {
         let label = format!("{kind} {}", key.to_uppercase());
         Self { any: vec![meaning(key.to_owned())], negated: false, attribute: None, label }
     }
@@ -112,17 +112,17 @@ impl Want {
     fn excludes(&self, other: &Self) -> bool {
         // A vehicle has one make and one body, and may have many features.
         let single = matches!(self.attribute, Some(Attribute::Make | Attribute::Body));
-        let has = |value: &Value| {
-            let is = |meaning: &Meaning| matches!(meaning, Meaning::Values(mine) if mine.contains(value));
+        let has = |value: &AttributeValue| {
+            let is = |meaning: &Predicate| matches!(meaning, Predicate::Values(mine) if mine.contains(value));
             self.any.iter().any(is)
         };
-        let lacks = |meaning: &Meaning| matches!(meaning, Meaning::Values(values) if !values.iter().any(has));
+        let lacks = |meaning: &Predicate| matches!(meaning, Predicate::Values(values) if !values.iter().any(has));
         single && other.any.iter().all(lacks)
     }
 }
 
 /// Sorts values and removes duplicates.
-fn unique(mut values: Vec<Value>) -> Vec<Value> {
+fn unique(mut values: Vec<AttributeValue>) -> Vec<AttributeValue> {
     values.sort_unstable();
     values.dedup();
     values

@@ -7,7 +7,7 @@ use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::json::Value;
 use tradepost_wire::words;
 
-use crate::consent::{ConsentRecord, Hash};
+use crate::consent::{ConsentRecord, Sha256Hash};
 
 words! {
     /// States of a lead.
@@ -217,7 +217,7 @@ pub struct LeadHistory {
     /// Ids of other leads probably from the same person, oldest first, a limited number.
     pub same_person: Vec<String>,
     /// Consent records, oldest first, each with its hash and the caller's user agent.
-    pub consents: Vec<(ConsentRecord, Hash, Option<String>)>,
+    pub consents: Vec<(ConsentRecord, Sha256Hash, Option<String>)>,
     /// Time of the first successful delivery; `None` without any.
     pub delivered_at: Option<Timestamp>,
 }

@@ -6,11 +6,11 @@ use jiff::tz::TimeZone;
 use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::aap::{self, Skill, Version};
 
-use crate::import::PriceTruth;
+use crate::import::PricePolicy;
 
 /// A dealer or dealer group.
 #[derive(Debug, Clone)]
-pub struct Dealer {
+pub struct DealerSettings {
     /// Id in the store and on the command line.
     pub id: String,
     /// Name on the agent card and in `dealer.information`.
@@ -22,7 +22,7 @@ pub struct Dealer {
     /// Enabled skills; at least one, in catalog order.
     pub skills: Vec<Skill>,
     /// Rooftops with unique names; at least one.
-    pub rooftops: Vec<Rooftop>,
+    pub rooftops: Vec<RooftopSettings>,
     /// Search limits.
     pub search: SearchPolicy,
     /// Rules for leads.
@@ -31,12 +31,12 @@ pub struct Dealer {
     /// C-23).
     pub tombstone_lifetime: SignedDuration,
     /// Treatment of units with an incomplete price (AAP 1.1, `R-PR-01`).
-    pub price_truth: PriceTruth,
+    pub price_truth: PricePolicy,
 }
 
 /// A location of a dealer.
 #[derive(Debug, Clone)]
-pub struct Rooftop {
+pub struct RooftopSettings {
     /// Profile for `dealer.information`. Opening hours by department are in `profile.schedules`,
     /// named `sales` and `service`.
     pub profile: aap::dealer::Rooftop,
@@ -48,7 +48,7 @@ pub struct Rooftop {
     /// price (`R-PR-01`).
     pub fees: Vec<Fee>,
     /// Rules for appointments.
-    pub appointments: Appointments,
+    pub appointments: AppointmentPolicy,
 }
 
 /// A mandatory fee.
@@ -60,7 +60,7 @@ pub struct Fee {
     pub amount: u32,
 }
 
-impl Rooftop {
+impl RooftopSettings {
     /// Returns true for the rooftop's name, in any case.
     #[must_use]
     pub fn is_named(&self, name: &str) -> bool {
@@ -70,7 +70,7 @@ impl Rooftop {
 
 /// Rules for a rooftop's appointments.
 #[derive(Debug, Clone)]
-pub struct Appointments {
+pub struct AppointmentPolicy {
     /// Types offered. When empty, every request is left to the staff.
     pub types: Vec<AppointmentType>,
     /// Length of a slot in minutes; days are divided from the opening time on.
@@ -120,17 +120,17 @@ pub struct LeadPolicy {
     /// credentials.
     pub daily_bytes_per_address: u64,
     /// Limits for confirming appointments without a person.
-    pub confirmations: Confirmations,
+    pub confirmations: ConfirmationLimit,
     /// Limits beyond which leads are held.
-    pub velocity: Velocity,
+    pub velocity: LeadRateLimit,
     /// Agents whose leads are accepted.
-    pub agents: Agents,
+    pub agents: AgentPolicy,
 }
 
 /// Maximum number of confirmed appointments in 24 hours for callers without credentials; beyond it,
 /// staff have to confirm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Confirmations {
+pub struct ConfirmationLimit {
     /// Per network address.
     pub per_address: u32,
     /// Per e-mail address or telephone number.
@@ -143,7 +143,7 @@ pub struct Confirmations {
 
 /// Maximum number of leads in a window for callers without credentials; further ones are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Velocity {
+pub struct LeadRateLimit {
     /// Length of the window; at most a day.
     pub window: SignedDuration,
     /// Per network address.
@@ -157,7 +157,7 @@ pub struct Velocity {
 /// Rules for agents; leads of agents that are not accepted are held. An agent is identified by the
 /// name of its credential, and by the name in the lead, which the caller can choose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Agents {
+pub struct AgentPolicy {
     /// Accepted agents; all when empty.
     pub allow: Vec<String>,
     /// Denied agents.
@@ -166,7 +166,7 @@ pub struct Agents {
     pub quota: Option<u32>,
 }
 
-impl Default for Appointments {
+impl Default for AppointmentPolicy {
     /// Offers no appointments.
     fn default() -> Self {
         Self {
@@ -200,14 +200,14 @@ impl Default for LeadPolicy {
             retention: None,
             erase_undelivered: false,
             daily_bytes_per_address: 4 << 20,
-            confirmations: Confirmations::default(),
-            velocity: Velocity::default(),
-            agents: Agents::default(),
+            confirmations: ConfirmationLimit::default(),
+            velocity: LeadRateLimit::default(),
+            agents: AgentPolicy::default(),
         }
     }
 }
 
-impl Default for Confirmations {
+impl Default for ConfirmationLimit {
     /// Allows more than one customer needs, because an address may be that of an agent with many
     /// customers.
     fn default() -> Self {
@@ -215,7 +215,7 @@ impl Default for Confirmations {
     }
 }
 
-impl Default for Velocity {
+impl Default for LeadRateLimit {
     /// Allows more than a dealer gets on a good day.
     fn default() -> Self {
         Self { window: SignedDuration::from_hours(1), per_address: 60, per_contact: 10, all: 600 }

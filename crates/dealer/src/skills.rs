@@ -9,8 +9,8 @@ use tradepost_wire::aap::{
     AapRefusal, AapReply, DealerInformation, Filters, ReplyData, Search, Skill, VehicleQuery,
 };
 
-use crate::inventory::{Broken, Inventory, Lookup, Question, Tombstone};
-use crate::settings::{Dealer, SearchPolicy};
+use crate::inventory::{CacheKey, Inventory, SnapshotError, Tombstone, VehicleLookup};
+use crate::settings::{DealerSettings, SearchPolicy};
 
 mod said;
 
@@ -19,7 +19,7 @@ const SIMILAR: usize = 3;
 
 /// Builds the data of `dealer.information` from the settings.
 #[must_use]
-pub fn profile(dealer: &Dealer) -> DealerInformation {
+pub fn profile(dealer: &DealerSettings) -> DealerInformation {
     DealerInformation {
         name: dealer.name.clone(),
         welcome_message: dealer.welcome_message.clone(),
@@ -45,15 +45,18 @@ pub fn dealer_information(profile: &Arc<DealerInformation>) -> AapReply {
 ///
 /// # Errors
 /// When the inventory's snapshot is damaged.
-pub fn repeat(inventory: &Inventory, question: &Question) -> Result<AapReply, Broken> {
+pub fn repeat(inventory: &Inventory, question: &CacheKey) -> Result<AapReply, SnapshotError> {
     inventory.again(question, || answer(inventory, question))
 }
 
 /// Answers a question without the cache.
-pub(super) fn answer(inventory: &Inventory, question: &Question) -> Result<AapReply, Broken> {
+pub(super) fn answer(
+    inventory: &Inventory,
+    question: &CacheKey,
+) -> Result<AapReply, SnapshotError> {
     match question {
-        Question::Facets(filters) => Ok(facets(inventory, filters)),
-        Question::Search(wanted, policy) => search(inventory, wanted, *policy),
+        CacheKey::Facets(filters) => Ok(facets(inventory, filters)),
+        CacheKey::Search(wanted, policy) => search(inventory, wanted, *policy),
     }
 }
 
@@ -65,7 +68,7 @@ pub fn search(
     inventory: &Inventory,
     search: &Search,
     policy: SearchPolicy,
-) -> Result<AapReply, Broken> {
+) -> Result<AapReply, SnapshotError> {
     let (page, notes) = inventory.search(search, policy)?;
     let message = said::sentence(&notes, &search.filters);
     Ok(AapReply {
@@ -92,26 +95,26 @@ pub fn facets(inventory: &Inventory, filters: &Filters) -> AapReply {
 /// # Errors
 /// When the inventory's snapshot is damaged.
 pub fn vehicle(
-    dealer: &Dealer,
+    dealer: &DealerSettings,
     inventory: &Inventory,
     query: &VehicleQuery,
     now: Timestamp,
-) -> Result<Result<AapReply, AapRefusal>, Broken> {
-    Ok(match inventory.find(query, oldest_remembered(dealer, now))? {
-        Lookup::Listed(found) => Ok(AapReply {
+) -> Result<Result<AapReply, AapRefusal>, SnapshotError> {
+    Ok(match inventory.find(query, tombstone_horizon(dealer, now))? {
+        VehicleLookup::Listed(found) => Ok(AapReply {
             skill: Skill::InventoryVehicle,
             data: ReplyData::Vehicle(found.json),
             message: None,
         }),
-        Lookup::Gone(tombstone) => Err(unavailable(inventory, tombstone)),
-        Lookup::Unknown => Err(not_found(dealer, query)),
+        VehicleLookup::Gone(tombstone) => Err(unavailable(inventory, tombstone)),
+        VehicleLookup::Unknown => Err(not_found(dealer, query)),
     })
 }
 
 /// Returns the moment at or before which removed units count as unknown (AAP 1.1
 /// `inventory.vehicle`, C-23).
 #[must_use]
-pub fn oldest_remembered(dealer: &Dealer, now: Timestamp) -> Timestamp {
+pub fn tombstone_horizon(dealer: &DealerSettings, now: Timestamp) -> Timestamp {
     now.saturating_sub(dealer.tombstone_lifetime).unwrap_or(Timestamp::MIN)
 }
 
@@ -129,7 +132,7 @@ pub fn unavailable(inventory: &Inventory, tombstone: &Tombstone) -> AapRefusal {
 
 /// Refuses with `VEHICLE_NOT_FOUND`, and names the identifiers of the request.
 #[must_use]
-pub fn not_found(dealer: &Dealer, query: &VehicleQuery) -> AapRefusal {
+pub fn not_found(dealer: &DealerSettings, query: &VehicleQuery) -> AapRefusal {
     let identifiers: Vec<_> =
         [("vin", &query.vin), ("stock", &query.stock), ("vehicle_id", &query.vehicle_id)]
             .into_iter()

@@ -9,11 +9,11 @@ use sha2::{Digest as _, Sha256};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::words;
 
-use crate::consent::{Hash, START, add_texts, from_hex, hex};
+use crate::consent::{START, Sha256Hash, add_texts, from_hex, hex};
 
 words! {
     /// Roles of staff.
-    pub enum Role {
+    pub enum StaffRole {
         /// Sales: sees leads and works on them.
         Desk = "desk",
         /// Manages sales: releases, revokes and erases leads as well, and reads the audit log.
@@ -29,7 +29,7 @@ words! {
     }
 }
 
-impl Role {
+impl StaffRole {
     /// Whether it is a role at a publisher, and not one at a dealer.
     #[must_use]
     pub const fn is_of_publisher(self) -> bool {
@@ -42,7 +42,7 @@ impl Role {
 
 words! {
     /// Progress of staff with a lead.
-    pub enum Stage {
+    pub enum StaffStage {
         /// Nobody has taken it on.
         New = "new",
         /// Somebody works on it.
@@ -56,7 +56,7 @@ words! {
 
 words! {
     /// Actions in the audit log.
-    pub enum Action {
+    pub enum AuditAction {
         /// Signed in.
         SignedIn = "signed_in",
         /// Signed out.
@@ -154,7 +154,7 @@ words! {
 
 /// An entry to be recorded in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewEntry {
+pub struct NewAuditEntry {
     /// The chain: a dealer's or publisher's id, or `*` for entries that concern all dealers of a process,
     /// which no dealer has as its id.
     pub chain: String,
@@ -163,7 +163,7 @@ pub struct NewEntry {
     /// Actor: a member's name, `cli:` with an operating-system user, or a part of the server.
     pub actor: String,
     /// Action.
-    pub action: Action,
+    pub action: AuditAction,
     /// Subject: the id of a lead or session, or a member's name.
     pub subject: Option<String>,
     /// Details in our own words.
@@ -182,10 +182,10 @@ pub const DELIVERY: &str = "delivery";
 /// Actor of failed sign-ins, because the person is unknown.
 pub const SIGN_IN: &str = "sign-in";
 
-impl NewEntry {
+impl NewAuditEntry {
     /// Computes the hash of the entry with this number, given the hash of the entry before.
     #[must_use]
-    pub fn hash(&self, seq: i64, previous: &Hash) -> Hash {
+    pub fn hash(&self, seq: i64, previous: &Sha256Hash) -> Sha256Hash {
         let mut hasher = Sha256::new();
         // A prefix with name and version, so that the hash cannot be mistaken for another.
         hasher.update(b"tradepost audit entry 1\n");
@@ -207,13 +207,13 @@ impl NewEntry {
 
 /// A stored entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct AuditEntry {
     /// Number in its chain, from 1, without gaps.
     pub seq: i64,
     /// Content.
-    pub said: NewEntry,
+    pub said: NewAuditEntry,
     /// Hash.
-    pub hash: Hash,
+    pub hash: Sha256Hash,
 }
 
 /// Result of checking a chain of the audit log.
@@ -224,7 +224,7 @@ pub struct RecordCheck {
     /// Number of entries.
     pub entries: usize,
     /// Hash of the last entry.
-    pub head: Hash,
+    pub head: Sha256Hash,
     /// Numbers of entries that were changed, or before which one is missing.
     pub faults: Vec<i64>,
 }
@@ -237,7 +237,7 @@ impl RecordCheck {
     }
 
     /// Checks the next entry.
-    pub fn take(&mut self, entry: &Entry) {
+    pub fn take(&mut self, entry: &AuditEntry) {
         self.entries += 1;
         let expected = i64::try_from(self.entries).unwrap_or(i64::MAX);
         let is_whole =
@@ -251,7 +251,7 @@ impl RecordCheck {
     }
 
     /// Records an entry that cannot be read, with its number and its hash.
-    pub fn take_unread(&mut self, seq: i64, hash: Hash) {
+    pub fn take_unread(&mut self, seq: i64, hash: Sha256Hash) {
         self.entries += 1;
         self.faults.push(seq);
         self.head = hash;
@@ -260,7 +260,7 @@ impl RecordCheck {
 
 /// A note of staff about a lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct LeadNote {
     /// Time of writing.
     pub at: Timestamp,
     /// Author.
@@ -269,12 +269,12 @@ pub struct Note {
     pub text: Option<String>,
 }
 
-impl Note {
+impl LeadNote {
     /// Returns the hash of a note for its audit entry; `None` when the text cannot be read. The
     /// salt is stored with the note and erased with it, because otherwise short texts could be
     /// guessed from the hash, which remains.
     #[must_use]
-    pub fn digest(&self, dealer_id: &str, lead_id: &str, salt: &str) -> Option<Hash> {
+    pub fn digest(&self, dealer_id: &str, lead_id: &str, salt: &str) -> Option<Sha256Hash> {
         let text = self.text.as_deref()?;
         let mut hasher = Sha256::new();
         hasher.update(b"tradepost lead note 1\n");
@@ -292,20 +292,20 @@ const PASSWORD_MARK: &str = "password:";
 
 /// Writes the detail of an entry about a note.
 #[must_use]
-pub fn note_detail(digest: &Hash) -> String {
+pub fn note_detail(digest: &Sha256Hash) -> String {
     format!("{NOTE_MARK}{}", hex(digest))
 }
 
 /// Reads the hash of a note from the detail of its entry; `None` for older entries without one.
 #[must_use]
-pub fn note_digest_of(detail: Option<&str>) -> Option<Hash> {
+pub fn note_digest_of(detail: Option<&str>) -> Option<Sha256Hash> {
     from_hex(detail?.strip_prefix(NOTE_MARK)?)
 }
 
 /// Writes the detail of an entry about a member whose role or password was set. `password` is the
 /// stored salted hash; the detail contains a hash of that, which shows when the password changes.
 #[must_use]
-pub fn member_detail(role: Option<Role>, password: &str) -> String {
+pub fn member_detail(role: Option<StaffRole>, password: &str) -> String {
     let print = format!("{PASSWORD_MARK}{}", password_print(password));
     role.map_or_else(|| print.clone(), |role| format!("{} {print}", role.name()))
 }
@@ -316,7 +316,7 @@ pub fn password_print(password: &str) -> String {
     let mut hasher = Sha256::new();
     hasher.update(b"tradepost kept password 1\n");
     hasher.update(password);
-    let digest: Hash = hasher.finalize().into();
+    let digest: Sha256Hash = hasher.finalize().into();
     hex(&digest).chars().take(32).collect()
 }
 
@@ -324,7 +324,7 @@ pub fn password_print(password: &str) -> String {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemberDetail {
     /// Role, if it was set.
-    pub role: Option<Role>,
+    pub role: Option<StaffRole>,
     /// Hash of the stored password hash, if it was set and recorded.
     pub password_print: Option<String>,
 }
@@ -337,7 +337,7 @@ impl MemberDetail {
         for word in detail.unwrap_or_default().split_whitespace() {
             match word.strip_prefix(PASSWORD_MARK) {
                 Some(print) => parsed.password_print = Some(print.to_owned()),
-                None => parsed.role = Role::from_name(word),
+                None => parsed.role = StaffRole::from_name(word),
             }
         }
         parsed
@@ -358,9 +358,9 @@ pub fn readable_detail(detail: &str) -> Option<String> {
 
 /// Progress of staff with a lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Progress {
+pub struct StaffProgress {
     /// Progress.
-    pub stage: Stage,
+    pub stage: StaffStage,
     /// Time and author of the last change; `None` without any.
     pub changed: Option<(Timestamp, String)>,
     /// Time at which a member of staff first viewed it.
@@ -369,10 +369,10 @@ pub struct Progress {
     pub answered_at: Option<Timestamp>,
 }
 
-impl Default for Progress {
+impl Default for StaffProgress {
     /// Starts as new and not viewed.
     fn default() -> Self {
-        Self { stage: Stage::New, changed: None, seen_at: None, answered_at: None }
+        Self { stage: StaffStage::New, changed: None, seen_at: None, answered_at: None }
     }
 }
 
@@ -380,20 +380,20 @@ impl Default for Progress {
 mod tests {
     use super::*;
 
-    fn entry(seq: i64, actor: &str, previous: &Hash) -> Entry {
-        let said = NewEntry {
+    fn entry(seq: i64, actor: &str, previous: &Sha256Hash) -> AuditEntry {
+        let said = NewAuditEntry {
             chain: "larkspur".into(),
             at: Timestamp::UNIX_EPOCH,
             actor: actor.into(),
-            action: Action::LeadSeen,
+            action: AuditAction::LeadSeen,
             subject: Some("lead_1".into()),
             detail: None,
         };
         let hash = said.hash(seq, previous);
-        Entry { seq, said, hash }
+        AuditEntry { seq, said, hash }
     }
 
-    fn check(entries: &[Entry]) -> Vec<i64> {
+    fn check(entries: &[AuditEntry]) -> Vec<i64> {
         let mut check = RecordCheck::new("larkspur".into());
         entries.iter().for_each(|entry| check.take(entry));
         check.faults

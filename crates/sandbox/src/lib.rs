@@ -19,7 +19,7 @@ use axum::http::{Method, StatusCode, Uri};
 use axum::response::Response;
 use jiff::Timestamp;
 use tokio::sync::watch::{Receiver, Sender};
-use tradepost_dealer::import::Unit;
+use tradepost_dealer::import::FeedUnit;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_wire::json::json;
@@ -72,7 +72,7 @@ pub trait Dealer: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When that cannot be kept.
-    fn offer(&self, units: &[Unit], now: Timestamp) -> Result<(), InternalError>;
+    fn offer(&self, units: &[FeedUnit], now: Timestamp) -> Result<(), InternalError>;
 }
 
 /// Who plays a part, for whichever one a script has; anew for each buyer. May wait for a disk.

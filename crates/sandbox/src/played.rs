@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use tokio::sync::watch::Sender;
 use tower::ServiceExt as _;
 use tradepost_dealer::demo;
-use tradepost_dealer::import::Unit;
+use tradepost_dealer::import::FeedUnit;
 use tradepost_server::card::ENDPOINT_PATH;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
@@ -64,7 +64,7 @@ struct State {
     watch: Watch,
     /// How many requests each rule has counted, where it counts them all.
     counted: Vec<u64>,
-    units: Vec<Unit>,
+    units: Vec<FeedUnit>,
 }
 
 impl PlayedSeller {

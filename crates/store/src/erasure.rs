@@ -1,8 +1,8 @@
 //! What customers may ask for: what is kept of them, what proves their consent, and that it is erased.
 
 use jiff::Timestamp;
-use tradepost_dealer::consent::{ConsentRecord, Evidence, Hash};
-use tradepost_dealer::staff::{Action, NewEntry, RETENTION};
+use tradepost_dealer::consent::{ConsentEvidence, ConsentRecord, Sha256Hash};
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry, RETENTION};
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
@@ -20,11 +20,11 @@ pub struct Proof {
     /// The record.
     pub record: ConsentRecord,
     /// The hash of the one before it in the dealer's chain.
-    pub previous: Hash,
+    pub previous: Sha256Hash,
     /// Its own hash.
-    pub hash: Hash,
+    pub hash: Sha256Hash,
     /// How the lead came; `None` when that is erased, and of what is no grant.
-    pub kept: Option<Evidence>,
+    pub kept: Option<ConsentEvidence>,
     /// The payload of the submission.
     pub payload: Option<Value>,
 }
@@ -72,11 +72,11 @@ impl Transaction<'_> {
             let Some(chain) = self.dealer_of_lead(lead_id)? else { continue };
             // Somebody else may have erased it since it was looked for, and has recorded that.
             if self.erase_lead(lead_id, now)? {
-                self.record(&NewEntry {
+                self.record(&NewAuditEntry {
                     chain,
                     at: now,
                     actor: actor.to_owned(),
-                    action: Action::LeadErased,
+                    action: AuditAction::LeadErased,
                     subject: Some(lead_id.clone()),
                     detail: None,
                 })?;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_dealer::staff::NewEntry;
+use tradepost_dealer::staff::NewAuditEntry;
 use tradepost_wire::fault::InternalError;
 
 use super::Store;
@@ -44,7 +44,7 @@ impl Store {
         &self,
         lost: &[String],
         keys: &Keys,
-        entry: NewEntry,
+        entry: NewAuditEntry,
     ) -> Result<OnlyBy, Locked> {
         let now = entry.at;
         // A server that still has a lost key would go on sealing with it.

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::consent::{ConsentCheck, Hash};
+use tradepost_dealer::consent::{ConsentCheck, Sha256Hash};
 use tradepost_dealer::import::Units;
 use tradepost_dealer::inventory::Tombstone;
 use tradepost_dealer::record::{LeadHistory, LeadRecord};
@@ -548,7 +548,7 @@ impl Store {
     pub fn check_consents(
         &self,
         dealer_id: Option<&str>,
-        expected: Option<Hash>,
+        expected: Option<Sha256Hash>,
     ) -> Result<Vec<ConsentCheck>, InternalError> {
         self.read(|db| db.check_consents(dealer_id, expected))
     }

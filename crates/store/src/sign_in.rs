@@ -1,7 +1,7 @@
 //! How many attempts to sign in may fail, and what the second step of signing in keeps.
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::staff::Action;
+use tradepost_dealer::staff::AuditAction;
 
 /// Failed attempts that are allowed at once, and that come back evenly over a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl AttemptBudget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccessCount {
     /// The kind.
-    pub action: Action,
+    pub action: AuditAction,
     /// How many there were.
     pub happened: u64,
 }

@@ -2,7 +2,9 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
-use tradepost_dealer::staff::{NewEntry, Note, Progress, RecordCheck, Role, Stage};
+use tradepost_dealer::staff::{
+    LeadNote, NewAuditEntry, RecordCheck, StaffProgress, StaffRole, StaffStage,
+};
 use tradepost_wire::fault::InternalError;
 
 use super::Store;
@@ -15,7 +17,7 @@ pub struct Member {
     /// Whose people they are; every dealer's of the process when `None`.
     pub dealer_id: Option<String>,
     /// What they are for.
-    pub role: Role,
+    pub role: StaffRole,
     /// The password, hashed: a PHC string.
     pub password: String,
     /// Since when.
@@ -58,7 +60,7 @@ pub struct LeadFilter<'a> {
     /// In this state.
     pub state: Option<LeadState>,
     /// At this stage.
-    pub stage: Option<Stage>,
+    pub stage: Option<StaffStage>,
     /// The oldest first, and not the latest.
     pub oldest_first: bool,
     /// How many at most.
@@ -74,7 +76,7 @@ pub const SEARCHED_LEADS: usize = 20_000;
 #[derive(Debug, Default)]
 pub struct FoundLeads {
     /// The leads, with how the dealer's people stand with each.
-    pub leads: Vec<(LeadRecord, Progress)>,
+    pub leads: Vec<(LeadRecord, StaffProgress)>,
     /// There are more leads than [`SEARCHED_LEADS`], and those beyond were not looked through.
     pub is_cut: bool,
 }
@@ -93,7 +95,7 @@ pub struct Origin {
     /// Why the lead was held back, if it was.
     pub held_for: Option<HeldFor>,
     /// How far the people are with the lead, if anybody has looked at it.
-    pub stage: Option<Stage>,
+    pub stage: Option<StaffStage>,
 }
 
 impl Store {
@@ -109,7 +111,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails; nothing may be shown then.
-    pub fn record_all(&self, entries: Vec<NewEntry>) -> Result<(), InternalError> {
+    pub fn record_all(&self, entries: Vec<NewAuditEntry>) -> Result<(), InternalError> {
         if entries.is_empty() {
             return Ok(());
         }
@@ -131,7 +133,7 @@ impl Store {
     pub fn lead_list(
         &self,
         filter: &LeadFilter<'_>,
-    ) -> Result<Vec<(LeadRecord, Progress)>, InternalError> {
+    ) -> Result<Vec<(LeadRecord, StaffProgress)>, InternalError> {
         self.read(|db| db.lead_list(filter))
     }
 
@@ -153,7 +155,10 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn lead_work(&self, lead_id: &str) -> Result<(Progress, Vec<Note>), InternalError> {
+    pub fn lead_work(
+        &self,
+        lead_id: &str,
+    ) -> Result<(StaffProgress, Vec<LeadNote>), InternalError> {
         self.read(|db| Ok((db.progress(lead_id)?, db.notes(lead_id)?)))
     }
 
@@ -162,7 +167,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn erase_lead(&self, lead_id: String, entry: NewEntry) -> Result<bool, InternalError> {
+    pub fn erase_lead(&self, lead_id: String, entry: NewAuditEntry) -> Result<bool, InternalError> {
         let erased = self.write_blocking(move |tx| {
             let erased = tx.erase_lead(&lead_id, entry.at)?;
             if erased {

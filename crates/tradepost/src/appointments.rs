@@ -10,8 +10,8 @@ use tradepost_dealer::appointment::change::{
 };
 use tradepost_dealer::calendar::{BlockedTime, Department, Visit};
 use tradepost_dealer::record::{AppointmentRecord, AppointmentState};
-use tradepost_dealer::settings::{Dealer, Rooftop};
-use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_dealer::settings::{DealerSettings, RooftopSettings};
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::fault::InternalError;
 use tradepost_store::{Store, Transaction};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -60,8 +60,14 @@ impl CalendarActor {
         self.dealer_id.as_deref().is_none_or(|own| own == dealer_id)
     }
 
-    fn entry(&self, dealer_id: &str, action: Action, subject: &str, detail: String) -> NewEntry {
-        NewEntry {
+    fn entry(
+        &self,
+        dealer_id: &str,
+        action: AuditAction,
+        subject: &str,
+        detail: String,
+    ) -> NewAuditEntry {
+        NewAuditEntry {
             chain: dealer_id.to_owned(),
             at: self.now,
             actor: self.name.clone(),
@@ -101,7 +107,7 @@ pub struct ChangeRequest {
 /// When the store fails.
 pub fn change(
     store: &Store,
-    dealers: &[&Dealer],
+    dealers: &[&DealerSettings],
     actor: &CalendarActor,
     request: ChangeRequest,
 ) -> CalendarResult<Visit> {
@@ -135,7 +141,7 @@ pub fn change(
 fn decide(
     tx: &Transaction<'_>,
     visit: &Visit,
-    rooftop: Option<&Rooftop>,
+    rooftop: Option<&RooftopSettings>,
     request: &ChangeRequest,
     now: Timestamp,
 ) -> Result<Result<AppointmentRecord, CalendarRefusal>, InternalError> {
@@ -194,7 +200,7 @@ pub struct BlockRequest {
 /// When the store fails.
 pub fn block(
     store: &Store,
-    dealers: &[&Dealer],
+    dealers: &[&DealerSettings],
     actor: &CalendarActor,
     request: BlockRequest,
 ) -> CalendarResult<BlockedTime> {
@@ -233,7 +239,7 @@ pub fn block(
         }
         tx.add_block(&block)?;
         let detail = block_detail(&block);
-        tx.record(&actor.entry(dealer_id, Action::TimeBlocked, &block.block_id, detail))?;
+        tx.record(&actor.entry(dealer_id, AuditAction::TimeBlocked, &block.block_id, detail))?;
         Ok(Ok(block.clone()))
     })?;
     Ok(outcome.map_err(|refusal| NotDone { refusal, zone }))
@@ -254,7 +260,7 @@ pub fn unblock(
         let Some(block) = found else { return Ok(Err(CalendarRefusal::NotFound)) };
         tx.remove_block(&block_id)?;
         let detail = block_detail(&block);
-        tx.record(&actor.entry(&block.dealer_id, Action::TimeUnblocked, &block_id, detail))?;
+        tx.record(&actor.entry(&block.dealer_id, AuditAction::TimeUnblocked, &block_id, detail))?;
         Ok(Ok(block))
     })?;
     Ok(outcome.map_err(|refusal| NotDone { refusal, zone: TimeZone::UTC }))
@@ -267,13 +273,20 @@ fn block_detail(block: &BlockedTime) -> String {
 }
 
 /// A rooftop of a dealer by its name.
-fn find_rooftop<'a>(dealers: &[&'a Dealer], dealer_id: &str, name: &str) -> Option<&'a Rooftop> {
+fn find_rooftop<'a>(
+    dealers: &[&'a DealerSettings],
+    dealer_id: &str,
+    name: &str,
+) -> Option<&'a RooftopSettings> {
     let dealer = dealers.iter().find(|dealer| dealer.id == dealer_id)?;
     dealer.rooftops.iter().find(|rooftop| rooftop.is_named(name))
 }
 
 /// The rooftop of one of these dealers at which an appointment takes place; `None` when the
 /// configuration does not name it any more.
-pub(crate) fn rooftop_of<'a>(dealers: &[&'a Dealer], visit: &Visit) -> Option<&'a Rooftop> {
+pub(crate) fn rooftop_of<'a>(
+    dealers: &[&'a DealerSettings],
+    visit: &Visit,
+) -> Option<&'a RooftopSettings> {
     find_rooftop(dealers, &visit.lead.dealer_id, visit.rooftop.as_deref()?)
 }

@@ -233,7 +233,7 @@ impl Console {
 #[derive(Debug, Clone)]
 pub struct Dealer {
     /// Who it is, and on which terms it sells.
-    pub terms: tradepost_dealer::settings::Dealer,
+    pub terms: tradepost_dealer::settings::DealerSettings,
     /// The host names (without port) that lead to this dealer. Empty only when there is a single
     /// dealer, who then answers on every host.
     pub hosts: Vec<String>,

@@ -16,7 +16,7 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::background::piece;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
@@ -222,7 +222,7 @@ impl Console {
     fn record_refused(&self, visitor: &Visitor<'_>, row: &Row) -> Result<(), InternalError> {
         self.metrics.count_refused_action(visitor.member.role);
         let mut entry =
-            self.entry(&visitor.member, visitor.dealer_id(), Action::AccessRefused, None);
+            self.entry(&visitor.member, visitor.dealer_id(), AuditAction::AccessRefused, None);
         entry.detail = Some(format!("{} {PATH}/{}", row.method, row.path));
         self.store.write_blocking(move |tx| tx.record_failure(&entry))
     }
@@ -298,10 +298,10 @@ impl Console {
         &self,
         member: &Member,
         dealer_id: Option<&str>,
-        action: Action,
+        action: AuditAction,
         subject: Option<String>,
-    ) -> NewEntry {
-        NewEntry {
+    ) -> NewAuditEntry {
+        NewAuditEntry {
             chain: dealer_id.unwrap_or(tradepost_dealer::staff::EVERYBODY).to_owned(),
             at: self.clock.now(),
             actor: member.name.clone(),

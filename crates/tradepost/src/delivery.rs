@@ -16,7 +16,9 @@ use std::time::Duration;
 use carrier::{Carrier, Failed, Letter, Verdict};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
-use tradepost_dealer::delivery::{self, Audience, DeliveryRecord, DeliverySource, Parcel};
+use tradepost_dealer::delivery::{
+    self, DeliveryAudience, DeliveryContent, DeliveryRecord, DeliverySource,
+};
 use tradepost_dealer::settings;
 use tradepost_publisher::staff_event::StaffEventKind;
 use tradepost_server::clock::Clock;
@@ -95,7 +97,7 @@ impl Outlet {
         }
     }
 
-    fn dealer(&self) -> Option<&settings::Dealer> {
+    fn dealer(&self) -> Option<&settings::DealerSettings> {
         match &self.source {
             Source::Dealer(dealer) => Some(&dealer.terms),
             Source::Publisher(_) => None,
@@ -294,15 +296,15 @@ impl Deliveries {
             return Ok(None);
         };
         match delivery::audience(&history.lead, event) {
-            Audience::All | Audience::Informed => {}
-            Audience::Nobody => return Ok(None),
+            DeliveryAudience::All | DeliveryAudience::Informed => {}
+            DeliveryAudience::Nobody => return Ok(None),
         }
         // Its key may be found again.
         if let Some(why) = &lead.submission.unreadable {
             return Ok(Some(Err(Verdict::Later.of(why.clone()))));
         }
         let id = record.id();
-        let parcel = Parcel {
+        let parcel = DeliveryContent {
             lead: &lead,
             event,
             same_person: &history.same_person,

@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 use tradepost_dealer::consent::{
-    ConsentKind, ConsentRecord, Evidence, Hash, consent_hash, from_hex, hex,
+    ConsentEvidence, ConsentKind, ConsentRecord, Sha256Hash, consent_hash, from_hex, hex,
 };
 use tradepost_dealer::delivery::DeliveryRecord;
 use tradepost_dealer::record::LeadHistory;
-use tradepost_dealer::staff::{Action, Entry, NewEntry};
+use tradepost_dealer::staff::{AuditAction, AuditEntry, NewAuditEntry};
 use tradepost_server::fault::InternalError;
 use tradepost_store::{Proof, Store};
 use tradepost_wire::canonical;
@@ -85,7 +85,7 @@ pub fn gather(
 
 /// The hash of the data.
 #[must_use]
-pub fn digest(document: &Value) -> Hash {
+pub fn digest(document: &Value) -> Sha256Hash {
     Sha256::digest(canonical::to_string(document).as_bytes()).into()
 }
 
@@ -167,11 +167,11 @@ pub fn timeline(history: &LeadHistory) -> Value {
 
 /// An entry of the record for programs.
 #[must_use]
-pub fn entry(entry: &Entry) -> Value {
+pub fn entry(entry: &AuditEntry) -> Value {
     entry_with(entry, None)
 }
 
-fn entry_with(entry: &Entry, before: Option<&Hash>) -> Value {
+fn entry_with(entry: &AuditEntry, before: Option<&Sha256Hash>) -> Value {
     let said = &entry.said;
     json!({
         "of": said.chain,
@@ -189,17 +189,17 @@ fn entry_with(entry: &Entry, before: Option<&Hash>) -> Value {
 
 /// Reads an entry that [`entry`] wrote; `None` when it is none.
 #[must_use]
-pub fn read_entry(value: &Value) -> Option<Entry> {
+pub fn read_entry(value: &Value) -> Option<AuditEntry> {
     let text = |name| value.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
-    let said = NewEntry {
+    let said = NewAuditEntry {
         chain: text("of")?,
         at: moment(value)?,
         actor: text("actor")?,
-        action: Action::from_name(&text("action")?)?,
+        action: AuditAction::from_name(&text("action")?)?,
         subject: text("subject"),
         detail: text("detail"),
     };
-    Some(Entry { seq: number(value, "entry")?, said, hash: hash(value, "hash")? })
+    Some(AuditEntry { seq: number(value, "entry")?, said, hash: hash(value, "hash")? })
 }
 
 fn number(value: &Value, name: &str) -> Option<i64> {
@@ -210,7 +210,7 @@ fn moment(value: &Value) -> Option<Timestamp> {
     Timestamp::from_millisecond(number(value, "at_ms")?).ok()
 }
 
-fn hash(value: &Value, name: &str) -> Option<Hash> {
+fn hash(value: &Value, name: &str) -> Option<Sha256Hash> {
     from_hex(value.get(name)?.as_str()?)
 }
 
@@ -336,7 +336,7 @@ pub struct Checked {
     /// Whose lead it is.
     pub dealer_id: String,
     /// The hash of the data.
-    pub digest: Hash,
+    pub digest: Sha256Hash,
     /// How many records of consents there are, and entries of the record.
     pub counts: (usize, usize),
     /// What does not fit.
@@ -369,7 +369,7 @@ pub fn check(text: &str) -> Result<Checked, &'static str> {
     if write(&document) != text {
         faults.push("what the page shows is not what its data says".to_owned());
     }
-    let mut before: Option<(i64, Hash)> = None;
+    let mut before: Option<(i64, Sha256Hash)> = None;
     for value in consents {
         let seq = number(value, "record").unwrap_or_default();
         let mut fault = |what: &str| faults.push(format!("record {seq} of the consents: {what}"));
@@ -431,7 +431,7 @@ fn check_consent(
         return;
     };
     let text = |name| sent.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let kept = Evidence {
+    let kept = ConsentEvidence {
         principal: text("sent_by"),
         address: text("address"),
         user_agent: sent.get("user_agent").and_then(Value::as_str).map(ToOwned::to_owned),

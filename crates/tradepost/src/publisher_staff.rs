@@ -1,7 +1,7 @@
 //! What the people of a publisher may do, for the console and the command line alike: the one place where
 //! it is decided.
 
-use tradepost_dealer::staff::Role;
+use tradepost_dealer::staff::StaffRole;
 use tradepost_publisher::decision::Step;
 use tradepost_store::staff::Member;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -54,9 +54,9 @@ pub enum NotPermitted {
     /// Their role does not permit it.
     Role {
         /// The role.
-        role: Role,
+        role: StaffRole,
         /// The roles that do.
-        needed: Vec<Role>,
+        needed: Vec<StaffRole>,
     },
 }
 
@@ -78,7 +78,7 @@ pub fn check(
     if right.is_of(member.role) {
         return Ok(());
     }
-    let needed = Role::ALL.iter().copied().filter(|role| right.is_of(*role)).collect();
+    let needed = StaffRole::ALL.iter().copied().filter(|role| right.is_of(*role)).collect();
     Err(NotPermitted::Role { role: member.role, needed })
 }
 
@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    fn member(role: Role, of: Option<&str>) -> Member {
+    fn member(role: StaffRole, of: Option<&str>) -> Member {
         Member {
             name: "dora".to_owned(),
             dealer_id: of.map(ToOwned::to_owned),
@@ -104,10 +104,13 @@ mod tests {
         let all = [PublisherOperation::Look, PublisherOperation::Grant].into_iter().chain(steps);
         let all: Vec<_> = all.collect();
         for (role, expected) in [
-            (Role::Viewer, vec!["list"]),
-            (Role::Seller, vec!["list", "suspend", "resume", "payment-due", "payment-settled"]),
+            (StaffRole::Viewer, vec!["list"]),
             (
-                Role::Approver,
+                StaffRole::Seller,
+                vec!["list", "suspend", "resume", "payment-due", "payment-settled"],
+            ),
+            (
+                StaffRole::Approver,
                 vec![
                     "list",
                     "grant",
@@ -120,9 +123,9 @@ mod tests {
                     "payment-settled",
                 ],
             ),
-            (Role::Manager, vec![]),
-            (Role::Engineer, vec![]),
-            (Role::Desk, vec![]),
+            (StaffRole::Manager, vec![]),
+            (StaffRole::Engineer, vec![]),
+            (StaffRole::Desk, vec![]),
         ] {
             let member = member(role, Some("gazette"));
             let may = all.iter().filter(|it| check(&member, "gazette", **it).is_ok());
@@ -134,7 +137,7 @@ mod tests {
     #[test]
     fn people_of_others_are_strangers() {
         for of in [Some("herald"), None] {
-            let member = member(Role::Approver, of);
+            let member = member(StaffRole::Approver, of);
             let refused = check(&member, "gazette", PublisherOperation::Look);
             assert_eq!(refused, Err(NotPermitted::Stranger), "{of:?}");
         }

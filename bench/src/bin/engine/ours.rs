@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use tradepost_dealer::inventory::{Inventory, Lookup, Memory, Recent};
+use tradepost_dealer::inventory::{Inventory, VehicleLookup, MemoryUse, InventoryCache};
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
 use tradepost_wire::aap::{Facets, Filters, ReplyData, Search, VehicleQuery};
@@ -19,7 +19,7 @@ pub struct Ours(Inventory);
 
 /// What an inventory takes.
 pub struct Room {
-    pub memory: Memory,
+    pub memory: MemoryUse,
     pub snapshot: usize,
     pub built: Duration,
     pub loaded: Duration,
@@ -46,7 +46,7 @@ impl Ours {
             built: took,
             loaded: loads.get(loads.len() / 2).copied().unwrap_or_default(),
         };
-        Ok((Self(inventory.remembered_in(&Arc::new(Recent::of(RECENT)))), room))
+        Ok((Self(inventory.remembered_in(&Arc::new(InventoryCache::of(RECENT)))), room))
     }
 }
 
@@ -74,8 +74,8 @@ impl Engine for Ours {
     fn vehicle(&self, vin: &str) -> Fallible<String> {
         let query = VehicleQuery { vin: Some(vin.to_owned()), ..VehicleQuery::default() };
         match self.0.find(&query, Timestamp::MIN)? {
-            Lookup::Listed(found) => Ok(found.json.as_json().to_owned()),
-            Lookup::Gone(_) | Lookup::Unknown => Err(format!("{vin} is not there").into()),
+            VehicleLookup::Listed(found) => Ok(found.json.as_json().to_owned()),
+            VehicleLookup::Gone(_) | VehicleLookup::Unknown => Err(format!("{vin} is not there").into()),
         }
     }
 }

@@ -5,16 +5,19 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use super::view::LeadView;
 use super::xml::{Comments, Xml, one_line};
-use super::{ContactValues, Names, Network, Options, Provider, Seller, Timeframe, UNKNOWN_CONTACT};
+use super::{
+    AdfOptions, ContactValues, LeadNetwork, LeadProvider, NameForm, ProspectSeller, Timeframe,
+    UNKNOWN_CONTACT,
+};
 use crate::record::{AppointmentRecord, LeadState};
 
 /// Writes the `customer` element.
 pub(super) fn customer(
     xml: &mut Xml,
-    seller: &Seller<'_>,
+    seller: &ProspectSeller<'_>,
     lead: LeadView<'_>,
     same_person: &[String],
-    how: &Options,
+    how: &AdfOptions,
 ) {
     let appointment = appointment(seller, lead);
     xml.within("customer", &[], |xml| {
@@ -34,7 +37,7 @@ pub(super) fn customer(
     });
 }
 
-fn names(xml: &mut Xml, lead: LeadView<'_>, parts: Names) {
+fn names(xml: &mut Xml, lead: LeadView<'_>, parts: NameForm) {
     let individual = ("type", "individual");
     let full = one_line(&lead.customer_name());
     if full.is_empty() {
@@ -42,8 +45,8 @@ fn names(xml: &mut Xml, lead: LeadView<'_>, parts: Names) {
         return xml.leaf("name", &[("part", "full"), individual], "Unknown");
     }
     match parts {
-        Names::Full => xml.leaf("name", &[("part", "full"), individual], &full),
-        Names::Parts => {
+        NameForm::Full => xml.leaf("name", &[("part", "full"), individual], &full),
+        NameForm::Parts => {
             for (part, pointer) in
                 [("first", "/customer/first_name"), ("last", "/customer/last_name")]
             {
@@ -98,7 +101,7 @@ pub(super) fn address(xml: &mut Xml, kind: &str, lines: [Option<&str>; 6]) {
 }
 
 /// Describes the requested appointment and its outcome, in one line.
-fn appointment(seller: &Seller<'_>, lead: LeadView<'_>) -> Option<String> {
+fn appointment(seller: &ProspectSeller<'_>, lead: LeadView<'_>) -> Option<String> {
     let current = lead.record().appointment.as_ref();
     let minutes = lead.scalar("/appointment/duration_minutes");
     match current {
@@ -121,7 +124,7 @@ fn appointment(seller: &Seller<'_>, lead: LeadView<'_>) -> Option<String> {
 
 fn timeframe(
     xml: &mut Xml,
-    seller: &Seller<'_>,
+    seller: &ProspectSeller<'_>,
     lead: LeadView<'_>,
     words: Option<&str>,
     how: Timeframe,
@@ -140,7 +143,7 @@ fn timeframe(
 }
 
 fn asked(
-    seller: &Seller<'_>,
+    seller: &ProspectSeller<'_>,
     kind: &str,
     requested_at: Option<Timestamp>,
     minutes: Option<String>,
@@ -156,7 +159,7 @@ fn asked(
     text
 }
 
-fn settled(seller: &Seller<'_>, appointment: &AppointmentRecord) -> String {
+fn settled(seller: &ProspectSeller<'_>, appointment: &AppointmentRecord) -> String {
     let mut text = format!("status {}", appointment.state);
     if let Some(start) = appointment.starts_at {
         text.push_str(&format!(", from {}", seller.moment(start)));
@@ -173,10 +176,10 @@ fn settled(seller: &Seller<'_>, appointment: &AppointmentRecord) -> String {
 }
 
 fn comments(
-    seller: &Seller<'_>,
+    seller: &ProspectSeller<'_>,
     lead: LeadView<'_>,
     appointment: Option<&str>,
-    how: &Options,
+    how: &AdfOptions,
 ) -> Comments {
     let mut comments = Comments::default();
     consent(&mut comments, seller, lead, how.contacts);
@@ -193,7 +196,7 @@ fn comments(
     let preferred = lead.text("/customer/preferred_contact");
     comments.some("PREFERRED CONTACT", preferred);
     comments.some("SOURCE AGENT", lead.agent());
-    if let Provider::Network(Network { url: Some(_), .. }) = &how.provider {
+    if let LeadProvider::Network(LeadNetwork { url: Some(_), .. }) = &how.provider {
         // With a network as provider, its page replaces the agent's, so the agent's page is a
         // comment.
         comments.some("AGENT PAGE", lead.text("/source_agent/url"));
@@ -204,7 +207,12 @@ fn comments(
 }
 
 /// Adds the consent. It is never dropped (`R-ADF-02`) and always the first comment.
-fn consent(comments: &mut Comments, seller: &Seller<'_>, lead: LeadView<'_>, which: ContactValues) {
+fn consent(
+    comments: &mut Comments,
+    seller: &ProspectSeller<'_>,
+    lead: LeadView<'_>,
+    which: ContactValues,
+) {
     let channels = lead.channels();
     let permitted = match channels.as_slice() {
         [] => "none on record; do not contact".to_owned(),

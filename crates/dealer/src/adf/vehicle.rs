@@ -4,10 +4,15 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 use super::view::{LeadView, VehicleView};
 use super::xml::{Comments, Xml};
-use super::{NoVehicle, Options, Seller};
+use super::{AdfOptions, NoVehicle, ProspectSeller};
 
 /// Writes the vehicle of interest.
-pub(super) fn of_interest(xml: &mut Xml, seller: &Seller<'_>, lead: LeadView<'_>, how: &Options) {
+pub(super) fn of_interest(
+    xml: &mut Xml,
+    seller: &ProspectSeller<'_>,
+    lead: LeadView<'_>,
+    how: &AdfOptions,
+) {
     let interest = match appointment_kind(lead) {
         Some("test_drive") => "test-drive",
         Some(_) | None => "buy",

@@ -16,7 +16,7 @@ pub struct LeadView<'a> {
 
 /// Contact values of a customer, and the channels that the consent covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reach<'a> {
+pub struct CustomerContacts<'a> {
     /// The e-mail address.
     pub email: Option<&'a str>,
     /// The telephone number.
@@ -100,12 +100,12 @@ impl<'a> LeadView<'a> {
 
     /// Returns the contact values and what the consent permits.
     #[must_use]
-    pub fn reach(self) -> Reach<'a> {
+    pub fn reach(self) -> CustomerContacts<'a> {
         let allowed = self.channels();
         let present = |text: &&str| !text.trim().is_empty();
         let email = self.text("/customer/email").filter(present);
         let phone = self.text("/customer/phone").filter(present);
-        Reach {
+        CustomerContacts {
             email,
             phone,
             may_email: email.is_some() && allowed.contains(&"email"),

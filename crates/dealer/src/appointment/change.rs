@@ -8,10 +8,10 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use tradepost_wire::{format, words};
 
 use super::{Period, department, has_room, nearest, open_on, slot_minutes, slots, whole_slots};
-use crate::calendar::{Occupied, Visit};
+use crate::calendar::{OccupiedPeriod, Visit};
 use crate::record::{AppointmentRecord, AppointmentState, LeadEventKind, LeadState};
-use crate::settings::Rooftop;
-use crate::staff::{Action, Stage};
+use crate::settings::RooftopSettings;
+use crate::staff::{AuditAction, StaffStage};
 
 mod refusal;
 #[cfg(test)]
@@ -59,12 +59,12 @@ impl ChangeKind {
 
     /// Returns the action that the audit log records.
     #[must_use]
-    pub const fn action(self) -> Action {
+    pub const fn action(self) -> AuditAction {
         match self {
-            Self::Confirm => Action::AppointmentConfirmed,
-            Self::Move => Action::AppointmentMoved,
-            Self::Cancel => Action::AppointmentCancelled,
-            Self::NoShow => Action::AppointmentNoShow,
+            Self::Confirm => AuditAction::AppointmentConfirmed,
+            Self::Move => AuditAction::AppointmentMoved,
+            Self::Cancel => AuditAction::AppointmentCancelled,
+            Self::NoShow => AuditAction::AppointmentNoShow,
         }
     }
 }
@@ -145,9 +145,9 @@ impl AppointmentChange {
 #[derive(Debug, Clone, Copy)]
 pub struct DepartmentCalendar<'a> {
     /// The configured rooftop.
-    pub rooftop: &'a Rooftop,
+    pub rooftop: &'a RooftopSettings,
     /// Periods taken around the wanted time, without this appointment.
-    pub occupied: &'a [Occupied],
+    pub occupied: &'a [OccupiedPeriod],
 }
 
 /// Returns the period that [`DepartmentCalendar::occupied`] has to cover for a change to `at`.
@@ -209,7 +209,7 @@ pub fn check(
         ChangeKind::Confirm if visit.lead.state == LeadState::Revoked => {
             Err(CalendarRefusal::ConsentWithdrawn)
         }
-        ChangeKind::Confirm if visit.progress.stage == Stage::Lost => {
+        ChangeKind::Confirm if visit.progress.stage == StaffStage::Lost => {
             Err(CalendarRefusal::LeadLost)
         }
         ChangeKind::NoShow if appointment.starts_at.is_none_or(|start| start > now) => {
@@ -304,7 +304,7 @@ fn is_free(calendar: &DepartmentCalendar<'_>, period: Period) -> bool {
 }
 
 /// Returns the length of the appointment: the current one, or the one that the lead asked for.
-fn duration(visit: &Visit, rooftop: &Rooftop) -> SignedDuration {
+fn duration(visit: &Visit, rooftop: &RooftopSettings) -> SignedDuration {
     let appointment = &visit.appointment;
     if let Some((start, end)) = appointment.starts_at.zip(appointment.ends_at) {
         return end.duration_since(start);
@@ -317,7 +317,7 @@ fn duration(visit: &Visit, rooftop: &Rooftop) -> SignedDuration {
 /// Returns the periods of this length within opening hours on the days around a moment.
 fn slots_around(
     visit: &Visit,
-    rooftop: &Rooftop,
+    rooftop: &RooftopSettings,
     at: Timestamp,
     duration: SignedDuration,
 ) -> Vec<Period> {
@@ -350,7 +350,7 @@ pub struct WantedBlock {
 /// When the period, the number of places or the reason is invalid.
 pub fn block_period(
     wanted: &WantedBlock,
-    rooftop: &Rooftop,
+    rooftop: &RooftopSettings,
     now: Timestamp,
 ) -> Result<Period, CalendarRefusal> {
     let start = wanted.from.resolve(&rooftop.time_zone).ok_or(CalendarRefusal::UnusablePeriod)?;

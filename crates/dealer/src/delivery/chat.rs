@@ -3,13 +3,13 @@
 
 use tradepost_wire::json::{Value, json};
 
-use super::{ChatStyle, Parcel, headline};
+use super::{ChatStyle, DeliveryContent, headline};
 use crate::adf::one_line;
 use crate::adf::view::LeadView;
 use crate::local_time::short;
 
 /// Writes a chat message.
-pub(super) fn write(style: ChatStyle, contact: bool, parcel: &Parcel<'_>) -> Value {
+pub(super) fn write(style: ChatStyle, contact: bool, parcel: &DeliveryContent<'_>) -> Value {
     let (sentence, fields) = (sentence(parcel), fields(contact, parcel));
     match style {
         ChatStyle::Slack => slack(&sentence, &fields),
@@ -20,7 +20,7 @@ pub(super) fn write(style: ChatStyle, contact: bool, parcel: &Parcel<'_>) -> Val
 /// Writes a chat message that is not about a lead: a sentence and lines of details.
 #[must_use]
 pub fn message(style: ChatStyle, sentence: &str, lines: &[(&'static str, String)]) -> Value {
-    let field = |(label, text): &(&'static str, String)| Field::Text(label, text.clone());
+    let field = |(label, text): &(&'static str, String)| ChatField::Text(label, text.clone());
     let fields: Vec<_> = lines.iter().map(field).collect();
     match style {
         ChatStyle::Slack => slack(sentence, &fields),
@@ -29,12 +29,12 @@ pub fn message(style: ChatStyle, sentence: &str, lines: &[(&'static str, String)
 }
 
 /// A line below the sentence.
-enum Field {
+enum ChatField {
     Text(&'static str, String),
     Link(&'static str, String),
 }
 
-fn sentence(parcel: &Parcel<'_>) -> String {
+fn sentence(parcel: &DeliveryContent<'_>) -> String {
     let appointment = parcel.lead.appointment.as_ref();
     let appointment = appointment.map(|current| {
         let at = current.starts_at.or(current.requested_at);
@@ -44,15 +44,15 @@ fn sentence(parcel: &Parcel<'_>) -> String {
     format!("{}{}.", headline(parcel), appointment.unwrap_or_default())
 }
 
-fn fields(contact: bool, parcel: &Parcel<'_>) -> Vec<Field> {
+fn fields(contact: bool, parcel: &DeliveryContent<'_>) -> Vec<ChatField> {
     let view = LeadView::new(parcel.lead);
-    let mut fields = vec![Field::Text("Lead", parcel.lead.lead_id.clone())];
+    let mut fields = vec![ChatField::Text("Lead", parcel.lead.lead_id.clone())];
     let page = view.listed().and_then(|vehicle| vehicle.get("vdp_url"));
     let page = page.filter(|url| is_link(url));
-    fields.extend(page.map(|url| Field::Link("Vehicle", url)));
+    fields.extend(page.map(|url| ChatField::Link("Vehicle", url)));
     let channels = view.channels();
     let permitted = if channels.is_empty() { "nothing".to_owned() } else { channels.join(", ") };
-    fields.push(Field::Text("Permitted", permitted));
+    fields.push(ChatField::Text("Permitted", permitted));
     if contact {
         let reach = view.reach();
         let email = reach.email.filter(|_| reach.may_email);
@@ -60,7 +60,7 @@ fn fields(contact: bool, parcel: &Parcel<'_>) -> Vec<Field> {
         let name = view.customer_name();
         let name = Some(name.as_str()).filter(|name| !name.is_empty());
         for (label, text) in [("Name", name), ("E-mail", email), ("Telephone", phone)] {
-            fields.extend(text.map(|text| Field::Text(label, one_line(text))));
+            fields.extend(text.map(|text| ChatField::Text(label, one_line(text))));
         }
     }
     fields
@@ -74,11 +74,11 @@ fn is_link(url: &str) -> bool {
 
 /// Writes `{"text": …}`. The three control characters of Slack are escaped, so no text can mention
 /// a channel or imitate a link (Slack, "Escaping text").
-fn slack(sentence: &str, fields: &[Field]) -> Value {
+fn slack(sentence: &str, fields: &[ChatField]) -> Value {
     let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let line = |field: &Field| match field {
-        Field::Text(label, text) => format!("\n{label}: {}", escaped(text)),
-        Field::Link(label, url) => format!("\n{label}: <{}>", escaped(url)),
+    let line = |field: &ChatField| match field {
+        ChatField::Text(label, text) => format!("\n{label}: {}", escaped(text)),
+        ChatField::Link(label, url) => format!("\n{label}: <{}>", escaped(url)),
     };
     let fields: String = fields.iter().map(line).collect();
     json!({"text": format!("{}{fields}", escaped(sentence))})
@@ -86,13 +86,15 @@ fn slack(sentence: &str, fields: &[Field]) -> Value {
 
 /// Writes an Adaptive Card for Teams workflows. Text blocks and facts are Markdown, so Markdown
 /// characters are escaped.
-fn teams(sentence: &str, fields: &[Field]) -> Value {
+fn teams(sentence: &str, fields: &[ChatField]) -> Value {
     let facts: Vec<_> = fields
         .iter()
         .map(|field| match field {
-            Field::Text(label, text) => json!({"title": label, "value": plain(text)}),
+            ChatField::Text(label, text) => json!({"title": label, "value": plain(text)}),
             // `is_link` has excluded characters that could end the brackets.
-            Field::Link(label, url) => json!({"title": label, "value": format!("[{url}]({url})")}),
+            ChatField::Link(label, url) => {
+                json!({"title": label, "value": format!("[{url}]({url})")})
+            }
         })
         .collect();
     json!({

@@ -7,12 +7,12 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::{Parcel, kinds};
+use super::{DeliveryContent, kinds};
 use crate::adf::view::{LeadView, VehicleView};
 use crate::record::{AppointmentRecord, AppointmentState, LeadEventKind};
 
 /// Writes the event: what has changed, and as `payload` the delivery and the lead after the event.
-pub(super) fn write(parcel: &Parcel<'_>) -> Value {
+pub(super) fn write(parcel: &DeliveryContent<'_>) -> Value {
     let (kind, entity, status) = change(parcel);
     let mut delivery = json!({"id": parcel.id, "attempt": parcel.attempt,
         "resend": parcel.is_resent});
@@ -31,7 +31,7 @@ pub(super) fn write(parcel: &Parcel<'_>) -> Value {
 
 /// Returns AAP's event type, the id of the entity and its status. AAP has no status for a withdrawn
 /// consent: `lost` is the one that makes nobody call.
-fn change<'a>(parcel: &'a Parcel<'_>) -> (&'static str, &'a str, &'static str) {
+fn change<'a>(parcel: &'a DeliveryContent<'_>) -> (&'static str, &'a str, &'static str) {
     const LEAD: &str = "lead.status_changed";
     let lead = parcel.lead.lead_id.as_str();
     match (parcel.event.kind, &parcel.event.appointment) {
@@ -72,7 +72,7 @@ const fn aap_status(state: AppointmentState) -> AppointmentState {
     }
 }
 
-fn lead(parcel: &Parcel<'_>) -> Value {
+fn lead(parcel: &DeliveryContent<'_>) -> Value {
     let (record, view) = (parcel.lead, LeadView::new(parcel.lead));
     let reach = view.reach();
     let customer = members([

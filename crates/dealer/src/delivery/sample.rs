@@ -6,14 +6,14 @@ use tradepost_wire::aap::Version;
 use tradepost_wire::json::json;
 
 use crate::record::{LeadEvent, LeadEventKind, LeadRecord, LeadState, SubmissionRecord};
-use crate::settings::Dealer;
+use crate::settings::DealerSettings;
 
 const TEXT: &str =
     "This is a test of the delivery of leads. There is no customer and nothing to do.";
 
 /// Creates the sample lead and its only event, for the dealer's first rooftop.
 #[must_use]
-pub fn lead(dealer: &Dealer, lead_id: String, now: Timestamp) -> (LeadRecord, LeadEvent) {
+pub fn lead(dealer: &DealerSettings, lead_id: String, now: Timestamp) -> (LeadRecord, LeadEvent) {
     let rooftop = dealer.rooftops.first();
     let payload = json!({
         "type": "lead.submit.request",

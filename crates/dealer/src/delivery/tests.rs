@@ -14,8 +14,8 @@ fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-fn dealer() -> Dealer {
-    Dealer {
+fn dealer() -> DealerSettings {
+    DealerSettings {
         id: "larkspur".into(),
         name: "Larkspur & Sons".into(),
         welcome_message: None,
@@ -25,7 +25,7 @@ fn dealer() -> Dealer {
         search: SearchPolicy::default(),
         leads: LeadPolicy::default(),
         tombstone_lifetime: SignedDuration::ZERO,
-        price_truth: crate::import::PriceTruth::Warn,
+        price_truth: crate::import::PricePolicy::Warn,
     }
 }
 
@@ -88,7 +88,8 @@ fn who_is_told_of_what_as_the_lead_stands_now() {
     use LeadState as State;
     // The event, the state of the lead after it, and who receives it for each current state:
     // received, held, revoked, erased.
-    let (all, informed, nobody) = (Audience::All, Audience::Informed, Audience::Nobody);
+    let (all, informed, nobody) =
+        (DeliveryAudience::All, DeliveryAudience::Informed, DeliveryAudience::Nobody);
     let rows = [
         (Kind::Received, State::Received, [all, nobody, nobody, nobody]),
         (Kind::Received, State::Held, [nobody, nobody, nobody, nobody]),
@@ -140,11 +141,11 @@ fn which_destination_gets_which_lead() {
         (&[], &[LeadKind::TradeIn], [false, false, false, true]),
         (&["Larkspur Ridgemont"], &[LeadKind::Service], [false, false, false, false]),
     ] {
-        let destination = Destination {
+        let destination = LeadDestination {
             name: "crm".into(),
             rooftops: rooftops.iter().map(|name| (*name).to_owned()).collect(),
             kinds: kinds.to_vec(),
-            form: Form::Event,
+            form: MessageFormat::Event,
         };
         let got = [&plain, &drive, &service, &both].map(|lead| destination.wants(lead));
         assert_eq!(got, expected, "{rooftops:?} {kinds:?}");
@@ -152,14 +153,14 @@ fn which_destination_gets_which_lead() {
     assert_eq!(super::kinds(&both), [LeadKind::Sales, LeadKind::TradeIn]);
 }
 
-fn parcel<'a>(lead: &'a LeadRecord, event: &'a LeadEvent) -> Parcel<'a> {
+fn parcel<'a>(lead: &'a LeadRecord, event: &'a LeadEvent) -> DeliveryContent<'a> {
     let (id, same_person, now) = ("lead_1-7", &[][..], at("2026-04-30T12:00:00Z"));
     let (attempt, is_resent, is_test) = (1, false, false);
-    Parcel { lead, event, same_person, id, attempt, is_resent, is_test, now }
+    DeliveryContent { lead, event, same_person, id, attempt, is_resent, is_test, now }
 }
 
 /// Contents of a written lead, by format.
-fn check(form: Form, parcel: &Parcel<'_>, expected: &Expect) {
+fn check(form: MessageFormat, parcel: &DeliveryContent<'_>, expected: &Expect) {
     let dealer = dealer();
     let written = write(&form, parcel, &dealer);
     let body: Value = tradepost_wire::json::from_str(&written.body).unwrap();
@@ -171,7 +172,7 @@ fn a_new_lead_as_an_event_has_the_contact_values_that_may_be_used() {
     let (mut lead, event) = (record(), event(LeadEventKind::Received, LeadState::Received));
     lead.appointment = Some(appointment(AppointmentType::TestDrive, AppointmentState::Confirmed));
     check(
-        Form::Event,
+        MessageFormat::Event,
         &parcel(&lead, &event),
         &expect![[r#"
             New lead: test drive, 2023 Honda CR-V, Larkspur & Sons *Fairview*
@@ -279,7 +280,7 @@ fn what_an_event_says_has_changed() {
 fn a_chat_is_told_in_a_sentence_who_the_customer_is_only_when_it_is_wanted() {
     let (mut lead, event) = (record(), event(LeadEventKind::Received, LeadState::Received));
     lead.appointment = Some(appointment(AppointmentType::TestDrive, AppointmentState::Confirmed));
-    let form = |style, contact| Form::Chat { style, contact };
+    let form = |style, contact| MessageFormat::Chat { style, contact };
     check(
         form(ChatStyle::Slack, false),
         &parcel(&lead, &event),
@@ -373,7 +374,7 @@ fn headlines_say_what_is_new_and_whose() {
         (&revoked, true, false, "Do not contact, consent withdrawn: inquiry, 2023 Honda CR-V"),
         (&written, false, false, "New lead: inquiry"),
     ] {
-        let parcel = Parcel { is_resent, is_test, ..parcel(lead, &received) };
+        let parcel = DeliveryContent { is_resent, is_test, ..parcel(lead, &received) };
         assert_eq!(headline(&parcel), format!("{expected}, {rooftop}"));
     }
 }
@@ -397,10 +398,15 @@ fn a_consent_that_is_over_when_the_lead_is_sent_permits_nothing() {
             consent.extend(expires_at.map(|end| ("expires_at".to_owned(), json!(end))));
         }
         let leads = LeadPolicy { consent_lifetime: lifetime, ..LeadPolicy::default() };
-        let dealer = Dealer { leads, ..dealer() };
-        let parcel = Parcel { now: at("2026-05-02T10:00:00Z"), ..parcel(&lead, &received) };
-        let adf = Form::Adf(adf::Options::default());
-        for form in [adf, Form::Event, Form::Chat { style: ChatStyle::Teams, contact: true }] {
+        let dealer = DealerSettings { leads, ..dealer() };
+        let parcel =
+            DeliveryContent { now: at("2026-05-02T10:00:00Z"), ..parcel(&lead, &received) };
+        let adf = MessageFormat::Adf(adf::AdfOptions::default());
+        for form in [
+            adf,
+            MessageFormat::Event,
+            MessageFormat::Chat { style: ChatStyle::Teams, contact: true },
+        ] {
             let body = write(&form, &parcel, &dealer).body;
             assert_eq!(body.contains("ada@example.com"), permitted, "{expires_at:?} {form:?}");
         }

@@ -10,7 +10,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::words;
 
-use crate::import::Unit;
+use crate::import::FeedUnit;
 
 pub mod formats;
 
@@ -18,7 +18,7 @@ use formats::{HOMENET, row};
 
 words! {
     /// Defects of a row of a real feed.
-    pub enum Dirt {
+    pub enum RowDefects {
         /// The VIN's check digit is wrong.
         CheckDigit = "check_digit",
         /// The VIN is in lower case.
@@ -68,13 +68,13 @@ words! {
 
 /// A feed with defects.
 #[derive(Debug, Clone)]
-pub struct Untidy {
+pub struct DefectiveFeed {
     /// The feed, in Windows-1252 and separated by commas.
     pub bytes: Vec<u8>,
     /// Number of rows without the heading.
     pub rows: usize,
     /// Number of rows with each defect.
-    pub dirt: BTreeMap<Dirt, usize>,
+    pub dirt: BTreeMap<RowDefects, usize>,
 }
 
 /// Writes the units as a HomeNet table in UTF-8, separated by `delimiter`. Sold units are marked as
@@ -82,7 +82,7 @@ pub struct Untidy {
 ///
 /// # Errors
 /// Never in practice: writing to memory does not fail.
-pub fn homenet(units: &[Unit], delimiter: u8) -> io::Result<Vec<u8>> {
+pub fn homenet(units: &[FeedUnit], delimiter: u8) -> io::Result<Vec<u8>> {
     formats::table(units, HOMENET, delimiter, true)
 }
 
@@ -91,7 +91,7 @@ pub fn homenet(units: &[Unit], delimiter: u8) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// Never in practice: a vehicle always serialises.
-pub fn aap_json(units: &[Unit]) -> tradepost_wire::json::Result<Vec<u8>> {
+pub fn aap_json(units: &[FeedUnit]) -> tradepost_wire::json::Result<Vec<u8>> {
     let mut vehicles = Vec::with_capacity(units.len());
     for unit in units {
         let mut vehicle = tradepost_wire::json::to_value(&unit.vehicle)?;
@@ -112,7 +112,7 @@ pub fn aap_json(units: &[Unit]) -> tradepost_wire::json::Result<Vec<u8>> {
 ///
 /// # Errors
 /// Never in practice: writing to memory does not fail.
-pub fn untidy(units: &[Unit], seed: u64) -> io::Result<Untidy> {
+pub fn untidy(units: &[FeedUnit], seed: u64) -> io::Result<DefectiveFeed> {
     let mut rng = Rng::with_seed(seed);
     let mut dirt = BTreeMap::new();
     let mut rows = Vec::with_capacity(units.len());
@@ -121,8 +121,10 @@ pub fn untidy(units: &[Unit], seed: u64) -> io::Result<Untidy> {
         let mut cells = row(unit, HOMENET);
         let spoilable = !unit.sold && unit.vehicle.price.is_some();
         if spoilable && rng.bool() {
-            let kind =
-                Dirt::ALL.get(rng.usize(0..Dirt::ALL.len())).copied().unwrap_or(Dirt::Repeated);
+            let kind = RowDefects::ALL
+                .get(rng.usize(0..RowDefects::ALL.len()))
+                .copied()
+                .unwrap_or(RowDefects::Repeated);
             if spoil(&mut cells, &unit.vehicle, kind, &mut rng, &mut repeated) {
                 *dirt.entry(kind).or_default() += 1;
             }
@@ -134,14 +136,14 @@ pub fn untidy(units: &[Unit], seed: u64) -> io::Result<Untidy> {
     let text = formats::written(HOMENET, rows, b',')?;
     let text = String::from_utf8(text).map_err(io::Error::other)?;
     let (bytes, _, _) = encoding_rs::WINDOWS_1252.encode(&text);
-    Ok(Untidy { bytes: bytes.into_owned(), rows: count, dirt })
+    Ok(DefectiveFeed { bytes: bytes.into_owned(), rows: count, dirt })
 }
 
 /// Adds a defect to a row; returns `false` when the row cannot have it.
 fn spoil(
     cells: &mut Vec<String>,
     vehicle: &Vehicle,
-    kind: Dirt,
+    kind: RowDefects,
     rng: &mut Rng,
     repeated: &mut Vec<Vec<String>>,
 ) -> bool {
@@ -150,35 +152,35 @@ fn spoil(
     let mileage = vehicle.mileage.unwrap_or_default();
     let price = vehicle.list_price.unwrap_or_default();
     match kind {
-        Dirt::CheckDigit => set("VIN", with_wrong_check_digit(&vin)),
-        Dirt::LowerCaseVin => set("VIN", vin.to_lowercase()),
-        Dirt::ShortVin => set("VIN", vin.get(..11).unwrap_or_default().to_owned()),
-        Dirt::ForeignVin => {
+        RowDefects::CheckDigit => set("VIN", with_wrong_check_digit(&vin)),
+        RowDefects::LowerCaseVin => set("VIN", vin.to_lowercase()),
+        RowDefects::ShortVin => set("VIN", vin.get(..11).unwrap_or_default().to_owned()),
+        RowDefects::ForeignVin => {
             let make = if vehicle.make.as_deref() == Some("Tesla") { "Ford" } else { "Tesla" };
             set("Make", make.to_owned());
         }
-        Dirt::Nameless => {
+        RowDefects::Nameless => {
             set("VIN", String::new());
             set("Stock", " ".to_owned());
         }
-        Dirt::PriceWord => {
+        RowDefects::PriceWord => {
             let words = ["Not Priced", "Call", "0", "–", "$0.00"];
             let word = words.get(rng.usize(0..words.len())).copied();
             set("Internet_Price", word.unwrap_or_default().to_owned());
         }
-        Dirt::PriceSign => set("Internet_Price", format!("${} ", with_commas(price))),
-        Dirt::PriceGarbled => set("Internet_Price", format!("{price} or offer")),
-        Dirt::MileageUnit => set("Miles", format!("{} miles", with_commas(mileage))),
-        Dirt::Kilometres => {
+        RowDefects::PriceSign => set("Internet_Price", format!("${} ", with_commas(price))),
+        RowDefects::PriceGarbled => set("Internet_Price", format!("{price} or offer")),
+        RowDefects::MileageUnit => set("Miles", format!("{} miles", with_commas(mileage))),
+        RowDefects::Kilometres => {
             let kilometres = u64::from(mileage) * 1_609_344 / 1_000_000;
             set("Miles", format!("{kilometres} km"));
         }
-        Dirt::BrandCertified => {
+        RowDefects::BrandCertified => {
             let make = vehicle.make.as_deref().unwrap_or_default();
             set("Type", format!("{make} Certified"));
             set("Certified", String::new());
         }
-        Dirt::LongDrivetrain => {
+        RowDefects::LongDrivetrain => {
             let words = match vehicle.driveline.as_deref() {
                 Some("fwd") => "Front-wheel Drive",
                 Some("rwd") => "Rear-wheel Drive",
@@ -188,33 +190,33 @@ fn spoil(
             };
             set("Drivetrain", words.to_owned());
         }
-        Dirt::ModelAndTrim => {
+        RowDefects::ModelAndTrim => {
             let (Some(model), Some(trim)) = (&vehicle.model, &vehicle.trim) else {
                 return false;
             };
             set("Model", format!("{model} {trim}"));
             set("Trim", String::new());
         }
-        Dirt::InProduction => set("Status", "In Production".to_owned()),
-        Dirt::OddStatus => set("Status", "Zone 4".to_owned()),
-        Dirt::RelativePhoto => {
+        RowDefects::InProduction => set("Status", "In Production".to_owned()),
+        RowDefects::OddStatus => set("Status", "Zone 4".to_owned()),
+        RowDefects::RelativePhoto => {
             let photos = format!("/img/front.jpg|{}", vehicle.photos.join("|"));
             set("ImageList", photos);
         }
-        Dirt::ForeignRooftop => set("Dealer Name", "Larkspur Café Motors".to_owned()),
-        Dirt::BadDate => set("DateInStock", "31/31/2026".to_owned()),
-        Dirt::BadYear => set("Year", "unknown".to_owned()),
-        Dirt::Shifted => {
+        RowDefects::ForeignRooftop => set("Dealer Name", "Larkspur Café Motors".to_owned()),
+        RowDefects::BadDate => set("DateInStock", "31/31/2026".to_owned()),
+        RowDefects::BadYear => set("Year", "unknown".to_owned()),
+        RowDefects::Shifted => {
             set("Description", "One owner".to_owned());
             cells.insert(0, "Well kept".to_owned());
         }
-        Dirt::Repeated => {
+        RowDefects::Repeated => {
             set("Options", String::new());
             let poorer = std::mem::take(cells);
             *cells = with(&poorer, "Options", vehicle.features.join("|"));
             repeated.push(poorer);
         }
-        Dirt::RepeatedStock => {
+        RowDefects::RepeatedStock => {
             set("Options", String::new());
             let poorer = with(cells, "VIN", String::new());
             *cells = with(cells, "Options", vehicle.features.join("|"));

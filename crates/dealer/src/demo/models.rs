@@ -7,7 +7,7 @@ const TABLE: &str = include_str!("../../data/models.csv");
 
 /// A variant of a model.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Model {
+pub(super) struct DemoModel {
     pub(super) make: &'static str,
     pub(super) model: &'static str,
     pub(super) body: &'static str,
@@ -26,14 +26,14 @@ pub(super) struct Model {
 }
 
 /// Returns every variant, in the order of the table.
-pub(super) fn all() -> Vec<Model> {
+pub(super) fn all() -> Vec<DemoModel> {
     TABLE.lines().skip(1).filter_map(read).collect()
 }
 
-fn read(line: &'static str) -> Option<Model> {
+fn read(line: &'static str) -> Option<DemoModel> {
     // No cell of the table contains a comma or a quotation mark.
     let mut cells = line.split(',');
-    Some(Model {
+    Some(DemoModel {
         make: cells.next()?,
         model: cells.next()?,
         body: cells.next()?,

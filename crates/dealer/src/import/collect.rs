@@ -4,16 +4,16 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::columns::{Cells, Heading, is_silent};
-use super::heads::Heads;
+use super::columns::{ColumnHeading, RowCells, is_silent};
+use super::heads::UnitKeys;
 use super::mapping::{Mapping, PriceRule, SpelledHeading};
 use super::notation::Notation;
 use super::preset::{self, Preset};
-use super::remembered::Remembered;
-use super::report::{ColumnUse, PresetUse, Reason, Report, Warning};
+use super::remembered::RowCaches;
+use super::report::{ColumnUse, FeedReport, PresetUse, RowWarning, SkipReason};
 use super::text::quote;
-use super::whose::{Names, Whose};
-use super::{Sorted, Target, Units, Unreadable, table};
+use super::whose::{RowOwner, TargetNames};
+use super::{FeedError, FeedTarget, SortedFeed, Units, table};
 use collector::Collector;
 
 mod collector;
@@ -22,15 +22,15 @@ mod collector;
 const MAX_HEADINGS: usize = 1_000;
 
 /// Assigns the rows of a file to their dealers.
-pub(super) struct Sorter<'a> {
-    targets: &'a [Target],
+pub(super) struct RowSorter<'a> {
+    targets: &'a [FeedTarget],
     /// Mapping of the headings: the caller's, or the one that the headings suggest.
     pub(super) mapping: Option<Mapping>,
-    names: Names,
+    names: TargetNames,
     collectors: Vec<Collector<'a>>,
     /// Rows that could not be assigned to a dealer. With one target, they are in its report too.
-    unplaced: Report,
-    headings: Vec<(ColumnUse, Heading)>,
+    unplaced: FeedReport,
+    headings: Vec<(ColumnUse, ColumnHeading)>,
     /// Headings as written; the report shortens them.
     spelled: Vec<String>,
     places: HashMap<String, usize>,
@@ -40,14 +40,14 @@ pub(super) struct Sorter<'a> {
     is_truncated: bool,
 }
 
-impl<'a> Sorter<'a> {
+impl<'a> RowSorter<'a> {
     pub(super) fn new(
-        targets: &'a [Target],
+        targets: &'a [FeedTarget],
         mapping: Option<&Mapping>,
         now: Timestamp,
         encoding: &'static str,
     ) -> Self {
-        let report = Report { encoding, ..Report::default() };
+        let report = FeedReport { encoding, ..FeedReport::default() };
         let collector = |target| Collector {
             target,
             now,
@@ -56,14 +56,14 @@ impl<'a> Sorter<'a> {
             offers_unbuilt: false,
             takes_without_prices: false,
             units: Units::default(),
-            heads: Heads::default(),
-            remembered: Remembered::default(),
+            heads: UnitKeys::default(),
+            remembered: RowCaches::default(),
             report: report.clone(),
         };
         let mut sorter = Self {
             targets,
             mapping: None,
-            names: Names::of(targets, &[]),
+            names: TargetNames::of(targets, &[]),
             collectors: targets.iter().map(collector).collect(),
             unplaced: report.clone(),
             headings: Vec::new(),
@@ -95,7 +95,7 @@ impl<'a> Sorter<'a> {
     pub(super) fn assume(&mut self, preset: Preset) {
         match self.mapping.take() {
             None => self.settle(Mapping::of(preset)),
-            Some(own) if own.preset().is_none() => self.settle(own.over_preset(preset)),
+            Some(own) if own.preset().is_none() => self.settle(own.based_on(preset)),
             Some(own) => self.mapping = Some(own),
         }
     }
@@ -117,7 +117,7 @@ impl<'a> Sorter<'a> {
     }
 
     fn settle(&mut self, mapping: Mapping) {
-        self.names = Names::of(self.targets, &mapping.names);
+        self.names = TargetNames::of(self.targets, &mapping.names);
         let lost: Vec<String> = mapping
             .names
             .iter()
@@ -126,7 +126,7 @@ impl<'a> Sorter<'a> {
             .collect();
         for ours in lost {
             let message = format!("\"{ours}\" is neither a dealer nor a rooftop here");
-            self.warn_of_file(Warning::UnknownName, &message);
+            self.warn_of_file(RowWarning::UnknownName, &message);
         }
         for collector in &mut self.collectors {
             collector.price = mapping.price;
@@ -150,7 +150,7 @@ impl<'a> Sorter<'a> {
     }
 
     /// Records a warning about the whole file.
-    pub(super) fn warn_of_file(&mut self, kind: Warning, message: &str) {
+    pub(super) fn warn_of_file(&mut self, kind: RowWarning, message: &str) {
         self.each(|report| report.warn(kind, None, message.to_owned()));
     }
 
@@ -160,7 +160,7 @@ impl<'a> Sorter<'a> {
     }
 
     /// Returns a heading with its meaning. Headings beyond the maximum share one place.
-    pub(super) fn heading(&mut self, name: &str) -> Heading {
+    pub(super) fn heading(&mut self, name: &str) -> ColumnHeading {
         if let Some((_, heading)) = self.places.get(name).and_then(|at| self.headings.get(*at)) {
             return heading.clone();
         }
@@ -171,7 +171,7 @@ impl<'a> Sorter<'a> {
             self.each(|report| report.ignore(name));
         }
         let place = self.headings.len().min(MAX_HEADINGS);
-        let heading = Heading { place, column: rule.column, transform: rule.transform };
+        let heading = ColumnHeading { place, column: rule.column, transform: rule.transform };
         if place < MAX_HEADINGS {
             self.headings.push((ColumnUse { column: quote(name), filled: 0 }, heading.clone()));
             self.spelled.push(name.to_owned());
@@ -181,7 +181,7 @@ impl<'a> Sorter<'a> {
     }
 
     /// Takes a row.
-    pub(super) fn take(&mut self, line: usize, cells: &mut Cells) {
+    pub(super) fn take(&mut self, line: usize, cells: &mut RowCells) {
         // Constants are filled in first, because one may name the dealer of the row.
         let constants = self.mapping.iter().flat_map(|mapping| &mapping.constants);
         for ((column, text), filled) in constants.zip(&mut self.constants) {
@@ -193,17 +193,17 @@ impl<'a> Sorter<'a> {
             }
         }
         match self.names.whose(cells) {
-            Whose::Ours { target, rooftop, odd } => {
+            RowOwner::Ours { target, rooftop, odd } => {
                 let Some(collector) = self.collectors.get_mut(target) else {
                     return;
                 };
                 if let Some(odd) = odd {
                     let message = format!("\"{odd}\" is not configured");
-                    collector.report.warn(Warning::AlsoAnother, Some(line), message);
+                    collector.report.warn(RowWarning::AlsoAnother, Some(line), message);
                 }
                 collector.take(line, cells, rooftop);
             }
-            Whose::Nobodys(reason, message) => self.skip(line, reason, message),
+            RowOwner::Nobodys(reason, message) => self.skip(line, reason, message),
         }
     }
 
@@ -218,11 +218,11 @@ impl<'a> Sorter<'a> {
             offers_unbuilt: of.offers_unbuilt,
             takes_without_prices: of.takes_without_prices,
             units: Units::default(),
-            heads: Heads::default(),
-            remembered: Remembered::default(),
-            report: Report::default(),
+            heads: UnitKeys::default(),
+            remembered: RowCaches::default(),
+            report: FeedReport::default(),
         };
-        let unfilled = |(used, heading): &(ColumnUse, Heading)| {
+        let unfilled = |(used, heading): &(ColumnUse, ColumnHeading)| {
             (ColumnUse { filled: 0, ..used.clone() }, heading.clone())
         };
         Self {
@@ -230,7 +230,7 @@ impl<'a> Sorter<'a> {
             mapping: self.mapping.clone(),
             names: self.names.clone(),
             collectors: self.collectors.iter().map(collector).collect(),
-            unplaced: Report::default(),
+            unplaced: FeedReport::default(),
             headings: self.headings.iter().map(unfilled).collect(),
             spelled: Vec::new(),
             places: HashMap::new(),
@@ -240,13 +240,13 @@ impl<'a> Sorter<'a> {
     }
 
     /// Returns what was taken since the last call.
-    pub(super) fn hand_over(&mut self) -> Harvest {
-        let of = |collector: &mut Collector<'_>| Sheaf {
+    pub(super) fn hand_over(&mut self) -> ParsedRows {
+        let of = |collector: &mut Collector<'_>| DealerRows {
             units: std::mem::take(&mut collector.units).settled(),
             heads: std::mem::take(&mut collector.heads),
             report: std::mem::take(&mut collector.report),
         };
-        Harvest {
+        ParsedRows {
             sheaves: self.collectors.iter_mut().map(of).collect(),
             unplaced: std::mem::take(&mut self.unplaced),
             filled: self
@@ -260,7 +260,7 @@ impl<'a> Sorter<'a> {
     }
 
     /// Appends the rows of a part.
-    pub(super) fn join(&mut self, harvest: Harvest) {
+    pub(super) fn join(&mut self, harvest: ParsedRows) {
         for (collector, sheaf) in self.collectors.iter_mut().zip(harvest.sheaves) {
             collector.units.append(sheaf.units);
             collector.heads.append(sheaf.heads);
@@ -277,7 +277,7 @@ impl<'a> Sorter<'a> {
     }
 
     /// Records a skipped row whose dealer is unknown.
-    pub(super) fn skip(&mut self, line: usize, reason: Reason, message: String) {
+    pub(super) fn skip(&mut self, line: usize, reason: SkipReason, message: String) {
         match self.collectors.as_mut_slice() {
             [only] => only.skip(line, reason, message),
             _ => {
@@ -288,7 +288,7 @@ impl<'a> Sorter<'a> {
     }
 
     /// Records a warning about a row whose dealer is not known yet.
-    pub(super) fn warn(&mut self, kind: Warning, line: usize, message: String) {
+    pub(super) fn warn(&mut self, kind: RowWarning, line: usize, message: String) {
         let report = match self.collectors.as_mut_slice() {
             [only] => &mut only.report,
             _ => &mut self.unplaced,
@@ -300,7 +300,7 @@ impl<'a> Sorter<'a> {
     ///
     /// # Errors
     /// When a line of the mapping matches no column.
-    pub(super) fn check_mapping(&self) -> Result<(), Unreadable> {
+    pub(super) fn check_mapping(&self) -> Result<(), FeedError> {
         let headings = self.spelled.iter().map(String::as_str);
         let is_known = !self.spelled.is_empty() && self.spelled.len() < MAX_HEADINGS;
         let mapping = self.mapping.as_ref().filter(|_| is_known && !self.is_truncated);
@@ -311,7 +311,7 @@ impl<'a> Sorter<'a> {
     ///
     /// # Errors
     /// When a line of the mapping matches no column.
-    pub(super) fn finish(mut self) -> Result<Sorted, Unreadable> {
+    pub(super) fn finish(mut self) -> Result<SortedFeed, FeedError> {
         self.check_mapping()?;
         self.unplaced.sort();
         let mapping = self.mapping.unwrap_or_default();
@@ -336,10 +336,10 @@ impl<'a> Sorter<'a> {
         let columns: Vec<_> = columns.chain(constants).collect();
         let feeds = self.collectors.into_iter().map(|collector| collector.finish(&columns));
         let feeds = feeds.collect();
-        Ok(Sorted { feeds, unplaced: self.unplaced, mapping: mapping.spelled_out(spelled) })
+        Ok(SortedFeed { feeds, unplaced: self.unplaced, mapping: mapping.expanded(spelled) })
     }
 
-    fn each(&mut self, mut note: impl FnMut(&mut Report)) {
+    fn each(&mut self, mut note: impl FnMut(&mut FeedReport)) {
         for collector in &mut self.collectors {
             note(&mut collector.report);
         }
@@ -349,10 +349,10 @@ impl<'a> Sorter<'a> {
 
 /// Parsed rows of a part of the file.
 #[derive(Debug)]
-pub(super) struct Harvest {
+pub(super) struct ParsedRows {
     /// Rows by dealer.
-    sheaves: Vec<Sheaf>,
-    unplaced: Report,
+    sheaves: Vec<DealerRows>,
+    unplaced: FeedReport,
     /// Number of rows in which each heading's column has content.
     filled: Vec<usize>,
     /// Number of rows that each constant filled.
@@ -362,8 +362,8 @@ pub(super) struct Harvest {
 
 /// Parsed rows of a part of the file for one dealer.
 #[derive(Debug)]
-struct Sheaf {
+struct DealerRows {
     units: Units,
-    heads: Heads,
-    report: Report,
+    heads: UnitKeys,
+    report: FeedReport,
 }

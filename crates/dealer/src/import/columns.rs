@@ -11,11 +11,11 @@ use super::words::fold;
 
 mod cells;
 
-pub(super) use cells::{Cells, ITEM, ITEM_TEXT, items};
+pub(super) use cells::{ITEM, ITEM_TEXT, RowCells, items};
 
 catalog! {
     /// Meanings of a cell, by the name that mapping files use.
-    pub(super) enum Column {
+    pub(super) enum CellMeaning {
         /// Other headings in exports, separated by spaces.
         aliases: &'static str,
     }
@@ -159,7 +159,7 @@ const SILENT: &str = "\
     misc_price3 model_number modelnumber special_field1 special_field2 \
     special_field3 special_field4 style_description transmission_speed updated_at wheelbase_code";
 
-impl Column {
+impl CellMeaning {
     /// Price columns of tables, by precedence.
     pub(super) const PRICES: &'static [Self] =
         &[Self::InternetPrice, Self::SellingPrice, Self::Price, Self::ListPrice];
@@ -248,19 +248,20 @@ pub(super) fn is_silent(heading: &str) -> bool {
 
 /// A heading with its meaning.
 #[derive(Debug, Clone)]
-pub(super) struct Heading {
+pub(super) struct ColumnHeading {
     /// Index among all headings of the file.
     pub(super) place: usize,
     /// Meaning of the column.
-    pub(super) column: Option<Column>,
+    pub(super) column: Option<CellMeaning>,
     /// Transform that is applied to its cells.
     pub(super) transform: Option<Arc<Transform>>,
 }
 
-impl Heading {
+impl ColumnHeading {
     /// Returns true when all values of a row under this heading count, not only the first.
     pub(super) fn keeps_all_values(&self) -> bool {
-        self.column
-            .is_some_and(|column| column.is_list() || column.is_sum() || column == Column::DealerId)
+        self.column.is_some_and(|column| {
+            column.is_list() || column.is_sum() || column == CellMeaning::DealerId
+        })
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn date(text: &str) -> Option<Date> {
 
 /// A part of a date format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum DatePart {
     /// A year of four digits.
     Year,
     /// The last two digits of a year of this century.
@@ -60,7 +60,7 @@ enum Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DateForm {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<DatePart>,
 }
 
 impl DateForm {
@@ -71,8 +71,12 @@ impl DateForm {
     /// Reads a format; `None` when it has no year, the same part twice, or other letters or digits.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        const NAMES: [(&str, Part); 4] =
-            [("YYYY", Part::Year), ("YY", Part::ShortYear), ("MM", Part::Month), ("DD", Part::Day)];
+        const NAMES: [(&str, DatePart); 4] = [
+            ("YYYY", DatePart::Year),
+            ("YY", DatePart::ShortYear),
+            ("MM", DatePart::Month),
+            ("DD", DatePart::Day),
+        ];
         let mut parts = Vec::new();
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
@@ -82,13 +86,15 @@ impl DateForm {
                 Some((part, left)) if !parts.contains(part) => (part.clone(), left),
                 Some(_) => return None,
                 None if first.is_alphanumeric() || text.len() > 20 => return None,
-                None => (Part::Sign(first), rest.strip_prefix(first)?),
+                None => (DatePart::Sign(first), rest.strip_prefix(first)?),
             };
             parts.push(part);
             rest = left;
         }
-        let years =
-            parts.iter().filter(|part| matches!(part, Part::Year | Part::ShortYear)).count();
+        let years = parts
+            .iter()
+            .filter(|part| matches!(part, DatePart::Year | DatePart::ShortYear))
+            .count();
         (years == 1).then(|| Self { text: text.to_owned(), parts })
     }
 
@@ -105,7 +111,7 @@ impl DateForm {
         for (place, part) in self.parts.iter().enumerate() {
             // Between adjacent digit groups, only the number of digits tells where a part ends.
             let is_before_digits =
-                self.parts.get(place + 1).is_some_and(|next| !matches!(next, Part::Sign(_)));
+                self.parts.get(place + 1).is_some_and(|next| !matches!(next, DatePart::Sign(_)));
             let mut digits = |least: usize, most: usize| {
                 let least = if is_before_digits { most } else { least };
                 let found = rest.bytes().take(most).take_while(u8::is_ascii_digit).count();
@@ -114,11 +120,11 @@ impl DateForm {
                 number.parse::<i16>().ok().filter(|_| found >= least)
             };
             match part {
-                Part::Year => year = digits(4, 4)?,
-                Part::ShortYear => year = 2000 + digits(2, 2)?,
-                Part::Month => month = i8::try_from(digits(1, 2)?).ok()?,
-                Part::Day => day = i8::try_from(digits(1, 2)?).ok()?,
-                Part::Sign(sign) => rest = rest.strip_prefix(*sign)?,
+                DatePart::Year => year = digits(4, 4)?,
+                DatePart::ShortYear => year = 2000 + digits(2, 2)?,
+                DatePart::Month => month = i8::try_from(digits(1, 2)?).ok()?,
+                DatePart::Day => day = i8::try_from(digits(1, 2)?).ok()?,
+                DatePart::Sign(sign) => rest = rest.strip_prefix(*sign)?,
             }
         }
         let is_whole = rest.is_empty() && YEARS.contains(&year);

@@ -4,24 +4,24 @@ use std::io::{self, BufRead, Read};
 
 use encoding_rs::{CoderResult, Decoder, DecoderResult, Encoding, UTF_8, WINDOWS_1252};
 
-use super::Unreadable;
+use super::FeedError;
 
 /// Number of bytes decoded at once.
 pub(super) const CHUNK: usize = 64 * 1024;
 
 /// Result of the first pass over a file.
 #[derive(Debug)]
-pub(super) struct Survey {
+pub(super) struct FirstPass {
     pub(super) encoding: &'static Encoding,
     /// Number of byte sequences that cannot be decoded.
     pub(super) replaced: usize,
     /// Kind of feed.
-    pub(super) kind: Kind,
+    pub(super) kind: FeedKind,
 }
 
 /// Kind of feed, by its first character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FeedKind {
     Json,
     Xml,
     Table,
@@ -29,10 +29,10 @@ pub(super) enum Kind {
 
 /// Detects encoding and kind. Without a byte order mark the encoding is UTF-8, or Windows-1252 when
 /// invalid UTF-8 sequences are at least as frequent as valid ones.
-pub(super) fn survey(source: &mut impl BufRead) -> Result<Survey, Unreadable> {
+pub(super) fn survey(source: &mut impl BufRead) -> Result<FirstPass, FeedError> {
     let start = source.fill_buf().map_err(unreadable)?;
     if start.starts_with(b"PK\x03\x04") || start.starts_with(b"\x1f\x8b") {
-        return Err(Unreadable::new(
+        return Err(FeedError::new(
             "the file is packed more than once, or a spreadsheet",
             "pack it once, or export the sheet as CSV",
         ));
@@ -72,17 +72,17 @@ pub(super) fn survey(source: &mut impl BufRead) -> Result<Survey, Unreadable> {
     }
     const HINT: &str = "give a table with a heading, AAP JSON, or XML of a format that is known";
     let kind = match first {
-        None if bad == 0 => return Err(Unreadable::new("the feed is empty", HINT)),
-        Some(b'<') => Kind::Xml,
-        Some(b'[' | b'{') => Kind::Json,
-        Some(_) | None => Kind::Table,
+        None if bad == 0 => return Err(FeedError::new("the feed is empty", HINT)),
+        Some(b'<') => FeedKind::Xml,
+        Some(b'[' | b'{') => FeedKind::Json,
+        Some(_) | None => FeedKind::Table,
     };
     // A byte order mark wins over the content.
     if marked.is_some() || bad == 0 || good > bad {
-        Ok(Survey { encoding, replaced: bad, kind })
+        Ok(FirstPass { encoding, replaced: bad, kind })
     } else {
         // In Windows-1252 every byte is a character.
-        Ok(Survey { encoding: WINDOWS_1252, replaced: 0, kind })
+        Ok(FirstPass { encoding: WINDOWS_1252, replaced: 0, kind })
     }
 }
 
@@ -106,8 +106,8 @@ impl Ascii {
 }
 
 /// Returns the error for a file that cannot be read to its end.
-pub(super) fn unreadable(error: io::Error) -> Unreadable {
-    Unreadable::new(format!("the feed cannot be read: {error}"), "look whether the file is whole")
+pub(super) fn unreadable(error: io::Error) -> FeedError {
+    FeedError::new(format!("the feed cannot be read: {error}"), "look whether the file is whole")
 }
 
 /// Decodes a feed to UTF-8, without a byte order mark.

@@ -3,7 +3,7 @@
 
 use tradepost_wire::aap::Vehicle;
 
-use super::columns::Column;
+use super::columns::CellMeaning;
 use super::report::{ColumnUse, FieldUse};
 
 /// Member of a listing with its number of seats. AAP defines none, but permits additional members.
@@ -13,24 +13,24 @@ pub(super) const SEATS: &str = "seats";
 pub(super) const DOORS: &str = "doors";
 
 /// A field of a listing.
-pub(super) struct Field {
+pub(super) struct ListingField {
     name: &'static str,
-    columns: &'static [Column],
+    columns: &'static [CellMeaning],
     /// Returns true when a listing has the field.
     has: fn(&Vehicle) -> bool,
     /// Name and tolerance, for a field that every feed must have.
-    key: Option<Key>,
+    key: Option<RequiredField>,
 }
 
 /// A field that every feed must have.
-struct Key {
+struct RequiredField {
     /// Name for people.
     name: &'static str,
-    may_lack: MayLack,
+    may_lack: LackTolerance,
 }
 
 /// Tolerance for units that lack a required field.
-enum MayLack {
+enum LackTolerance {
     /// Some may lack it: buyers search by it.
     Some,
     /// Most may lack it, as new arrivals lack photos, but not all.
@@ -40,15 +40,15 @@ enum MayLack {
 macro_rules! fields {
     ($( $name:literal = [$($column:ident),+], $has:expr $(, $may_lack:ident may lack $key:literal)?; )*) => {
         /// Every field that a feed can fill.
-        pub(super) const FIELDS: &[Field] = &[$(Field {
+        pub(super) const FIELDS: &[ListingField] = &[$(ListingField {
             name: $name,
-            columns: &[$(Column::$column),+],
+            columns: &[$(CellMeaning::$column),+],
             has: $has,
             key: fields!(@key $($may_lack $key)?),
         }),*];
     };
     (@key $may_lack:ident $key:literal) => {
-        Some(Key { name: $key, may_lack: MayLack::$may_lack })
+        Some(RequiredField { name: $key, may_lack: LackTolerance::$may_lack })
     };
     (@key) => { None };
 }
@@ -90,12 +90,12 @@ fields! {
 
 /// Set of the fields that a listing has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Set(u32);
+pub(super) struct FieldSet(u32);
 
 // One bit per field.
 const _: () = assert!(FIELDS.len() <= u32::BITS as usize);
 
-impl Set {
+impl FieldSet {
     pub(super) fn of(vehicle: &Vehicle) -> Self {
         let bits =
             FIELDS.iter().zip(0..).map(|(field, bit)| u32::from((field.has)(vehicle)) << bit);
@@ -117,16 +117,16 @@ impl Set {
 
 /// Returns for each field the columns that feed it, and how many of the units on offer have it.
 pub(super) fn uses(
-    offered: impl Iterator<Item = Set>,
-    columns: &[(ColumnUse, Option<Column>)],
+    offered: impl Iterator<Item = FieldSet>,
+    columns: &[(ColumnUse, Option<CellMeaning>)],
 ) -> Vec<FieldUse> {
     let mut has = vec![0; FIELDS.len()];
-    for Set(bits) in offered {
+    for FieldSet(bits) in offered {
         for (count, bit) in has.iter_mut().zip(0..) {
             *count += usize::from(bits >> bit & 1 == 1);
         }
     }
-    let of = |(field, has): (&Field, usize)| FieldUse {
+    let of = |(field, has): (&ListingField, usize)| FieldUse {
         field: field.name,
         has,
         columns: columns
@@ -140,7 +140,7 @@ pub(super) fn uses(
 
 /// Findings that speak against a feed.
 #[derive(Debug, Default)]
-pub(super) struct Doubts {
+pub(super) struct FeedDoubts {
     /// One text per missing field.
     pub(super) all: Vec<String>,
     /// The finding about photos.
@@ -149,18 +149,18 @@ pub(super) struct Doubts {
 
 /// Finds what speaks against a feed: most units lack a field by which buyers search, or no unit has
 /// a photo. `without_price` units lack a price for a reason other than a misread column.
-pub(super) fn doubts(uses: &[FieldUse], offered: usize, without_price: usize) -> Doubts {
-    let mut doubts = Doubts::default();
+pub(super) fn doubts(uses: &[FieldUse], offered: usize, without_price: usize) -> FeedDoubts {
+    let mut doubts = FeedDoubts::default();
     for (field, used) in FIELDS.iter().zip(uses) {
-        let Some(Key { name: key, may_lack }) = &field.key else {
+        let Some(RequiredField { name: key, may_lack }) = &field.key else {
             continue;
         };
         let meant = if *key == "price" { without_price } else { 0 };
         let lacking = offered.saturating_sub(used.has + meant);
         let is_enough = match may_lack {
             // Some units lack something in every feed. Where most do, a heading was misunderstood.
-            MayLack::Some => lacking * 2 <= offered,
-            MayLack::Most => lacking < offered,
+            LackTolerance::Some => lacking * 2 <= offered,
+            LackTolerance::Most => lacking < offered,
         };
         if is_enough || offered == 0 {
             continue;

@@ -12,24 +12,24 @@ const ROWS: usize = 512;
 
 /// Heads of rows, in the order of their units.
 #[derive(Debug, Default)]
-pub(super) struct Heads {
+pub(super) struct UnitKeys {
     parts: Vec<Part>,
 }
 
 #[derive(Debug, Default)]
 struct Part {
-    rows: Vec<Head>,
+    rows: Vec<RowHead>,
     /// Texts of the rows, one row after another.
     texts: Texts,
 }
 
 /// Data about a single row.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Head {
+pub(super) struct RowHead {
     /// Line in the file.
     pub(super) line: usize,
     /// Set of the fields that the listing has.
-    pub(super) has: fields::Set,
+    pub(super) has: fields::FieldSet,
     /// Bit set of the texts that are present.
     there: u8,
     pub(super) sold: bool,
@@ -48,7 +48,7 @@ pub(super) enum NoPrice {
 
 /// Texts of a row.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Named<'h> {
+pub(super) struct RowTexts<'h> {
     pub(super) vin: Option<&'h str>,
     /// Folded, so that different spellings of a stock number are equal.
     pub(super) stock: Option<&'h str>,
@@ -62,7 +62,7 @@ pub(super) struct Named<'h> {
 /// Number of texts of a row.
 const TEXTS: usize = 7;
 
-impl Heads {
+impl UnitKeys {
     pub(super) fn push(
         &mut self,
         line: usize,
@@ -89,8 +89,8 @@ impl Heads {
             part.texts.push(text.unwrap_or_default());
             there |= u8::from(text.is_some()) << bit;
         }
-        let has = fields::Set::of(vehicle);
-        part.rows.push(Head { line, has, there, sold, no_price });
+        let has = fields::FieldSet::of(vehicle);
+        part.rows.push(RowHead { line, has, there, sold, no_price });
     }
 
     /// Appends other heads.
@@ -110,24 +110,24 @@ impl Heads {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Head, Named<'_>)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (RowHead, RowTexts<'_>)> {
         self.parts.iter().flat_map(|part| {
             (0..).zip(&part.rows).map(|(row, head)| (*head, part.names(row, head.there)))
         })
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Head> {
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut RowHead> {
         self.parts.iter_mut().flat_map(|part| &mut part.rows)
     }
 }
 
 impl Part {
-    fn names(&self, row: usize, there: u8) -> Named<'_> {
+    fn names(&self, row: usize, there: u8) -> RowTexts<'_> {
         let text = |number: usize| {
             (there >> number & 1 == 1).then(|| self.texts.get(row * TEXTS + number))
         };
         let [vin, stock, vehicle_id, rooftop, make, model, trim] = std::array::from_fn(text);
-        Named { vin, stock, vehicle_id, rooftop, make, model, trim }
+        RowTexts { vin, stock, vehicle_id, rooftop, make, model, trim }
     }
 }
 
@@ -158,10 +158,10 @@ mod tests {
             _ => None,
         };
         for size in [1, 5, 300, 512, 2000] {
-            let mut all = Heads::default();
+            let mut all = UnitKeys::default();
             let numbers: Vec<usize> = (0..1500).collect();
             for numbers in numbers.chunks(size) {
-                let mut part = Heads::default();
+                let mut part = UnitKeys::default();
                 for number in numbers {
                     part.push(*number, &vehicle(*number), number % 7 == 0, no_price(*number));
                 }
@@ -172,7 +172,7 @@ mod tests {
                 let expected = vehicle(number);
                 assert_eq!((head.line, head.sold), (number, number % 7 == 0));
                 assert_eq!(head.no_price, no_price(number));
-                assert_eq!(head.has, fields::Set::of(&expected));
+                assert_eq!(head.has, fields::FieldSet::of(&expected));
                 assert_eq!(names.vin, expected.vin.as_deref());
                 assert_eq!(names.stock.map(str::to_owned), expected.stock.as_deref().map(fold));
                 assert_eq!(names.vehicle_id, expected.vehicle_id.as_deref());

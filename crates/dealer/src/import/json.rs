@@ -12,12 +12,12 @@ use tradepost_wire::json;
 use tradepost_wire::json::RawValue;
 use tradepost_wire::json::Value;
 
-use super::collect::Sorter;
-use super::columns::Cells;
+use super::collect::RowSorter;
+use super::columns::RowCells;
 use super::preset::Preset;
-use super::report::{Reason, Warning};
-use super::{MAX_CELL, Unreadable};
-use members::{Member, is_something_else, members, vehicle_of};
+use super::report::{RowWarning, SkipReason};
+use super::{FeedError, MAX_CELL};
+use members::{JsonMember, is_something_else, members, vehicle_of};
 
 mod members;
 
@@ -54,16 +54,16 @@ pub(super) fn is_aap_response(text: impl Read) -> bool {
 pub(super) fn read(
     text: impl Read,
     is_aap: bool,
-    sorter: &mut Sorter<'_>,
-) -> Result<(), Unreadable> {
+    sorter: &mut RowSorter<'_>,
+) -> Result<(), FeedError> {
     sorter.format(if is_aap { AAP_FORMAT } else { FORMAT }, None);
     if is_aap {
         sorter.assume(Preset::AapJson);
     }
-    let mut taker = Taker { sorter, cells: Cells::new(), items: 0, is_known: is_aap };
-    let mut found = Found::default();
+    let mut taker = VehicleVisitor { sorter, cells: RowCells::new(), items: 0, is_known: is_aap };
+    let mut found = DocumentFindings::default();
     let mut reader = json::Deserializer::from_reader(BufReader::new(text));
-    let whole = Document { taker: &mut taker, found: &mut found, is_wrapped: false };
+    let whole = DocumentVisitor { taker: &mut taker, found: &mut found, is_wrapped: false };
     let done = whole.deserialize(&mut reader).and_then(|()| reader.end());
     let items = taker.items;
     if let Err(error) = done {
@@ -73,12 +73,12 @@ pub(super) fn read(
             sorter.truncated(format!("the file ends in the middle of the JSON, at {place}"));
             return Ok(());
         }
-        return Err(Unreadable::new(format!("the JSON cannot be read at {place}"), HINT));
+        return Err(FeedError::new(format!("the JSON cannot be read at {place}"), HINT));
     }
     match found.total {
-        _ if !found.list => Err(Unreadable::new("the JSON has no vehicles", HINT)),
+        _ if !found.list => Err(FeedError::new("the JSON has no vehicles", HINT)),
         // A feed is the whole inventory: importing one page would remove all other vehicles.
-        Some(total) if total > items as u64 => Err(Unreadable::new(
+        Some(total) if total > items as u64 => Err(FeedError::new(
             format!("the response holds {items} of {total} vehicles: it is one page"),
             "put the vehicles of every page into one array",
         )),
@@ -87,33 +87,33 @@ pub(super) fn read(
 }
 
 /// Passes vehicles to the sorter as they are read.
-struct Taker<'s, 'a> {
-    sorter: &'s mut Sorter<'a>,
-    cells: Cells,
+struct VehicleVisitor<'s, 'a> {
+    sorter: &'s mut RowSorter<'a>,
+    cells: RowCells,
     items: usize,
     /// True when the format has been determined.
     is_known: bool,
 }
 
-impl Taker<'_, '_> {
+impl VehicleVisitor<'_, '_> {
     fn take(&mut self, raw: &RawValue) {
         self.items += 1;
         let item = self.items;
         if raw.get().len() > 4 * MAX_CELL {
             let message = format!("the vehicle has more than {} KiB", MAX_CELL >> 8);
-            return self.sorter.skip(item, Reason::OversizedCell, message);
+            return self.sorter.skip(item, SkipReason::OversizedCell, message);
         }
         match json::read(raw.get()) {
             // A graph of schema.org has the dealer and the page beside the vehicles.
             Ok(Value::Object(object)) if is_something_else(vehicle_of(&object)) => {}
             Ok(Value::Object(object)) => match members(vehicle_of(&object)) {
                 Ok(members) => self.take_members(item, &members),
-                Err(message) => self.sorter.skip(item, Reason::OversizedCell, message),
+                Err(message) => self.sorter.skip(item, SkipReason::OversizedCell, message),
             },
             Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_))
             | Ok(Value::Array(_)) => {
                 let message = "the item is not an object".to_owned();
-                self.sorter.skip(item, Reason::Malformed, message);
+                self.sorter.skip(item, SkipReason::Malformed, message);
             }
             Err(problems) => {
                 let wrong = problems.into_iter().map(|wrong| {
@@ -121,12 +121,12 @@ impl Taker<'_, '_> {
                     format!("{place} {}", wrong.message)
                 });
                 let message = wrong.collect::<Vec<_>>().join("; ");
-                self.sorter.skip(item, Reason::Malformed, message);
+                self.sorter.skip(item, SkipReason::Malformed, message);
             }
         }
     }
 
-    fn take_members(&mut self, item: usize, members: &[Member<'_>]) {
+    fn take_members(&mut self, item: usize, members: &[JsonMember<'_>]) {
         // JSON has no heading: the member names of the first vehicle determine the format.
         if !std::mem::replace(&mut self.is_known, true) {
             self.warn_of_untyped_aap(members);
@@ -144,33 +144,33 @@ impl Taker<'_, '_> {
 /// Members that together occur only in AAP, where `price` includes the fees.
 const OF_AAP: [&str; 3] = ["vehicle_id", "list_price", "price"];
 
-impl Taker<'_, '_> {
+impl VehicleVisitor<'_, '_> {
     /// Warns about vehicles of AAP in a file without AAP's type.
-    fn warn_of_untyped_aap(&mut self, members: &[Member<'_>]) {
+    fn warn_of_untyped_aap(&mut self, members: &[JsonMember<'_>]) {
         let has = |name: &&str| members.iter().any(|member| member.path == **name);
         if self.sorter.mapping.is_none() && OF_AAP.iter().all(has) {
             let message = "if their price has the fees in it, name --preset aap-json, or keep the type \
                            \"inventory.search.response\" in the file";
-            self.sorter.warn_of_file(Warning::UntypedAap, message);
+            self.sorter.warn_of_file(RowWarning::UntypedAap, message);
         }
     }
 }
 
 /// Findings outside the vehicles.
 #[derive(Default)]
-struct Found {
+struct DocumentFindings {
     list: bool,
     total: Option<u64>,
 }
 
 /// Visitor for the document, or for the object inside a wrapping.
-struct Document<'d, 's, 'a> {
-    taker: &'d mut Taker<'s, 'a>,
-    found: &'d mut Found,
+struct DocumentVisitor<'d, 's, 'a> {
+    taker: &'d mut VehicleVisitor<'s, 'a>,
+    found: &'d mut DocumentFindings,
     is_wrapped: bool,
 }
 
-impl<'de> DeserializeSeed<'de> for Document<'_, '_, '_> {
+impl<'de> DeserializeSeed<'de> for DocumentVisitor<'_, '_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -178,7 +178,7 @@ impl<'de> DeserializeSeed<'de> for Document<'_, '_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Document<'_, '_, '_> {
+impl<'de> Visitor<'de> for DocumentVisitor<'_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -200,7 +200,7 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
             let is_list = LISTS.contains(&key) || (WRAPPINGS.contains(&key) && !self.is_wrapped);
             if is_list && !self.found.list {
                 let Self { taker, found, .. } = &mut self;
-                members.next_value_seed(Document { taker, found, is_wrapped: true })?;
+                members.next_value_seed(DocumentVisitor { taker, found, is_wrapped: true })?;
             } else if TOTALS.contains(&key) {
                 // A page may have been saved without its surrounding members.
                 let total = members.next_value::<Value>()?.as_u64();

@@ -5,17 +5,17 @@ use tradepost_wire::aap::Vehicle;
 use tradepost_wire::aap::vehicle::{AnyCondition, ListingStatus, VehicleCondition};
 use tradepost_wire::format;
 
-use super::columns::{Cells, Column, items};
+use super::columns::{CellMeaning, RowCells, items};
 use super::fields::{DOORS, SEATS};
 use super::mapping::PriceRule;
 use super::minivan::is_minivan;
 use super::notation::Notation;
-use super::numbers::{self, Amount};
-use super::remembered::{Known, Remembered};
-use super::report::{Reason, Report, Warning};
+use super::numbers::{self, NumberCell};
+use super::remembered::{MeaningCache, RowCaches};
+use super::report::{FeedReport, RowWarning, SkipReason};
 use super::text::{is_web_address, quote};
-use super::words::{self, Availability, Rules, Word};
-use super::{PriceTruth, Target, dates, vin};
+use super::words::{self, Availability, WordRules, WordValue};
+use super::{FeedTarget, PricePolicy, dates, vin};
 
 mod price;
 
@@ -39,19 +39,19 @@ const MAX_DOORS: u32 = 9;
 /// A row that is neither on offer nor sold.
 #[derive(Debug)]
 pub(super) struct SkippedRow {
-    pub(super) reason: Reason,
+    pub(super) reason: SkipReason,
     pub(super) message: String,
 }
 
 impl SkippedRow {
-    fn new(reason: Reason, message: impl Into<String>) -> Self {
+    fn new(reason: SkipReason, message: impl Into<String>) -> Self {
         Self { reason, message: message.into() }
     }
 }
 
 /// A row that is on offer or sold.
 #[derive(Debug)]
-pub(super) struct Listed {
+pub(super) struct ListedRow {
     pub(super) vehicle: Vehicle,
     pub(super) sold: bool,
     /// True when its price is in another currency than US dollars and was left out.
@@ -59,8 +59,8 @@ pub(super) struct Listed {
 }
 
 /// Interprets the cells of one row.
-pub(super) struct Mapper<'a> {
-    pub(super) target: &'a Target,
+pub(super) struct RowMapper<'a> {
+    pub(super) target: &'a FeedTarget,
     /// Index of the rooftop that the row names.
     pub(super) rooftop: Option<usize>,
     pub(super) now: Timestamp,
@@ -69,18 +69,18 @@ pub(super) struct Mapper<'a> {
     /// True when units that are not built yet count as in transit.
     pub(super) offers_unbuilt: bool,
     pub(super) line: usize,
-    pub(super) cells: &'a Cells,
-    pub(super) remembered: &'a mut Remembered,
-    pub(super) report: &'a mut Report,
+    pub(super) cells: &'a RowCells,
+    pub(super) remembered: &'a mut RowCaches,
+    pub(super) report: &'a mut FeedReport,
 }
 
-impl Mapper<'_> {
+impl RowMapper<'_> {
     /// Interprets the row.
     ///
     /// # Errors
     /// The reason why the row is neither on offer nor sold.
-    pub(super) fn map(mut self) -> Result<Listed, SkippedRow> {
-        let word = self.cells.get(Column::Status);
+    pub(super) fn map(mut self) -> Result<ListedRow, SkippedRow> {
+        let word = self.cells.get(CellMeaning::Status);
         let (status, sold) = match self.remembered.availability.or_read(word, words::availability) {
             Availability::Offered(status) => (status, false),
             // `pending` is the nearest of AAP's values for a sold unit.
@@ -91,11 +91,11 @@ impl Mapper<'_> {
                     "\"{}\" is not on its way to the dealer yet, so it may not be offered",
                     quote(word)
                 );
-                return Err(SkippedRow::new(Reason::InProduction, message));
+                return Err(SkippedRow::new(SkipReason::InProduction, message));
             }
             Availability::NotForSale => {
                 let message = format!("the status is \"{}\"", quote(word));
-                return Err(SkippedRow::new(Reason::NotForSale, message));
+                return Err(SkippedRow::new(SkipReason::NotForSale, message));
             }
             Availability::Unknown => {
                 let message = format!(
@@ -103,15 +103,15 @@ impl Mapper<'_> {
                      or Sold",
                     quote(word)
                 );
-                return Err(SkippedRow::new(Reason::UnknownStatus, message));
+                return Err(SkippedRow::new(SkipReason::UnknownStatus, message));
             }
         };
         let vin = self.vin();
-        let offer_id = self.text(Column::OfferId);
-        let stock = self.text(Column::Stock);
+        let offer_id = self.text(CellMeaning::OfferId);
+        let stock = self.text(CellMeaning::Stock);
         let stock =
             stock.or_else(|| offer_id.clone().filter(|id| is_stock_number(id, vin.as_ref())));
-        let given = self.text(Column::VehicleId).or(offer_id);
+        let given = self.text(CellMeaning::VehicleId).or(offer_id);
         let (rooftop, fees) = self.place();
         let vehicle_id = match (given, &vin, &stock) {
             (Some(given), _, _) => given,
@@ -119,7 +119,7 @@ impl Mapper<'_> {
             (None, None, Some(stock)) => id_from_stock(&rooftop, stock),
             (None, None, None) => {
                 let message = "a row needs a VIN of 17 characters, a stock number or a vehicle_id";
-                return Err(SkippedRow::new(Reason::NoIdentifier, message));
+                return Err(SkippedRow::new(SkipReason::NoIdentifier, message));
             }
         };
         let mut vehicle = Vehicle {
@@ -133,25 +133,25 @@ impl Mapper<'_> {
             ..Vehicle::default()
         };
         // Condition and body come first, because prices are checked against the condition.
-        self.what_it_is(&mut vehicle);
-        let other_price = match self.what_it_costs(&mut vehicle, fees, sold) {
-            Err(message) if self.target.price_truth == PriceTruth::Block && !sold => {
-                return Err(SkippedRow::new(Reason::PriceTruth, message));
+        self.map_identity(&mut vehicle);
+        let other_price = match self.map_prices(&mut vehicle, fees, sold) {
+            Err(message) if self.target.price_truth == PricePolicy::Block && !sold => {
+                return Err(SkippedRow::new(SkipReason::PriceTruth, message));
             }
             Ok(other_price) => other_price,
             Err(_) => None,
         };
-        self.what_is_shown(&mut vehicle);
+        self.map_presentation(&mut vehicle);
         let is_in_other_currency = other_price.is_some();
         self.report.other_currency = self.report.other_currency.take().or(other_price);
-        Ok(Listed { vehicle, sold, is_in_other_currency })
+        Ok(ListedRow { vehicle, sold, is_in_other_currency })
     }
 
-    fn what_it_is(&mut self, vehicle: &mut Vehicle) {
+    fn map_identity(&mut self, vehicle: &mut Vehicle) {
         vehicle.year = self.year(vehicle.vin.as_deref());
-        vehicle.make = self.text(Column::Make);
-        vehicle.model = self.text(Column::Model);
-        vehicle.trim = self.text(Column::Trim);
+        vehicle.make = self.text(CellMeaning::Make);
+        vehicle.model = self.text(CellMeaning::Model);
+        vehicle.trim = self.text(CellMeaning::Trim);
         match (&vehicle.make, &vehicle.model) {
             (Some(make), Some(_)) => {
                 let family = self.remembered.family.or_read(make, vin::known_family);
@@ -159,28 +159,28 @@ impl Mapper<'_> {
                     && vin::contradicts(vin, family)
                 {
                     let message = format!("the VIN does not begin like one of {}", quote(make));
-                    self.warn(Warning::WmiMismatch, message);
+                    self.warn(RowWarning::WmiMismatch, message);
                 }
             }
             (None, _) | (_, None) => {
-                self.warn(Warning::NoMakeOrModel, "buyers search by make and model");
+                self.warn(RowWarning::NoMakeOrModel, "buyers search by make and model");
             }
         }
         vehicle.condition = self.condition();
-        let transmission = [Column::Transmission, Column::TransmissionDescription];
+        let transmission = [CellMeaning::Transmission, CellMeaning::TransmissionDescription];
         vehicle.transmission =
             self.word(&transmission, |r| &mut r.transmission, words::TRANSMISSION);
         vehicle.driveline =
-            self.word(&[Column::Drivetrain], |r| &mut r.driveline, words::DRIVELINE);
-        vehicle.fuel = self.word(&[Column::Fuel], |r| &mut r.fuel, words::FUEL);
+            self.word(&[CellMeaning::Drivetrain], |r| &mut r.driveline, words::DRIVELINE);
+        vehicle.fuel = self.word(&[CellMeaning::Fuel], |r| &mut r.fuel, words::FUEL);
         vehicle.body = self.body(vehicle);
-        vehicle.engine = self.text(Column::Engine).or_else(|| self.engine());
+        vehicle.engine = self.text(CellMeaning::Engine).or_else(|| self.engine());
         vehicle.mileage = self.mileage();
-        vehicle.city_mpg = self.plain(Column::CityMpg, 1_000);
-        vehicle.highway_mpg = self.plain(Column::HighwayMpg, 1_000);
+        vehicle.city_mpg = self.plain(CellMeaning::CityMpg, 1_000);
+        vehicle.highway_mpg = self.plain(CellMeaning::HighwayMpg, 1_000);
         vehicle.electric_range_mi = self.electric_range().map(f64::from);
         for (column, member, most) in
-            [(Column::Seats, SEATS, MAX_SEATS), (Column::Doors, DOORS, MAX_DOORS)]
+            [(CellMeaning::Seats, SEATS, MAX_SEATS), (CellMeaning::Doors, DOORS, MAX_DOORS)]
         {
             if let Some(count) = self.count(column, most) {
                 vehicle.others.insert(member.to_owned(), count.into());
@@ -190,9 +190,9 @@ impl Mapper<'_> {
 
     /// Reads the body style. A van of a minivan model becomes a minivan.
     fn body(&mut self, vehicle: &Vehicle) -> Option<String> {
-        let body = self.word(&[Column::Body], |r| &mut r.body, words::BODY)?;
+        let body = self.word(&[CellMeaning::Body], |r| &mut r.body, words::BODY)?;
         let is_minivan = body == "van"
-            && !words::fold(self.cells.get(Column::Body)).contains("cargo")
+            && !words::fold(self.cells.get(CellMeaning::Body)).contains("cargo")
             && vehicle
                 .make
                 .as_ref()
@@ -213,50 +213,52 @@ impl Mapper<'_> {
             let asked = u64::from(asked);
             if asked > 10 * msrp || asked * least_share < msrp {
                 let message = format!("a price of {asked} beside an MSRP of {msrp}");
-                self.warn(Warning::FarOffPrice, message);
+                self.warn(RowWarning::FarOffPrice, message);
                 return true;
             }
         }
         false
     }
 
-    fn what_is_shown(&mut self, vehicle: &mut Vehicle) {
-        vehicle.exterior_color =
-            self.text(Column::ExteriorColor).or_else(|| self.text(Column::ExteriorGeneric));
-        vehicle.interior_color =
-            self.text(Column::InteriorColor).or_else(|| self.text(Column::InteriorGeneric));
+    fn map_presentation(&mut self, vehicle: &mut Vehicle) {
+        vehicle.exterior_color = self
+            .text(CellMeaning::ExteriorColor)
+            .or_else(|| self.text(CellMeaning::ExteriorGeneric));
+        vehicle.interior_color = self
+            .text(CellMeaning::InteriorColor)
+            .or_else(|| self.text(CellMeaning::InteriorGeneric));
         vehicle.features = self.features();
         vehicle.photos = self.photos();
         vehicle.vdp_url = self.link();
-        vehicle.description = self.long_text(Column::Description, MAX_DESCRIPTION);
-        vehicle.notes = self.long_text(Column::Notes, MAX_DESCRIPTION);
+        vehicle.description = self.long_text(CellMeaning::Description, MAX_DESCRIPTION);
+        vehicle.notes = self.long_text(CellMeaning::Notes, MAX_DESCRIPTION);
         vehicle.inventory_date = self.in_stock_since();
     }
 
-    fn warn(&mut self, kind: Warning, message: impl Into<String>) {
+    fn warn(&mut self, kind: RowWarning, message: impl Into<String>) {
         self.report.warn(kind, Some(self.line), message.into());
     }
 
-    fn unreadable(&mut self, kind: Warning, column: &str, text: &str) {
+    fn unreadable(&mut self, kind: RowWarning, column: &str, text: &str) {
         self.warn(kind, format!("{column} \"{}\" is left out", quote(text)));
     }
 
-    fn text(&mut self, column: Column) -> Option<String> {
+    fn text(&mut self, column: CellMeaning) -> Option<String> {
         self.long_text(column, MAX_TEXT)
     }
 
-    fn long_text(&mut self, column: Column, most: usize) -> Option<String> {
+    fn long_text(&mut self, column: CellMeaning, most: usize) -> Option<String> {
         let (text, shortened) = clean(self.cells.get(column), most);
         if shortened {
             let message = format!("a text has more than {most} characters");
-            self.warn(Warning::Shortened, message);
+            self.warn(RowWarning::Shortened, message);
         }
         // Dashes and dots stand for a missing value.
         text.chars().any(char::is_alphanumeric).then_some(text)
     }
 
     fn vin(&mut self) -> Option<String> {
-        let text = self.cells.get(Column::Vin);
+        let text = self.cells.get(CellMeaning::Vin);
         // Nearly all VINs take this path, without a copy.
         if format::is_vin(text) && format::has_vin_check_digit(text) {
             return Some(text.to_owned());
@@ -267,14 +269,17 @@ impl Mapper<'_> {
         }
         let vin = given.to_ascii_uppercase();
         if !format::is_vin(&vin) {
-            self.warn(Warning::MalformedVin, "a VIN has 17 digits and letters, without I, O and Q");
+            self.warn(
+                RowWarning::MalformedVin,
+                "a VIN has 17 digits and letters, without I, O and Q",
+            );
             return None;
         }
         if vin != given {
-            self.warn(Warning::LowerCaseVin, "it is turned to upper case");
+            self.warn(RowWarning::LowerCaseVin, "it is turned to upper case");
         }
         if !format::has_vin_check_digit(&vin) {
-            self.warn(Warning::BadCheckDigit, format!("compare the VIN {vin} with the vehicle"));
+            self.warn(RowWarning::BadCheckDigit, format!("compare the VIN {vin} with the vehicle"));
         }
         Some(vin)
     }
@@ -284,7 +289,7 @@ impl Mapper<'_> {
         let rooftops = &self.target.rooftops;
         if self.rooftop.is_none() && rooftops.len() > 1 {
             let message = "the row names none of the dealer's rooftops";
-            self.warn(Warning::NoRooftop, message);
+            self.warn(RowWarning::NoRooftop, message);
         }
         let rooftop = rooftops.get(self.rooftop.unwrap_or_default());
         rooftop.map(|rooftop| (rooftop.name.clone(), rooftop.fees)).unwrap_or_default()
@@ -292,11 +297,11 @@ impl Mapper<'_> {
 
     /// Returns the model year: the feed's, or else the VIN's.
     fn year(&mut self, vin: Option<&str>) -> Option<u16> {
-        let text = self.cells.get(Column::Year);
+        let text = self.cells.get(CellMeaning::Year);
         let of_date = || self.date(text).and_then(|date| u16::try_from(date.year()).ok());
         let year = numbers::year(text, self.notation.sign()).or_else(of_date);
         if year.is_none() && !text.is_empty() {
-            self.unreadable(Warning::UnreadableYear, "the model year", text);
+            self.unreadable(RowWarning::UnreadableYear, "the model year", text);
             return None;
         }
         if year.is_some() {
@@ -305,25 +310,25 @@ impl Mapper<'_> {
         let this_year = self.now.to_zoned(jiff::tz::TimeZone::UTC).year();
         let latest = u16::try_from(this_year.saturating_add(YEARS_AHEAD)).ok()?;
         let year = vin::model_year(vin?, latest)?;
-        self.warn(Warning::YearFromVin, format!("{year}, by the tenth character of the VIN"));
+        self.warn(RowWarning::YearFromVin, format!("{year}, by the tenth character of the VIN"));
         Some(year)
     }
 
     fn condition(&mut self) -> Option<AnyCondition> {
-        let kind = self.cells.get(Column::Type);
-        let certified = self.cells.get(Column::Certified);
+        let kind = self.cells.get(CellMeaning::Type);
+        let certified = self.cells.get(CellMeaning::Certified);
         let is_certified = self.remembered.certified.or_read(certified, words::certified);
         if is_certified.is_none() {
-            self.unreadable(Warning::UnknownCondition, "\"certified\"", certified);
+            self.unreadable(RowWarning::UnknownCondition, "\"certified\"", certified);
         }
         let condition = self.remembered.condition.or_read(kind, words::condition);
         let condition = condition.or_else(|| self.is_new());
         if condition.is_none() && !kind.is_empty() {
-            self.unreadable(Warning::UnknownCondition, "the condition", kind);
+            self.unreadable(RowWarning::UnknownCondition, "the condition", kind);
         }
         if is_certified == Some(true) {
             if condition == Some(VehicleCondition::New) {
-                self.warn(Warning::CertifiedNew, "the type is new and certified is set");
+                self.warn(RowWarning::CertifiedNew, "the type is new and certified is set");
             }
             return Some(AnyCondition::Cpo);
         }
@@ -335,36 +340,36 @@ impl Mapper<'_> {
     }
 
     fn is_new(&self) -> Option<VehicleCondition> {
-        let is_new = words::truth(self.cells.get(Column::IsNew))?;
+        let is_new = words::truth(self.cells.get(CellMeaning::IsNew))?;
         Some(if is_new { VehicleCondition::New } else { VehicleCondition::Used })
     }
 
     fn word(
         &mut self,
-        columns: &[Column],
-        known: fn(&mut Remembered) -> &mut Known<Option<Word>>,
-        rules: Rules,
+        columns: &[CellMeaning],
+        known: fn(&mut RowCaches) -> &mut MeaningCache<Option<WordValue>>,
+        rules: WordRules,
     ) -> Option<String> {
         let text = self.cells.first(columns);
         let read = |text: &str| words::by_rules(&clean(text, MAX_TEXT).0, rules);
         let word = known(self.remembered).or_read(text, read)?;
         if !word.usual {
             let (text, _) = clean(text, MAX_TEXT);
-            self.warn(Warning::UnusualWord, format!("\"{}\" is kept", quote(&text)));
+            self.warn(RowWarning::UnusualWord, format!("\"{}\" is kept", quote(&text)));
         }
         Some(word.text)
     }
 
     /// Formats the engine as in the published examples: `1.5L Turbo I4`.
     fn engine(&mut self) -> Option<String> {
-        let litres = self.cells.get(Column::Displacement);
+        let litres = self.cells.get(CellMeaning::Displacement);
         let litres = numbers::litres(litres, self.notation.sign());
-        let cylinders = self.cells.get(Column::Cylinders);
+        let cylinders = self.cells.get(CellMeaning::Cylinders);
         let cylinders = cylinders.parse::<u8>().ok().filter(|c| (1..=16).contains(c));
-        let block = self.cells.get(Column::Block);
+        let block = self.cells.get(CellMeaning::Block);
         // `I`, `V` and `H`. A whole word does not go before a number.
         let block = if block.len() == 1 { block } else { "" };
-        let turbo = words::fold(self.cells.get(Column::Aspiration)).contains("turbo");
+        let turbo = words::fold(self.cells.get(CellMeaning::Aspiration)).contains("turbo");
         let parts = [
             litres.map(|litres| format!("{litres:.1}L")),
             turbo.then(|| "Turbo".to_owned()),
@@ -378,51 +383,51 @@ impl Mapper<'_> {
     }
 
     fn mileage(&mut self) -> Option<u32> {
-        let text = self.cells.get(Column::Mileage);
-        let unit = match self.cells.get(Column::MileageUnit) {
+        let text = self.cells.get(CellMeaning::Mileage);
+        let unit = match self.cells.get(CellMeaning::MileageUnit) {
             "" => self.notation.unit(),
             unit => unit,
         };
         let (amount, converted) = numbers::mileage(text, unit, self.notation.sign());
-        if amount == Amount::Unreadable {
-            self.unreadable(Warning::UnreadableMileage, "the mileage", text);
+        if amount == NumberCell::Unreadable {
+            self.unreadable(RowWarning::UnreadableMileage, "the mileage", text);
         } else if converted {
             let message = format!("\"{}\" is converted", quote(text));
-            self.warn(Warning::Kilometres, message);
+            self.warn(RowWarning::Kilometres, message);
         }
         amount.number()
     }
 
-    fn plain(&mut self, column: Column, greatest: u32) -> Option<u32> {
+    fn plain(&mut self, column: CellMeaning, greatest: u32) -> Option<u32> {
         let text = self.cells.get(column);
         let amount = numbers::plain(text, greatest, self.notation.sign());
         self.number(amount, text)
     }
 
-    fn count(&mut self, column: Column, greatest: u32) -> Option<u32> {
+    fn count(&mut self, column: CellMeaning, greatest: u32) -> Option<u32> {
         let text = self.cells.get(column);
         self.number(numbers::count(text, greatest), text)
     }
 
     fn electric_range(&mut self) -> Option<u32> {
-        let text = self.cells.get(Column::ElectricRange);
+        let text = self.cells.get(CellMeaning::ElectricRange);
         let (amount, converted) =
             numbers::mileage(text, self.notation.unit(), self.notation.sign());
         match converted {
             true => self.number(amount, text).filter(|range| (1..=2_000).contains(range)),
-            false => self.plain(Column::ElectricRange, 2_000),
+            false => self.plain(CellMeaning::ElectricRange, 2_000),
         }
     }
 
-    fn number(&mut self, amount: Amount, text: &str) -> Option<u32> {
-        if amount == Amount::Unreadable {
-            self.unreadable(Warning::UnreadableNumber, "the number", text);
+    fn number(&mut self, amount: NumberCell, text: &str) -> Option<u32> {
+        if amount == NumberCell::Unreadable {
+            self.unreadable(RowWarning::UnreadableNumber, "the number", text);
         }
         amount.number()
     }
 
     fn features(&mut self) -> Vec<String> {
-        let text = self.cells.first(&[Column::Features, Column::CategorizedOptions]);
+        let text = self.cells.first(&[CellMeaning::Features, CellMeaning::CategorizedOptions]);
         let mut features = Vec::with_capacity(items(text).at_most().min(MAX_ITEMS));
         let mut shortened = false;
         for item in items(text) {
@@ -438,14 +443,14 @@ impl Mapper<'_> {
             features.push(feature);
         }
         if shortened {
-            self.warn(Warning::Shortened, "the list of features is too long");
+            self.warn(RowWarning::Shortened, "the list of features is too long");
         }
         features
     }
 
     fn photos(&mut self) -> Vec<String> {
-        let main = self.cells.get(Column::MainPhoto);
-        let text = self.cells.get(Column::Photos);
+        let main = self.cells.get(CellMeaning::MainPhoto);
+        let text = self.cells.get(CellMeaning::Photos);
         let most = items(text).at_most() + usize::from(!main.is_empty());
         let mut photos: Vec<String> = Vec::with_capacity(most.min(MAX_ITEMS));
         let mut bad = 0;
@@ -458,27 +463,27 @@ impl Mapper<'_> {
         }
         if bad > 0 {
             let message = format!("{bad} of the addresses do not start with https:// or http://");
-            self.warn(Warning::BadPhoto, message);
+            self.warn(RowWarning::BadPhoto, message);
         }
         photos
     }
 
     fn link(&mut self) -> Option<String> {
-        let text = self.cells.get(Column::Link);
+        let text = self.cells.get(CellMeaning::Link);
         if is_web_address(text) {
             return Some(text.to_owned());
         }
         if !text.is_empty() {
-            self.unreadable(Warning::BadLink, "the address", text);
+            self.unreadable(RowWarning::BadLink, "the address", text);
         }
         None
     }
 
     fn in_stock_since(&mut self) -> Option<String> {
-        let text = self.cells.get(Column::InStockSince);
+        let text = self.cells.get(CellMeaning::InStockSince);
         let date = self.date(text);
         if date.is_none() && !text.is_empty() {
-            self.unreadable(Warning::UnreadableDate, "the date", text);
+            self.unreadable(RowWarning::UnreadableDate, "the date", text);
         }
         date.map(|date| date.to_string())
     }

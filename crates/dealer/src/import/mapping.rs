@@ -2,7 +2,7 @@
 //! [`preset`](super::preset)s, which have the same format.
 //!
 //! Headings that a mapping does not name are interpreted by the names common to all exports
-//! (`columns::Column::named`).
+//! (`columns::CellMeaning::named`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tradepost_wire::problem::DocumentPlace;
 use tradepost_wire::toml::{self, TomlMistake, Variables};
 use tradepost_wire::words;
 
-use super::columns::{Column, ITEM};
+use super::columns::{CellMeaning, ITEM};
 use super::notation::{DateForm, Notation};
 use super::preset::Preset;
 use super::words::fold;
@@ -26,7 +26,7 @@ pub(super) const IGNORE: &str = "ignore";
 
 words! {
     /// Relation of an amount to the price in a feed.
-    pub enum Part {
+    pub enum AmountRelation {
         /// Not part of the price, so the importer adds or subtracts it.
         Apart = "apart",
         /// Already part of the price.
@@ -36,7 +36,7 @@ words! {
 
 words! {
     /// Treatment of a unit that is not yet in transit to the dealer.
-    pub enum Unbuilt {
+    pub enum UnbuiltPolicy {
         /// Not offered (requirements §3.4).
         Skip = "skip",
         /// Offered as in transit; the dealer is responsible for that being true.
@@ -49,11 +49,11 @@ words! {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PriceRule {
     /// Mandatory fees: the unit's own, or else those of its rooftop.
-    pub fees: Option<Part>,
+    pub fees: Option<AmountRelation>,
     /// Dealer add-ons.
-    pub add_ons: Option<Part>,
+    pub add_ons: Option<AmountRelation>,
     /// Rebates that every buyer gets.
-    pub rebates: Option<Part>,
+    pub rebates: Option<AmountRelation>,
 }
 
 impl PriceRule {
@@ -135,18 +135,18 @@ impl Transform {
 
 /// Rule for a column: its field and its transform.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(super) struct ColumnRule {
     /// The field; `None` when the column is ignored.
-    pub(super) column: Option<Column>,
+    pub(super) column: Option<CellMeaning>,
     pub(super) transform: Option<Arc<Transform>>,
 }
 
 /// A line of the table `[columns]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Line {
+struct MappingLine {
     /// Heading as written.
     heading: String,
-    rule: Rule,
+    rule: ColumnRule,
     /// True for a line of the feed's own mapping. A preset's lines cover all feeds of a format, and
     /// no feed has all of those columns.
     is_own: bool,
@@ -165,12 +165,12 @@ pub struct Mapping {
     /// Headings for a table without a heading row.
     pub(super) positions: Vec<String>,
     /// Lines by folded heading.
-    columns: BTreeMap<String, Line>,
-    pub(super) constants: Vec<(Column, String)>,
+    columns: BTreeMap<String, MappingLine>,
+    pub(super) constants: Vec<(CellMeaning, String)>,
     /// Names in the feed of dealers and rooftops, with the names configured here.
     pub(super) names: Vec<(String, String)>,
     pub(super) price: PriceRule,
-    unbuilt: Option<Unbuilt>,
+    unbuilt: Option<UnbuiltPolicy>,
     /// True when units priced in another currency are offered without a price.
     without_prices: Option<bool>,
     pub(super) notation: Notation,
@@ -209,7 +209,7 @@ impl Mapping {
     }
 
     /// Returns this mapping, based on a preset.
-    pub(super) fn over_preset(self, preset: Preset) -> Self {
+    pub(super) fn based_on(self, preset: Preset) -> Self {
         Self { preset: Some(preset), ..self.over(&Self::of(preset)) }
     }
 
@@ -217,7 +217,7 @@ impl Mapping {
     fn over(self, base: &Self) -> Self {
         let mut columns = base.columns.clone();
         columns.extend(self.columns);
-        let said: Vec<Column> = self.constants.iter().map(|(column, _)| *column).collect();
+        let said: Vec<CellMeaning> = self.constants.iter().map(|(column, _)| *column).collect();
         let others = base.constants.iter().filter(|(column, _)| !said.contains(column)).cloned();
         let either = |own: Vec<String>, other: &Vec<String>| {
             if own.is_empty() { other.clone() } else { own }
@@ -237,7 +237,7 @@ impl Mapping {
     }
 
     /// Returns the rule for a heading, if the mapping has one.
-    pub(super) fn rule(&self, heading: &str) -> Option<&Rule> {
+    pub(super) fn rule(&self, heading: &str) -> Option<&ColumnRule> {
         // A line for one number wins over a line for any number.
         let found = self.columns.get(&fold(heading)).or_else(|| {
             let general = general(&fold(heading))?;
@@ -247,20 +247,18 @@ impl Mapping {
     }
 
     /// Returns the rule for a heading: the mapping's, or the one common to all exports.
-    pub(super) fn understand(&self, heading: &str) -> Rule {
+    pub(super) fn understand(&self, heading: &str) -> ColumnRule {
         self.rule(heading)
             .cloned()
-            .unwrap_or_else(|| Rule { column: Column::named(heading), transform: None })
+            .unwrap_or_else(|| ColumnRule { column: CellMeaning::named(heading), transform: None })
     }
 
     /// Returns the mapping with a line of its own for every heading of a file.
-    pub(super) fn spelled_out(
-        mut self,
-        headings: impl IntoIterator<Item = SpelledHeading>,
-    ) -> Self {
+    pub(super) fn expanded(mut self, headings: impl IntoIterator<Item = SpelledHeading>) -> Self {
         for SpelledHeading { heading, is_optional } in headings {
             let rule = self.understand(&heading);
-            self.columns.insert(fold(&heading), Line { heading, rule, is_own: true, is_optional });
+            self.columns
+                .insert(fold(&heading), MappingLine { heading, rule, is_own: true, is_optional });
         }
         self
     }
@@ -271,7 +269,7 @@ impl Mapping {
     }
 
     pub(super) fn offers_unbuilt(&self) -> bool {
-        self.unbuilt == Some(Unbuilt::InTransit)
+        self.unbuilt == Some(UnbuiltPolicy::InTransit)
     }
 }
 

@@ -6,7 +6,7 @@ use super::notation::DecimalSign;
 
 /// Meaning of a cell with a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Amount {
+pub(super) enum NumberCell {
     /// An empty cell.
     Empty,
     /// A text or sign for a missing number: `Not Priced`, `Call`, `–`, zero.
@@ -19,7 +19,7 @@ pub(super) enum Amount {
     Unreadable,
 }
 
-impl Amount {
+impl NumberCell {
     pub(super) fn number(self) -> Option<u32> {
         match self {
             Self::Is(number) => Some(number),
@@ -42,44 +42,44 @@ const GREATEST_MILEAGE: u32 = 2_000_000;
 
 /// Reads a price in US dollars. Cents are rounded up, so that a price never promises less than is
 /// asked (AAP 1.1, `R-PR-01`).
-pub(super) fn price(text: &str, sign: DecimalSign) -> Amount {
+pub(super) fn price(text: &str, sign: DecimalSign) -> NumberCell {
     if text.is_empty() {
-        return Amount::Empty;
+        return NumberCell::Empty;
     }
     let upper = upper(text);
     let bare = strip_unit(&upper, &["USD", "US$", "$"]);
     if !bare.chars().any(|c| c.is_ascii_digit()) {
         // A foreign currency symbol without digits is no price either.
-        return Amount::Withheld;
+        return NumberCell::Withheld;
     }
     match decimal(bare, sign) {
         Some((whole, fraction)) => match whole.checked_add(u32::from(fraction)) {
-            Some(number) if number < LEAST_PRICE => Amount::Withheld,
-            Some(number) if number > GREATEST_PRICE || is_filler(number) => Amount::FarOff,
-            Some(number) => Amount::Is(number),
-            None => Amount::FarOff,
+            Some(number) if number < LEAST_PRICE => NumberCell::Withheld,
+            Some(number) if number > GREATEST_PRICE || is_filler(number) => NumberCell::FarOff,
+            Some(number) => NumberCell::Is(number),
+            None => NumberCell::FarOff,
         },
-        None => Amount::Unreadable,
+        None => NumberCell::Unreadable,
     }
 }
 
 /// Reads a fee, an add-on or a rebate in US dollars, rounded up like prices. A sign is ignored,
 /// because the column determines it.
-pub(super) fn amount(text: &str, sign: DecimalSign) -> Amount {
+pub(super) fn amount(text: &str, sign: DecimalSign) -> NumberCell {
     let upper = upper(text);
     let bare = strip_unit(upper.trim().trim_start_matches(['-', '+']), &["USD", "US$", "$"]);
     // A sign may follow the currency.
     let bare = bare.trim_start_matches(['-', '+']);
     if !bare.chars().any(|c| c.is_ascii_digit()) {
-        return if bare.is_empty() { Amount::Empty } else { Amount::Withheld };
+        return if bare.is_empty() { NumberCell::Empty } else { NumberCell::Withheld };
     }
     match decimal(bare, sign) {
-        Some((0, false)) => Amount::Empty,
+        Some((0, false)) => NumberCell::Empty,
         Some((whole, fraction)) if whole <= GREATEST_PRICE => {
-            Amount::Is(whole + u32::from(fraction))
+            NumberCell::Is(whole + u32::from(fraction))
         }
-        Some(_) => Amount::FarOff,
-        None => Amount::Unreadable,
+        Some(_) => NumberCell::FarOff,
+        None => NumberCell::Unreadable,
     }
 }
 
@@ -95,11 +95,11 @@ fn is_filler(number: u32) -> bool {
 
 /// Reads a mileage in miles; also returns true when it was converted from kilometres. `unit`
 /// applies when the cell names none.
-pub(super) fn mileage(text: &str, unit: &str, sign: DecimalSign) -> (Amount, bool) {
+pub(super) fn mileage(text: &str, unit: &str, sign: DecimalSign) -> (NumberCell, bool) {
     const MILES: &[&str] = &["MILES", "MILE", "MI.", " MI", "MI"];
     const KILOMETRES: &[&str] = &["KILOMETERS", "KILOMETRES", "KMS", "KM", "KMT"];
     if text.is_empty() {
-        return (Amount::Empty, false);
+        return (NumberCell::Empty, false);
     }
     let upper = upper(text);
     let in_kilometres = strip_unit(&upper, KILOMETRES);
@@ -108,10 +108,10 @@ pub(super) fn mileage(text: &str, unit: &str, sign: DecimalSign) -> (Amount, boo
         || (in_miles == upper.trim() && KILOMETRES.contains(&unit.to_uppercase().as_str()));
     let bare = if kilometres { in_kilometres } else { in_miles };
     if !bare.chars().any(|c| c.is_ascii_digit()) {
-        return (Amount::Withheld, false);
+        return (NumberCell::Withheld, false);
     }
     let Some((whole, _)) = decimal(bare, sign) else {
-        return (Amount::Unreadable, false);
+        return (NumberCell::Unreadable, false);
     };
     let miles = if kilometres {
         // One mile is 1.609344 km; rounded to the nearest mile.
@@ -121,24 +121,24 @@ pub(super) fn mileage(text: &str, unit: &str, sign: DecimalSign) -> (Amount, boo
         whole
     };
     if miles > GREATEST_MILEAGE {
-        return (Amount::Unreadable, kilometres);
+        return (NumberCell::Unreadable, kilometres);
     }
-    (Amount::Is(miles), kilometres)
+    (NumberCell::Is(miles), kilometres)
 }
 
 /// Reads a plain number such as miles per gallon.
-pub(super) fn plain(text: &str, greatest: u32, sign: DecimalSign) -> Amount {
+pub(super) fn plain(text: &str, greatest: u32, sign: DecimalSign) -> NumberCell {
     if text.is_empty() {
-        return Amount::Empty;
+        return NumberCell::Empty;
     }
     if !text.chars().any(|c| c.is_ascii_digit()) {
-        return Amount::Withheld;
+        return NumberCell::Withheld;
     }
     let upper = upper(text);
     match decimal(strip_unit(&upper, &["MILES", "MPG", "MI"]), sign) {
-        Some((0, _)) => Amount::Withheld,
-        Some((whole, _)) if whole <= greatest => Amount::Is(whole),
-        Some(_) | None => Amount::Unreadable,
+        Some((0, _)) => NumberCell::Withheld,
+        Some((whole, _)) if whole <= greatest => NumberCell::Is(whole),
+        Some(_) | None => NumberCell::Unreadable,
     }
 }
 
@@ -149,19 +149,19 @@ pub(super) fn year(text: &str, sign: DecimalSign) -> Option<u16> {
 }
 
 /// Reads the number at the start of a text, such as `5` in `5 passengers`.
-pub(super) fn count(text: &str, greatest: u32) -> Amount {
+pub(super) fn count(text: &str, greatest: u32) -> NumberCell {
     if text.is_empty() {
-        return Amount::Empty;
+        return NumberCell::Empty;
     }
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, rest) = text.split_at_checked(digits).unwrap_or_default();
     let rest = rest.strip_prefix(".0").unwrap_or(rest);
     match number.parse::<u32>() {
-        Ok(0) => Amount::Withheld,
+        Ok(0) => NumberCell::Withheld,
         Ok(number) if number <= greatest && !rest.starts_with(['.', ',', '-']) => {
-            Amount::Is(number)
+            NumberCell::Is(number)
         }
-        Ok(_) | Err(_) => Amount::Unreadable,
+        Ok(_) | Err(_) => NumberCell::Unreadable,
     }
 }
 
@@ -242,29 +242,29 @@ mod tests {
     #[test]
     fn prices_are_whole_dollars_or_left_out() {
         for (text, expected) in [
-            ("27995", Amount::Is(27_995)),
-            ("$27,995", Amount::Is(27_995)),
-            ("27,995.01 USD", Amount::Is(27_996)),
-            ("USD 27995.00", Amount::Is(27_995)),
-            ("1,234,568", Amount::Is(1_234_568)),
-            ("1,234,567", Amount::FarOff),
-            ("9,999,999", Amount::FarOff),
-            ("999999", Amount::FarOff),
-            ("99,999", Amount::Is(99_999)),
-            ("5,000,001", Amount::FarOff),
-            ("", Amount::Empty),
-            ("0", Amount::Withheld),
-            ("$0.00", Amount::Withheld),
-            ("1", Amount::Withheld),
-            ("Not Priced", Amount::Withheld),
-            ("Call", Amount::Withheld),
-            ("–", Amount::Withheld),
-            ("27.995", Amount::Unreadable),
-            ("27,99", Amount::Unreadable),
-            ("-5000", Amount::Unreadable),
-            ("27995 EUR", Amount::Unreadable),
-            ("1e5", Amount::Unreadable),
-            ("99999999999999999999", Amount::Unreadable),
+            ("27995", NumberCell::Is(27_995)),
+            ("$27,995", NumberCell::Is(27_995)),
+            ("27,995.01 USD", NumberCell::Is(27_996)),
+            ("USD 27995.00", NumberCell::Is(27_995)),
+            ("1,234,568", NumberCell::Is(1_234_568)),
+            ("1,234,567", NumberCell::FarOff),
+            ("9,999,999", NumberCell::FarOff),
+            ("999999", NumberCell::FarOff),
+            ("99,999", NumberCell::Is(99_999)),
+            ("5,000,001", NumberCell::FarOff),
+            ("", NumberCell::Empty),
+            ("0", NumberCell::Withheld),
+            ("$0.00", NumberCell::Withheld),
+            ("1", NumberCell::Withheld),
+            ("Not Priced", NumberCell::Withheld),
+            ("Call", NumberCell::Withheld),
+            ("–", NumberCell::Withheld),
+            ("27.995", NumberCell::Unreadable),
+            ("27,99", NumberCell::Unreadable),
+            ("-5000", NumberCell::Unreadable),
+            ("27995 EUR", NumberCell::Unreadable),
+            ("1e5", NumberCell::Unreadable),
+            ("99999999999999999999", NumberCell::Unreadable),
         ] {
             assert_eq!(price(text, DecimalSign::Point), expected, "{text}");
         }
@@ -273,16 +273,16 @@ mod tests {
     #[test]
     fn mileages_may_have_commas_and_units() {
         for (text, unit, expected) in [
-            ("52,777 miles", "", (Amount::Is(52_777), false)),
-            ("52777", "", (Amount::Is(52_777), false)),
-            ("52777 mi", "km", (Amount::Is(52_777), false)),
-            ("84,937 km", "", (Amount::Is(52_777), true)),
-            ("84937", "KM", (Amount::Is(52_777), true)),
-            ("0", "", (Amount::Is(0), false)),
-            ("–", "", (Amount::Withheld, false)),
-            ("", "km", (Amount::Empty, false)),
-            ("52k", "", (Amount::Unreadable, false)),
-            ("4294967295 km", "", (Amount::Unreadable, true)),
+            ("52,777 miles", "", (NumberCell::Is(52_777), false)),
+            ("52777", "", (NumberCell::Is(52_777), false)),
+            ("52777 mi", "km", (NumberCell::Is(52_777), false)),
+            ("84,937 km", "", (NumberCell::Is(52_777), true)),
+            ("84937", "KM", (NumberCell::Is(52_777), true)),
+            ("0", "", (NumberCell::Is(0), false)),
+            ("–", "", (NumberCell::Withheld, false)),
+            ("", "km", (NumberCell::Empty, false)),
+            ("52k", "", (NumberCell::Unreadable, false)),
+            ("4294967295 km", "", (NumberCell::Unreadable, true)),
         ] {
             assert_eq!(mileage(text, unit, DecimalSign::Point), expected, "{text} {unit}");
         }
@@ -291,33 +291,33 @@ mod tests {
     #[test]
     fn a_decimal_comma_is_read_where_it_is_said() {
         for (text, expected) in [
-            ("9.000,00", Amount::Is(9_000)),
-            ("9.000,01 USD", Amount::Is(9_001)),
-            ("$ 12.655", Amount::Is(12_655)),
-            ("1.234.567,5", Amount::Is(1_234_568)),
-            ("12655", Amount::Is(12_655)),
-            ("9,000.00", Amount::Unreadable),
-            ("9.00", Amount::Unreadable),
-            ("9,000", Amount::Unreadable),
+            ("9.000,00", NumberCell::Is(9_000)),
+            ("9.000,01 USD", NumberCell::Is(9_001)),
+            ("$ 12.655", NumberCell::Is(12_655)),
+            ("1.234.567,5", NumberCell::Is(1_234_568)),
+            ("12655", NumberCell::Is(12_655)),
+            ("9,000.00", NumberCell::Unreadable),
+            ("9.00", NumberCell::Unreadable),
+            ("9,000", NumberCell::Unreadable),
         ] {
             assert_eq!(price(text, DecimalSign::Comma), expected, "{text}");
         }
-        assert_eq!(mileage("17.555", "km", DecimalSign::Comma), (Amount::Is(10_908), true));
-        assert_eq!(plain("7,8", 100, DecimalSign::Comma), Amount::Is(7));
+        assert_eq!(mileage("17.555", "km", DecimalSign::Comma), (NumberCell::Is(10_908), true));
+        assert_eq!(plain("7,8", 100, DecimalSign::Comma), NumberCell::Is(7));
     }
 
     #[test]
     fn a_count_is_the_number_that_a_text_begins_with() {
         for (text, expected) in [
-            ("5", Amount::Is(5)),
-            ("5 passengers", Amount::Is(5)),
-            ("4dr", Amount::Is(4)),
-            ("7.0", Amount::Is(7)),
-            ("0", Amount::Withheld),
-            ("", Amount::Empty),
-            ("5-7", Amount::Unreadable),
-            ("many", Amount::Unreadable),
-            ("4000", Amount::Unreadable),
+            ("5", NumberCell::Is(5)),
+            ("5 passengers", NumberCell::Is(5)),
+            ("4dr", NumberCell::Is(4)),
+            ("7.0", NumberCell::Is(7)),
+            ("0", NumberCell::Withheld),
+            ("", NumberCell::Empty),
+            ("5-7", NumberCell::Unreadable),
+            ("many", NumberCell::Unreadable),
+            ("4000", NumberCell::Unreadable),
         ] {
             assert_eq!(count(text, 100), expected, "{text}");
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tradepost_wire::aap::vehicle::VehicleCondition;
 
-use super::words::{Availability, Word};
+use super::words::{Availability, WordValue};
 
 /// Maximum number of cached texts of a kind. A feed with more has a different text in each row.
 const MOST: usize = 1_000;
@@ -14,15 +14,15 @@ const LONGEST: usize = 100;
 
 /// Cache of the meanings of texts of one kind.
 #[derive(Debug, Clone)]
-pub(super) struct Known<T>(HashMap<String, T>);
+pub(super) struct MeaningCache<T>(HashMap<String, T>);
 
-impl<T> Default for Known<T> {
+impl<T> Default for MeaningCache<T> {
     fn default() -> Self {
         Self(HashMap::new())
     }
 }
 
-impl<T: Clone> Known<T> {
+impl<T: Clone> MeaningCache<T> {
     /// Returns the cached meaning of a text, or interprets it.
     pub(super) fn or_read(&mut self, text: &str, read: impl FnOnce(&str) -> T) -> T {
         if let Some(known) = self.0.get(text) {
@@ -38,16 +38,16 @@ impl<T: Clone> Known<T> {
 
 /// Caches for the rows of a dealer.
 #[derive(Debug, Default)]
-pub(super) struct Remembered {
-    pub(super) availability: Known<Availability>,
-    pub(super) condition: Known<Option<VehicleCondition>>,
-    pub(super) certified: Known<Option<bool>>,
-    pub(super) transmission: Known<Option<Word>>,
-    pub(super) driveline: Known<Option<Word>>,
-    pub(super) fuel: Known<Option<Word>>,
-    pub(super) body: Known<Option<Word>>,
+pub(super) struct RowCaches {
+    pub(super) availability: MeaningCache<Availability>,
+    pub(super) condition: MeaningCache<Option<VehicleCondition>>,
+    pub(super) certified: MeaningCache<Option<bool>>,
+    pub(super) transmission: MeaningCache<Option<WordValue>>,
+    pub(super) driveline: MeaningCache<Option<WordValue>>,
+    pub(super) fuel: MeaningCache<Option<WordValue>>,
+    pub(super) body: MeaningCache<Option<WordValue>>,
     /// Makes, and the group of makes by which VINs identify them.
-    pub(super) family: Known<Option<&'static str>>,
+    pub(super) family: MeaningCache<Option<&'static str>>,
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded_and_true() {
-        let mut known = Known::default();
+        let mut known = MeaningCache::default();
         let long = "x".repeat(LONGEST + 1);
         for round in 0..2 {
             for number in 0..2 * MOST {

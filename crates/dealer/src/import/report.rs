@@ -21,7 +21,7 @@ pub const MAX_COLUMNS: usize = 100;
 
 catalog! {
     /// Reasons why a row is not on offer.
-    pub enum Reason {
+    pub enum SkipReason {
         /// Short description for people.
         summary: &'static str,
     }
@@ -62,7 +62,7 @@ catalog! {
 
 catalog! {
     /// Oddities of a row that is on offer nevertheless.
-    pub enum Warning {
+    pub enum RowWarning {
         /// Short description for people.
         summary: &'static str,
     }
@@ -134,19 +134,19 @@ catalog! {
 
 /// A row that is not on offer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Skip {
+pub struct SkipReport {
     /// Line of the row in a table, or number of the item in JSON or XML, from 1.
     pub line: usize,
     /// Reason.
     #[serde(serialize_with = "name_of")]
-    pub reason: Reason,
+    pub reason: SkipReason,
     /// Message for people.
     pub message: String,
 }
 
 /// Number of occurrences of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Count<K> {
+pub struct KindCount<K> {
     /// The kind.
     #[serde(serialize_with = "name_of", bound = "K: Vocabulary")]
     pub kind: K,
@@ -154,13 +154,13 @@ pub struct Count<K> {
     pub count: usize,
     /// First occurrences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub examples: Vec<Example>,
+    pub examples: Vec<WarningExample>,
 }
 
 /// One occurrence of a warning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Example {
-    /// Line as in [`Skip`]; `None` for the whole file.
+pub struct WarningExample {
+    /// Line as in [`SkipReport`]; `None` for the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// Message for people.
@@ -224,7 +224,7 @@ pub struct OtherPrice {
 
 /// Report about a feed: `rows` is the sum of `accepted`, `sold` and `skipped`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct FeedReport {
     /// `aap-json`, `json`, `table` or `xml`.
     pub format: &'static str,
     /// The preset that interprets the columns.
@@ -244,11 +244,11 @@ pub struct Report {
     /// Rows that are neither on offer nor sold.
     pub skipped: usize,
     /// Skipped rows by reason.
-    pub reasons: Vec<Count<Reason>>,
+    pub reasons: Vec<KindCount<SkipReason>>,
     /// The first skipped rows, by line.
-    pub skips: Vec<Skip>,
+    pub skips: Vec<SkipReport>,
     /// Warnings by kind.
-    pub warnings: Vec<Count<Warning>>,
+    pub warnings: Vec<KindCount<RowWarning>>,
     /// Unknown columns, which are ignored.
     pub ignored_columns: Vec<String>,
     /// Doubts about the whole file: it is incomplete, or most rows lack a field that buyers search
@@ -270,20 +270,20 @@ pub struct Report {
     pub unused_columns: Vec<ColumnUse>,
 }
 
-impl Report {
+impl FeedReport {
     /// Returns the number of rows skipped for a reason.
     #[must_use]
-    pub fn skipped_for(&self, reason: Reason) -> usize {
+    pub fn skipped_for(&self, reason: SkipReason) -> usize {
         count(&self.reasons, reason)
     }
 
     /// Returns the number of warnings of a kind.
     #[must_use]
-    pub fn warned_of(&self, kind: Warning) -> usize {
+    pub fn warned_of(&self, kind: RowWarning) -> usize {
         count(&self.warnings, kind)
     }
 
-    /// Returns the unit of [`Skip::line`]: `line` in a table, `item` in JSON and XML.
+    /// Returns the unit of [`SkipReport::line`]: `line` in a table, `item` in JSON and XML.
     #[must_use]
     pub fn place(&self) -> &'static str {
         if self.format == super::table::FORMAT { "line" } else { "item" }
@@ -295,21 +295,21 @@ impl Report {
         self.warnings.iter().map(|entry| entry.count).sum()
     }
 
-    pub(super) fn skip(&mut self, line: usize, reason: Reason, message: String) {
+    pub(super) fn skip(&mut self, line: usize, reason: SkipReason, message: String) {
         self.skipped += 1;
         entry(&mut self.reasons, reason).count += 1;
         // Duplicates are found last, and then all rows are sorted. Until then twice as many are
         // kept, so that the first lines are among them.
         if self.skips.len() < 2 * MAX_SKIPS {
-            self.skips.push(Skip { line, reason, message });
+            self.skips.push(SkipReport { line, reason, message });
         }
     }
 
-    pub(super) fn warn(&mut self, kind: Warning, line: Option<usize>, message: String) {
+    pub(super) fn warn(&mut self, kind: RowWarning, line: Option<usize>, message: String) {
         let entry = entry(&mut self.warnings, kind);
         entry.count += 1;
         if entry.examples.len() < MAX_EXAMPLES {
-            entry.examples.push(Example { line, message });
+            entry.examples.push(WarningExample { line, message });
         }
     }
 
@@ -355,15 +355,15 @@ impl Report {
     }
 }
 
-fn entry<K: PartialEq>(counts: &mut Vec<Count<K>>, kind: K) -> &mut Count<K> {
+fn entry<K: PartialEq>(counts: &mut Vec<KindCount<K>>, kind: K) -> &mut KindCount<K> {
     let position = counts.iter().position(|entry| entry.kind == kind);
     let position = position.unwrap_or_else(|| {
-        counts.push(Count { kind, count: 0, examples: Vec::new() });
+        counts.push(KindCount { kind, count: 0, examples: Vec::new() });
         counts.len() - 1
     });
     counts.get_mut(position).expect("the entry was found or has just been added")
 }
 
-fn count<K: PartialEq>(counts: &[Count<K>], kind: K) -> usize {
+fn count<K: PartialEq>(counts: &[KindCount<K>], kind: K) -> usize {
     counts.iter().find(|entry| entry.kind == kind).map_or(0, |entry| entry.count)
 }

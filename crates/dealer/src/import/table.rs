@@ -7,15 +7,15 @@ use std::rc::Rc;
 
 use csv::StringRecord;
 
-use super::collect::Sorter;
-use super::columns::{Cells, Column, Heading};
+use super::collect::RowSorter;
+use super::columns::{CellMeaning, ColumnHeading, RowCells};
 use super::mapping::Mapping;
 use super::preset;
-use super::report::{Reason, Warning};
+use super::report::{RowWarning, SkipReason};
 use super::text::quote;
-use super::{MAX_CELL, MAX_ROW, Unreadable};
-use chunk::Row;
-use crew::Next;
+use super::{FeedError, MAX_CELL, MAX_ROW};
+use chunk::TableRow;
+use crew::TableItem;
 
 mod chunk;
 mod crew;
@@ -33,21 +33,22 @@ const HEAD: u64 = 256 * 1024;
 const END: &str = "\n\u{1e}end\n";
 
 /// Reads a table.
-pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), Unreadable> {
+pub(super) fn read(mut text: impl Read, sorter: &mut RowSorter<'_>) -> Result<(), FeedError> {
     let mut head = Vec::new();
     text.by_ref().take(HEAD).read_to_end(&mut head).map_err(super::decode::unreadable)?;
     let preamble = separator_line(&head);
     let first = heading(head.get(preamble..).unwrap_or_default(), sorter.mapping.as_ref())?;
-    let First { delimiter, name, headings, is_heading } = first;
+    let FirstRow { delimiter, name, headings, is_heading } = first;
     sorter.format(FORMAT, Some(name));
     sorter.guess(headings.iter().map(String::as_str));
-    let columns: Vec<Heading> = headings.iter().map(|heading| sorter.heading(heading)).collect();
+    let columns: Vec<ColumnHeading> =
+        headings.iter().map(|heading| sorter.heading(heading)).collect();
     sorter.check_mapping()?;
 
     let lines = Rc::new(RefCell::new(Lines::new(usize::from(preamble > 0))));
     let mut head = Cursor::new(head);
     head.set_position(preamble as u64);
-    let numbered = Numbered { text: head.chain(text), lines: Rc::clone(&lines) };
+    let numbered = LineCountingReader { text: head.chain(text), lines: Rc::clone(&lines) };
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         // Rows of another length are checked one by one and do not end the reading.
@@ -64,31 +65,31 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
             match reader.read_record(record) {
                 Ok(true) => {}
                 // The marker row is inside the last row.
-                Ok(false) => return Ok(Next::Unclosed),
+                Ok(false) => return Ok(TableItem::Unclosed),
                 Err(error) => {
                     let position = error.position().or_else(|| record.position());
                     let line = lines.borrow_mut().of(position);
                     if matches!(error.kind(), csv::ErrorKind::Io(_)) {
                         return Err(endless(line, &error));
                     }
-                    return Ok(Next::NoRow(line));
+                    return Ok(TableItem::NoRow(line));
                 }
             }
             if std::mem::take(&mut is_heading) {
                 continue;
             }
             if record.len() == 1 && record.get(0) == Some(END.trim_matches('\n')) {
-                return Ok(Next::End { is_cut_off: !lines.borrow().is_start });
+                return Ok(TableItem::End { is_cut_off: !lines.borrow().is_start });
             }
             if record.iter().any(|cell| !cell.trim().is_empty()) {
-                return Ok(Next::Row(lines.borrow_mut().of(record.position())));
+                return Ok(TableItem::Row(lines.borrow_mut().of(record.position())));
             }
         }
     })?;
     if let Some(line) = unclosed {
         let message = "a quotation mark opens in this row and is not closed; whatever follows it \
                        is lost";
-        sorter.skip(line, Reason::OpenQuote, message.to_owned());
+        sorter.skip(line, SkipReason::OpenQuote, message.to_owned());
         let seen = format!("the quotation mark that opens in line {line} is never closed");
         sorter.truncated(seen);
     }
@@ -96,7 +97,12 @@ pub(super) fn read(mut text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), U
 }
 
 /// Takes a row, unless its cells may not match their headings.
-fn judge(row: &Row, columns: &[Heading], cells: &mut Cells, sorter: &mut Sorter<'_>) {
+fn judge(
+    row: &TableRow,
+    columns: &[ColumnHeading],
+    cells: &mut RowCells,
+    sorter: &mut RowSorter<'_>,
+) {
     let line = row.line;
     if row.is_cut_off && row.cells.len() < columns.len() {
         sorter.truncated(format!("the file ends in the middle of line {line}"));
@@ -106,7 +112,7 @@ fn judge(row: &Row, columns: &[Heading], cells: &mut Cells, sorter: &mut Sorter<
     }
     if row.cells.len() < columns.len() {
         let message = format!("{} cells for {} columns", row.cells.len(), columns.len());
-        sorter.warn(Warning::FewCells, line, message);
+        sorter.warn(RowWarning::FewCells, line, message);
     }
     cells.clear();
     for (heading, cell) in columns.iter().zip(row.cells.iter()) {
@@ -116,13 +122,13 @@ fn judge(row: &Row, columns: &[Heading], cells: &mut Cells, sorter: &mut Sorter<
 }
 
 /// Checks that a row's cells match their headings.
-fn check(row: &Row, columns: usize) -> Result<(), (Reason, String)> {
+fn check(row: &TableRow, columns: usize) -> Result<(), (SkipReason, String)> {
     if row.cells.iter().any(|cell| cell.len() > MAX_CELL) {
         let message = format!(
             "a cell has more than {} KiB; look for a quotation mark that is not closed",
             MAX_CELL >> 10
         );
-        return Err((Reason::OversizedCell, message));
+        return Err((SkipReason::OversizedCell, message));
     }
     // Some exports end a row with empty cells.
     let surplus = row.cells.iter().skip(columns).any(|cell| !cell.trim().is_empty());
@@ -131,29 +137,29 @@ fn check(row: &Row, columns: usize) -> Result<(), (Reason, String)> {
             "{} cells for {columns} columns; put cells that contain the delimiter in quotes",
             row.cells.len()
         );
-        return Err((Reason::TooManyCells, message));
+        return Err((SkipReason::TooManyCells, message));
     }
     if row.is_cut_off && row.cells.len() < columns {
         let message = "the last row is incomplete; was the upload interrupted?".to_owned();
-        return Err((Reason::Truncated, message));
+        return Err((SkipReason::Truncated, message));
     }
     Ok(())
 }
 
-fn endless(line: usize, error: &csv::Error) -> Unreadable {
-    Unreadable::new(
+fn endless(line: usize, error: &csv::Error) -> FeedError {
+    FeedError::new(
         format!("the row in line {line} cannot be read to its end: {error}"),
         "look for a quotation mark that is not closed",
     )
 }
 
 /// A reader that counts lines.
-struct Numbered<R> {
+struct LineCountingReader<R> {
     text: R,
     lines: Rc<RefCell<Lines>>,
 }
 
-impl<R: Read> Read for Numbered<R> {
+impl<R: Read> Read for LineCountingReader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let mut lines = self.lines.borrow_mut();
         if lines.at - lines.row > MAX_ROW {
@@ -191,7 +197,7 @@ impl Lines {
         let begun = self.at;
         let mut passed = 0;
         for found in memchr::memchr2_iter(b'\n', b'\r', bytes) {
-            self.pass_words(begun + passed as u64, found - passed);
+            self.skip_words(begun + passed as u64, found - passed);
             match bytes.get(found) {
                 Some(b'\n') if std::mem::take(&mut self.after_return) => {}
                 byte => {
@@ -202,12 +208,12 @@ impl Lines {
             }
             passed = found + 1;
         }
-        self.pass_words(begun + passed as u64, bytes.len() - passed);
+        self.skip_words(begun + passed as u64, bytes.len() - passed);
         self.at = begun + bytes.len() as u64;
     }
 
     /// Passes bytes without a line break.
-    fn pass_words(&mut self, at: u64, count: usize) {
+    fn skip_words(&mut self, at: u64, count: usize) {
         if count > 0 {
             if std::mem::take(&mut self.is_start) {
                 self.starts.push_back((at, self.line));
@@ -242,7 +248,7 @@ fn separator_line(text: &[u8]) -> usize {
 }
 
 /// Interpretation of the first row of a table.
-struct First {
+struct FirstRow {
     delimiter: u8,
     /// Name of the delimiter.
     name: &'static str,
@@ -252,10 +258,10 @@ struct First {
 }
 
 /// Finds the delimiter with which most headings are known, and the headings.
-fn heading(text: &[u8], mapping: Option<&Mapping>) -> Result<First, Unreadable> {
+fn heading(text: &[u8], mapping: Option<&Mapping>) -> Result<FirstRow, FeedError> {
     const HINT: &str = "start the table with a heading such as Type,Stock,VIN,Year,Make,Model, or \
                         name its columns in the headings of a mapping file";
-    let mut best: Option<(usize, bool, First)> = None;
+    let mut best: Option<(usize, bool, FirstRow)> = None;
     for (delimiter, name) in DELIMITERS {
         let mut record = StringRecord::new();
         let mut reader = csv::ReaderBuilder::new()
@@ -273,27 +279,28 @@ fn heading(text: &[u8], mapping: Option<&Mapping>) -> Result<First, Unreadable> 
         };
         let column = |heading: &String| match mapping.or(guessed.as_ref()) {
             Some(mapping) => mapping.understand(heading).column,
-            None => Column::named(heading),
+            None => CellMeaning::named(heading),
         };
         let known = headings.iter().filter_map(column).count();
-        let identifies = headings.iter().filter_map(column).any(Column::identifies);
+        let identifies = headings.iter().filter_map(column).any(CellMeaning::identifies);
         // When equally many are known, the delimiter that occurs most wins.
         let better = best
             .as_ref()
             .is_none_or(|(most, _, first)| (known, headings.len()) > (*most, first.headings.len()));
         if better {
-            best = Some((known, identifies, First { delimiter, name, headings, is_heading: true }));
+            best =
+                Some((known, identifies, FirstRow { delimiter, name, headings, is_heading: true }));
         }
     }
     let Some((_, identifies, first)) = best else {
-        return Err(Unreadable::new("the table has no heading", HINT));
+        return Err(FeedError::new("the table has no heading", HINT));
     };
     if identifies {
         return Ok(first);
     }
     let positions = mapping.map(|mapping| mapping.positions.clone()).unwrap_or_default();
     if !positions.is_empty() {
-        return Ok(First { headings: positions, is_heading: false, ..first });
+        return Ok(FirstRow { headings: positions, is_heading: false, ..first });
     }
     let unmatched =
         mapping.and_then(|mapping| mapping.unmatched(first.headings.iter().map(String::as_str)));
@@ -305,5 +312,5 @@ fn heading(text: &[u8], mapping: Option<&Mapping>) -> Result<First, Unreadable> 
         "the heading has no column VIN, Stock or vehicle_id; it begins with: {}",
         found.join(", ")
     );
-    Err(Unreadable::new(message, HINT))
+    Err(FeedError::new(message, HINT))
 }

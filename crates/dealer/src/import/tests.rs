@@ -14,27 +14,27 @@ fn now() -> Timestamp {
     "2026-11-20T17:00:00Z".parse().unwrap()
 }
 
-fn target() -> Target {
-    let rooftop = |name: &str, feed_name: &str, fees| Rooftop {
+fn target() -> FeedTarget {
+    let rooftop = |name: &str, feed_name: &str, fees| FeedRooftop {
         name: name.into(),
         feed_names: vec![feed_name.into()],
         fees,
     };
-    Target {
+    FeedTarget {
         dealer_id: "acme".into(),
         name: "Acme Group".into(),
         rooftops: vec![rooftop("Acme North", "MP-1", 500), rooftop("Acme South", "MP-2", 700)],
-        price_truth: PriceTruth::Warn,
+        price_truth: PricePolicy::Warn,
     }
 }
 
-fn try_read(text: &[u8]) -> Result<Feed, Unreadable> {
+fn try_read(text: &[u8]) -> Result<DealerFeed, FeedError> {
     let sorted = read(std::io::Cursor::new(text), &[target()], now())?;
     assert_eq!(sorted.unplaced.rows, 0);
     Ok(sorted.feeds.into_iter().next().unwrap())
 }
 
-fn feed(text: impl AsRef<[u8]>) -> Feed {
+fn feed(text: impl AsRef<[u8]>) -> DealerFeed {
     let feed = try_read(text.as_ref()).unwrap();
     let report = &feed.report;
     assert_eq!(report.rows, report.accepted + report.sold + report.skipped);
@@ -42,7 +42,7 @@ fn feed(text: impl AsRef<[u8]>) -> Feed {
 }
 
 /// Builds a row under a heading, with a stock number.
-fn row(heading: &str, cells: &str) -> (Vehicle, Report) {
+fn row(heading: &str, cells: &str) -> (Vehicle, FeedReport) {
     let feed = feed(format!("Stock,Dealer Name,{heading}\nA1,Acme North,{cells}\n"));
     let vehicle = feed.units.iter().next().map(|unit| unit.vehicle);
     (vehicle.unwrap_or_default(), feed.report)
@@ -79,7 +79,7 @@ fn a_homenet_row_becomes_a_listing() {
     assert_eq!(v.inventory_date.as_deref(), Some("2026-04-12"));
     assert_eq!(v.updated_at, Some(now()));
     assert_eq!(feed.report.ignored_columns, ["Colour of Money"]);
-    assert_eq!(feed.report.warned_of(Warning::BadPhoto), 1);
+    assert_eq!(feed.report.warned_of(RowWarning::BadPhoto), 1);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn the_price_is_the_internet_price_or_the_selling_price_and_the_fees() {
         let (vehicle, report) = row("Internet_Price,SellingPrice", cells);
         assert_eq!((vehicle.list_price, vehicle.price), (list, price), "{cells}");
         let warned =
-            report.warned_of(Warning::NotPriced) + report.warned_of(Warning::UnreadablePrice);
+            report.warned_of(RowWarning::NotPriced) + report.warned_of(RowWarning::UnreadablePrice);
         assert_eq!(warned, usize::from(price.is_none()), "{cells}");
     }
 }
@@ -135,9 +135,9 @@ fn the_price_is_the_internet_price_or_the_selling_price_and_the_fees() {
 fn what_cannot_be_offered_is_skipped_with_a_reason_or_sold() {
     for (status, expected) in [
         ("In Transit", None),
-        ("In Production", Some(Reason::InProduction)),
-        ("Inactive", Some(Reason::NotForSale)),
-        ("Zone 4", Some(Reason::UnknownStatus)),
+        ("In Production", Some(SkipReason::InProduction)),
+        ("Inactive", Some(SkipReason::NotForSale)),
+        ("Zone 4", Some(SkipReason::UnknownStatus)),
     ] {
         let (_, report) = row("Status", status);
         let reason = report.skips.first().map(|skip| skip.reason);
@@ -153,15 +153,15 @@ fn vins_are_upper_cased_and_doubts_about_them_are_warnings() {
     let lower = VIN.to_lowercase();
     for (vin, make, kept, warning) in [
         (VIN, "Honda", true, None),
-        (lower.as_str(), "Honda", true, Some(Warning::LowerCaseVin)),
-        ("1HGCV1F30NA000003", "Honda", true, Some(Warning::BadCheckDigit)),
-        (VIN, "Ford", true, Some(Warning::WmiMismatch)),
-        ("1HGCV1F3", "Honda", false, Some(Warning::MalformedVin)),
+        (lower.as_str(), "Honda", true, Some(RowWarning::LowerCaseVin)),
+        ("1HGCV1F30NA000003", "Honda", true, Some(RowWarning::BadCheckDigit)),
+        (VIN, "Ford", true, Some(RowWarning::WmiMismatch)),
+        ("1HGCV1F3", "Honda", false, Some(RowWarning::MalformedVin)),
     ] {
         let (vehicle, report) =
             row("VIN,Make,Model,Year,Price", &format!("{vin},{make},Accord,2022,20000"));
         assert_eq!(vehicle.vin.is_some(), kept, "{vin}");
-        let kinds: Vec<Warning> = report.warnings.iter().map(|w| w.kind).collect();
+        let kinds: Vec<RowWarning> = report.warnings.iter().map(|w| w.kind).collect();
         assert_eq!(kinds, warning.into_iter().collect::<Vec<_>>(), "{vin}");
     }
 }
@@ -170,10 +170,10 @@ fn vins_are_upper_cased_and_doubts_about_them_are_warnings() {
 fn of_rows_that_share_an_identifier_the_most_complete_and_then_the_later_one_stays() {
     let other = "1HGCV1F35NA000004";
     for (rows, kept, reason) in [
-        (format!("A1,{VIN},Red\nA2,{VIN},"), "A1", Reason::DuplicateVin),
-        (format!("A1,{VIN},\nA2,{VIN},Red"), "A2", Reason::DuplicateVin),
-        (format!("A1,{VIN},Red\nA2,{VIN},Blue"), "A2", Reason::DuplicateVin),
-        (format!("A 1,{VIN},Red\na-1,{other},"), "A 1", Reason::DuplicateStock),
+        (format!("A1,{VIN},Red\nA2,{VIN},"), "A1", SkipReason::DuplicateVin),
+        (format!("A1,{VIN},\nA2,{VIN},Red"), "A2", SkipReason::DuplicateVin),
+        (format!("A1,{VIN},Red\nA2,{VIN},Blue"), "A2", SkipReason::DuplicateVin),
+        (format!("A 1,{VIN},Red\na-1,{other},"), "A 1", SkipReason::DuplicateStock),
     ] {
         let feed = feed(format!("Stock,VIN,Color\n{rows}\n"));
         assert_eq!(feed.units.len(), 1, "{rows}");
@@ -202,7 +202,7 @@ fn a_model_with_its_trim_is_separated_when_other_rows_explain_it() {
         _ => (model.to_owned(), None),
     });
     assert_eq!(found, expected.collect::<Vec<_>>());
-    assert_eq!(feed.report.warned_of(Warning::ModelAndTrim), 2);
+    assert_eq!(feed.report.warned_of(RowWarning::ModelAndTrim), 2);
 }
 
 #[test]
@@ -248,8 +248,8 @@ fn aap_json_is_read_in_each_of_its_wrappings() {
     let unpriced = feed(r#"[{"stock":"A1","list_price":20000}]"#).units;
     assert_eq!(unpriced.to_vec()[0].vehicle.price, Some(20_500));
     let odd = feed(r#"[1, null, {"stock":"A1"}, {"stock":{}}]"#).report;
-    assert_eq!(odd.skipped_for(Reason::Malformed), 2);
-    assert_eq!(odd.skipped_for(Reason::NoIdentifier), 1);
+    assert_eq!(odd.skipped_for(SkipReason::Malformed), 2);
+    assert_eq!(odd.skipped_for(SkipReason::NoIdentifier), 1);
 }
 
 #[test]
@@ -282,9 +282,9 @@ fn rows_whose_cells_are_shifted_cut_off_or_oversized_are_skipped() {
     let reasons: Vec<_> = feed.report.skips.iter().map(|skip| (skip.line, skip.reason)).collect();
     assert_eq!(
         reasons,
-        [(2, Reason::TooManyCells), (4, Reason::OversizedCell), (7, Reason::Truncated)]
+        [(2, SkipReason::TooManyCells), (4, SkipReason::OversizedCell), (7, SkipReason::Truncated)]
     );
-    assert_eq!(feed.report.warned_of(Warning::FewCells), 1);
+    assert_eq!(feed.report.warned_of(RowWarning::FewCells), 1);
     assert_eq!(feed.units.len(), 1);
 }
 
@@ -298,7 +298,7 @@ fn the_report_stays_small_whatever_the_feed_holds() {
     assert_eq!(report.skips.len(), report::MAX_SKIPS);
     assert_eq!(report.skips[0].line, 2);
     assert_eq!(report.skipped, 10_000);
-    assert_eq!(report.skipped_for(Reason::UnknownStatus), 5_000);
+    assert_eq!(report.skipped_for(SkipReason::UnknownStatus), 5_000);
     for warning in &report.warnings {
         assert!(warning.examples.len() <= report::MAX_EXAMPLES);
     }
@@ -323,7 +323,7 @@ fn survives(bytes: &[u8]) {
     let report = &feed.report;
     assert_eq!(report.rows, report.accepted + report.sold + report.skipped);
     let mut ids = std::collections::HashSet::new();
-    for Unit { vehicle, .. } in &feed.units {
+    for FeedUnit { vehicle, .. } in &feed.units {
         assert!(vehicle.status.is_some() && vehicle.updated_at == Some(now()));
         assert!(ids.insert(vehicle.vehicle_id.clone().unwrap()));
         let json = tradepost_wire::json::to_value(&vehicle).unwrap();
@@ -412,20 +412,20 @@ fn a_row_is_taken_only_where_dealer_and_rooftop_are_ours_or_nobodys() {
     for (row, expected) in [
         // Dealer ID, Dealer Name and Rooftop of a row, the rooftop it is assigned to, and the odd
         // name.
-        (",,", Ok(("Acme North", Some(Warning::NoRooftop)))),
-        ("acme,,", Ok(("Acme North", Some(Warning::NoRooftop)))),
-        (",Acme Group,", Ok(("Acme North", Some(Warning::NoRooftop)))),
+        (",,", Ok(("Acme North", Some(RowWarning::NoRooftop)))),
+        ("acme,,", Ok(("Acme North", Some(RowWarning::NoRooftop)))),
+        (",Acme Group,", Ok(("Acme North", Some(RowWarning::NoRooftop)))),
         (",ACME  south,", Ok(("Acme South", None))),
         ("mp-2,,", Ok(("Acme South", None))),
         ("MP-2,Acme Group,Acme South", Ok(("Acme South", None))),
-        ("4711,,Acme South", Ok(("Acme South", Some(Warning::AlsoAnother)))),
-        ("MP-2,Acme Motors Inc,", Ok(("Acme South", Some(Warning::AlsoAnother)))),
-        ("4711,,", Err(Reason::AnotherDealer)),
-        ("4711,Acme Group,", Err(Reason::AnotherDealer)),
-        (",Beta Motors,", Err(Reason::AnotherDealer)),
-        ("acme,Acme East,", Err(Reason::AnotherDealer)),
-        ("acme,,Acme East", Err(Reason::AnotherDealer)),
-        ("MP-1,,Acme South", Err(Reason::AnotherDealer)),
+        ("4711,,Acme South", Ok(("Acme South", Some(RowWarning::AlsoAnother)))),
+        ("MP-2,Acme Motors Inc,", Ok(("Acme South", Some(RowWarning::AlsoAnother)))),
+        ("4711,,", Err(SkipReason::AnotherDealer)),
+        ("4711,Acme Group,", Err(SkipReason::AnotherDealer)),
+        (",Beta Motors,", Err(SkipReason::AnotherDealer)),
+        ("acme,Acme East,", Err(SkipReason::AnotherDealer)),
+        ("acme,,Acme East", Err(SkipReason::AnotherDealer)),
+        ("MP-1,,Acme South", Err(SkipReason::AnotherDealer)),
     ] {
         let feed = feed(format!("Stock,Price,Dealer ID,Dealer Name,Rooftop\nA1,20000,{row}\n"));
         let taken = feed.units.iter().next().and_then(|unit| unit.vehicle.rooftop);
@@ -434,7 +434,7 @@ fn a_row_is_taken_only_where_dealer_and_rooftop_are_ours_or_nobodys() {
         match expected {
             Ok((rooftop, warning)) => {
                 assert_eq!(taken, Some(rooftop.to_owned()), "{row}");
-                let more = warned.into_iter().filter(|kind| *kind != Warning::NoMakeOrModel);
+                let more = warned.into_iter().filter(|kind| *kind != RowWarning::NoMakeOrModel);
                 assert_eq!(more.collect::<Vec<_>>(), Vec::from_iter(warning), "{row}");
             }
             Err(reason) => assert_eq!((taken, skipped), (None, Some(reason)), "{row}"),
@@ -449,17 +449,17 @@ fn a_dealer_with_one_rooftop_does_not_take_the_rows_of_others() {
     let text = "Stock,Dealer Name\nA1,\nA2,Acme North\nA3,Beta Motors\n";
     let sorted = read(std::io::Cursor::new(text), &[target], now()).unwrap();
     let report = &sorted.feeds[0].report;
-    assert_eq!((report.accepted, report.skipped_for(Reason::AnotherDealer)), (2, 1));
+    assert_eq!((report.accepted, report.skipped_for(SkipReason::AnotherDealer)), (2, 1));
     assert!(report.skips[0].message.contains("\"Beta Motors\""), "{:?}", report.skips);
 }
 
 #[test]
 fn a_file_of_several_dealers_is_split_by_what_its_rows_name() {
-    let beta = Target {
+    let beta = FeedTarget {
         dealer_id: "beta".into(),
         name: "Beta Motors".into(),
-        rooftops: vec![Rooftop { name: "Main".into(), feed_names: Vec::new(), fees: 0 }],
-        price_truth: PriceTruth::Warn,
+        rooftops: vec![FeedRooftop { name: "Main".into(), feed_names: Vec::new(), fees: 0 }],
+        price_truth: PricePolicy::Warn,
     };
     let mut gamma = beta.clone();
     (gamma.dealer_id, gamma.name) = ("gamma".into(), "Gamma Cars".into());
@@ -467,8 +467,8 @@ fn a_file_of_several_dealers_is_split_by_what_its_rows_name() {
                 A1,MP-2,,20000\nA2,beta,,30000\nA3,,Gamma Cars,1000\nA4,beta,Main,1000\n\
                 A5,,Main,1000\nA6,,,1000\nA7,9,Delta,1000\nA1,,Acme North,1000,x\n";
     let sorted = read(std::io::Cursor::new(text), &[target(), beta, gamma], now()).unwrap();
-    let stocks = |feed: &Feed| {
-        let stock = |unit: Unit| unit.vehicle.stock.unwrap();
+    let stocks = |feed: &DealerFeed| {
+        let stock = |unit: FeedUnit| unit.vehicle.stock.unwrap();
         feed.units.iter().map(stock).collect::<Vec<_>>().join(" ")
     };
     let found: Vec<_> = sorted.feeds.iter().map(stocks).collect();
@@ -478,10 +478,10 @@ fn a_file_of_several_dealers_is_split_by_what_its_rows_name() {
     assert_eq!(
         unplaced,
         [
-            (6, Reason::AnotherDealer),
-            (7, Reason::NoDealer),
-            (8, Reason::AnotherDealer),
-            (9, Reason::TooManyCells),
+            (6, SkipReason::AnotherDealer),
+            (7, SkipReason::NoDealer),
+            (8, SkipReason::AnotherDealer),
+            (9, SkipReason::TooManyCells),
         ]
     );
 }
@@ -505,12 +505,12 @@ fn prices_far_off_are_reported_and_left_out() {
         let (vehicle, report) =
             row("Make,Model,Type,MSRP,Price", &format!("BMW,M3,{kind},{msrp},\"{price}\""));
         assert_eq!(vehicle.price.is_some(), kept, "{kind} {msrp} {price}");
-        assert_eq!(report.warned_of(Warning::FarOffPrice), usize::from(!kept), "{msrp} {price}");
+        assert_eq!(report.warned_of(RowWarning::FarOffPrice), usize::from(!kept), "{msrp} {price}");
         assert_eq!(report.warned(), usize::from(!kept), "{:?}", report.warnings);
     }
     let (vehicle, report) = row("Price,Currency", "18500,LKR");
     assert_eq!(vehicle.price, None);
-    assert_eq!(report.warned_of(Warning::OtherCurrency), 1);
+    assert_eq!(report.warned_of(RowWarning::OtherCurrency), 1);
 }
 
 #[test]
@@ -527,7 +527,7 @@ fn a_long_table_is_sorted_in_the_order_of_its_rows() {
     }
     // The file ends in the middle of a row.
     text.push_str("S9999,Honda");
-    let Feed { units, report } = feed(text);
+    let DealerFeed { units, report } = feed(text);
     let stocks: Vec<_> = units.iter().filter_map(|unit| unit.vehicle.stock).collect();
     let kept = (0..ROWS).filter(|row| row % 7 != 0);
     assert_eq!(stocks, kept.map(|row| format!("S{row}")).collect::<Vec<_>>());
@@ -535,7 +535,8 @@ fn a_long_table_is_sorted_in_the_order_of_its_rows() {
     let expected = (0..ROWS).step_by(7).map(|row| row + 2).chain([ROWS + 2]);
     assert_eq!(skipped, expected.collect::<Vec<_>>());
     assert_eq!((report.rows, report.skipped), (ROWS + 1, skipped.len()));
-    let unread = report.warnings.iter().find(|it| it.kind == Warning::UnreadableMileage).unwrap();
+    let unread =
+        report.warnings.iter().find(|it| it.kind == RowWarning::UnreadableMileage).unwrap();
     let lines: Vec<_> = unread.examples.iter().filter_map(|example| example.line).collect();
     assert_eq!((unread.count, lines.as_slice()), (ROWS / 7, &[5, 12, 19, 26, 33][..]));
     let filled =

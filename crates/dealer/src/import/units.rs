@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use zstd_safe::{CCtx, DCtx};
 
-use super::Unit;
+use super::FeedUnit;
 
 mod codec;
 
@@ -21,14 +21,14 @@ const LEVEL: i32 = 1;
 /// Units in their order. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Units {
-    blocks: Vec<Arc<Block>>,
-    open: Open,
+    blocks: Vec<Arc<UnitBlock>>,
+    open: OpenBlock,
     len: usize,
     sold: usize,
 }
 
 /// A compressed block of units.
-struct Block {
+struct UnitBlock {
     packed: Box<[u8]>,
     /// Decompressed size in bytes.
     size: usize,
@@ -38,7 +38,7 @@ struct Block {
 
 /// The last units, not compressed yet.
 #[derive(Clone, Default)]
-struct Open {
+struct OpenBlock {
     bytes: Vec<u8>,
     units: usize,
     sold: usize,
@@ -69,7 +69,7 @@ impl Units {
     }
 
     /// Appends a unit.
-    pub fn push(&mut self, unit: &Unit) {
+    pub fn push(&mut self, unit: &FeedUnit) {
         codec::write(unit, &mut self.open.bytes);
         let sold = usize::from(unit.sold);
         (self.open.units, self.open.sold) = (self.open.units + 1, self.open.sold + sold);
@@ -81,14 +81,14 @@ impl Units {
 
     /// Iterates over the units.
     #[must_use]
-    pub fn iter(&self) -> Iter<'_> {
+    pub fn iter(&self) -> UnitIter<'_> {
         let unpacker = DCtx::create();
-        Iter { units: self, next: 0, text: Vec::new(), at: 0, left: 0, unpacker }
+        UnitIter { units: self, next: 0, text: Vec::new(), at: 0, left: 0, unpacker }
     }
 
     /// Returns all units decompressed. For small numbers.
     #[must_use]
-    pub fn to_vec(&self) -> Vec<Unit> {
+    pub fn to_vec(&self) -> Vec<FeedUnit> {
         self.iter().collect()
     }
 
@@ -121,7 +121,7 @@ impl Units {
     pub(super) fn changed(
         &self,
         is_changed: impl Fn(usize) -> bool,
-        mut change: impl FnMut(usize, Unit) -> Option<Unit>,
+        mut change: impl FnMut(usize, FeedUnit) -> Option<FeedUnit>,
     ) -> Self {
         let mut out = Self::default();
         let mut rewrite = |out: &mut Self, places: std::ops::Range<usize>, mut bytes: &[u8]| {
@@ -161,13 +161,13 @@ impl Units {
         // Copied, because the buffer that zstd needs is larger than the uncompressed bytes.
         let packed = packed.as_slice().into();
         let (size, units, sold) = (bytes.len(), self.open.units, self.open.sold);
-        self.blocks.push(Arc::new(Block { packed, size, units, sold }));
+        self.blocks.push(Arc::new(UnitBlock { packed, size, units, sold }));
         self.open.bytes.clear();
         (self.open.units, self.open.sold) = (0, 0);
     }
 }
 
-impl Block {
+impl UnitBlock {
     fn unpack(&self, unpacker: &mut DCtx<'static>, into: &mut Vec<u8>) {
         into.clear();
         into.reserve(self.size);
@@ -177,7 +177,7 @@ impl Block {
 }
 
 /// Iterator over units.
-pub struct Iter<'u> {
+pub struct UnitIter<'u> {
     units: &'u Units,
     /// Index of the next block.
     next: usize,
@@ -188,10 +188,10 @@ pub struct Iter<'u> {
     unpacker: DCtx<'static>,
 }
 
-impl Iterator for Iter<'_> {
-    type Item = Unit;
+impl Iterator for UnitIter<'_> {
+    type Item = FeedUnit;
 
-    fn next(&mut self) -> Option<Unit> {
+    fn next(&mut self) -> Option<FeedUnit> {
         while self.left == 0 {
             let blocks = &self.units.blocks;
             if let Some(block) = blocks.get(self.next) {
@@ -214,23 +214,23 @@ impl Iterator for Iter<'_> {
 }
 
 impl<'u> IntoIterator for &'u Units {
-    type Item = Unit;
-    type IntoIter = Iter<'u>;
+    type Item = FeedUnit;
+    type IntoIter = UnitIter<'u>;
 
-    fn into_iter(self) -> Iter<'u> {
+    fn into_iter(self) -> UnitIter<'u> {
         self.iter()
     }
 }
 
-impl FromIterator<Unit> for Units {
-    fn from_iter<I: IntoIterator<Item = Unit>>(units: I) -> Self {
+impl FromIterator<FeedUnit> for Units {
+    fn from_iter<I: IntoIterator<Item = FeedUnit>>(units: I) -> Self {
         let mut this = Self::default();
         units.into_iter().for_each(|unit| this.push(&unit));
         this
     }
 }
 
-impl<T: AsRef<[Unit]> + ?Sized> From<&T> for Units {
+impl<T: AsRef<[FeedUnit]> + ?Sized> From<&T> for Units {
     fn from(units: &T) -> Self {
         let mut this = Self::default();
         units.as_ref().iter().for_each(|unit| this.push(unit));
@@ -250,8 +250,8 @@ impl PartialEq for Units {
     }
 }
 
-impl PartialEq<Vec<Unit>> for Units {
-    fn eq(&self, other: &Vec<Unit>) -> bool {
+impl PartialEq<Vec<FeedUnit>> for Units {
+    fn eq(&self, other: &Vec<FeedUnit>) -> bool {
         self.len == other.len() && self.iter().eq(other.iter().cloned())
     }
 }
@@ -262,7 +262,7 @@ impl fmt::Debug for Units {
     }
 }
 
-impl fmt::Debug for Iter<'_> {
+impl fmt::Debug for UnitIter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter").field("next", &self.next).field("left", &self.left).finish()
     }
@@ -276,7 +276,7 @@ mod tests {
     use super::*;
     use crate::demo;
 
-    fn units(count: usize) -> Vec<Unit> {
+    fn units(count: usize) -> Vec<FeedUnit> {
         let now: Timestamp = "2026-11-20T17:00:00.123456789Z".parse().unwrap();
         let mut units = demo::units(count, 7, now);
         for (unit, place) in units.iter_mut().zip(0..) {

@@ -3,16 +3,16 @@
 
 use std::collections::HashMap;
 
-use super::Target;
-use super::columns::{Cells, Column, ITEM};
-use super::remembered::Known;
-use super::report::Reason;
+use super::FeedTarget;
+use super::columns::{CellMeaning, ITEM, RowCells};
+use super::remembered::MeaningCache;
+use super::report::SkipReason;
 use super::text::quote;
 use super::words::fold;
 
 /// Owner of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum RowOwner {
     /// A target.
     Ours {
         /// Index of the target.
@@ -23,34 +23,34 @@ pub(super) enum Whose {
         odd: Option<String>,
     },
     /// No configured dealer.
-    Nobodys(Reason, String),
+    Nobodys(SkipReason, String),
 }
 
 /// Meaning of a name: a target, and one of its rooftops when the name is a rooftop's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Claim {
+struct NameMeaning {
     target: usize,
     rooftop: Option<usize>,
 }
 
 /// Names of the targets and their rooftops.
 #[derive(Debug, Clone)]
-pub(super) struct Names {
-    claims: HashMap<String, Vec<Claim>>,
+pub(super) struct TargetNames {
+    claims: HashMap<String, Vec<NameMeaning>>,
     /// Number of rooftops of each target.
     rooftops: Vec<usize>,
     /// Cache of owners by the names of a row.
-    known: Known<Whose>,
+    known: MeaningCache<RowOwner>,
 }
 
 /// Columns that name the owner of a row, and true for those with names for people.
-const LABELS: [(Column, bool); 3] =
-    [(Column::Rooftop, true), (Column::DealerName, true), (Column::DealerId, false)];
+const LABELS: [(CellMeaning, bool); 3] =
+    [(CellMeaning::Rooftop, true), (CellMeaning::DealerName, true), (CellMeaning::DealerId, false)];
 
-impl Names {
+impl TargetNames {
     /// Collects the names of the targets, with a mapping's aliases.
-    pub(super) fn of(targets: &[Target], aliases: &[(String, String)]) -> Self {
-        let mut claims: HashMap<String, Vec<Claim>> = HashMap::new();
+    pub(super) fn of(targets: &[FeedTarget], aliases: &[(String, String)]) -> Self {
+        let mut claims: HashMap<String, Vec<NameMeaning>> = HashMap::new();
         for (target, dealer) in targets.iter().enumerate() {
             let own = [&dealer.dealer_id, &dealer.name].map(|name| (name, None));
             let rooftops = dealer.rooftops.iter().enumerate().flat_map(|(place, rooftop)| {
@@ -62,7 +62,7 @@ impl Names {
                 let claims = claims.entry(fold(name)).or_default();
                 // A rooftop with the name of its dealer is the more precise meaning.
                 if claims.iter().all(|claim| claim.target != target) {
-                    claims.push(Claim { target, rooftop });
+                    claims.push(NameMeaning { target, rooftop });
                 }
             }
         }
@@ -71,7 +71,7 @@ impl Names {
             claims.entry(fold(theirs)).or_default().extend(meant);
         }
         let rooftops = targets.iter().map(|target| target.rooftops.len()).collect();
-        Self { claims, rooftops, known: Known::default() }
+        Self { claims, rooftops, known: MeaningCache::default() }
     }
 
     /// Returns true for the name of a target or of one of its rooftops.
@@ -80,7 +80,7 @@ impl Names {
     }
 
     /// Finds the owner of a row. Most rows have the same names as earlier ones.
-    pub(super) fn whose(&mut self, cells: &Cells) -> Whose {
+    pub(super) fn whose(&mut self, cells: &RowCells) -> RowOwner {
         let mut said = String::new();
         for (column, _) in LABELS {
             said.push_str(cells.get(column));
@@ -99,7 +99,7 @@ impl Names {
 const MOST_TOLD: usize = 5;
 
 /// Names in a cell.
-struct Label<'c> {
+struct CellNames<'c> {
     /// True for a column with names for people.
     is_name: bool,
     /// One store, or several where a vehicle is offered in several.
@@ -109,11 +109,11 @@ struct Label<'c> {
 /// A name of a dealer or rooftop in a row, with its meanings.
 struct NamedStore<'c> {
     name: &'c str,
-    claims: &'c [Claim],
+    claims: &'c [NameMeaning],
 }
 
-impl<'c> Label<'c> {
-    fn new(cell: &'c str, is_name: bool, claims: &'c HashMap<String, Vec<Claim>>) -> Self {
+impl<'c> CellNames<'c> {
+    fn new(cell: &'c str, is_name: bool, claims: &'c HashMap<String, Vec<NameMeaning>>) -> Self {
         let names = cell.split(ITEM).filter(|name| !name.is_empty());
         let store = |name| NamedStore {
             name,
@@ -123,7 +123,7 @@ impl<'c> Label<'c> {
     }
 
     /// Returns the meaning of the first store that belongs to a target.
-    fn claim_of(&self, target: usize) -> Option<Claim> {
+    fn claim_of(&self, target: usize) -> Option<NameMeaning> {
         let of_target = |store: &NamedStore<'_>| {
             store.claims.iter().find(|claim| claim.target == target).copied()
         };
@@ -132,18 +132,22 @@ impl<'c> Label<'c> {
 }
 
 /// Finds the owner of a row by all of its names.
-fn find(claims: &HashMap<String, Vec<Claim>>, rooftops: &[usize], cells: &Cells) -> Whose {
-    let cells: Vec<Label<'_>> = LABELS
+fn find(
+    claims: &HashMap<String, Vec<NameMeaning>>,
+    rooftops: &[usize],
+    cells: &RowCells,
+) -> RowOwner {
+    let cells: Vec<CellNames<'_>> = LABELS
         .iter()
-        .map(|(column, is_name)| Label::new(cells.get(*column), *is_name, claims))
+        .map(|(column, is_name)| CellNames::new(cells.get(*column), *is_name, claims))
         .filter(|label| !label.stores.is_empty())
         .collect();
     if cells.is_empty() {
         return if rooftops.len() == 1 {
-            Whose::Ours { target: 0, rooftop: None, odd: None }
+            RowOwner::Ours { target: 0, rooftop: None, odd: None }
         } else {
             let message = "the row names neither dealer nor rooftop".to_owned();
-            Whose::Nobodys(Reason::NoDealer, message)
+            RowOwner::Nobodys(SkipReason::NoDealer, message)
         };
     }
     let stores = || cells.iter().flat_map(|label| &label.stores);
@@ -151,7 +155,7 @@ fn find(claims: &HashMap<String, Vec<Claim>>, rooftops: &[usize], cells: &Cells)
         stores().flat_map(|store| store.claims.iter().map(|claim| claim.target)).collect();
     candidates.sort_unstable();
     candidates.dedup();
-    let mut ours: Vec<Whose> = candidates
+    let mut ours: Vec<RowOwner> = candidates
         .into_iter()
         .filter_map(|target| {
             let has_several = rooftops.get(target).is_some_and(|count| *count > 1);
@@ -160,7 +164,7 @@ fn find(claims: &HashMap<String, Vec<Claim>>, rooftops: &[usize], cells: &Cells)
         .collect();
     // A target that matches every name wins over targets that match some.
     if ours.len() > 1 {
-        ours.retain(|whose| matches!(whose, Whose::Ours { odd: None, .. }));
+        ours.retain(|whose| matches!(whose, RowOwner::Ours { odd: None, .. }));
     }
     if let (1, Some(whose)) = (ours.len(), ours.pop()) {
         return whose;
@@ -171,22 +175,22 @@ fn find(claims: &HashMap<String, Vec<Claim>>, rooftops: &[usize], cells: &Cells)
         "{} is not a dealer or rooftop of ours; a rooftop's feed_names say what feeds call it",
         names.join(", ")
     );
-    Whose::Nobodys(Reason::AnotherDealer, message)
+    RowOwner::Nobodys(SkipReason::AnotherDealer, message)
 }
 
 /// Returns the owner when a row with these labels belongs to a target, which may have several
 /// rooftops.
-fn of_target(target: usize, has_several: bool, labels: &[Label<'_>]) -> Option<Whose> {
+fn of_target(target: usize, has_several: bool, labels: &[CellNames<'_>]) -> Option<RowOwner> {
     let mut rooftop: Option<usize> = None;
     let mut odd: Option<(&str, bool)> = None;
     for label in labels {
         match label.claim_of(target) {
-            Some(Claim { rooftop: Some(place), .. }) => match rooftop {
+            Some(NameMeaning { rooftop: Some(place), .. }) => match rooftop {
                 // A vehicle cannot be at two rooftops.
                 Some(other) if other != place => return None,
                 Some(_) | None => rooftop = Some(place),
             },
-            Some(Claim { rooftop: None, .. }) => {}
+            Some(NameMeaning { rooftop: None, .. }) => {}
             None => {
                 let first = label.stores.first().map(|store| (store.name, label.is_name));
                 odd = odd.or(first);
@@ -199,5 +203,5 @@ fn of_target(target: usize, has_several: bool, labels: &[Label<'_>]) -> Option<W
         return None;
     }
     let odd = odd.map(|(label, _)| quote(label));
-    Some(Whose::Ours { target, rooftop, odd })
+    Some(RowOwner::Ours { target, rooftop, odd })
 }

@@ -109,16 +109,16 @@ pub(super) fn truth(text: &str) -> Option<bool> {
 
 /// A value for a listing, and true when it is a common one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct WordValue {
     pub(super) text: String,
     pub(super) usual: bool,
 }
 
 /// Values, each with the folded phrases that mean it.
-pub(super) type Rules = &'static [(&'static str, &'static str)];
+pub(super) type WordRules = &'static [(&'static str, &'static str)];
 
 /// Returns the value of the first rule with a phrase that occurs as whole words.
-pub(super) fn by_rules(text: &str, rules: Rules) -> Option<Word> {
+pub(super) fn by_rules(text: &str, rules: WordRules) -> Option<WordValue> {
     let folded = fold(text);
     if folded.is_empty() {
         return None;
@@ -127,8 +127,8 @@ pub(super) fn by_rules(text: &str, rules: Rules) -> Option<Word> {
         .iter()
         .find(|(_, phrases)| phrases.split(' ').any(|phrase| has_phrase(&folded, phrase)));
     Some(match found {
-        Some((word, _)) => Word { text: (*word).to_owned(), usual: true },
-        None => Word {
+        Some((word, _)) => WordValue { text: (*word).to_owned(), usual: true },
+        None => WordValue {
             text: text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase(),
             usual: false,
         },
@@ -144,7 +144,7 @@ fn has_phrase(folded: &str, phrase: &str) -> bool {
 }
 
 /// Values of the driveline.
-pub(super) const DRIVELINE: Rules = &[
+pub(super) const DRIVELINE: WordRules = &[
     ("awd", "awd all_wheel 4matic xdrive quattro 4motion"),
     ("4wd", "4wd 4x4 four_wheel 4_wheel"),
     ("fwd", "fwd front_wheel front"),
@@ -152,7 +152,7 @@ pub(super) const DRIVELINE: Rules = &[
 ];
 
 /// Values of the transmission.
-pub(super) const TRANSMISSION: Rules = &[
+pub(super) const TRANSMISSION: WordRules = &[
     // First, because many feeds write `Automatic CVT`.
     ("cvt", "cvt ecvt e_cvt ivt continuously variable c"),
     (
@@ -164,7 +164,7 @@ pub(super) const TRANSMISSION: Rules = &[
 ];
 
 /// Values of the fuel.
-pub(super) const FUEL: Rules = &[
+pub(super) const FUEL: WordRules = &[
     // First, because a plug-in hybrid is called a hybrid as well.
     ("phev", "phev plug_in plugin"),
     // A mild hybrid never drives on electricity alone, so its fuel is the engine's.
@@ -179,7 +179,7 @@ pub(super) const FUEL: Rules = &[
 ];
 
 /// Values of the body style.
-pub(super) const BODY: Rules = &[
+pub(super) const BODY: WordRules = &[
     ("minivan", "minivan mini_van"),
     (
         "truck",
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn words_become_those_of_the_published_examples() {
         type Rows = &'static [(&'static str, &'static str, bool)];
-        let tables: [(Rules, Rows); 4] = [
+        let tables: [(WordRules, Rows); 4] = [
             (
                 DRIVELINE,
                 &[
@@ -301,7 +301,7 @@ mod tests {
         ];
         for (rules, table) in tables {
             for (text, word, usual) in table {
-                let expected = Word { text: (*word).into(), usual: *usual };
+                let expected = WordValue { text: (*word).into(), usual: *usual };
                 assert_eq!(by_rules(text, rules), Some(expected), "{text}");
             }
             assert_eq!(by_rules(" - ", rules), None);

@@ -9,10 +9,10 @@ use std::rc::Rc;
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
-use super::collect::Sorter;
-use super::columns::{Cells, ITEM_TEXT};
-use super::report::Reason;
-use super::{MAX_CELL, MAX_ROW, Unreadable};
+use super::collect::RowSorter;
+use super::columns::{ITEM_TEXT, RowCells};
+use super::report::SkipReason;
+use super::{FeedError, MAX_CELL, MAX_ROW};
 
 /// Name of the format in a report.
 const FORMAT: &str = "xml";
@@ -31,18 +31,19 @@ const HINT: &str = "give RSS with an <item> for each vehicle, or XML with a <lis
                     each";
 
 /// Reads XML one vehicle at a time.
-pub(super) fn read(text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), Unreadable> {
+pub(super) fn read(text: impl Read, sorter: &mut RowSorter<'_>) -> Result<(), FeedError> {
     sorter.format(FORMAT, None);
     let since = Rc::new(Cell::new(0));
-    let guarded = Guarded { text, since: Rc::clone(&since) };
+    let guarded = LimitedXmlReader { text, since: Rc::clone(&since) };
     let mut reader = Reader::from_reader(BufReader::new(guarded));
-    let mut walk = Walk { sorter, path: Vec::new(), row: None, cells: Cells::new(), items: 0 };
+    let mut walk =
+        XmlWalk { sorter, path: Vec::new(), row: None, cells: RowCells::new(), items: 0 };
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
         let event = reader.read_event_into(&mut buffer).map_err(|error| {
             let message = format!("the XML cannot be read after item {}: {error}", walk.items);
-            Unreadable::new(message, HINT)
+            FeedError::new(message, HINT)
         })?;
         if matches!(event, Event::Eof) {
             return walk.end();
@@ -54,13 +55,13 @@ pub(super) fn read(text: impl Read, sorter: &mut Sorter<'_>) -> Result<(), Unrea
 }
 
 /// A reader that limits the size of an item.
-struct Guarded<R> {
+struct LimitedXmlReader<R> {
     text: R,
     /// Number of bytes since the last item ended.
     since: Rc<Cell<u64>>,
 }
 
-impl<R: Read> Read for Guarded<R> {
+impl<R: Read> Read for LimitedXmlReader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.since.get() > MAX_ROW {
             let message = format!("an item has more than {} MiB", MAX_ROW >> 20);
@@ -73,17 +74,17 @@ impl<R: Read> Read for Guarded<R> {
 }
 
 /// The element of a vehicle while it is read.
-struct Row {
+struct VehicleElement {
     /// Number of enclosing elements.
     depth: usize,
     /// Values in the order of the file.
-    values: Vec<NamedValue>,
+    values: Vec<ElementValue>,
     /// Reason why it cannot be used.
-    trouble: Option<(Reason, String)>,
+    trouble: Option<(SkipReason, String)>,
 }
 
 /// A value of a vehicle.
-struct NamedValue {
+struct ElementValue {
     /// Path of element names.
     name: String,
     text: String,
@@ -92,7 +93,7 @@ struct NamedValue {
 }
 
 /// An open element.
-struct Open {
+struct OpenElement {
     name: String,
     /// Text so far.
     text: String,
@@ -100,18 +101,18 @@ struct Open {
     sequence: Option<u32>,
 }
 
-struct Walk<'s, 'a> {
-    sorter: &'s mut Sorter<'a>,
+struct XmlWalk<'s, 'a> {
+    sorter: &'s mut RowSorter<'a>,
     /// Open elements.
-    path: Vec<Open>,
-    row: Option<Row>,
-    cells: Cells,
+    path: Vec<OpenElement>,
+    row: Option<VehicleElement>,
+    cells: RowCells,
     items: usize,
 }
 
-impl Walk<'_, '_> {
+impl XmlWalk<'_, '_> {
     /// Handles an event. Returns true at the end of a vehicle.
-    fn event(&mut self, event: Event<'_>) -> Result<bool, Unreadable> {
+    fn event(&mut self, event: Event<'_>) -> Result<bool, FeedError> {
         match event {
             Event::Start(start) => self.start(&start)?,
             Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::Eof => {}
@@ -121,52 +122,52 @@ impl Walk<'_, '_> {
             Event::GeneralRef(reference) => {
                 let text = resolve(&reference).ok_or_else(|| {
                     let message = format!("item {} has an entity of its own", self.items + 1);
-                    Unreadable::new(message, "write characters as they are, or as &#8364;")
+                    FeedError::new(message, "write characters as they are, or as &#8364;")
                 })?;
                 self.text(&text);
             }
             Event::DocType(name) => {
                 let is_html = name.to_ascii_lowercase().starts_with("html");
                 let what = if is_html { "HTML, not a feed" } else { "XML with a document type" };
-                return Err(Unreadable::new(format!("the file is {what}"), HINT));
+                return Err(FeedError::new(format!("the file is {what}"), HINT));
             }
         }
         Ok(false)
     }
 
-    fn start(&mut self, start: &BytesStart<'_>) -> Result<(), Unreadable> {
+    fn start(&mut self, start: &BytesStart<'_>) -> Result<(), FeedError> {
         if self.path.len() >= MAX_DEPTH {
             let message = format!("item {} has elements too deep", self.items + 1);
-            return Err(Unreadable::new(message, HINT));
+            return Err(FeedError::new(message, HINT));
         }
         let name = start.local_name().as_ref().to_lowercase();
         if self.path.is_empty() && name == "html" {
-            return Err(Unreadable::new("the file is HTML, not a feed", HINT));
+            return Err(FeedError::new("the file is HTML, not a feed", HINT));
         }
         // Within a vehicle such a name belongs to a value.
         if self.row.is_none() && ROWS.contains(&name.as_str()) {
-            let row = Row { depth: self.path.len(), values: Vec::new(), trouble: None };
+            let row = VehicleElement { depth: self.path.len(), values: Vec::new(), trouble: None };
             self.row = Some(row);
         }
         let sequence = self.row.as_ref().and_then(|_| sequence(start));
-        self.path.push(Open { name, text: String::new(), sequence });
+        self.path.push(OpenElement { name, text: String::new(), sequence });
         Ok(())
     }
 
     fn text(&mut self, text: &str) {
         // Text outside the vehicles is ignored, to save memory.
         let Some(row) = &mut self.row else { return };
-        let Some(Open { text: so_far, .. }) = self.path.last_mut() else { return };
+        let Some(OpenElement { text: so_far, .. }) = self.path.last_mut() else { return };
         if so_far.len() + text.len() > MAX_CELL {
             let message = format!("a value has more than {} KiB", MAX_CELL >> 10);
-            row.trouble.get_or_insert((Reason::OversizedCell, message));
+            row.trouble.get_or_insert((SkipReason::OversizedCell, message));
             return;
         }
         so_far.push_str(text);
     }
 
     fn element_ends(&mut self) -> bool {
-        let Some(Open { name, text, sequence }) = self.path.pop() else { return false };
+        let Some(OpenElement { name, text, sequence }) = self.path.pop() else { return false };
         let Some(row) = &mut self.row else { return false };
         if self.path.len() == row.depth {
             self.take();
@@ -178,7 +179,7 @@ impl Walk<'_, '_> {
         }
         if row.values.len() == MAX_VALUES {
             let message = format!("it has more than {MAX_VALUES} values");
-            row.trouble.get_or_insert((Reason::OversizedCell, message));
+            row.trouble.get_or_insert((SkipReason::OversizedCell, message));
             return false;
         }
         // The path leaves out the vehicle's own element, whose name differs between exports.
@@ -186,7 +187,7 @@ impl Walk<'_, '_> {
         let mut names: Vec<&str> = around.iter().map(|open| open.name.as_str()).collect();
         names.push(&name);
         let text = text.to_owned();
-        row.values.push(NamedValue { name: names.join("."), text, sequence });
+        row.values.push(ElementValue { name: names.join("."), text, sequence });
         false
     }
 
@@ -197,7 +198,7 @@ impl Walk<'_, '_> {
         if let Some((reason, message)) = row.trouble {
             return self.sorter.skip(self.items, reason, message);
         }
-        let mut values: Vec<(&str, Vec<&NamedValue>)> = Vec::new();
+        let mut values: Vec<(&str, Vec<&ElementValue>)> = Vec::new();
         for value in &row.values {
             match values.iter_mut().find(|(other, _)| *other == value.name) {
                 Some((_, of_name)) => of_name.push(value),
@@ -229,16 +230,16 @@ impl Walk<'_, '_> {
         self.sorter.take(self.items, &mut self.cells);
     }
 
-    fn end(self) -> Result<(), Unreadable> {
+    fn end(self) -> Result<(), FeedError> {
         if !self.path.is_empty() {
             let seen = format!("the file ends in the middle of the XML, after item {}", self.items);
             // Without any vehicle the file is unreadable, not truncated.
             if !self.sorter.has_units() {
-                return Err(Unreadable::new(seen, HINT));
+                return Err(FeedError::new(seen, HINT));
             }
             self.sorter.truncated(seen);
         } else if self.items == 0 {
-            return Err(Unreadable::new("the XML has no vehicles", HINT));
+            return Err(FeedError::new("the XML has no vehicles", HINT));
         }
         Ok(())
     }

@@ -6,30 +6,30 @@ use std::cmp::Reverse;
 use tradepost_wire::aap::Filters;
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::Index;
+use super::SearchIndex;
 use super::bitmap::Bitmap;
 use super::column::TextColumn;
-use super::matching::{Constraint, Source};
+use super::matching::{Constraint, ConstraintSource};
 use crate::query::spelling::nearest;
-use crate::query::{Meaning, Number, Understood};
+use crate::query::{NumericAttribute, Predicate, QueryInterpretation};
 
 /// Number of values suggested for one.
 const SUGGESTIONS: usize = 3;
 
 /// Notes about an answer.
 #[derive(Debug, Default)]
-pub(crate) struct Notes {
+pub(crate) struct AnswerNotes {
     /// Number of matches.
     pub(crate) total: usize,
     /// Interpretation of the query.
-    pub(crate) query: Option<Understood>,
+    pub(crate) query: Option<QueryInterpretation>,
     /// Every filter in the order of the request, where nothing matches.
-    pub(crate) reasons: Vec<Reason>,
+    pub(crate) reasons: Vec<FilterEffect>,
 }
 
 /// Effect of a filter on an answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Reason {
+pub(crate) struct FilterEffect {
     /// The filter with its value: `make Hundai`.
     pub(crate) filter: String,
     /// Number of matches of this filter alone.
@@ -38,12 +38,12 @@ pub(crate) struct Reason {
     pub(crate) without: usize,
     /// Existing values among the matches of all other filters or, where neither these nor this
     /// filter match anything, in the whole inventory.
-    pub(crate) instead: Instead,
+    pub(crate) instead: Alternatives,
 }
 
 /// Values that exist in place of a missing one.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Instead {
+pub(crate) enum Alternatives {
     /// Similar values with their counts.
     Alike(Vec<(String, usize)>),
     /// The most frequent values, because none is similar.
@@ -54,26 +54,26 @@ pub(crate) enum Instead {
     Nothing,
 }
 
-impl Index {
+impl SearchIndex {
     /// Returns the notes of an answer.
     pub(super) fn notes(
         &self,
         filters: &Filters,
-        query: Option<Understood>,
+        query: Option<QueryInterpretation>,
         total: usize,
-    ) -> Notes {
+    ) -> AnswerNotes {
         let reasons = match total {
             0 => self.reasons(filters, query.as_ref()),
             _ => Vec::new(),
         };
-        Notes { total, query, reasons }
+        AnswerNotes { total, query, reasons }
     }
 
     /// Returns the effect of every filter. Each set of rows is built once; the matches of the other
     /// filters are combined from the sets before and after.
-    fn reasons(&self, filters: &Filters, query: Option<&Understood>) -> Vec<Reason> {
+    fn reasons(&self, filters: &Filters, query: Option<&QueryInterpretation>) -> Vec<FilterEffect> {
         let all = self.by_id.len();
-        let mut found: Vec<(Source<'_>, Bitmap)> = Vec::new();
+        let mut found: Vec<(ConstraintSource<'_>, Bitmap)> = Vec::new();
         self.constraints(filters, query, |source, constraint: Constraint<'_>| {
             found.push((source, constraint.to_bitmap(all)));
         });
@@ -96,21 +96,26 @@ impl Index {
             // Where other filters exclude everything as well, a filter gets suggestions only if it
             // matches nothing at all.
             let instead = match (alone, without) {
-                (1.., 0) => Instead::Nothing,
+                (1.., 0) => Alternatives::Nothing,
                 (0, 0) => self.instead(*source, filters, None),
                 (_, 1..) => self.instead(*source, filters, Some(&others)),
             };
-            reasons.push(Reason { filter: named(*source, filters), alone, without, instead });
+            reasons.push(FilterEffect { filter: named(*source, filters), alone, without, instead });
             before.intersect(set);
         }
         reasons
     }
 
     /// Returns the values that exist instead, among some rows or all.
-    fn instead(&self, source: Source<'_>, filters: &Filters, among: Option<&Bitmap>) -> Instead {
+    fn instead(
+        &self,
+        source: ConstraintSource<'_>,
+        filters: &Filters,
+        among: Option<&Bitmap>,
+    ) -> Alternatives {
         match source {
-            Source::Text(attribute, wanted) => {
-                let Some(column) = self.text(attribute) else { return Instead::Nothing };
+            ConstraintSource::Text(attribute, wanted) => {
+                let Some(column) = self.text(attribute) else { return Alternatives::Nothing };
                 let values = counted(column, among);
                 let mut alike: Vec<(&str, usize)> = Vec::new();
                 for text in wanted {
@@ -118,35 +123,37 @@ impl Index {
                 }
                 alike.dedup();
                 alike.truncate(SUGGESTIONS);
-                if alike.is_empty() { frequent(values) } else { Instead::Alike(owned(alike)) }
+                if alike.is_empty() { frequent(values) } else { Alternatives::Alike(owned(alike)) }
             }
-            Source::Condition => {
+            ConstraintSource::Condition => {
                 let mut values = counted(&self.texts.condition, among);
                 let is_wanted =
                     |name: &str| filters.condition.iter().any(|word| word.name() == name);
                 values.retain(|(name, _)| !is_wanted(name));
                 frequent(values)
             }
-            Source::Range(number, _) => self.between(number, among),
-            Source::Identifier(..) => Instead::Nothing,
-            Source::Asked(want) => match (want.any.as_slice(), want.attribute) {
-                ([Meaning::Number(number, _)], _) => self.between(*number, among),
+            ConstraintSource::Range(number, _) => self.between(number, among),
+            ConstraintSource::Identifier(..) => Alternatives::Nothing,
+            ConstraintSource::Asked(want) => match (want.any.as_slice(), want.attribute) {
+                ([Predicate::Number(number, _)], _) => self.between(*number, among),
                 (_, Some(attribute)) if !want.negated => match self.text(attribute) {
                     Some(column) => frequent(counted(column, among)),
-                    None => Instead::Nothing,
+                    None => Alternatives::Nothing,
                 },
-                (_, _) => Instead::Nothing,
+                (_, _) => Alternatives::Nothing,
             },
         }
     }
 
-    fn between(&self, number: Number, among: Option<&Bitmap>) -> Instead {
+    fn between(&self, number: NumericAttribute, among: Option<&Bitmap>) -> Alternatives {
         let column = self.number(number);
         let ends = match among {
             None => column.ends(),
             Some(among) => column.ends_among(among.rows()),
         };
-        ends.map_or(Instead::Nothing, |(min, max)| Instead::Between(number.name(), min, max))
+        ends.map_or(Alternatives::Nothing, |(min, max)| {
+            Alternatives::Between(number.name(), min, max)
+        })
     }
 }
 
@@ -171,10 +178,10 @@ fn counted<'a>(column: &'a TextColumn, among: Option<&Bitmap>) -> Vec<(&'a str, 
     counts.map(|(code, count)| (column.spelling(code), count)).collect()
 }
 
-fn frequent(mut values: Vec<(&str, usize)>) -> Instead {
+fn frequent(mut values: Vec<(&str, usize)>) -> Alternatives {
     values.sort_by_key(|(text, count)| (Reverse(*count), *text));
     values.truncate(SUGGESTIONS);
-    if values.is_empty() { Instead::Nothing } else { Instead::Frequent(owned(values)) }
+    if values.is_empty() { Alternatives::Nothing } else { Alternatives::Frequent(owned(values)) }
 }
 
 fn owned(values: Vec<(&str, usize)>) -> Vec<(String, usize)> {
@@ -182,23 +189,23 @@ fn owned(values: Vec<(&str, usize)>) -> Vec<(String, usize)> {
 }
 
 /// Formats a filter as it was sent.
-fn named(source: Source<'_>, filters: &Filters) -> String {
+fn named(source: ConstraintSource<'_>, filters: &Filters) -> String {
     match source {
-        Source::Text(attribute, wanted) => {
+        ConstraintSource::Text(attribute, wanted) => {
             let mut texts: Vec<String> = wanted.iter().take(3).map(|text| short(text)).collect();
             if wanted.len() > texts.len() {
                 texts.push("...".to_owned());
             }
             format!("{} {}", attribute.filter(), texts.join(" or "))
         }
-        Source::Condition => {
+        ConstraintSource::Condition => {
             let names: Vec<&str> = filters.condition.iter().map(|word| word.name()).collect();
             format!("condition {}", names.join(" or "))
         }
-        Source::Identifier(name, wanted) => format!("{name} {}", short(wanted)),
-        Source::Range(number, bounds) => number.in_filters(bounds),
-        Source::Asked(want) if want.negated => format!("not {}", want.label),
-        Source::Asked(want) => want.label.clone(),
+        ConstraintSource::Identifier(name, wanted) => format!("{name} {}", short(wanted)),
+        ConstraintSource::Range(number, bounds) => number.in_filters(bounds),
+        ConstraintSource::Asked(want) if want.negated => format!("not {}", want.label),
+        ConstraintSource::Asked(want) => want.label.clone(),
     }
 }
 

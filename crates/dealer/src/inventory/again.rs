@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use tradepost_wire::aap::{AapReply, Filters, RawJson, ReplyData, Search, Skill};
 
-use super::snapshot::Broken;
+use super::snapshot::SnapshotError;
 use crate::settings::SearchPolicy;
 
 /// A question about a whole inventory. Together with the inventory it determines the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Question {
+pub enum CacheKey {
     /// `inventory.facets`.
     Facets(Filters),
     /// `inventory.search`, with a dealer's limits.
@@ -26,32 +26,32 @@ const LONGEST: usize = 64 * 1024;
 /// Cached answers by inventory and question. Each has one slot, where it displaces the previous
 /// answer.
 #[derive(Debug)]
-pub(super) struct Answers {
-    places: Vec<Mutex<Place>>,
+pub(super) struct AnswerCache {
+    places: Vec<Mutex<CacheSlot>>,
     /// Hasher with random keys, so that nobody can choose questions that displace those of others.
     hasher: RandomState,
 }
 
 #[derive(Debug, Default)]
-enum Place {
+enum CacheSlot {
     #[default]
     Empty,
     /// Hash of a question that came once.
     Asked(u64),
-    Kept(Box<Kept>),
+    Kept(Box<CachedAnswer>),
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedAnswer {
     inventory: u64,
-    question: Question,
+    question: CacheKey,
     skill: Skill,
     data: RawJson,
     message: Option<String>,
 }
 
-impl Kept {
-    fn is(&self, inventory: u64, question: &Question) -> bool {
+impl CachedAnswer {
+    fn is(&self, inventory: u64, question: &CacheKey) -> bool {
         self.inventory == inventory && self.question == *question
     }
 
@@ -61,7 +61,7 @@ impl Kept {
     }
 }
 
-impl Answers {
+impl AnswerCache {
     /// Creates a cache with this many slots.
     pub(super) fn of(places: usize) -> Self {
         let places = (0..places).map(|_| Mutex::default()).collect();
@@ -72,19 +72,19 @@ impl Answers {
     pub(super) fn answer(
         &self,
         inventory: u64,
-        question: &Question,
-        work: impl FnOnce() -> Result<AapReply, Broken>,
-    ) -> Result<AapReply, Broken> {
+        question: &CacheKey,
+        work: impl FnOnce() -> Result<AapReply, SnapshotError>,
+    ) -> Result<AapReply, SnapshotError> {
         let hash = self.hasher.hash_one((inventory, question));
         let place = hash.checked_rem(self.places.len() as u64);
         let place = place.and_then(|place| self.places.get(usize::try_from(place).ok()?));
         let Some(place) = place else { return work() };
         let open = || place.lock().unwrap_or_else(PoisonError::into_inner);
         let is_again = match &mut *open() {
-            Place::Kept(kept) if kept.is(inventory, question) => return Ok(kept.reply()),
-            Place::Asked(known) if *known == hash => true,
-            other @ (Place::Empty | Place::Asked(_) | Place::Kept(_)) => {
-                *other = Place::Asked(hash);
+            CacheSlot::Kept(kept) if kept.is(inventory, question) => return Ok(kept.reply()),
+            CacheSlot::Asked(known) if *known == hash => true,
+            other @ (CacheSlot::Empty | CacheSlot::Asked(_) | CacheSlot::Kept(_)) => {
+                *other = CacheSlot::Asked(hash);
                 false
             }
         };
@@ -94,11 +94,11 @@ impl Answers {
             return Ok(reply);
         }
         let AapReply { skill, data, message } = reply;
-        let data = RawJson::new(&data).map_err(|_| Broken("an answer cannot be written"))?;
-        let kept = Kept { inventory, question: question.clone(), skill, data, message };
+        let data = RawJson::new(&data).map_err(|_| SnapshotError("an answer cannot be written"))?;
+        let kept = CachedAnswer { inventory, question: question.clone(), skill, data, message };
         let reply = kept.reply();
         if kept.data.as_json().len() <= LONGEST {
-            *open() = Place::Kept(Box::new(kept));
+            *open() = CacheSlot::Kept(Box::new(kept));
         }
         Ok(reply)
     }
@@ -126,9 +126,9 @@ mod tests {
         Inventory::build(makes.iter().enumerate().map(car).collect(), Vec::new()).unwrap()
     }
 
-    fn search(make: &str, policy: SearchPolicy) -> Question {
+    fn search(make: &str, policy: SearchPolicy) -> CacheKey {
         let filters = Filters { make: vec![make.to_owned()], ..Filters::default() };
-        Question::Search(Search { filters, ..Search::default() }, policy)
+        CacheKey::Search(Search { filters, ..Search::default() }, policy)
     }
 
     fn text(reply: &AapReply) -> String {
@@ -139,13 +139,13 @@ mod tests {
     fn what_is_asked_again_is_answered_as_if_for_the_first_time() {
         let makes = ["Honda", "Ford"];
         let facets = |make: &str| {
-            Question::Facets(Filters { make: vec![make.to_owned()], ..Filters::default() })
+            CacheKey::Facets(Filters { make: vec![make.to_owned()], ..Filters::default() })
         };
         let small = SearchPolicy { default_limit: 1, max_limit: 1 };
         let questions = makes.map(|make| [search(make, POLICY), search(make, small), facets(make)]);
         // With one place everything displaces everything.
         for places in [0, 1, 4, 512] {
-            let answers = Answers::of(places);
+            let answers = AnswerCache::of(places);
             let inventories = [inventory(&["Honda", "Honda", "Ford"]), inventory(&["Ford"])];
             for question in questions.iter().flatten().cycle().take(60) {
                 for (name, inventory) in inventories.iter().enumerate() {
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn it_is_worked_out_twice_and_not_once_more() {
-        let (answers, inventory) = (Answers::of(64), inventory(&["Honda"]));
+        let (answers, inventory) = (AnswerCache::of(64), inventory(&["Honda"]));
         let question = search("Honda", POLICY);
         let mut worked = 0;
         for _ in 0..5 {
@@ -181,12 +181,12 @@ mod tests {
             (0..100).map(|number| format!("{number}{}", "x".repeat(900))).collect();
         let inventory = inventory(&makes.iter().map(String::as_str).collect::<Vec<_>>());
         let limit = SearchPolicy { default_limit: 1000, max_limit: 1000 };
-        let question = Question::Search(Search::default(), limit);
-        let answers = Answers::of(64);
+        let question = CacheKey::Search(Search::default(), limit);
+        let answers = AnswerCache::of(64);
         for _ in 0..3 {
             answers.answer(7, &question, || skills::answer(&inventory, &question)).unwrap();
         }
-        let kept = |place: &Mutex<Place>| matches!(*place.lock().unwrap(), Place::Kept(_));
+        let kept = |place: &Mutex<CacheSlot>| matches!(*place.lock().unwrap(), CacheSlot::Kept(_));
         assert!(!answers.places.iter().any(kept));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::codes::{ByRow, Entry, each_width};
+use super::codes::{CodeWidth, RowCodes, each_width};
 
 /// A set of rows. Its capacity is fixed; all sets over one inventory have the same.
 #[derive(Debug, Clone, Default)]
@@ -40,7 +40,7 @@ impl Bitmap {
     }
 
     /// Creates the set of the rows whose code satisfies a condition; `codes` has one entry per row.
-    pub(super) fn scan(codes: &ByRow, mut keep: impl FnMut(u32) -> bool) -> Self {
+    pub(super) fn scan(codes: &RowCodes, mut keep: impl FnMut(u32) -> bool) -> Self {
         Self { words: each_width!(codes, codes => scanned(codes, &mut keep)) }
     }
 
@@ -123,11 +123,11 @@ impl Bitmap {
 
     /// Removes the rows whose code is not within a range; `codes` has one entry per row. Twice as
     /// fast as [`Bitmap::retain`], because searches spend most of their time here.
-    pub(super) fn retain_within(&mut self, codes: &ByRow, range: &Range<u32>) {
+    pub(super) fn retain_within(&mut self, codes: &RowCodes, range: &Range<u32>) {
         each_width!(codes, codes => self.retain_among(codes, range));
     }
 
-    fn retain_among<E: Entry>(&mut self, codes: &[E], range: &Range<u32>) {
+    fn retain_among<E: CodeWidth>(&mut self, codes: &[E], range: &Range<u32>) {
         let width = range.end.saturating_sub(range.start);
         for (word, codes) in self.words.iter_mut().zip(codes.chunks(64)) {
             let mut kept = 0;
@@ -219,7 +219,7 @@ impl Bitmap {
     }
 }
 
-fn scanned<E: Entry>(codes: &[E], keep: &mut impl FnMut(u32) -> bool) -> Vec<u64> {
+fn scanned<E: CodeWidth>(codes: &[E], keep: &mut impl FnMut(u32) -> bool) -> Vec<u64> {
     let word = |codes: &[E]| {
         let bits = codes.iter().zip(0u32..);
         bits.fold(0, |word, (code, bit)| word | u64::from(keep(code.code())) << bit)
@@ -304,7 +304,7 @@ mod tests {
             let mut set = of(&[0, 3, 4, 63, 64, 73, 130, 193, 199]);
             let mut expected = set.clone();
             expected.retain(|row| range.contains(&codes[row as usize]));
-            let among = ByRow::Four(codes.clone());
+            let among = RowCodes::Four(codes.clone());
             set.retain_within(&among, &range);
             assert_eq!(set.rows().collect::<Vec<_>>(), expected.rows().collect::<Vec<_>>());
         }
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_scan_keeps_matching_codes() {
-        let codes = ByRow::One((0..200).map(|row| row % 10).collect());
+        let codes = RowCodes::One((0..200).map(|row| row % 10).collect());
         let rows: Vec<u32> = Bitmap::scan(&codes, |code| code == 3).rows().collect();
         assert_eq!(rows, (0..20).map(|i| i * 10 + 3).collect::<Vec<_>>());
     }

@@ -5,25 +5,25 @@ use std::io;
 
 use sha2::{Digest as _, Sha256};
 
-use super::codes::ByRow;
-use super::snapshot::Broken;
+use super::codes::RowCodes;
+use super::snapshot::SnapshotError;
 use super::texts::Texts;
 
 /// Error for truncated data.
-const SHORT: Broken = Broken("it is cut off");
+const SHORT: SnapshotError = SnapshotError("it is cut off");
 
 /// Destination of bytes.
-pub(super) trait Sink {
+pub(super) trait ByteSink {
     fn put(&mut self, bytes: &[u8]);
 }
 
-impl Sink for Vec<u8> {
+impl ByteSink for Vec<u8> {
     fn put(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
     }
 }
 
-impl Sink for Sha256 {
+impl ByteSink for Sha256 {
     fn put(&mut self, bytes: &[u8]) {
         self.update(bytes);
     }
@@ -31,12 +31,12 @@ impl Sink for Sha256 {
 
 /// A file or similar. Errors are reported at the end.
 #[derive(Debug)]
-pub(super) struct Out<W> {
+pub(super) struct FileSink<W> {
     pub(super) to: W,
     pub(super) done: io::Result<()>,
 }
 
-impl<W: io::Write> Sink for Out<W> {
+impl<W: io::Write> ByteSink for FileSink<W> {
     fn put(&mut self, bytes: &[u8]) {
         if self.done.is_ok() {
             self.done = self.to.write_all(bytes);
@@ -46,9 +46,9 @@ impl<W: io::Write> Sink for Out<W> {
 
 /// Writer of little-endian values.
 #[derive(Debug, Default)]
-pub(super) struct Writer<S>(pub(super) S);
+pub(super) struct ByteWriter<S>(pub(super) S);
 
-impl<S: Sink> Writer<S> {
+impl<S: ByteSink> ByteWriter<S> {
     pub(super) fn u8(&mut self, number: u8) {
         self.0.put(&[number]);
     }
@@ -91,101 +91,109 @@ impl<S: Sink> Writer<S> {
         self.u32s(&texts.ends);
     }
 
-    pub(super) fn codes(&mut self, codes: &ByRow) {
+    pub(super) fn codes(&mut self, codes: &RowCodes) {
         match codes {
-            ByRow::One(codes) => self.0.put(codes),
-            ByRow::Two(codes) => codes.iter().for_each(|code| self.0.put(&code.to_le_bytes())),
-            ByRow::Four(codes) => codes.iter().for_each(|code| self.u32(*code)),
+            RowCodes::One(codes) => self.0.put(codes),
+            RowCodes::Two(codes) => codes.iter().for_each(|code| self.0.put(&code.to_le_bytes())),
+            RowCodes::Four(codes) => codes.iter().for_each(|code| self.u32(*code)),
         }
     }
 }
 
 /// Reader over the remaining bytes.
 #[derive(Debug)]
-pub(super) struct Reader<'b>(pub(super) &'b [u8]);
+pub(super) struct ByteReader<'b>(pub(super) &'b [u8]);
 
-impl<'b> Reader<'b> {
-    fn take(&mut self, count: usize) -> Result<&'b [u8], Broken> {
+impl<'b> ByteReader<'b> {
+    fn take(&mut self, count: usize) -> Result<&'b [u8], SnapshotError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(SHORT)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Broken> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], SnapshotError> {
         let (taken, rest) = self.0.split_first_chunk().ok_or(SHORT)?;
         self.0 = rest;
         Ok(*taken)
     }
 
     /// Reads one byte that tells the kind of the next value.
-    pub(super) fn kind(&mut self) -> Result<u8, Broken> {
+    pub(super) fn kind(&mut self) -> Result<u8, SnapshotError> {
         self.array().map(|[kind]| kind)
     }
 
-    pub(super) fn u32(&mut self) -> Result<u32, Broken> {
+    pub(super) fn u32(&mut self) -> Result<u32, SnapshotError> {
         self.array().map(u32::from_le_bytes)
     }
 
-    pub(super) fn u64(&mut self) -> Result<u64, Broken> {
+    pub(super) fn u64(&mut self) -> Result<u64, SnapshotError> {
         self.array().map(u64::from_le_bytes)
     }
 
-    pub(super) fn i64(&mut self) -> Result<i64, Broken> {
+    pub(super) fn i64(&mut self) -> Result<i64, SnapshotError> {
         self.array().map(i64::from_le_bytes)
     }
 
-    pub(super) fn size(&mut self) -> Result<usize, Broken> {
+    pub(super) fn size(&mut self) -> Result<usize, SnapshotError> {
         self.u64().and_then(|size| usize::try_from(size).map_err(|_| SHORT))
     }
 
-    pub(super) fn bytes(&mut self) -> Result<&'b [u8], Broken> {
+    pub(super) fn bytes(&mut self) -> Result<&'b [u8], SnapshotError> {
         let size = self.size()?;
         self.take(size)
     }
 
-    pub(super) fn text(&mut self) -> Result<&'b str, Broken> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| Broken("a text is none"))
+    pub(super) fn text(&mut self) -> Result<&'b str, SnapshotError> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| SnapshotError("a text is none"))
     }
 
-    pub(super) fn maybe_text(&mut self) -> Result<Option<&'b str>, Broken> {
+    pub(super) fn maybe_text(&mut self) -> Result<Option<&'b str>, SnapshotError> {
         match self.array()? {
             [0] => Ok(None),
             [_] => self.text().map(Some),
         }
     }
 
-    pub(super) fn u32s(&mut self) -> Result<Vec<u32>, Broken> {
+    pub(super) fn u32s(&mut self) -> Result<Vec<u32>, SnapshotError> {
         let count = self.size()?;
         self.wide(count)
     }
 
-    fn wide(&mut self, count: usize) -> Result<Vec<u32>, Broken> {
+    fn wide(&mut self, count: usize) -> Result<Vec<u32>, SnapshotError> {
         let bytes = self.take(count.checked_mul(4).ok_or(SHORT)?)?;
         Ok(bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect())
     }
 
-    pub(super) fn texts(&mut self) -> Result<Texts, Broken> {
+    pub(super) fn texts(&mut self) -> Result<Texts, SnapshotError> {
         let (all, ends) = (self.text()?.to_owned(), self.u32s()?);
-        Texts::of(all, ends).ok_or(Broken("texts end where they cannot"))
+        Texts::of(all, ends).ok_or(SnapshotError("texts end where they cannot"))
     }
 
     /// Reads the codes of this many rows, each below `distinct` or absent.
-    pub(super) fn codes(&mut self, rows: usize, distinct: usize) -> Result<ByRow, Broken> {
+    pub(super) fn codes(
+        &mut self,
+        rows: usize,
+        distinct: usize,
+    ) -> Result<RowCodes, SnapshotError> {
         // Every distinct value occurs in some row.
         if distinct > rows {
-            return Err(Broken("a column has more values than rows"));
+            return Err(SnapshotError("a column has more values than rows"));
         }
         // The width of codes is not written: it follows from the number of values, as in
-        // `ByRow::of`.
+        // `RowCodes::of`.
         let codes = if distinct <= usize::from(u8::MAX) {
-            ByRow::One(self.take(rows)?.to_vec())
+            RowCodes::One(self.take(rows)?.to_vec())
         } else if distinct <= usize::from(u16::MAX) {
             let bytes = self.take(rows.checked_mul(2).ok_or(SHORT)?)?;
             let codes = bytes.as_chunks().0.iter();
-            ByRow::Two(codes.map(|bytes| u16::from_le_bytes(*bytes)).collect())
+            RowCodes::Two(codes.map(|bytes| u16::from_le_bytes(*bytes)).collect())
         } else {
-            ByRow::Four(self.wide(rows)?)
+            RowCodes::Four(self.wide(rows)?)
         };
-        if codes.are_below(distinct) { Ok(codes) } else { Err(Broken("a code stands for nothing")) }
+        if codes.are_below(distinct) {
+            Ok(codes)
+        } else {
+            Err(SnapshotError("a code stands for nothing"))
+        }
     }
 }

@@ -23,33 +23,33 @@ pub(super) fn at(entries: &[u32], position: u32) -> u32 {
 /// One code per row, as narrow as the number of distinct values permits. The highest number is a
 /// row without a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ByRow {
+pub(super) enum RowCodes {
     One(Vec<u8>),
     Two(Vec<u16>),
     Four(Vec<u32>),
 }
 
 /// A code of one width.
-pub(super) trait Entry: Copy {
+pub(super) trait CodeWidth: Copy {
     /// Returns the code.
     fn code(self) -> u32;
 }
 
-impl Entry for u8 {
+impl CodeWidth for u8 {
     #[inline]
     fn code(self) -> u32 {
         if self == Self::MAX { ABSENT } else { u32::from(self) }
     }
 }
 
-impl Entry for u16 {
+impl CodeWidth for u16 {
     #[inline]
     fn code(self) -> u32 {
         if self == Self::MAX { ABSENT } else { u32::from(self) }
     }
 }
 
-impl Entry for u32 {
+impl CodeWidth for u32 {
     #[inline]
     fn code(self) -> u32 {
         self
@@ -60,21 +60,21 @@ impl Entry for u32 {
 macro_rules! each_width {
     ($codes:expr, $entries:ident => $work:expr) => {
         match $codes {
-            $crate::inventory::codes::ByRow::One($entries) => $work,
-            $crate::inventory::codes::ByRow::Two($entries) => $work,
-            $crate::inventory::codes::ByRow::Four($entries) => $work,
+            $crate::inventory::codes::RowCodes::One($entries) => $work,
+            $crate::inventory::codes::RowCodes::Two($entries) => $work,
+            $crate::inventory::codes::RowCodes::Four($entries) => $work,
         }
     };
 }
 pub(super) use each_width;
 
-impl Default for ByRow {
+impl Default for RowCodes {
     fn default() -> Self {
         Self::One(Vec::new())
     }
 }
 
-impl ByRow {
+impl RowCodes {
     /// Stores codes below `distinct`, or [`ABSENT`].
     fn of(codes: &[u32], distinct: usize) -> Self {
         // 255 values have the codes 0 to 254, which leaves one for rows without a value: `ABSENT`
@@ -114,14 +114,14 @@ impl ByRow {
 
 /// Rows in their stored form.
 #[derive(Debug)]
-pub(super) enum Rows<'a> {
+pub(super) enum StoredRows<'a> {
     /// A list.
     List(Cow<'a, [u32]>),
     /// A set with the number of its members.
     Set(&'a Bitmap, usize),
 }
 
-impl Rows<'_> {
+impl StoredRows<'_> {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::List(rows) => rows.len(),
@@ -150,7 +150,7 @@ impl Rows<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Codes {
     /// Codes by row.
-    pub(super) codes: ByRow,
+    pub(super) codes: RowCodes,
     /// Start of each code's rows in `order`, and the end of the last one's.
     starts: Vec<u32>,
     /// Rows by code and within a code by vehicle id; rows without a value at the end.
@@ -170,7 +170,7 @@ pub(super) struct Codes {
 const STRIDES: usize = 64;
 
 /// A range of codes as a difference of strides.
-struct Long<'a> {
+struct StrideRange<'a> {
     without: &'a Bitmap,
     with: &'a Bitmap,
     /// The rows of the range before and after its whole strides.
@@ -179,11 +179,11 @@ struct Long<'a> {
 
 impl Codes {
     pub(super) fn new(codes: &[u32], distinct: usize, by_id: &[u32]) -> Self {
-        Self::of(ByRow::of(codes, distinct), distinct, by_id)
+        Self::of(RowCodes::of(codes, distinct), distinct, by_id)
     }
 
     /// Lists the rows in the order of their codes; `by_id` lists them by vehicle id.
-    pub(super) fn of(codes: ByRow, distinct: usize, by_id: &[u32]) -> Self {
+    pub(super) fn of(codes: RowCodes, distinct: usize, by_id: &[u32]) -> Self {
         let mut sizes = vec![0; distinct];
         each_width!(&codes, entries => for entry in entries {
             if let Some(size) = sizes.get_mut(entry.code() as usize) {
@@ -245,10 +245,10 @@ impl Codes {
     }
 
     /// Returns the rows of a code.
-    pub(super) fn rows(&self, code: u32) -> Rows<'_> {
+    pub(super) fn rows(&self, code: u32) -> StoredRows<'_> {
         match self.bitmap(code) {
-            Some(set) => Rows::Set(set, self.count(code..code.saturating_add(1))),
-            None => Rows::List(self.list(code..code.saturating_add(1)).into()),
+            Some(set) => StoredRows::Set(set, self.count(code..code.saturating_add(1))),
+            None => StoredRows::List(self.list(code..code.saturating_add(1)).into()),
         }
     }
 
@@ -291,7 +291,7 @@ impl Codes {
     }
 
     /// Returns a range in strides, when it contains at least one whole stride.
-    fn long(&self, codes: &Range<u32>) -> Option<Long<'_>> {
+    fn long(&self, codes: &Range<u32>) -> Option<StrideRange<'_>> {
         let (from, to) = (at(&self.starts, codes.start), at(&self.starts, codes.end));
         let (from, to) = (from as usize, to as usize);
         let first = self.strides.partition_point(|(place, _)| *place < from);
@@ -302,7 +302,7 @@ impl Codes {
         let (after, without) = self.strides.get(first)?;
         let (before, with) = self.strides.get(end)?;
         let ends = [self.order.get(from..*after)?, self.order.get(*before..to)?];
-        Some(Long { without, with, ends })
+        Some(StrideRange { without, with, ends })
     }
 
     /// Returns the code of a row.
@@ -399,7 +399,7 @@ impl Codes {
     }
 
     /// Returns a range in strides, when that is less work than going code by code.
-    fn cheap_long(&self, codes: &Range<u32>) -> Option<Long<'_>> {
+    fn cheap_long(&self, codes: &Range<u32>) -> Option<StrideRange<'_>> {
         self.long(codes).filter(|long| self.long_cost(long) < self.short_cost(codes))
     }
 
@@ -436,7 +436,7 @@ impl Codes {
         self.long(&codes).map_or(short, |long| short.min(self.long_cost(&long)))
     }
 
-    fn long_cost(&self, long: &Long<'_>) -> usize {
+    fn long_cost(&self, long: &StrideRange<'_>) -> usize {
         let ends: usize = long.ends.iter().map(|rows| rows.len()).sum();
         ends + 2 * Bitmap::combine_cost(self.codes.len())
     }

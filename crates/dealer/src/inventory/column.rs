@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use super::codes::{ABSENT, Codes, index};
-use super::gather::Words;
+use super::gather::InternedTexts;
 use super::texts::Texts;
-use crate::query::fold::{Field, fold, tidy};
+use crate::query::fold::{TextKind, fold, tidy};
 
 /// A numeric attribute. The position of a value in ascending order is its code.
 #[derive(Debug, Default)]
-pub(super) struct Column {
+pub(super) struct NumberColumn {
     pub(super) keys: Vec<u32>,
     pub(super) rows: Codes,
 }
 
-impl Column {
+impl NumberColumn {
     /// Encodes the values of all rows; `by_id` lists the rows by vehicle id.
     pub(super) fn new(values: &[Option<u32>], by_id: &[u32]) -> Self {
         let mut keys: Vec<u32> = values.iter().flatten().copied().collect();
@@ -91,7 +91,7 @@ pub(super) fn encode<K: Ord>(values: &[Option<K>], keys: &[K], by_id: &[u32]) ->
 /// A text attribute: compared by folded key, displayed in its most frequent spelling.
 #[derive(Debug, Default)]
 pub(super) struct TextColumn {
-    pub(super) field: Field,
+    pub(super) field: TextKind,
     /// Folded values in ascending order; the position is the code.
     pub(super) keys: Texts,
     pub(super) rows: Codes,
@@ -101,7 +101,7 @@ pub(super) struct TextColumn {
 
 impl TextColumn {
     /// Encodes the texts of all rows; `by_id` lists the rows by vehicle id.
-    pub(super) fn new(field: Field, words: &Words, by_id: &[u32]) -> Self {
+    pub(super) fn new(field: TextKind, words: &InternedTexts, by_id: &[u32]) -> Self {
         // Folded once per distinct text, however many rows have it.
         let folded: Vec<(&str, u32, usize, Box<str>)> = words
             .counted()
@@ -158,7 +158,7 @@ impl TextColumn {
         }
         keys.shrink();
         let rows = Codes::new(&codes, keys.len(), by_id);
-        Self { field: Field::Identifier, keys, rows, spellings: Texts::default() }
+        Self { field: TextKind::Identifier, keys, rows, spellings: Texts::default() }
     }
 
     /// Drops what only sorting needs.
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn numbers_are_ordered_with_absent_ones_last() {
         let by_id = [4, 3, 2, 1, 0];
-        let column = Column::new(&[Some(20), None, Some(10), Some(20), Some(30)], &by_id);
+        let column = NumberColumn::new(&[Some(20), None, Some(10), Some(20), Some(30)], &by_id);
         assert_eq!(column.rows.ascending(), [2, 3, 0, 4, 1], "ties by vehicle id");
         assert_eq!(column.between(Some(15), Some(20)), 1..2);
         assert_eq!(column.rows.span(1..2), [3, 0]);
@@ -216,8 +216,8 @@ mod tests {
             let numbers: Vec<Option<u32>> =
                 (0..1000).map(|row| (row % 9 > 0).then_some(row * 7919 % values)).collect();
             let by_id: Vec<u32> = (0..1000).rev().collect();
-            let plain = Column::new(&numbers, &by_id);
-            let column = Column::new(&numbers, &by_id).for_ranges();
+            let plain = NumberColumn::new(&numbers, &by_id);
+            let column = NumberColumn::new(&numbers, &by_id).for_ranges();
             assert_eq!(column.keys.len(), distinct as usize);
             for range in [0..888, 0..1, 3..700, 31..32, 32..64, 100..100, 5..36, 640..888, 2..19] {
                 let range = range.start.min(distinct)..range.end.min(distinct);
@@ -238,7 +238,7 @@ mod tests {
             let numbers: Vec<Option<u32>> =
                 (0..1000).map(|row| (row % gap > 0).then_some(row * 7919 % values)).collect();
             let by_id: Vec<u32> = (0..1000).collect();
-            let column = Column::new(&numbers, &by_id).for_ranges();
+            let column = NumberColumn::new(&numbers, &by_id).for_ranges();
             for (step, from) in
                 [(1, 0), (7, 3), (97, 50), (9, 0), (500, 499), (1000, 999), (1, 1000)]
             {
@@ -259,7 +259,7 @@ mod tests {
     fn a_text_is_shown_as_it_is_mostly_written() {
         let texts = ["Chevy", "chevrolet", "Chevrolet", "Chevrolet ", "Ford", "-"].map(Some);
         let words = texts.into_iter().collect();
-        let column = TextColumn::new(Field::Make, &words, &[0, 1, 2, 3, 4, 5]);
+        let column = TextColumn::new(TextKind::Make, &words, &[0, 1, 2, 3, 4, 5]);
         let code = column.code("CHEVROLET").unwrap();
         assert_eq!(column.spelling(code), "Chevrolet");
         assert_eq!(column.find("chevy"), [0, 1, 2, 3]);
@@ -272,7 +272,7 @@ mod tests {
         let values: Vec<Option<u32>> =
             (0..640).map(|row| Some(if row < 20 { row } else { 99 })).collect();
         let by_id: Vec<u32> = (0..640).collect();
-        let column = Column::new(&values, &by_id);
+        let column = NumberColumn::new(&values, &by_id);
         assert_eq!(column.rows.bitmaps(), 1);
         let mut set = Bitmap::empty(640);
         column.rows.add_to(&mut set, 18..21);

@@ -7,9 +7,9 @@ use std::convert::identity;
 use tradepost_wire::aap::Vehicle;
 use tradepost_wire::catalog::Vocabulary;
 
-use super::column::{Column, TextColumn};
-use super::gather::Words;
-use crate::query::fold::Field;
+use super::column::{NumberColumn, TextColumn};
+use super::gather::InternedTexts;
+use crate::query::fold::TextKind;
 use crate::query::seats::Seats;
 
 /// Declares a struct with one value per column. Each row says how the column is built, and which
@@ -60,30 +60,30 @@ macro_rules! columns {
 
 columns! {
     /// One value per text attribute.
-    struct ByText, made by (Field, fn(TextColumn) -> TextColumn), gathered in Words, from (vehicle: &Vehicle)
-    make = (Field::Make, identity), vehicle.make.as_deref();
-    model = (Field::Plain, identity), vehicle.model.as_deref();
-    trim = (Field::Plain, TextColumn::for_filters), vehicle.trim.as_deref();
-    condition = (Field::Condition, TextColumn::for_filters), vehicle.condition.map(Vocabulary::name);
-    status = (Field::Plain, TextColumn::for_filters), vehicle.status.map(Vocabulary::name);
-    transmission = (Field::Transmission, TextColumn::for_filters), vehicle.transmission.as_deref();
-    fuel = (Field::Fuel, TextColumn::for_filters), vehicle.fuel.as_deref();
-    driveline = (Field::Driveline, TextColumn::for_filters), vehicle.driveline.as_deref();
-    body = (Field::Body, TextColumn::for_filters), vehicle.body.as_deref();
-    exterior_color = (Field::Colour, TextColumn::for_filters), vehicle.exterior_color.as_deref();
-    interior_color = (Field::Colour, TextColumn::for_filters), vehicle.interior_color.as_deref();
-    rooftop = (Field::Plain, TextColumn::for_filters), vehicle.rooftop.as_deref();
-    engine = (Field::Plain, TextColumn::for_filters), vehicle.engine.as_deref();
+    struct ByText, made by (TextKind, fn(TextColumn) -> TextColumn), gathered in InternedTexts, from (vehicle: &Vehicle)
+    make = (TextKind::Make, identity), vehicle.make.as_deref();
+    model = (TextKind::Plain, identity), vehicle.model.as_deref();
+    trim = (TextKind::Plain, TextColumn::for_filters), vehicle.trim.as_deref();
+    condition = (TextKind::Condition, TextColumn::for_filters), vehicle.condition.map(Vocabulary::name);
+    status = (TextKind::Plain, TextColumn::for_filters), vehicle.status.map(Vocabulary::name);
+    transmission = (TextKind::Transmission, TextColumn::for_filters), vehicle.transmission.as_deref();
+    fuel = (TextKind::Fuel, TextColumn::for_filters), vehicle.fuel.as_deref();
+    driveline = (TextKind::Driveline, TextColumn::for_filters), vehicle.driveline.as_deref();
+    body = (TextKind::Body, TextColumn::for_filters), vehicle.body.as_deref();
+    exterior_color = (TextKind::Colour, TextColumn::for_filters), vehicle.exterior_color.as_deref();
+    interior_color = (TextKind::Colour, TextColumn::for_filters), vehicle.interior_color.as_deref();
+    rooftop = (TextKind::Plain, TextColumn::for_filters), vehicle.rooftop.as_deref();
+    engine = (TextKind::Plain, TextColumn::for_filters), vehicle.engine.as_deref();
 }
 
 columns! {
     /// One value per numeric attribute.
-    struct ByNumber, made by fn(Column) -> Column, gathered in Vec<Option<u32>>, from (vehicle: &Vehicle, room: Seats)
-    year = Column::for_ranges, vehicle.year.map(u32::from);
-    price = Column::for_ranges, vehicle.price;
+    struct ByNumber, made by fn(NumberColumn) -> NumberColumn, gathered in Vec<Option<u32>>, from (vehicle: &Vehicle, room: Seats)
+    year = NumberColumn::for_ranges, vehicle.year.map(u32::from);
+    price = NumberColumn::for_ranges, vehicle.price;
     list_price = identity, vehicle.list_price;
     msrp = identity, vehicle.msrp;
-    mileage = Column::for_ranges, vehicle.mileage;
-    seats = Column::for_filters, room.seats;
-    rows_of_seats = Column::for_filters, room.rows;
+    mileage = NumberColumn::for_ranges, vehicle.mileage;
+    seats = NumberColumn::for_filters, room.seats;
+    rows_of_seats = NumberColumn::for_filters, room.rows;
 }

@@ -53,7 +53,7 @@ fn a_vehicle_takes_little_room() {
     let vehicles = demo::units(3_000, 7, now).into_iter().map(|unit| unit.vehicle).collect();
     let built = Inventory::build(vehicles, Vec::new()).unwrap();
     let read = Inventory::read(&built.snapshot().to_bytes()).unwrap();
-    let Memory { index, listings } = read.memory();
+    let MemoryUse { index, listings } = read.memory();
     assert!(index / 3_000 <= 300, "{} bytes of index", index / 3_000);
     assert!(listings / 3_000 <= 500, "{} bytes of listings", listings / 3_000);
 }

@@ -3,17 +3,17 @@
 use tradepost_wire::aap::Facets;
 use tradepost_wire::aap::inventory::{FacetRange, FacetTerm, TermValue};
 
-use super::Index;
+use super::SearchIndex;
 use super::bitmap::Bitmap;
-use super::codes::{Codes, Rows};
-use super::column::{Column, TextColumn};
-use super::groups::Groups;
+use super::codes::{Codes, StoredRows};
+use super::column::{NumberColumn, TextColumn};
+use super::groups::ColumnGroups;
 use super::matching::Matches;
 
 /// Number of columns by which matches are counted.
 const COUNTED: usize = 13;
 
-impl Index {
+impl SearchIndex {
     /// Counts the matches by their values.
     pub(super) fn count(&self, matches: &Matches) -> Facets {
         let (texts, extent) = (&self.texts, |column| extent(column, matches));
@@ -49,7 +49,7 @@ impl Index {
     }
 
     /// Returns the columns by which matches are counted. Correlated columns are neighbours, for
-    /// [`Groups`].
+    /// [`ColumnGroups`].
     fn counted(&self) -> [&Codes; COUNTED] {
         [
             &self.texts.model.rows,
@@ -70,27 +70,27 @@ impl Index {
 
     /// Returns the grouped columns, built on first use, which takes a second for a million
     /// vehicles.
-    pub(super) fn groups(&self) -> &Groups {
-        self.groups.get_or_init(|| Groups::of(&self.counted()))
+    pub(super) fn groups(&self) -> &ColumnGroups {
+        self.groups.get_or_init(|| ColumnGroups::of(&self.counted()))
     }
 
     /// Returns the number of matches per code, by column.
     fn counts(&self, matches: &Matches) -> [Vec<u32>; COUNTED] {
-        let by_groups = |rows: &Rows<'_>| {
+        let by_groups = |rows: &StoredRows<'_>| {
             let counts = self.groups().count(rows).try_into();
             counts.expect("each of the columns is in a group")
         };
         match matches {
             Matches::All(_) => self.counted().map(Codes::counts),
-            Matches::Few(rows) => by_groups(&Rows::List(rows.into())),
+            Matches::Few(rows) => by_groups(&StoredRows::List(rows.into())),
             Matches::Many(set, count) if *count <= self.by_id.len() / 2 => {
-                by_groups(&Rows::Set(set, *count))
+                by_groups(&StoredRows::Set(set, *count))
             }
             // Counting the rows that do not match is less work.
             Matches::Many(set, count) => {
                 let mut others = Bitmap::full(self.by_id.len());
                 others.subtract(set);
-                let others = by_groups(&Rows::Set(&others, self.by_id.len() - count));
+                let others = by_groups(&StoredRows::Set(&others, self.by_id.len() - count));
                 let mut counts = self.counted().map(Codes::counts);
                 for (count, other) in counts.iter_mut().flatten().zip(others.iter().flatten()) {
                     *count -= other;
@@ -111,7 +111,7 @@ fn terms(column: &TextColumn, counts: &[u32]) -> Vec<FacetTerm> {
 }
 
 /// Returns the years of any match, the latest first.
-fn years(column: &Column, counts: &[u32]) -> Vec<FacetTerm> {
+fn years(column: &NumberColumn, counts: &[u32]) -> Vec<FacetTerm> {
     let years = column.keys.iter().zip(counts).filter(|(_, count)| **count > 0);
     years.map(|(year, count)| term(TermValue::Number(*year), *count)).rev().collect()
 }
@@ -120,7 +120,7 @@ fn term(value: TermValue, count: u32) -> FacetTerm {
     FacetTerm { value, count: count as usize }
 }
 
-fn extent(column: &Column, matches: &Matches) -> Option<FacetRange> {
+fn extent(column: &NumberColumn, matches: &Matches) -> Option<FacetRange> {
     let ends = match matches {
         Matches::All(_) => column.ends(),
         Matches::Few(rows) => column.ends_among(rows.iter().copied()),

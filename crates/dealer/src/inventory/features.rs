@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::bitmap::Bitmap;
-use super::codes::{Rows, is_dense};
+use super::codes::{StoredRows, is_dense};
 use super::texts::Texts;
 
 /// Distinct features with their rows.
@@ -48,11 +48,11 @@ impl Features {
     }
 
     /// Returns the rows with a feature.
-    pub(super) fn rows(&self, id: u32) -> Rows<'_> {
+    pub(super) fn rows(&self, id: u32) -> StoredRows<'_> {
         match self.members.get(id as usize) {
-            Some(Members::Few(rows)) => Rows::List(rows.into()),
-            Some(Members::Many(set, count)) => Rows::Set(set, *count),
-            None => Rows::List([].as_slice().into()),
+            Some(Members::Few(rows)) => StoredRows::List(rows.into()),
+            Some(Members::Many(set, count)) => StoredRows::Set(set, *count),
+            None => StoredRows::List([].as_slice().into()),
         }
     }
 

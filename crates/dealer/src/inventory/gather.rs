@@ -10,7 +10,7 @@ use tradepost_wire::aap::Vehicle;
 use super::codes::{ABSENT, index};
 use super::columns::{ByNumber, ByText};
 use super::texts::Texts;
-use crate::query::fold::{Field, fold, tidy};
+use crate::query::fold::{TextKind, fold, tidy};
 use crate::query::seats::seats;
 
 /// Values of listings by row.
@@ -18,7 +18,7 @@ use crate::query::seats::seats;
 pub(super) struct Gathered {
     rows: u32,
     pub(super) ids: Texts,
-    pub(super) texts: ByText<Words>,
+    pub(super) texts: ByText<InternedTexts>,
     /// Folded VINs; empty where there is none.
     pub(super) vin: Texts,
     /// Folded stock numbers; empty where there is none.
@@ -33,7 +33,7 @@ impl Gathered {
     /// Adds a listing as the last row.
     pub(super) fn push(&mut self, vehicle: &Vehicle) {
         let identifier =
-            |text: &Option<String>| text.as_deref().map(|text| fold(Field::Identifier, text));
+            |text: &Option<String>| text.as_deref().map(|text| fold(TextKind::Identifier, text));
         self.ids.push(vehicle.vehicle_id.as_deref().unwrap_or_default());
         self.vin.push(&identifier(&vehicle.vin).unwrap_or_default());
         self.stock.push(&identifier(&vehicle.stock).unwrap_or_default());
@@ -67,7 +67,7 @@ impl Gathered {
     }
 
     /// Reorders the rows.
-    pub(super) fn put_in(&mut self, order: &[u32]) {
+    pub(super) fn reorder(&mut self, order: &[u32]) {
         for texts in [&mut self.ids, &mut self.vin, &mut self.stock] {
             *texts = order.iter().map(|row| texts.get(*row as usize)).collect();
         }
@@ -94,7 +94,7 @@ fn ordered<T: Copy>(all: &[T], order: &[u32]) -> Vec<T> {
 
 /// Texts of an attribute, interned: few distinct ones, however many rows.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct InternedTexts {
     /// Number of each text.
     known: HashMap<Box<str>, u32>,
     /// Number of rows by text number.
@@ -103,7 +103,7 @@ pub(super) struct Words {
     pub(super) rows: Vec<u32>,
 }
 
-impl Words {
+impl InternedTexts {
     /// Adds the text of the next row.
     pub(super) fn push(&mut self, text: Option<&str>) {
         let number = text.map_or(ABSENT, |text| {
@@ -129,7 +129,7 @@ impl Words {
     }
 }
 
-impl<'t> FromIterator<Option<&'t str>> for Words {
+impl<'t> FromIterator<Option<&'t str>> for InternedTexts {
     fn from_iter<I: IntoIterator<Item = Option<&'t str>>>(texts: I) -> Self {
         let mut words = Self::default();
         texts.into_iter().for_each(|text| words.push(text));

@@ -4,18 +4,18 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::Tombstone;
-use crate::query::fold::{Field, fold};
+use crate::query::fold::{TextKind, fold};
 
 /// Tombstones by identifier; the latest removal wins when several share one.
 #[derive(Debug, Default)]
-pub(super) struct Graveyard {
+pub(super) struct Tombstones {
     pub(super) units: Vec<Tombstone>,
     vins: HashMap<String, usize>,
     vehicle_ids: HashMap<String, usize>,
     stocks: HashMap<String, usize>,
 }
 
-impl Graveyard {
+impl Tombstones {
     pub(super) fn new(mut units: Vec<Tombstone>) -> Self {
         // Latest removal first, because the first unit with an identifier keeps it below. Ties are
         // ordered by id, so that the order of the input does not matter.
@@ -62,5 +62,5 @@ impl Graveyard {
 }
 
 fn identifier(text: &str) -> String {
-    fold(Field::Identifier, text)
+    fold(TextKind::Identifier, text)
 }

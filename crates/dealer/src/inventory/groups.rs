@@ -3,11 +3,11 @@
 //! one code there. Counting takes one step per row and group, then one per code that occurred,
 //! instead of one per row and column.
 
-use super::codes::{Codes, Rows, index};
+use super::codes::{Codes, StoredRows, index};
 
 /// Groups of columns.
 #[derive(Debug)]
-pub(super) struct Groups {
+pub(super) struct ColumnGroups {
     /// Number of groups.
     width: usize,
     /// Codes of each row, one per group. The codes of all groups are numbered consecutively.
@@ -36,24 +36,24 @@ const ROWS_OF_CODE: usize = 32;
 /// and ignored.
 const NOTHING: usize = 1;
 
-impl Groups {
+impl ColumnGroups {
     /// Groups these columns, which have the same rows; neighbours are most likely to share a group.
     pub(super) fn of(columns: &[&Codes]) -> Self {
         let sizes: Vec<usize> = columns.iter().map(|it| it.distinct() as usize).collect();
         let nothing = index(sizes.iter().sum());
-        let (mut drafts, mut begin): (Vec<Draft>, u32) = (Vec::new(), 0);
+        let (mut drafts, mut begin): (Vec<GroupDraft>, u32) = (Vec::new(), 0);
         for column in columns {
             let most = (column.codes.len() / ROWS_OF_CODE).clamp(CODES.0, CODES.1);
-            let values = Values { begin, nothing };
+            let values = ValueSpan { begin, nothing };
             begin += column.distinct();
             if !drafts.iter_mut().any(|draft| draft.join(column, values, most)) {
-                drafts.push(Draft::of(column, values));
+                drafts.push(GroupDraft::of(column, values));
             }
         }
-        Self::put_together(&drafts, sizes)
+        Self::assemble(&drafts, sizes)
     }
 
-    fn put_together(drafts: &[Draft], sizes: Vec<usize>) -> Self {
+    fn assemble(drafts: &[GroupDraft], sizes: Vec<usize>) -> Self {
         let shapes: Vec<_> =
             drafts.iter().map(|it| (it.values.len() / it.width, it.width)).collect();
         let (mut firsts, mut count) = (Vec::with_capacity(drafts.len()), 0);
@@ -77,7 +77,7 @@ impl Groups {
     }
 
     /// Counts some rows by code, for each column.
-    pub(super) fn count(&self, rows: &Rows<'_>) -> Vec<Vec<u32>> {
+    pub(super) fn count(&self, rows: &StoredRows<'_>) -> Vec<Vec<u32>> {
         let mut met = vec![0_u32; self.shapes.iter().map(|(codes, _)| codes).sum()];
         match &self.codes {
             RowByRow::Two(codes) => meet(codes, self.width, rows, &mut met),
@@ -120,7 +120,7 @@ impl Groups {
 }
 
 /// Counts the codes of rows with `width` codes each.
-fn meet<E: Copy + Into<u32>>(codes: &[E], width: usize, rows: &Rows<'_>, met: &mut [u32]) {
+fn meet<E: Copy + Into<u32>>(codes: &[E], width: usize, rows: &StoredRows<'_>, met: &mut [u32]) {
     // Common widths are constants for the compiler, because loop overhead is as large as the work
     // on three codes.
     match width {
@@ -134,7 +134,7 @@ fn meet<E: Copy + Into<u32>>(codes: &[E], width: usize, rows: &Rows<'_>, met: &m
 
 fn meet_in<'c, E: Copy + Into<u32> + 'c, C: IntoIterator<Item = &'c E>>(
     codes: impl Fn(usize) -> Option<C>,
-    rows: &Rows<'_>,
+    rows: &StoredRows<'_>,
     met: &mut [u32],
 ) {
     let meet = |row: u32| {
@@ -146,21 +146,21 @@ fn meet_in<'c, E: Copy + Into<u32> + 'c, C: IntoIterator<Item = &'c E>>(
         }
     };
     match rows {
-        Rows::List(rows) => rows.iter().copied().for_each(meet),
-        Rows::Set(set, _) => set.for_each(meet),
+        StoredRows::List(rows) => rows.iter().copied().for_each(meet),
+        StoredRows::Set(set, _) => set.for_each(meet),
     }
 }
 
 /// Range of a column's values in the list of all values.
 #[derive(Clone, Copy)]
-struct Values {
+struct ValueSpan {
     begin: u32,
     /// Index for rows without a value.
     nothing: u32,
 }
 
 /// A group while columns are added.
-struct Draft {
+struct GroupDraft {
     /// Number of columns.
     width: usize,
     /// Code of each row.
@@ -169,11 +169,11 @@ struct Draft {
     values: Vec<u32>,
 }
 
-impl Draft {
+impl GroupDraft {
     /// Creates a group of a single column.
-    fn of(column: &Codes, values: Values) -> Self {
+    fn of(column: &Codes, values: ValueSpan) -> Self {
         let (rows, distinct) = (0..index(column.codes.len()), column.distinct());
-        let Values { begin, nothing } = values;
+        let ValueSpan { begin, nothing } = values;
         Self {
             width: 1,
             // Rows without a value have a code of their own.
@@ -183,7 +183,7 @@ impl Draft {
     }
 
     /// Adds a column, unless the group would exceed `most` codes.
-    fn join(&mut self, column: &Codes, values: Values, most: usize) -> bool {
+    fn join(&mut self, column: &Codes, values: ValueSpan, most: usize) -> bool {
         let distinct = column.distinct();
         let width = distinct as usize + 1;
         let pairs = (self.values.len() / self.width).saturating_mul(width);
@@ -242,13 +242,13 @@ mod tests {
         let never = column(rows, |_| None);
         let own = column(rows, Some);
         let columns = [&model, &make, &colour, &always, &never, &own];
-        let groups = Groups::of(&columns);
+        let groups = ColumnGroups::of(&columns);
         // The colour and the unique column have groups of their own.
         assert_eq!(groups.len(), 3);
         let all: Vec<u32> = (0..rows).collect();
         let some: Vec<u32> = all.iter().copied().filter(|row| row % 7 == 3).collect();
         for rows in [&[][..], &[17], &some[..40], &some, &all] {
-            let counts = groups.count(&Rows::List(rows.into()));
+            let counts = groups.count(&StoredRows::List(rows.into()));
             for (column, counts) in columns.iter().zip(&counts) {
                 let count = |code| rows.iter().filter(|row| column.code(**row) == code).count();
                 let expected: Vec<u32> =
@@ -263,7 +263,7 @@ mod tests {
     fn without_rows_there_is_nothing_to_count() {
         let nothing = column(0, Some);
         assert_eq!(
-            Groups::of(&[&nothing, &nothing]).count(&Rows::List([][..].into())),
+            ColumnGroups::of(&[&nothing, &nothing]).count(&StoredRows::List([][..].into())),
             [Vec::<u32>::new(), Vec::new()]
         );
     }

@@ -9,14 +9,14 @@ use crate::query::fold::squeeze;
 
 /// Identifiers in further orders.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct IdentifierOrders {
     /// Codes of stock numbers, ordered by their text without punctuation.
     pub(super) stocks: Vec<u32>,
     /// Codes of VINs, ordered by their reversed text.
     pub(super) backwards: Vec<u32>,
 }
 
-impl Order {
+impl IdentifierOrders {
     pub(super) fn new(stock: &TextColumn, vin: &TextColumn) -> Self {
         let squeezed = stock.keys.iter().map(squeeze).zip(0..);
         let mut stocks: Vec<(String, u32)> = squeezed.filter(|(key, _)| !key.is_empty()).collect();

@@ -7,19 +7,19 @@ use tradepost_wire::aap::Filters;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::codes::{Codes, at, index};
-use super::column::{Column, TextColumn, encode};
+use super::column::{NumberColumn, TextColumn, encode};
 use super::columns::{ByNumber, ByText};
 use super::features::Features;
 use super::gather::Gathered;
-use super::groups::Groups;
+use super::groups::ColumnGroups;
 use super::identifiers;
 use super::texts::Texts;
-use crate::query::{Attribute, Lexicon, Understood, Value, understand};
+use crate::query::{Attribute, AttributeValue, Lexicon, QueryInterpretation, understand};
 
 /// The search index. Rows are numbered in the default order: `updated_at` descending, then vehicle
 /// id (C-37).
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct SearchIndex {
     /// Vehicle ids, ascending.
     pub(super) ids: Texts,
     /// Rows by vehicle id.
@@ -29,16 +29,16 @@ pub(super) struct Index {
     pub(super) texts: ByText<TextColumn>,
     pub(super) vin: TextColumn,
     pub(super) stock: TextColumn,
-    pub(super) numbers: ByNumber<Column>,
+    pub(super) numbers: ByNumber<NumberColumn>,
     pub(super) updated_at: Codes,
     pub(super) features: Features,
-    pub(super) order: identifiers::Order,
+    pub(super) order: identifiers::IdentifierOrders,
     pub(super) lexicon: Lexicon,
     /// Column groups for facet counts, built on first use.
-    pub(super) groups: OnceLock<Groups>,
+    pub(super) groups: OnceLock<ColumnGroups>,
 }
 
-impl Index {
+impl SearchIndex {
     /// Indexes collected vehicles in the default order. Memory of a column's values is freed before
     /// the next column is built.
     pub(super) fn new(all: Gathered) -> Self {
@@ -52,7 +52,8 @@ impl Index {
         let texts = all
             .texts
             .map(|(field, prepared), words| prepared(TextColumn::new(field, &words, &by_id)));
-        let numbers = all.numbers.map(|prepared, values| prepared(Column::new(&values, &by_id)));
+        let numbers =
+            all.numbers.map(|prepared, values| prepared(NumberColumn::new(&values, &by_id)));
         let mut distinct: Vec<Timestamp> = all.updated_at.iter().flatten().copied().collect();
         distinct.sort_unstable();
         distinct.dedup();
@@ -64,7 +65,7 @@ impl Index {
             texts,
             numbers,
             features,
-            order: identifiers::Order::new(&stock, &vin),
+            order: identifiers::IdentifierOrders::new(&stock, &vin),
             vin,
             stock,
             updated_at,
@@ -94,12 +95,12 @@ impl Index {
         self.ids.bytes()
             + (self.by_id.capacity() + self.id_ranks.capacity()) * size_of::<u32>()
             + texts.map(TextColumn::bytes).sum::<usize>()
-            + self.numbers.each().map(Column::bytes).sum::<usize>()
+            + self.numbers.each().map(NumberColumn::bytes).sum::<usize>()
             + self.updated_at.bytes()
             + self.features.bytes()
             + self.order.bytes()
             + self.lexicon.bytes()
-            + self.groups.get().map_or(0, Groups::bytes)
+            + self.groups.get().map_or(0, ColumnGroups::bytes)
     }
 
     /// Returns the lexicon of the words in the columns.
@@ -108,12 +109,12 @@ impl Index {
         for attribute in Attribute::ALL.iter().copied() {
             if let Some(column) = self.text(attribute) {
                 for id in 0..column.rows.distinct() {
-                    lexicon.add(Value { attribute, id }, column.spelling(id));
+                    lexicon.add(AttributeValue { attribute, id }, column.spelling(id));
                 }
             }
         }
         for (id, name) in self.features.names() {
-            lexicon.add(Value { attribute: Attribute::Feature, id }, name);
+            lexicon.add(AttributeValue { attribute: Attribute::Feature, id }, name);
         }
         let all = 0..index(self.by_id.len());
         let pair = |row| (self.texts.make.rows.code(row), self.texts.model.rows.code(row));
@@ -133,7 +134,7 @@ impl Index {
     }
 
     /// Interprets the query of some filters.
-    pub(super) fn understand(&self, filters: &Filters) -> Option<Understood> {
+    pub(super) fn understand(&self, filters: &Filters) -> Option<QueryInterpretation> {
         // An empty query is no query.
         let query = filters.query.as_deref().filter(|query| !query.is_empty())?;
         Some(understand(query, &self.lexicon, self))

@@ -5,19 +5,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tradepost_wire::aap::{AapReply, RawJson};
 
-use super::again::{ANSWERS, Answers, Question};
-use super::snapshot::Broken;
-use crate::packed::{Bench, Dictionary, Packer, Unpackable, Unpacker};
+use super::again::{ANSWERS, AnswerCache, CacheKey};
+use super::snapshot::SnapshotError;
+use crate::packed::{CompressionError, Compressor, DecompressScratch, Decompressor, Dictionary};
 
 /// A dealer's listings by row.
 #[derive(Debug)]
 pub(super) struct Listings {
     pub(super) dictionary: Dictionary,
-    unpacker: Unpacker,
+    unpacker: Decompressor,
     pub(super) packed: Vec<u8>,
     /// End of each row's listing in `packed`.
     pub(super) ends: Vec<u64>,
-    recent: Arc<Recent>,
+    recent: Arc<InventoryCache>,
     /// Name of these listings in the cache.
     name: u64,
 }
@@ -27,13 +27,13 @@ impl Listings {
     pub(super) fn of(dictionary: Dictionary, packed: Vec<u8>, ends: Vec<u64>) -> Option<Self> {
         let is_ordered =
             ends.is_sorted() && ends.last().copied().unwrap_or(0) == packed.len() as u64;
-        let unpacker = Unpacker::new(&dictionary).ok().filter(|_| is_ordered)?;
-        let recent = Arc::new(Recent::none());
+        let unpacker = Decompressor::new(&dictionary).ok().filter(|_| is_ordered)?;
+        let recent = Arc::new(InventoryCache::none());
         Some(Self { dictionary, unpacker, packed, ends, name: recent.name(), recent })
     }
 
     /// Returns the listings with a shared cache.
-    pub(super) fn remembered_in(self, recent: &Arc<Recent>) -> Self {
+    pub(super) fn remembered_in(self, recent: &Arc<InventoryCache>) -> Self {
         Self { name: recent.name(), recent: Arc::clone(recent), ..self }
     }
 
@@ -42,7 +42,7 @@ impl Listings {
     }
 
     /// Returns the listing of a row.
-    pub(super) fn get(&self, row: u32) -> Result<RawJson, Broken> {
+    pub(super) fn get(&self, row: u32) -> Result<RawJson, SnapshotError> {
         if let Some(listing) = self.recent.get(self.name, row) {
             return Ok(listing);
         }
@@ -55,8 +55,9 @@ impl Listings {
         let text = self
             .recent
             .unpack(&self.unpacker, packed.unwrap_or_default())
-            .map_err(|_| Broken("a listing cannot be unpacked"))?;
-        let listing = RawJson::from_text(text).map_err(|_| Broken("a listing is no JSON"))?;
+            .map_err(|_| SnapshotError("a listing cannot be unpacked"))?;
+        let listing =
+            RawJson::from_text(text).map_err(|_| SnapshotError("a listing is no JSON"))?;
         self.recent.put(self.name, row, &listing);
         Ok(listing)
     }
@@ -64,9 +65,9 @@ impl Listings {
     /// Returns the cached answer, or the answer of `work`.
     pub(super) fn again(
         &self,
-        question: &Question,
-        work: impl FnOnce() -> Result<AapReply, Broken>,
-    ) -> Result<AapReply, Broken> {
+        question: &CacheKey,
+        work: impl FnOnce() -> Result<AapReply, SnapshotError>,
+    ) -> Result<AapReply, SnapshotError> {
         self.recent.answers.answer(self.name, question, work)
     }
 
@@ -88,9 +89,9 @@ impl Default for Listings {
 
 /// Compresses listings one after another.
 #[derive(Debug)]
-pub(super) struct Packing {
+pub(super) struct ListingCompressor {
     dictionary: Dictionary,
-    packer: Packer,
+    packer: Compressor,
     packed: Vec<u8>,
     ends: Vec<u64>,
     /// Expected number of listings.
@@ -100,13 +101,13 @@ pub(super) struct Packing {
 /// Number of listings after which the total size is estimated.
 const ESTIMATED: usize = 256;
 
-impl Packing {
+impl ListingCompressor {
     pub(super) fn new(dictionary: Dictionary, expected: usize) -> Self {
-        let (packer, packed) = (Packer::new(&dictionary), Vec::new());
+        let (packer, packed) = (Compressor::new(&dictionary), Vec::new());
         Self { packer, dictionary, packed, ends: Vec::with_capacity(expected), expected }
     }
 
-    pub(super) fn push(&mut self, text: &str) -> Result<(), Unpackable> {
+    pub(super) fn push(&mut self, text: &str) -> Result<(), CompressionError> {
         self.packed.extend(self.packer.pack(text)?);
         self.ends.push(self.packed.len() as u64);
         if self.ends.len() == ESTIMATED {
@@ -142,15 +143,15 @@ impl Packing {
 /// ones are not decompressed or computed each time. Each listing has one slot, where it displaces
 /// the previous one.
 #[derive(Debug)]
-pub struct Recent {
-    places: Vec<Mutex<Option<Kept>>>,
-    benches: Mutex<Vec<Bench>>,
+pub struct InventoryCache {
+    places: Vec<Mutex<Option<CacheEntry>>>,
+    benches: Mutex<Vec<DecompressScratch>>,
     names: AtomicU64,
-    answers: Answers,
+    answers: AnswerCache,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CacheEntry {
     inventory: u64,
     row: u32,
     listing: RawJson,
@@ -159,18 +160,18 @@ struct Kept {
 /// Number of pooled decompression buffers.
 const BENCHES: usize = 8;
 
-impl Recent {
+impl InventoryCache {
     /// Creates a cache of this many listings, of a kilobyte or two each, and of answers up to 32
     /// MB.
     #[must_use]
     pub fn of(listings: usize) -> Self {
         let places = (0..listings).map(|_| Mutex::default()).collect();
-        Self { places, answers: Answers::of(ANSWERS), ..Self::none() }
+        Self { places, answers: AnswerCache::of(ANSWERS), ..Self::none() }
     }
 
     fn none() -> Self {
         let (places, benches, names) = Default::default();
-        Self { places, benches, names, answers: Answers::of(0) }
+        Self { places, benches, names, answers: AnswerCache::of(0) }
     }
 
     /// Returns a new name for an inventory.
@@ -178,7 +179,7 @@ impl Recent {
         self.names.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn place(&self, inventory: u64, row: u32) -> Option<&Mutex<Option<Kept>>> {
+    fn place(&self, inventory: u64, row: u32) -> Option<&Mutex<Option<CacheEntry>>> {
         // Neighbouring rows have neighbouring slots; each inventory starts at a different one.
         let start = inventory.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let place = start.wrapping_add(u64::from(row)).checked_rem(self.places.len() as u64)?;
@@ -193,12 +194,12 @@ impl Recent {
 
     fn put(&self, inventory: u64, row: u32, listing: &RawJson) {
         if let Some(place) = self.place(inventory, row) {
-            let kept = Kept { inventory, row, listing: listing.clone() };
+            let kept = CacheEntry { inventory, row, listing: listing.clone() };
             *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
         }
     }
 
-    fn unpack(&self, unpacker: &Unpacker, packed: &[u8]) -> Result<String, Unpackable> {
+    fn unpack(&self, unpacker: &Decompressor, packed: &[u8]) -> Result<String, CompressionError> {
         let benches = || self.benches.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bench = benches().pop().unwrap_or_default();
         let text = unpacker.unpack(&mut bench, packed);

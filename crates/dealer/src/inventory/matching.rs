@@ -6,12 +6,15 @@ use std::ops::Range;
 use tradepost_wire::aap::Filters;
 use tradepost_wire::catalog::Vocabulary;
 
-use super::Index;
+use super::SearchIndex;
 use super::bitmap::Bitmap;
-use super::codes::{Codes, Rows, index, is_dense};
-use super::column::{Column, TextColumn};
+use super::codes::{Codes, StoredRows, index, is_dense};
+use super::column::{NumberColumn, TextColumn};
 use crate::query::fold::fold;
-use crate::query::{Attribute, Bounds, Identifiers, Meaning, Number, Understood, Value, Want};
+use crate::query::{
+    Attribute, AttributeValue, Identifiers, NumberRange, NumericAttribute, Predicate,
+    QueryInterpretation, RequiredPhrase,
+};
 
 /// Matching rows.
 #[derive(Debug)]
@@ -40,9 +43,9 @@ pub(super) enum Constraint<'a> {
     /// The row's code is in one of these ascending, disjoint ranges.
     Codes(&'a Codes, Vec<Range<u32>>),
     /// The row is in one of these lists.
-    Listed(Vec<Rows<'a>>),
+    Listed(Vec<StoredRows<'a>>),
     /// The row is in none of these lists.
-    Unlisted(Vec<Rows<'a>>),
+    Unlisted(Vec<StoredRows<'a>>),
 }
 
 impl Constraint<'_> {
@@ -50,7 +53,7 @@ impl Constraint<'_> {
     fn bound(&self, all: usize) -> usize {
         match self {
             Self::Codes(column, spans) => spans.iter().map(|span| column.count(span.clone())).sum(),
-            Self::Listed(lists) => lists.iter().map(Rows::len).sum(),
+            Self::Listed(lists) => lists.iter().map(StoredRows::len).sum(),
             Self::Unlisted(_) => all,
         }
     }
@@ -104,7 +107,7 @@ impl Constraint<'_> {
                 let cost = |span: &Range<u32>| column.add_cost(span.clone());
                 spans.iter().map(cost).sum()
             }
-            Self::Listed(lists) | Self::Unlisted(lists) => lists.iter().map(Rows::len).sum(),
+            Self::Listed(lists) | Self::Unlisted(lists) => lists.iter().map(StoredRows::len).sum(),
         }
     }
 
@@ -136,7 +139,7 @@ impl Constraint<'_> {
 }
 
 /// Returns the union of some lists of rows.
-fn gathered(lists: &[Rows<'_>], all: usize) -> Bitmap {
+fn gathered(lists: &[StoredRows<'_>], all: usize) -> Bitmap {
     let mut set = Bitmap::empty(all);
     lists.iter().for_each(|rows| rows.add_to(&mut set));
     set
@@ -151,9 +154,13 @@ fn allows(spans: &[Range<u32>], code: u32) -> bool {
     spans.get(next).is_some_and(|span| span.start <= code)
 }
 
-impl Index {
+impl SearchIndex {
     /// Returns the rows that satisfy every filter (AAP 1.1 `inventory.search`, `R-IS-07`).
-    pub(super) fn matches(&self, filters: &Filters, query: Option<&Understood>) -> Matches {
+    pub(super) fn matches(
+        &self,
+        filters: &Filters,
+        query: Option<&QueryInterpretation>,
+    ) -> Matches {
         let all = self.by_id.len();
         let mut constraints: Vec<(usize, Constraint<'_>)> = Vec::new();
         self.constraints(filters, query, |_, constraint| {
@@ -200,8 +207,8 @@ impl Index {
     pub(super) fn constraints<'a>(
         &'a self,
         filters: &'a Filters,
-        query: Option<&'a Understood>,
-        mut found: impl FnMut(Source<'a>, Constraint<'a>),
+        query: Option<&'a QueryInterpretation>,
+        mut found: impl FnMut(ConstraintSource<'a>, Constraint<'a>),
     ) {
         let texts = &self.texts;
         let lists = [
@@ -219,34 +226,43 @@ impl Index {
         for (attribute, column, wanted) in lists {
             if !wanted.is_empty() {
                 let spans = self.any_of(attribute, column, wanted.iter().map(String::as_str));
-                found(Source::Text(attribute, wanted), Constraint::Codes(&column.rows, spans));
+                found(
+                    ConstraintSource::Text(attribute, wanted),
+                    Constraint::Codes(&column.rows, spans),
+                );
             }
         }
         if !filters.condition.is_empty() {
             let names = filters.condition.iter().map(|word| word.name());
             let spans = self.any_of(Attribute::Condition, &self.texts.condition, names);
-            found(Source::Condition, Constraint::Codes(&self.texts.condition.rows, spans));
+            found(
+                ConstraintSource::Condition,
+                Constraint::Codes(&self.texts.condition.rows, spans),
+            );
         }
         let identifiers =
             [("vin", &self.vin, &filters.vin), ("stock", &self.stock, &filters.stock)];
         for (name, column, wanted) in identifiers {
             if let Some(wanted) = wanted {
-                let rows = vec![Rows::List(column.find(wanted).into())];
-                found(Source::Identifier(name, wanted), Constraint::Listed(rows));
+                let rows = vec![StoredRows::List(column.find(wanted).into())];
+                found(ConstraintSource::Identifier(name, wanted), Constraint::Listed(rows));
             }
         }
         let ranges = [
-            (Number::Year, filters.year_min, filters.year_max),
-            (Number::Price, filters.price_min, filters.price_max),
-            (Number::Mileage, None, filters.mileage_max),
+            (NumericAttribute::Year, filters.year_min, filters.year_max),
+            (NumericAttribute::Price, filters.price_min, filters.price_max),
+            (NumericAttribute::Mileage, None, filters.mileage_max),
         ];
         for (number, min, max) in ranges {
             if min.is_some() || max.is_some() {
-                found(Source::Range(number, (min, max)), range(self.number(number), min, max));
+                found(
+                    ConstraintSource::Range(number, (min, max)),
+                    range(self.number(number), min, max),
+                );
             }
         }
         for want in query.into_iter().flat_map(|query| &query.wants) {
-            found(Source::Asked(want), self.constraint(want));
+            found(ConstraintSource::Asked(want), self.constraint(want));
         }
     }
 
@@ -268,13 +284,13 @@ impl Index {
     }
 
     /// Returns the column of a number.
-    pub(super) fn number(&self, number: Number) -> &Column {
+    pub(super) fn number(&self, number: NumericAttribute) -> &NumberColumn {
         match number {
-            Number::Price => &self.numbers.price,
-            Number::Mileage => &self.numbers.mileage,
-            Number::Year => &self.numbers.year,
-            Number::Seats => &self.numbers.seats,
-            Number::Rows => &self.numbers.rows_of_seats,
+            NumericAttribute::Price => &self.numbers.price,
+            NumericAttribute::Mileage => &self.numbers.mileage,
+            NumericAttribute::Year => &self.numbers.year,
+            NumericAttribute::Seats => &self.numbers.seats,
+            NumericAttribute::Rows => &self.numbers.rows_of_seats,
         }
     }
 
@@ -297,12 +313,12 @@ impl Index {
         }
     }
 
-    fn constraint<'a>(&'a self, want: &'a Want) -> Constraint<'a> {
+    fn constraint<'a>(&'a self, want: &'a RequiredPhrase) -> Constraint<'a> {
         match (want.any.as_slice(), want.negated) {
-            ([Meaning::Number(number, (min, max))], false) => {
+            ([Predicate::Number(number, (min, max))], false) => {
                 range(self.number(*number), *min, *max)
             }
-            ([Meaning::Values(values)], false) => match self.one_column(values) {
+            ([Predicate::Values(values)], false) => match self.one_column(values) {
                 Some((column, codes)) => Constraint::Codes(&column.rows, spans(codes)),
                 None => Constraint::Listed(self.listed(&want.any)),
             },
@@ -312,7 +328,7 @@ impl Index {
     }
 
     /// Returns the column and the codes of values that share one attribute.
-    fn one_column(&self, values: &[Value]) -> Option<(&TextColumn, Vec<u32>)> {
+    fn one_column(&self, values: &[AttributeValue]) -> Option<(&TextColumn, Vec<u32>)> {
         let attribute = values.first()?.attribute;
         let column = self.text(attribute)?;
         let same = values.iter().all(|value| value.attribute == attribute);
@@ -320,51 +336,51 @@ impl Index {
     }
 
     /// Returns the rows with one of the meanings; a row may occur more than once.
-    fn listed<'a>(&'a self, any: &'a [Meaning]) -> Vec<Rows<'a>> {
-        let mut lists: Vec<Rows<'a>> = Vec::new();
+    fn listed<'a>(&'a self, any: &'a [Predicate]) -> Vec<StoredRows<'a>> {
+        let mut lists: Vec<StoredRows<'a>> = Vec::new();
         for meaning in any {
             match meaning {
-                Meaning::All(groups) => {
+                Predicate::All(groups) => {
                     let all = self.by_id.len();
                     let mut set = Bitmap::full(all);
                     for group in groups {
                         set.intersect(&gathered(&self.listed(group), all));
                     }
                     let rows: Vec<u32> = set.rows().collect();
-                    lists.push(Rows::List(rows.into()));
+                    lists.push(StoredRows::List(rows.into()));
                 }
-                Meaning::Values(values) => {
+                Predicate::Values(values) => {
                     lists.extend(values.iter().map(|value| self.value_rows(*value)));
                 }
-                Meaning::Pair { make, model } => {
+                Predicate::Pair { make, model } => {
                     // `span` needs an order that lists every row; models have one, because listings
                     // are sorted by them.
                     let rows = self.texts.model.rows.span(*model..model.saturating_add(1)).iter();
                     let of_make = |row: &&u32| self.texts.make.rows.code(**row) == *make;
                     let rows: Vec<u32> = rows.filter(of_make).copied().collect();
-                    lists.push(Rows::List(rows.into()));
+                    lists.push(StoredRows::List(rows.into()));
                 }
-                Meaning::Number(number, (min, max)) => {
+                Predicate::Number(number, (min, max)) => {
                     let column = self.number(*number);
                     lists.extend(column.between(*min, *max).map(|code| column.rows.rows(code)));
                 }
-                Meaning::Stock(key) => {
+                Predicate::Stock(key) => {
                     let codes = self.order.stocks(&self.stock, key);
                     lists.extend(codes.map(|code| self.stock.rows.rows(code)));
                 }
-                Meaning::VinEnd(end) => {
+                Predicate::VinEnd(end) => {
                     let codes = self.order.vins_ending(&self.vin, end).iter();
                     lists.extend(codes.map(|code| self.vin.rows.rows(*code)));
                 }
-                Meaning::VinStart(start) => {
-                    lists.push(Rows::List(self.vin.starting_with(start).into()));
+                Predicate::VinStart(start) => {
+                    lists.push(StoredRows::List(self.vin.starting_with(start).into()));
                 }
             }
         }
         lists
     }
 
-    fn value_rows(&self, value: Value) -> Rows<'_> {
+    fn value_rows(&self, value: AttributeValue) -> StoredRows<'_> {
         match self.text(value.attribute) {
             Some(column) => column.rows.rows(value.id),
             None => self.features.rows(value.id),
@@ -372,7 +388,7 @@ impl Index {
     }
 }
 
-impl Identifiers for Index {
+impl Identifiers for SearchIndex {
     fn has_stock(&self, key: &str) -> bool {
         self.order.stocks(&self.stock, key).next().is_some()
     }
@@ -388,7 +404,7 @@ impl Identifiers for Index {
 
 /// Source of a constraint.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Source<'a> {
+pub(super) enum ConstraintSource<'a> {
     /// Texts of a filter.
     Text(Attribute, &'a [String]),
     /// The condition filter.
@@ -396,9 +412,9 @@ pub(super) enum Source<'a> {
     /// A VIN or stock number, with the name of its filter.
     Identifier(&'static str, &'a str),
     /// A number with bounds.
-    Range(Number, Bounds),
+    Range(NumericAttribute, NumberRange),
     /// A phrase of the query.
-    Asked(&'a Want),
+    Asked(&'a RequiredPhrase),
 }
 
 /// Converts codes to disjoint ranges in ascending order.
@@ -408,6 +424,6 @@ fn spans(mut codes: Vec<u32>) -> Vec<Range<u32>> {
     codes.into_iter().map(|code| code..code + 1).collect()
 }
 
-fn range(column: &Column, min: Option<u32>, max: Option<u32>) -> Constraint<'_> {
+fn range(column: &NumberColumn, min: Option<u32>, max: Option<u32>) -> Constraint<'_> {
     Constraint::Codes(&column.rows, vec![column.between(min, max)])
 }

@@ -17,7 +17,7 @@ use tradepost_wire::aap::vehicle::{AnyCondition, ListingStatus, VehicleCondition
 use tradepost_wire::catalog::Vocabulary;
 
 use super::*;
-use crate::query::fold::{Field, fold, tidy};
+use crate::query::fold::{TextKind, fold, tidy};
 use crate::query::{Attribute, vocabulary};
 use meaning::means;
 
@@ -178,12 +178,12 @@ fn sort() -> impl Strategy<Value = Option<Sort>> {
 }
 
 /// Returns the key of a text; `None` when it folds to nothing.
-fn key(field: Field, text: &Option<String>) -> Option<String> {
+fn key(field: TextKind, text: &Option<String>) -> Option<String> {
     let key = fold(field, text.as_deref()?);
     (!key.is_empty()).then_some(key)
 }
 
-fn any_of(field: Field, text: &Option<String>, wanted: &[String]) -> bool {
+fn any_of(field: TextKind, text: &Option<String>, wanted: &[String]) -> bool {
     let key = key(field, text);
     wanted.is_empty() || key.is_some_and(|key| wanted.iter().any(|text| fold(field, text) == key))
 }
@@ -202,7 +202,7 @@ fn classed(attribute: Attribute, text: &Option<String>, wanted: &[String]) -> bo
     let of_class = |wanted: &String| {
         let Some(text) = text else { return false };
         let wanted = fold(field, wanted);
-        if field == Field::Colour {
+        if field == TextKind::Colour {
             let families = vocabulary().families(text);
             return vocabulary().family(&wanted).is_some_and(|family| families.contains(&family));
         }
@@ -214,17 +214,17 @@ fn classed(attribute: Attribute, text: &Option<String>, wanted: &[String]) -> bo
 fn is_wanted(inventory: &Inventory, v: &Vehicle, f: &Filters) -> bool {
     let condition = v.condition.map(|condition| condition.name());
     classed(Attribute::Make, &v.make, &f.make)
-        && any_of(Field::Plain, &v.model, &f.model)
-        && any_of(Field::Plain, &v.trim, &f.trim)
+        && any_of(TextKind::Plain, &v.model, &f.model)
+        && any_of(TextKind::Plain, &v.trim, &f.trim)
         && classed(Attribute::Body, &v.body, &f.body)
         && classed(Attribute::ExteriorColor, &v.exterior_color, &f.exterior_color)
         && classed(Attribute::InteriorColor, &v.interior_color, &f.interior_color)
         && classed(Attribute::Fuel, &v.fuel, &f.fuel)
         && classed(Attribute::Transmission, &v.transmission, &f.transmission)
         && classed(Attribute::Driveline, &v.driveline, &f.driveline)
-        && any_of(Field::Plain, &v.rooftop, &f.rooftops)
-        && any_of(Field::Identifier, &v.vin, f.vin.as_slice())
-        && any_of(Field::Identifier, &v.stock, f.stock.as_slice())
+        && any_of(TextKind::Plain, &v.rooftop, &f.rooftops)
+        && any_of(TextKind::Identifier, &v.vin, f.vin.as_slice())
+        && any_of(TextKind::Identifier, &v.stock, f.stock.as_slice())
         && (f.condition.is_empty() || f.condition.iter().any(|c| Some(c.name()) == condition))
         && within(v.year.map(u32::from), f.year_min, f.year_max)
         && within(v.price, f.price_min, f.price_max)
@@ -251,9 +251,9 @@ fn sort_key(v: &Vehicle, field: SortField) -> Option<Key> {
         SortField::Msrp => number(v.msrp),
         SortField::Mileage => number(v.mileage),
         SortField::Year => number(v.year.map(u32::from)),
-        SortField::Make => key(Field::Make, &v.make).map(Key::Text),
-        SortField::Model => key(Field::Plain, &v.model).map(Key::Text),
-        SortField::Stock => key(Field::Identifier, &v.stock).map(Key::Text),
+        SortField::Make => key(TextKind::Make, &v.make).map(Key::Text),
+        SortField::Model => key(TextKind::Plain, &v.model).map(Key::Text),
+        SortField::Stock => key(TextKind::Identifier, &v.stock).map(Key::Text),
         SortField::UpdatedAt => v.updated_at.map(|at| Key::Number(at.as_second())),
     }
 }
@@ -286,7 +286,7 @@ fn naive_search<'a>(
 /// Returns the most frequent spelling of a folded value in the inventory.
 fn spelling(
     all: &[Vehicle],
-    field: Field,
+    field: TextKind,
     wanted: &str,
     get: fn(&Vehicle) -> &Option<String>,
 ) -> String {
@@ -304,7 +304,7 @@ fn spelling(
 fn naive_terms(
     all: &[Vehicle],
     found: &[&Vehicle],
-    field: Field,
+    field: TextKind,
     get: fn(&Vehicle) -> &Option<String>,
 ) -> Vec<FacetTerm> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -352,18 +352,18 @@ fn naive_facets(inventory: &Inventory, all: &[Vehicle], filters: &Filters) -> Fa
         .rev()
         .map(|(year, count)| FacetTerm { value: TermValue::Number(year), count });
     Facets {
-        makes: terms(Field::Make, |v| &v.make),
-        models: terms(Field::Plain, |v| &v.model),
-        trims: terms(Field::Plain, |v| &v.trim),
+        makes: terms(TextKind::Make, |v| &v.make),
+        models: terms(TextKind::Plain, |v| &v.model),
+        trims: terms(TextKind::Plain, |v| &v.trim),
         years: years.collect(),
         conditions: naive_names(&found, |v| v.condition.map(Vocabulary::name)),
-        transmissions: terms(Field::Transmission, |v| &v.transmission),
-        fuels: terms(Field::Fuel, |v| &v.fuel),
-        drivelines: terms(Field::Driveline, |v| &v.driveline),
-        bodies: terms(Field::Body, |v| &v.body),
-        exterior_colors: terms(Field::Colour, |v| &v.exterior_color),
-        interior_colors: terms(Field::Colour, |v| &v.interior_color),
-        rooftops: terms(Field::Plain, |v| &v.rooftop),
+        transmissions: terms(TextKind::Transmission, |v| &v.transmission),
+        fuels: terms(TextKind::Fuel, |v| &v.fuel),
+        drivelines: terms(TextKind::Driveline, |v| &v.driveline),
+        bodies: terms(TextKind::Body, |v| &v.body),
+        exterior_colors: terms(TextKind::Colour, |v| &v.exterior_color),
+        interior_colors: terms(TextKind::Colour, |v| &v.interior_color),
+        rooftops: terms(TextKind::Plain, |v| &v.rooftop),
         statuses: naive_names(&found, |v| v.status.map(Vocabulary::name)),
         price_range: naive_range(&found, |v| v.price),
         mileage_range: naive_range(&found, |v| v.mileage),
@@ -378,8 +378,8 @@ fn naive_find(
     query: &VehicleQuery,
 ) -> Result<String, Option<String>> {
     let same = |wanted: &Option<String>, text: &Option<String>| {
-        let wanted = key(Field::Identifier, wanted);
-        wanted.is_some() && wanted == key(Field::Identifier, text)
+        let wanted = key(TextKind::Identifier, wanted);
+        wanted.is_some() && wanted == key(TextKind::Identifier, text)
     };
     let newest_first = naive_search(inventory, all, &Filters::default(), None);
     for identifier in 0..3 {
@@ -442,7 +442,7 @@ fn kept(vehicles: &[Vehicle], gone: Vec<Tombstone>) -> Inventory {
     let snapshot = Inventory::build(vehicles.to_vec(), gone).unwrap().snapshot();
     let read = Inventory::read(&snapshot.to_bytes()).unwrap();
     assert_eq!(read.snapshot(), snapshot);
-    read.remembered_in(&Arc::new(Recent::of(7)))
+    read.remembered_in(&Arc::new(InventoryCache::of(7)))
 }
 
 const SEED: u64 = 20; // The same cases on every run.
@@ -545,9 +545,9 @@ proptest! {
         for (vin, stock, id) in queries {
             let query = VehicleQuery { vin, stock, vehicle_id: id.map(|id| format!("v{id}")) };
             let found = match inventory.find(&query, Timestamp::MIN).unwrap() {
-                Lookup::Listed(found) => Ok(found.vehicle_id),
-                Lookup::Gone(unit) => Err(Some(unit.vehicle_id.clone())),
-                Lookup::Unknown => Err(None),
+                VehicleLookup::Listed(found) => Ok(found.vehicle_id),
+                VehicleLookup::Gone(unit) => Err(Some(unit.vehicle_id.clone())),
+                VehicleLookup::Unknown => Err(None),
             };
             prop_assert_eq!(found, naive_find(&inventory, &vehicles, &gone, &query), "{:?}", query);
         }

@@ -7,12 +7,12 @@ use std::ops::Range;
 use tradepost_wire::aap::Filters;
 use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
 
-use super::Index;
+use super::SearchIndex;
 use super::bitmap::Bitmap;
 use super::codes::{ABSENT, Codes, at};
 use super::matching::Matches;
 
-impl Index {
+impl SearchIndex {
     /// Returns the rows of a page. Rows are numbered in the default order.
     pub(super) fn page(
         &self,

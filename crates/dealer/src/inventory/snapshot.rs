@@ -10,30 +10,30 @@ use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use super::bitmap::Bitmap;
-use super::bytes::{Out, Reader, Sink, Writer};
+use super::bytes::{ByteReader, ByteSink, ByteWriter, FileSink};
 use super::codes::Codes;
-use super::column::{Column, TextColumn};
+use super::column::{NumberColumn, TextColumn};
 use super::columns::{ByNumber, ByText};
 use super::features::Features;
-use super::gone::Graveyard;
-use super::index::{Index, ranks};
+use super::gone::Tombstones;
+use super::index::{SearchIndex, ranks};
 use super::listings::Listings;
 use super::{Inventory, Tombstone, identifiers};
 use crate::packed::Dictionary;
 use crate::query::Lexicon;
-use crate::query::fold::Field;
+use crate::query::fold::TextKind;
 
 /// Defect of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Broken(pub(super) &'static str);
+pub struct SnapshotError(pub(super) &'static str);
 
-impl fmt::Display for Broken {
+impl fmt::Display for SnapshotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the inventory's snapshot is broken: {}", self.0)
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for SnapshotError {}
 
 const MAGIC: &[u8] = b"tradepost inventory 1\n";
 
@@ -111,7 +111,7 @@ impl Inventory {
     /// Serialises the inventory.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        let mut out = Writer::default();
+        let mut out = ByteWriter::default();
         self.write_payload(&mut out);
         Snapshot::seal(out.0)
     }
@@ -124,9 +124,9 @@ impl Inventory {
         let mut to = io::BufWriter::with_capacity(64 * 1024, to);
         to.write_all(MAGIC)?;
         to.write_all(sum)?;
-        let mut out = Writer(Out { to, done: Ok(()) });
+        let mut out = ByteWriter(FileSink { to, done: Ok(()) });
         self.write_payload(&mut out);
-        let Out { mut to, done } = out.0;
+        let FileSink { mut to, done } = out.0;
         done.and_then(|()| to.flush())
     }
 
@@ -134,12 +134,12 @@ impl Inventory {
     /// once without storing.
     #[must_use]
     pub fn snapshot_sum(&self) -> [u8; 32] {
-        let mut out = Writer(begun());
+        let mut out = ByteWriter(begun());
         self.write_payload(&mut out);
         out.0.finalize().into()
     }
 
-    fn write_payload(&self, out: &mut Writer<impl Sink>) {
+    fn write_payload(&self, out: &mut ByteWriter<impl ByteSink>) {
         out.size(self.len());
         out.bytes(self.listings.dictionary.as_bytes());
         out.bytes(&self.listings.packed);
@@ -153,15 +153,15 @@ impl Inventory {
     ///
     /// # Errors
     /// When it has another version, was truncated or was changed.
-    pub fn read(snapshot: &[u8]) -> Result<Self, Broken> {
-        let rest = snapshot.strip_prefix(MAGIC).ok_or(Broken("it begins otherwise"))?;
-        let (expected, payload) = rest.split_first_chunk().ok_or(Broken("it is cut off"))?;
+    pub fn read(snapshot: &[u8]) -> Result<Self, SnapshotError> {
+        let rest = snapshot.strip_prefix(MAGIC).ok_or(SnapshotError("it begins otherwise"))?;
+        let (expected, payload) = rest.split_first_chunk().ok_or(SnapshotError("it is cut off"))?;
         // The checksum covers the code that made it, so that the snapshot of another release is
         // rejected and made again.
         if *expected != sum(payload) {
-            return Err(Broken("it was cut off, changed, or made by another version"));
+            return Err(SnapshotError("it was cut off, changed, or made by another version"));
         }
-        let mut from = Reader(payload);
+        let mut from = ByteReader(payload);
         let rows = from.size()?;
         let dictionary = Dictionary::from_bytes(from.bytes()?.to_vec());
         let packed = from.bytes()?.to_vec();
@@ -170,18 +170,18 @@ impl Inventory {
         let mut ends: Vec<u64> = (0..rows).map(|_| from.u64()).collect::<Result<_, _>>()?;
         ends.shrink_to_fit();
         let listings = Listings::of(dictionary, packed, ends);
-        let listings = listings.ok_or(Broken("listings end where they cannot"))?;
+        let listings = listings.ok_or(SnapshotError("listings end where they cannot"))?;
         let index = read_index(rows, &mut from)?;
         let count = from.size()?;
         let units = (0..count).map(|_| read_unit(&mut from)).collect::<Result<_, _>>()?;
         if !from.0.is_empty() {
-            return Err(Broken("there is something behind its end"));
+            return Err(SnapshotError("there is something behind its end"));
         }
-        Ok(Self::of(listings, index, Graveyard::new(units)))
+        Ok(Self::of(listings, index, Tombstones::new(units)))
     }
 }
 
-fn write_index(index: &Index, out: &mut Writer<impl Sink>) {
+fn write_index(index: &SearchIndex, out: &mut ByteWriter<impl ByteSink>) {
     // In the order in which `read_index` reads them, because nothing in a snapshot names its
     // members.
     out.texts(&index.ids);
@@ -208,7 +208,7 @@ fn write_index(index: &Index, out: &mut Writer<impl Sink>) {
 }
 
 /// Writes a list, or the words of a bitmap where that is shorter.
-fn write_rows(rows: &[u32], all: usize, out: &mut Writer<impl Sink>) {
+fn write_rows(rows: &[u32], all: usize, out: &mut ByteWriter<impl ByteSink>) {
     if super::codes::is_dense(rows.len(), all) {
         out.u8(1);
         Bitmap::of_rows(rows, all).words.iter().for_each(|word| out.u64(*word));
@@ -218,14 +218,14 @@ fn write_rows(rows: &[u32], all: usize, out: &mut Writer<impl Sink>) {
     }
 }
 
-fn read_index(rows: usize, from: &mut Reader<'_>) -> Result<Index, Broken> {
+fn read_index(rows: usize, from: &mut ByteReader<'_>) -> Result<SearchIndex, SnapshotError> {
     let ids = ascending(from)?;
     let by_id = from.u32s()?;
     let seen = Bitmap::of_rows(&by_id, by_id.len());
     // A duplicate or invalid row makes the set of seen rows too small, and then another row would
     // have no id.
     if [ids.len(), by_id.len(), seen.len()] != [rows; 3] {
-        return Err(Broken("its rows are not those of its ids"));
+        return Err(SnapshotError("its rows are not those of its ids"));
     }
     let mut text = |field| {
         let (keys, spellings) = (ascending(from)?, from.texts()?);
@@ -235,13 +235,13 @@ fn read_index(rows: usize, from: &mut Reader<'_>) -> Result<Index, Broken> {
     };
     let texts = ByText::default();
     let texts = texts.try_map(|(field, prepared), ()| text(field).map(prepared))?;
-    let (vin, stock) = (text(Field::Identifier)?, text(Field::Identifier)?);
+    let (vin, stock) = (text(TextKind::Identifier)?, text(TextKind::Identifier)?);
     let numbers = ByNumber::default().try_map(|prepared, ()| {
         let keys = from.u32s()?;
         let rows = Codes::of(from.codes(rows, keys.len())?, keys.len(), &by_id);
         match keys.is_sorted() {
-            true => Ok(prepared(Column { keys, rows })),
-            false => Err(Broken("the values of a number are in disorder")),
+            true => Ok(prepared(NumberColumn { keys, rows })),
+            false => Err(SnapshotError("the values of a number are in disorder")),
         }
     })?;
     let moments = from.u32()? as usize;
@@ -249,13 +249,17 @@ fn read_index(rows: usize, from: &mut Reader<'_>) -> Result<Index, Broken> {
     let features = read_features(rows, from)?;
     let within = |codes: Vec<u32>, column: &TextColumn| {
         let last = codes.iter().max().is_none_or(|code| (*code as usize) < column.keys.len());
-        if last { Ok(codes) } else { Err(Broken("an order has something that is not there")) }
+        if last {
+            Ok(codes)
+        } else {
+            Err(SnapshotError("an order has something that is not there"))
+        }
     };
-    let order = identifiers::Order {
+    let order = identifiers::IdentifierOrders {
         stocks: within(from.u32s()?, &stock)?,
         backwards: within(from.u32s()?, &vin)?,
     };
-    let index = Index {
+    let index = SearchIndex {
         ids,
         id_ranks: ranks(&by_id),
         by_id,
@@ -269,15 +273,15 @@ fn read_index(rows: usize, from: &mut Reader<'_>) -> Result<Index, Broken> {
         lexicon: Lexicon::default(),
         groups: OnceLock::new(),
     };
-    Ok(Index { lexicon: index.words(), ..index })
+    Ok(SearchIndex { lexicon: index.words(), ..index })
 }
 
-fn ascending(from: &mut Reader<'_>) -> Result<super::texts::Texts, Broken> {
+fn ascending(from: &mut ByteReader<'_>) -> Result<super::texts::Texts, SnapshotError> {
     let texts = from.texts()?;
-    if texts.is_ascending() { Ok(texts) } else { Err(Broken("texts are in disorder")) }
+    if texts.is_ascending() { Ok(texts) } else { Err(SnapshotError("texts are in disorder")) }
 }
 
-fn read_features(all: usize, from: &mut Reader<'_>) -> Result<Features, Broken> {
+fn read_features(all: usize, from: &mut ByteReader<'_>) -> Result<Features, SnapshotError> {
     let names = from.texts()?;
     let mut features = Vec::new();
     for _ in 0..names.len() {
@@ -289,14 +293,14 @@ fn read_features(all: usize, from: &mut Reader<'_>) -> Result<Features, Broken> 
             }
         };
         if !rows.is_sorted() || rows.last().is_some_and(|row| *row as usize >= all) {
-            return Err(Broken("a feature is that of rows that are not there"));
+            return Err(SnapshotError("a feature is that of rows that are not there"));
         }
         features.push(rows);
     }
     Ok(Features::of(names, features.into_iter(), all))
 }
 
-fn write_unit(unit: &Tombstone, out: &mut Writer<impl Sink>) {
+fn write_unit(unit: &Tombstone, out: &mut ByteWriter<impl ByteSink>) {
     out.text(&unit.vehicle_id);
     out.maybe_text(unit.vin.as_deref());
     out.maybe_text(unit.stock.as_deref());
@@ -307,7 +311,7 @@ fn write_unit(unit: &Tombstone, out: &mut Writer<impl Sink>) {
     out.0.put(&unit.removed_at.subsec_nanosecond().to_le_bytes());
 }
 
-fn read_unit(from: &mut Reader<'_>) -> Result<Tombstone, Broken> {
+fn read_unit(from: &mut ByteReader<'_>) -> Result<Tombstone, SnapshotError> {
     let vehicle_id = from.text()?.to_owned();
     let (vin, stock) = (from.maybe_text()?, from.maybe_text()?);
     let (make, model) = (from.maybe_text()?, from.maybe_text()?);
@@ -320,6 +324,6 @@ fn read_unit(from: &mut Reader<'_>) -> Result<Tombstone, Broken> {
         stock: stock.map(str::to_owned),
         make_model: make.map(str::to_owned).zip(model.map(str::to_owned)),
         last_status,
-        removed_at: removed_at.map_err(|_| Broken("a moment is none"))?,
+        removed_at: removed_at.map_err(|_| SnapshotError("a moment is none"))?,
     })
 }

@@ -72,17 +72,17 @@ fn sorted(inventory: &Inventory, field: SortField, order: SortOrder) -> Vec<Stri
     ids(&inventory.search(&search, POLICY).unwrap().0)
 }
 
-fn listed(lookup: Lookup<'_>) -> Option<String> {
+fn listed(lookup: VehicleLookup<'_>) -> Option<String> {
     match lookup {
-        Lookup::Listed(found) => Some(found.vehicle_id),
-        Lookup::Gone(_) | Lookup::Unknown => None,
+        VehicleLookup::Listed(found) => Some(found.vehicle_id),
+        VehicleLookup::Gone(_) | VehicleLookup::Unknown => None,
     }
 }
 
-fn departed<'a>(lookup: &Lookup<'a>) -> Option<&'a str> {
+fn departed<'a>(lookup: &VehicleLookup<'a>) -> Option<&'a str> {
     match lookup {
-        Lookup::Gone(unit) => Some(&unit.vehicle_id),
-        Lookup::Listed(_) | Lookup::Unknown => None,
+        VehicleLookup::Gone(unit) => Some(&unit.vehicle_id),
+        VehicleLookup::Listed(_) | VehicleLookup::Unknown => None,
     }
 }
 
@@ -410,11 +410,11 @@ fn the_most_specific_identifier_decides_r_iv_02() {
     // A VIN identifies one unit, so a stock number that is in use again is ignored.
     assert_eq!(departed(&find(Some("VIN3"), None, Some("S1"))), Some("3"));
     // No identifier matches (E-062).
-    assert!(matches!(find(Some("VIN9"), Some("9"), Some("S9")), Lookup::Unknown));
-    assert!(matches!(find(None, None, None), Lookup::Unknown));
-    assert!(matches!(find(None, None, Some(" ")), Lookup::Unknown));
+    assert!(matches!(find(Some("VIN9"), Some("9"), Some("S9")), VehicleLookup::Unknown));
+    assert!(matches!(find(None, None, None), VehicleLookup::Unknown));
+    assert!(matches!(find(None, None, Some(" ")), VehicleLookup::Unknown));
 
-    let Lookup::Listed(found) = find(Some("VIN1"), None, None) else {
+    let VehicleLookup::Listed(found) = find(Some("VIN1"), None, None) else {
         panic!("it is on offer");
     };
     let json: Value = tradepost_wire::json::from_str(found.json.as_json()).unwrap();

@@ -4,12 +4,12 @@ use tradepost_wire::aap::lead::AppointmentRequest;
 use tradepost_wire::aap::{AapRefusal, AapReply, LeadReceipt};
 use tradepost_wire::fault::InternalError;
 
-use super::{Submission, appointment_receipt, is_booked, reply, words};
-use crate::lot::{Claim, ClaimedReply, Lot};
+use super::{LeadSubmission, appointment_receipt, is_booked, reply, words};
+use crate::lot::{LeadStore, ScopedKey, StoredReply};
 use crate::record::{AppointmentRecord, AppointmentState};
-use crate::settings::Rooftop;
+use crate::settings::RooftopSettings;
 
-impl Submission<'_> {
+impl LeadSubmission<'_> {
     /// Returns the answer to an earlier request with the same key. A scope in which the key has
     /// this payload wins over one in which it has another.
     ///
@@ -18,13 +18,13 @@ impl Submission<'_> {
     /// (`docs/decisions/0020-one-calendar.md`).
     pub(super) fn replay(
         &self,
-        lot: &dyn Lot,
-        claim: &Claim<'_>,
+        lot: &dyn LeadStore,
+        claim: &ScopedKey<'_>,
         hash: &[u8],
     ) -> Result<Option<Result<AapReply, AapRefusal>>, InternalError> {
         let claimed = lot.claimed_replies(claim)?;
         let Some(same) = claimed.iter().find(|claimed| claimed.payload_hash == hash) else {
-            let conflict = |other: &ClaimedReply| {
+            let conflict = |other: &StoredReply| {
                 Err(AapRefusal::idempotency_conflict(claim.key, other.first_seen_at))
             };
             return Ok(claimed.first().map(conflict));
@@ -40,7 +40,7 @@ impl Submission<'_> {
             return Ok(Some(Ok(reply(receipt, message))));
         };
         let name = receipt.dealer.as_ref().and_then(|dealer| dealer.name.clone());
-        let named = |rooftop: &&Rooftop| Some(&rooftop.profile.name) == name.as_ref();
+        let named = |rooftop: &&RooftopSettings| Some(&rooftop.profile.name) == name.as_ref();
         let rooftop = self.dealer.rooftops.iter().find(named);
         let message = match rooftop {
             Some(rooftop) => words::standing(rooftop, &changed, self.now),

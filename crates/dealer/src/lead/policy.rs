@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use tradepost_wire::aap::LeadSubmit;
 use tradepost_wire::fault::InternalError;
 
-use super::{Caller, before};
-use crate::lot::Lot;
+use super::{LeadCaller, before};
+use crate::lot::LeadStore;
 use crate::record::HeldFor;
 use crate::settings::LeadPolicy;
 
@@ -14,7 +14,7 @@ use crate::settings::LeadPolicy;
 pub(super) const DAY: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
 /// Limits for a submission, and the subjects under which it is counted.
-pub(super) struct Policy<'a> {
+pub(super) struct SubmissionLimits<'a> {
     rules: &'a LeadPolicy,
     dealer_id: &'a str,
     now: Timestamp,
@@ -28,10 +28,10 @@ pub(super) struct Policy<'a> {
     vehicle: Option<String>,
 }
 
-impl<'a> Policy<'a> {
+impl<'a> SubmissionLimits<'a> {
     pub(super) fn new(
         (rules, dealer_id): (&'a LeadPolicy, &'a str),
-        caller: &'a Caller,
+        caller: &'a LeadCaller,
         lead: &'a LeadSubmit,
         contacts: &'a [String],
         vehicle: &str,
@@ -59,7 +59,7 @@ impl<'a> Policy<'a> {
     }
 
     /// Returns the reason why the lead is held, if it is.
-    pub(super) fn held_for(&self, lot: &dyn Lot) -> Result<Option<HeldFor>, InternalError> {
+    pub(super) fn held_for(&self, lot: &dyn LeadStore) -> Result<Option<HeldFor>, InternalError> {
         let agents = &self.rules.agents;
         let is_named = |list: &[String]| {
             let is = |known: &String| self.agents.iter().any(|agent| same(known, agent));
@@ -95,7 +95,7 @@ impl<'a> Policy<'a> {
     /// moving an appointment is not another booking.
     pub(super) fn may_confirm(
         &self,
-        lot: &dyn Lot,
+        lot: &dyn LeadStore,
         lead_id: Option<&str>,
     ) -> Result<bool, InternalError> {
         if !self.is_anonymous {

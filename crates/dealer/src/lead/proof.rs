@@ -3,11 +3,11 @@
 
 use tradepost_wire::aap::LeadSubmit;
 
-use super::{Caller, Conversation};
+use super::{Conversation, LeadCaller};
 
 /// Sender of a lead, as far as it can be recognised.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sender {
+pub(super) struct SenderIdentity {
     /// Proofs that a later caller is the same; each is sufficient.
     pub(super) proofs: Vec<String>,
     /// Scopes of its idempotency key; each is sufficient. Keys of different callers never collide.
@@ -16,8 +16,8 @@ pub(super) struct Sender {
     pub(super) contacts: Vec<String>,
 }
 
-impl Sender {
-    pub(super) fn of(caller: &Caller, conversation: &Conversation, lead: &LeadSubmit) -> Self {
+impl SenderIdentity {
+    pub(super) fn of(caller: &LeadCaller, conversation: &Conversation, lead: &LeadSubmit) -> Self {
         let contacts = contacts(lead);
         let agent = &lead.source_agent.name;
         let named = !caller.is_anonymous();

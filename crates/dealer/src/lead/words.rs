@@ -2,13 +2,13 @@
 
 use jiff::Timestamp;
 
-use super::{Taken, is_booked};
+use super::{SubmitOutcome, is_booked};
 use crate::local_time::spoken;
 use crate::record::{AppointmentRecord, AppointmentState, HeldFor};
-use crate::settings::Rooftop;
+use crate::settings::RooftopSettings;
 
 /// Writes the next step after a submission.
-pub(super) fn message(taken: &Taken<'_>, now: Timestamp) -> String {
+pub(super) fn message(taken: &SubmitOutcome<'_>, now: Timestamp) -> String {
     let name = &taken.rooftop.profile.name;
     let received = match taken.held_for() {
         Some(HeldFor::DeniedAgent) => format!(
@@ -28,7 +28,7 @@ pub(super) fn message(taken: &Taken<'_>, now: Timestamp) -> String {
     sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-fn appointment(taken: &Taken<'_>, now: Timestamp) -> Option<String> {
+fn appointment(taken: &SubmitOutcome<'_>, now: Timestamp) -> Option<String> {
     let asked = taken.answered_appointment()?;
     let local = |at: Timestamp| spoken(at, &taken.rooftop.time_zone, now);
     let of_asked = match asked.state {
@@ -67,7 +67,11 @@ fn appointment(taken: &Taken<'_>, now: Timestamp) -> Option<String> {
 
 /// Describes the current appointment to a caller that repeats a request from before staff changed
 /// it.
-pub(super) fn standing(rooftop: &Rooftop, current: &AppointmentRecord, now: Timestamp) -> String {
+pub(super) fn standing(
+    rooftop: &RooftopSettings,
+    current: &AppointmentRecord,
+    now: Timestamp,
+) -> String {
     let name = &rooftop.profile.name;
     let received = format!("{name} already has this lead.");
     match settled(rooftop, current, now) {
@@ -77,7 +81,11 @@ pub(super) fn standing(rooftop: &Rooftop, current: &AppointmentRecord, now: Time
 }
 
 /// Describes an appointment that is booked, cancelled or missed; `None` for others.
-fn settled(rooftop: &Rooftop, current: &AppointmentRecord, now: Timestamp) -> Option<String> {
+fn settled(
+    rooftop: &RooftopSettings,
+    current: &AppointmentRecord,
+    now: Timestamp,
+) -> Option<String> {
     let local = |at: Timestamp| spoken(at, &rooftop.time_zone, now);
     match current.state {
         AppointmentState::Confirmed => {

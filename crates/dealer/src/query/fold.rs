@@ -5,7 +5,7 @@ use super::vocabulary::vocabulary;
 
 /// Kind of text; it determines the synonyms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Field {
+pub(crate) enum TextKind {
     /// Text without synonyms: model, trim, rooftop.
     #[default]
     Plain,
@@ -22,17 +22,17 @@ pub(crate) enum Field {
 
 /// Returns the key of a value. It is empty for a text without content, such as `-`: the vehicle
 /// then counts as without that value.
-pub(crate) fn fold(field: Field, text: &str) -> String {
+pub(crate) fn fold(field: TextKind, text: &str) -> String {
     let key = match field {
-        Field::Identifier => return lower(text.trim()),
-        Field::Colour => squeeze(text).replace("grey", "gray"),
-        Field::Plain
-        | Field::Make
-        | Field::Body
-        | Field::Fuel
-        | Field::Transmission
-        | Field::Driveline
-        | Field::Condition => squeeze(text),
+        TextKind::Identifier => return lower(text.trim()),
+        TextKind::Colour => squeeze(text).replace("grey", "gray"),
+        TextKind::Plain
+        | TextKind::Make
+        | TextKind::Body
+        | TextKind::Fuel
+        | TextKind::Transmission
+        | TextKind::Driveline
+        | TextKind::Condition => squeeze(text),
     };
     vocabulary().whole(field, &key).map_or(key, str::to_owned)
 }
@@ -75,11 +75,11 @@ fn lower(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Field::{Body, Colour, Driveline, Fuel, Make, Transmission};
+    use super::TextKind::{Body, Colour, Driveline, Fuel, Make, Transmission};
     use super::*;
 
     #[track_caller]
-    fn same(field: Field, spellings: &[&str]) {
+    fn same(field: TextKind, spellings: &[&str]) {
         for spelling in spellings {
             assert_eq!(fold(field, spelling), fold(field, spellings[0]), "{spelling}");
         }
@@ -87,8 +87,8 @@ mod tests {
 
     #[test]
     fn spellings_of_one_thing_fold_together_c_39() {
-        same(Field::Plain, &["F-150", "F150", "f 150", " F – 150\t"]);
-        same(Field::Plain, &["Town & Country", "town and country"]);
+        same(TextKind::Plain, &["F-150", "F150", "f 150", " F – 150\t"]);
+        same(TextKind::Plain, &["Town & Country", "town and country"]);
         same(Make, &["Chevrolet", "CHEVY", " chevy "]);
         same(Make, &["Volkswagen", "VW", "V.W."]);
         same(Make, &["Mercedes-Benz", "Mercedes", "mercedes benz"]);
@@ -102,7 +102,7 @@ mod tests {
         same(Driveline, &["RWD", "rear", "Rear-Wheel Drive"]);
         same(Body, &["SUV", "Sport Utility", "sport utility vehicle"]);
         same(Colour, &["Dark Grey", "dark gray"]);
-        same(Field::Identifier, &[" A-17 ", "a-17"]);
+        same(TextKind::Identifier, &[" A-17 ", "a-17"]);
     }
 
     #[test]
@@ -110,10 +110,10 @@ mod tests {
         for (field, one, other) in [
             (Driveline, "4WD", "AWD"),
             (Driveline, "4x4", "all-wheel drive"),
-            (Field::Plain, "SE", "SE+"),
-            (Field::Plain, "2.0T", "20T"),
+            (TextKind::Plain, "SE", "SE+"),
+            (TextKind::Plain, "2.0T", "20T"),
             (Fuel, "Hybrid", "Plug-in Hybrid"),
-            (Field::Identifier, "A-17", "A17"),
+            (TextKind::Identifier, "A-17", "A17"),
         ] {
             assert_ne!(fold(field, one), fold(field, other), "{one} {other}");
         }
@@ -121,9 +121,9 @@ mod tests {
 
     #[test]
     fn a_value_without_letters_and_digits_says_nothing() {
-        assert_eq!(fold(Field::Plain, " - "), "");
+        assert_eq!(fold(TextKind::Plain, " - "), "");
         assert_eq!(fold(Colour, "\u{2014}"), "");
-        assert_eq!(fold(Field::Identifier, "  "), "");
+        assert_eq!(fold(TextKind::Identifier, "  "), "");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use tradepost_wire::catalog;
 
-use super::fold::{Field, squeeze};
+use super::fold::{TextKind, squeeze};
 use super::vocabulary::vocabulary;
 
 /// Maximum number of neighbouring words of a value that are also found when written as one: `cr v`
@@ -15,7 +15,7 @@ catalog! {
     /// Attributes with words, by the name of the filter or of the member of a listing.
     pub(crate) enum Attribute {
         /// Kind of text, which determines the synonyms.
-        field: Field,
+        field: TextKind,
         /// Name of the filter, where there is one.
         filter: &'static str,
         /// True when its words are those of the vocabulary. An unknown one is not split.
@@ -26,45 +26,45 @@ catalog! {
         tells: &'static [Attribute],
     }
     /// The manufacturer.
-    Make = "make" { field: Field::Make, filter: "make", is_coded: false, tells: &[] }
+    Make = "make" { field: TextKind::Make, filter: "make", is_coded: false, tells: &[] }
     /// The model.
-    Model = "model" { field: Field::Plain, filter: "model", is_coded: false, tells: FUEL_AND_WHEELS }
+    Model = "model" { field: TextKind::Plain, filter: "model", is_coded: false, tells: FUEL_AND_WHEELS }
     /// The trim.
-    Trim = "trim" { field: Field::Plain, filter: "trim", is_coded: false, tells: FUEL_AND_WHEELS }
+    Trim = "trim" { field: TextKind::Plain, filter: "trim", is_coded: false, tells: FUEL_AND_WHEELS }
     /// New, used or certified.
-    Condition = "condition" { field: Field::Condition, filter: "condition", is_coded: true, tells: &[] }
+    Condition = "condition" { field: TextKind::Condition, filter: "condition", is_coded: true, tells: &[] }
     /// The transmission.
-    Transmission = "transmission" { field: Field::Transmission, filter: "transmission", is_coded: true, tells: &[] }
+    Transmission = "transmission" { field: TextKind::Transmission, filter: "transmission", is_coded: true, tells: &[] }
     /// The fuel.
-    Fuel = "fuel" { field: Field::Fuel, filter: "fuel", is_coded: true, tells: &[] }
+    Fuel = "fuel" { field: TextKind::Fuel, filter: "fuel", is_coded: true, tells: &[] }
     /// The driven wheels.
-    Driveline = "driveline" { field: Field::Driveline, filter: "driveline", is_coded: true, tells: &[] }
+    Driveline = "driveline" { field: TextKind::Driveline, filter: "driveline", is_coded: true, tells: &[] }
     /// The body style.
-    Body = "body" { field: Field::Body, filter: "body", is_coded: false, tells: &[] }
+    Body = "body" { field: TextKind::Body, filter: "body", is_coded: false, tells: &[] }
     /// The exterior colour.
-    ExteriorColor = "exterior_color" { field: Field::Colour, filter: "exterior_color", is_coded: false, tells: &[] }
+    ExteriorColor = "exterior_color" { field: TextKind::Colour, filter: "exterior_color", is_coded: false, tells: &[] }
     /// The interior colour.
-    InteriorColor = "interior_color" { field: Field::Colour, filter: "interior_color", is_coded: false, tells: &[] }
+    InteriorColor = "interior_color" { field: TextKind::Colour, filter: "interior_color", is_coded: false, tells: &[] }
     /// The location.
-    Rooftop = "rooftop" { field: Field::Plain, filter: "rooftops", is_coded: false, tells: &[] }
+    Rooftop = "rooftop" { field: TextKind::Plain, filter: "rooftops", is_coded: false, tells: &[] }
     /// The engine.
-    Engine = "engine" { field: Field::Plain, filter: "engine", is_coded: false, tells: FUEL_AND_WHEELS }
+    Engine = "engine" { field: TextKind::Plain, filter: "engine", is_coded: false, tells: FUEL_AND_WHEELS }
     /// A feature.
-    Feature = "feature" { field: Field::Plain, filter: "feature", is_coded: false, tells: &[Attribute::Driveline] }
+    Feature = "feature" { field: TextKind::Plain, filter: "feature", is_coded: false, tells: &[Attribute::Driveline] }
 }
 
 const FUEL_AND_WHEELS: &[Attribute] = &[Attribute::Fuel, Attribute::Driveline];
 
 /// A value of an attribute: its code in the dictionary of the inventory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Value {
+pub(crate) struct AttributeValue {
     pub(crate) attribute: Attribute,
     pub(crate) id: u32,
 }
 
 /// Part of a value that a phrase covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
+pub(super) enum ValuePart {
     /// The whole value.
     Whole,
     /// Its beginning.
@@ -75,9 +75,9 @@ pub(super) enum Part {
 
 /// A meaning of a phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Sense {
+pub(super) enum PhraseMeaning {
     /// A value that contains the phrase.
-    Value(Value, Part),
+    Value(AttributeValue, ValuePart),
     /// A make and a model whose name alone is too short to be found: `Mazda 3`.
     Pair(u32, u32),
 }
@@ -86,22 +86,22 @@ pub(super) enum Sense {
 #[derive(Debug, Default)]
 pub(crate) struct Lexicon {
     /// Meanings by phrase, in text order.
-    terms: BTreeMap<Box<str>, Vec<Sense>>,
+    terms: BTreeMap<Box<str>, Vec<PhraseMeaning>>,
     /// Values of an attribute, by class.
     classes: HashMap<(Attribute, &'static str), Vec<u32>>,
     /// Values of other attributes that imply a class, as `Bolt EV` implies electricity.
-    elsewhere: HashMap<(Attribute, &'static str), Vec<Value>>,
+    elsewhere: HashMap<(Attribute, &'static str), Vec<AttributeValue>>,
     /// Spellings of values.
-    names: HashMap<Value, Box<str>>,
+    names: HashMap<AttributeValue, Box<str>>,
 }
 
 impl Lexicon {
     /// Adds a value with its spelling.
-    pub(crate) fn add(&mut self, value: Value, text: &str) {
+    pub(crate) fn add(&mut self, value: AttributeValue, text: &str) {
         self.names.insert(value, text.into());
         self.classify(value, text);
         if value.attribute.is_coded() {
-            self.term(&squeeze(text), Sense::Value(value, Part::Whole));
+            self.term(&squeeze(text), PhraseMeaning::Value(value, ValuePart::Whole));
         } else {
             self.add_runs(value, text);
         }
@@ -118,7 +118,7 @@ impl Lexicon {
             return;
         }
         if key.chars().count() <= 2 || key.chars().all(|c| c.is_ascii_digit()) {
-            self.term(&format!("{}{key}", squeeze(make_text)), Sense::Pair(make, model));
+            self.term(&format!("{}{key}", squeeze(make_text)), PhraseMeaning::Pair(make, model));
         }
     }
 
@@ -126,7 +126,7 @@ impl Lexicon {
     pub(crate) fn class(&self, attribute: Attribute, class: &str) -> &[u32] {
         // Converted to the vocabulary's static copy of the class, which is the key.
         let field = attribute.field();
-        let class = if field == Field::Colour {
+        let class = if field == TextKind::Colour {
             vocabulary().family(class)
         } else {
             vocabulary().whole(field, class)
@@ -136,17 +136,20 @@ impl Lexicon {
     }
 
     /// Returns values of other attributes that imply a class.
-    pub(super) fn elsewhere(&self, attribute: Attribute, class: &'static str) -> &[Value] {
+    pub(super) fn elsewhere(&self, attribute: Attribute, class: &'static str) -> &[AttributeValue] {
         self.elsewhere.get(&(attribute, class)).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the meanings of a phrase.
-    pub(super) fn senses(&self, phrase: &str) -> &[Sense] {
+    pub(super) fn senses(&self, phrase: &str) -> &[PhraseMeaning] {
         self.terms.get(phrase).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the meanings of the phrases with this beginning.
-    pub(super) fn starting_with<'a>(&'a self, start: &'a str) -> impl Iterator<Item = &'a [Sense]> {
+    pub(super) fn starting_with<'a>(
+        &'a self,
+        start: &'a str,
+    ) -> impl Iterator<Item = &'a [PhraseMeaning]> {
         let from = (std::ops::Bound::Included(start), std::ops::Bound::Unbounded);
         let terms = self.terms.range::<str, _>(from);
         terms
@@ -160,7 +163,7 @@ impl Lexicon {
     }
 
     /// Returns the spelling of a value.
-    pub(crate) fn name(&self, value: Value) -> &str {
+    pub(crate) fn name(&self, value: AttributeValue) -> &str {
         self.names.get(&value).map_or("", AsRef::as_ref)
     }
 
@@ -170,18 +173,19 @@ impl Lexicon {
         const ENTRY: usize = 16;
         let terms = self.terms.iter().map(|(term, senses)| {
             term.len()
-                + senses.capacity() * size_of::<Sense>()
-                + size_of::<(Box<str>, Vec<Sense>)>()
+                + senses.capacity() * size_of::<PhraseMeaning>()
+                + size_of::<(Box<str>, Vec<PhraseMeaning>)>()
         });
-        let names = self.names.values().map(|name| name.len() + size_of::<(Value, Box<str>)>());
+        let names =
+            self.names.values().map(|name| name.len() + size_of::<(AttributeValue, Box<str>)>());
         let entries = self.terms.len() + self.names.len();
         terms.sum::<usize>() + names.sum::<usize>() + entries * ENTRY
     }
 
-    fn classify(&mut self, value: Value, text: &str) {
+    fn classify(&mut self, value: AttributeValue, text: &str) {
         let attribute = value.attribute;
         let field = attribute.field();
-        let classes = if field == Field::Colour {
+        let classes = if field == TextKind::Colour {
             vocabulary().families(text)
         } else {
             vocabulary().class(field, text).into_iter().collect()
@@ -196,36 +200,36 @@ impl Lexicon {
         }
     }
 
-    fn add_runs(&mut self, value: Value, text: &str) {
+    fn add_runs(&mut self, value: AttributeValue, text: &str) {
         let parts = parts(text);
         for length in 1..=LONGEST_RUN.min(parts.len()) {
             for (first, run) in parts.windows(length).enumerate() {
                 let key = run.concat();
                 let part = match (first, length == parts.len()) {
-                    (_, true) => Part::Whole,
-                    (0, false) => Part::Start,
+                    (_, true) => ValuePart::Whole,
+                    (0, false) => ValuePart::Start,
                     // People search for a Silverado by `1500`.
                     (_, false) if key.len() > 2 && key.bytes().all(|b| b.is_ascii_digit()) => {
-                        Part::Start
+                        ValuePart::Start
                     }
-                    (_, false) => Part::Middle,
+                    (_, false) => ValuePart::Middle,
                 };
                 // The 3 of a 3 Series finds nothing alone.
-                if part == Part::Whole || key.chars().count() > 1 {
-                    self.term(&key, Sense::Value(value, part));
+                if part == ValuePart::Whole || key.chars().count() > 1 {
+                    self.term(&key, PhraseMeaning::Value(value, part));
                 }
             }
         }
         let whole = parts.concat();
-        self.term(&whole, Sense::Value(value, Part::Whole));
+        self.term(&whole, PhraseMeaning::Value(value, ValuePart::Whole));
         if value.attribute == Attribute::Make {
             // `Chevy` is found by `Chevrolet`.
-            let key = super::fold::fold(Field::Make, text);
-            self.term(&key, Sense::Value(value, Part::Whole));
+            let key = super::fold::fold(TextKind::Make, text);
+            self.term(&key, PhraseMeaning::Value(value, ValuePart::Whole));
         }
     }
 
-    fn term(&mut self, key: &str, sense: Sense) {
+    fn term(&mut self, key: &str, sense: PhraseMeaning) {
         if key.is_empty() {
             return;
         }
@@ -277,7 +281,7 @@ mod tests {
     #[test]
     fn what_a_name_says_of_the_fuel_and_the_wheels_is_known() {
         let mut lexicon = Lexicon::default();
-        let value = |attribute, id| Value { attribute, id };
+        let value = |attribute, id| AttributeValue { attribute, id };
         let bolt = value(Attribute::Model, 0);
         lexicon.add(bolt, "Bolt EV");
         lexicon.add(value(Attribute::Feature, 0), "Electric parking brake");

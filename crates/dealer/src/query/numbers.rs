@@ -3,12 +3,12 @@
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::words;
 
-use super::tokens::{Token, together};
+use super::tokens::{QueryToken, together};
 use super::vocabulary::vocabulary;
 
 words! {
     /// Numeric attributes.
-    pub(crate) enum Number {
+    pub(crate) enum NumericAttribute {
         /// The out-the-door price.
         Price = "price",
         /// Mileage.
@@ -22,9 +22,9 @@ words! {
     }
 }
 
-impl Number {
+impl NumericAttribute {
     /// Describes bounds in terms of the filters.
-    pub(crate) fn in_filters(self, (min, max): Bounds) -> String {
+    pub(crate) fn in_filters(self, (min, max): NumberRange) -> String {
         let name = self.name();
         match (min, max) {
             (Some(min), Some(max)) if min == max => format!("{name} {min}"),
@@ -43,13 +43,13 @@ impl Number {
 }
 
 /// Minimum and maximum, both inclusive.
-pub(crate) type Bounds = (Option<u32>, Option<u32>);
+pub(crate) type NumberRange = (Option<u32>, Option<u32>);
 
 /// Meaning of a phrase with a number.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum NumberPhrase {
     /// A numeric attribute with bounds.
-    Range(Number, Bounds),
+    Range(NumericAttribute, NumberRange),
     /// Something that no listing states.
     Unsearchable,
     /// An age of a car, which would need the current date.
@@ -58,7 +58,7 @@ pub(super) enum Said {
 
 words! {
     /// Meanings of a word before or after a number, as named in the vocabulary.
-    enum Bound {
+    enum BoundWord {
         /// At most.
         Most = "most",
         /// At least.
@@ -80,8 +80,8 @@ words! {
 
 /// Unit before or after a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Of(Number),
+enum NumberUnit {
+    Of(NumericAttribute),
     /// Kilometres driven; listings count miles.
     Kilometers,
     /// Years of age.
@@ -93,16 +93,20 @@ enum Unit {
     Unsearchable,
 }
 
-impl Unit {
+impl NumberUnit {
     /// Returns true when an amount is plausible for the unit. In `under 30k seats 7` the seats
     /// belong to the 7.
-    fn fits(self, amount: Amount) -> bool {
+    fn fits(self, amount: NumberAmount) -> bool {
         let is_large = amount.is_large || amount.is_money;
         match self {
-            Self::Of(Number::Seats | Number::Rows) => !is_large && amount.value <= 15,
-            Self::Of(Number::Year) => !is_large && (is_likely_year(amount) || amount.value <= 100),
+            Self::Of(NumericAttribute::Seats | NumericAttribute::Rows) => {
+                !is_large && amount.value <= 15
+            }
+            Self::Of(NumericAttribute::Year) => {
+                !is_large && (is_likely_year(amount) || amount.value <= 100)
+            }
             Self::Age | Self::Weak => !is_large && amount.value < 1000,
-            Self::Of(Number::Price | Number::Mileage)
+            Self::Of(NumericAttribute::Price | NumericAttribute::Mileage)
             | Self::Kilometers
             | Self::Range
             | Self::Unsearchable => true,
@@ -112,14 +116,14 @@ impl Unit {
 
 /// Words before a number that say what it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Heading {
-    unit: Unit,
+struct NumberHeading {
+    unit: NumberUnit,
     /// True for words that also describe cars without a number, as in `towing under 40k`.
     is_trait: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Amount {
+struct NumberAmount {
     value: u32,
     /// True when written in thousands or with a dollar sign.
     is_large: bool,
@@ -131,7 +135,7 @@ const YEARS: std::ops::RangeInclusive<u32> = 1950..=2035;
 
 /// Reads a phrase with a number from `at` on, and returns the number of its tokens. A number
 /// without any hint is none, because it may be a name.
-pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
+pub(super) fn read(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberPhrase)> {
     let start = at;
     let mut at = at;
     let mut heading = None;
@@ -161,7 +165,7 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
     at += length;
     if let Some(heading) = heading
         && heading.is_trait
-        && (first.is_money || first.is_large && bound == Some(Bound::Most))
+        && (first.is_money || first.is_large && bound == Some(BoundWord::Most))
     {
         // The words before the number are read separately, and then the price.
         return None;
@@ -192,7 +196,7 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
             at += length;
             Some(after)
         }
-        (None, None) if plus => Some(Bound::Least),
+        (None, None) if plus => Some(BoundWord::Least),
         (bound, _) => bound,
     };
     pass_unit(tokens, &mut at, &mut unit, second.unwrap_or(first));
@@ -200,12 +204,16 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
     let is_sum = largest.is_large || largest.is_money || largest.value >= 1000;
     unit = match unit {
         // As in `in the 20k range`.
-        Some(Unit::Range) => (!is_sum).then_some(Unit::Unsearchable),
-        Some(Unit::Weak) => Some(Unit::Unsearchable),
+        Some(NumberUnit::Range) => (!is_sum).then_some(NumberUnit::Unsearchable),
+        Some(NumberUnit::Weak) => Some(NumberUnit::Unsearchable),
         // `3 years` are an age, `within 50 miles` is a distance to the dealer.
-        Some(Unit::Of(Number::Year)) if !is_likely_year(largest) => Some(Unit::Age),
-        Some(Unit::Of(Number::Mileage) | Unit::Kilometers) if is_near && !is_sum => {
-            Some(Unit::Unsearchable)
+        Some(NumberUnit::Of(NumericAttribute::Year)) if !is_likely_year(largest) => {
+            Some(NumberUnit::Age)
+        }
+        Some(NumberUnit::Of(NumericAttribute::Mileage) | NumberUnit::Kilometers)
+            if is_near && !is_sum =>
+        {
+            Some(NumberUnit::Unsearchable)
         }
         other => other,
     };
@@ -218,16 +226,26 @@ pub(super) fn read(tokens: &[Token], at: usize) -> Option<(usize, Said)> {
 
 /// Returns true when a second number may follow: `from 2018 to 2020` is a range, `over 20k to 30k
 /// miles` is not.
-fn bound_allows_range(bound: Option<Bound>, tokens: &[Token], at: usize) -> bool {
+fn bound_allows_range(bound: Option<BoundWord>, tokens: &[QueryToken], at: usize) -> bool {
     let is_and = tokens.get(at).is_some_and(|token| token.text == "and");
     match bound {
-        Some(Bound::Between) => true,
-        Some(Bound::Since | Bound::Least) | None => !is_and,
-        Some(Bound::Most | Bound::After | Bound::Earlier | Bound::Until | Bound::About) => false,
+        Some(BoundWord::Between) => true,
+        Some(BoundWord::Since | BoundWord::Least) | None => !is_and,
+        Some(
+            BoundWord::Most
+            | BoundWord::After
+            | BoundWord::Earlier
+            | BoundWord::Until
+            | BoundWord::About,
+        ) => false,
     }
 }
 
-fn between(first: Amount, second: Amount, unit: Option<Unit>) -> Option<Said> {
+fn between(
+    first: NumberAmount,
+    second: NumberAmount,
+    unit: Option<NumberUnit>,
+) -> Option<NumberPhrase> {
     let (mut low, mut high) = (first.value, second.value);
     // As in `20 to 30k`.
     if second.is_large && !first.is_large && low < 1000 && high >= 1000 {
@@ -235,25 +253,27 @@ fn between(first: Amount, second: Amount, unit: Option<Unit>) -> Option<Said> {
     }
     let years = YEARS.contains(&low) && YEARS.contains(&high);
     let number = match unit {
-        Some(Unit::Unsearchable | Unit::Range | Unit::Weak) => return Some(Said::Unsearchable),
-        Some(Unit::Age) => return Some(Said::Age),
-        Some(Unit::Of(number)) => number,
-        Some(Unit::Kilometers) => Number::Mileage,
-        None if years && !first.is_money && !second.is_large => Number::Year,
-        None if high >= 1000 || first.is_money || second.is_money => Number::Price,
+        Some(NumberUnit::Unsearchable | NumberUnit::Range | NumberUnit::Weak) => {
+            return Some(NumberPhrase::Unsearchable);
+        }
+        Some(NumberUnit::Age) => return Some(NumberPhrase::Age),
+        Some(NumberUnit::Of(number)) => number,
+        Some(NumberUnit::Kilometers) => NumericAttribute::Mileage,
+        None if years && !first.is_money && !second.is_large => NumericAttribute::Year,
+        None if high >= 1000 || first.is_money || second.is_money => NumericAttribute::Price,
         None => return None,
     };
-    if matches!(number, Number::Price | Number::Mileage) && high < 1000 {
+    if matches!(number, NumericAttribute::Price | NumericAttribute::Mileage) && high < 1000 {
         (low, high) = (low.saturating_mul(1000), high.saturating_mul(1000));
     }
     let bounds = (Some(low.min(high)), Some(low.max(high)));
-    Some(Said::Range(number, in_miles(bounds, unit)))
+    Some(NumberPhrase::Range(number, in_miles(bounds, unit)))
 }
 
 /// Converts bounds from kilometres to miles, where the unit is kilometres.
-fn in_miles(bounds: Bounds, unit: Option<Unit>) -> Bounds {
+fn in_miles(bounds: NumberRange, unit: Option<NumberUnit>) -> NumberRange {
     let (min, max) = bounds;
-    if unit != Some(Unit::Kilometers) {
+    if unit != Some(NumberUnit::Kilometers) {
         return (min, max);
     }
     // A mile has 1,609,344 millimetres. Rounded so that a car is within the bounds in both units or
@@ -265,71 +285,79 @@ fn in_miles(bounds: Bounds, unit: Option<Unit>) -> Bounds {
     (min.map(|min| miles(min, 1_609_343)), max.map(|max| miles(max, 0)))
 }
 
-fn is_likely_year(amount: Amount) -> bool {
+fn is_likely_year(amount: NumberAmount) -> bool {
     YEARS.contains(&amount.value)
 }
 
-fn single(amount: Amount, bound: Option<Bound>, unit: Option<Unit>) -> Option<Said> {
-    let Amount { mut value, is_large, is_money } = amount;
+fn single(
+    amount: NumberAmount,
+    bound: Option<BoundWord>,
+    unit: Option<NumberUnit>,
+) -> Option<NumberPhrase> {
+    let NumberAmount { mut value, is_large, is_money } = amount;
     // 2000 may be a year or a round sum; after `under` the sum is more likely.
     let year = YEARS.contains(&value) && !is_large && value != 2000;
     let number = match (unit, bound) {
-        (Some(Unit::Unsearchable | Unit::Range | Unit::Weak), _) => {
-            return Some(Said::Unsearchable);
+        (Some(NumberUnit::Unsearchable | NumberUnit::Range | NumberUnit::Weak), _) => {
+            return Some(NumberPhrase::Unsearchable);
         }
-        (Some(Unit::Age), _) => return Some(Said::Age),
-        (Some(Unit::Of(number)), _) => number,
-        (Some(Unit::Kilometers), _) => Number::Mileage,
-        (None, Some(Bound::After | Bound::Since | Bound::Earlier | Bound::Until)) if !is_large => {
-            YEARS.contains(&value).then_some(Number::Year)?
-        }
-        (None, Some(_)) if year => Number::Year,
-        (None, Some(_)) if value >= 5 => Number::Price,
-        (None, None) if is_large => Number::Price,
+        (Some(NumberUnit::Age), _) => return Some(NumberPhrase::Age),
+        (Some(NumberUnit::Of(number)), _) => number,
+        (Some(NumberUnit::Kilometers), _) => NumericAttribute::Mileage,
+        (
+            None,
+            Some(BoundWord::After | BoundWord::Since | BoundWord::Earlier | BoundWord::Until),
+        ) if !is_large => YEARS.contains(&value).then_some(NumericAttribute::Year)?,
+        (None, Some(_)) if year => NumericAttribute::Year,
+        (None, Some(_)) if value >= 5 => NumericAttribute::Price,
+        (None, None) if is_large => NumericAttribute::Price,
         (None, Some(_) | None) => return None,
     };
     // No car costs 30 dollars, so small numbers are thousands.
-    let in_thousands = matches!(number, Number::Price | Number::Mileage) && value <= 250;
+    let in_thousands =
+        matches!(number, NumericAttribute::Price | NumericAttribute::Mileage) && value <= 250;
     if in_thousands && !is_money {
         value = value.saturating_mul(1000);
     }
-    let counted = matches!(number, Number::Seats | Number::Rows);
+    let counted = matches!(number, NumericAttribute::Seats | NumericAttribute::Rows);
     let bounds = match bound {
-        Some(Bound::Most) => (None, Some(value)),
-        Some(Bound::Least | Bound::Since | Bound::Between) => (Some(value), None),
-        Some(Bound::After) => (Some(value.saturating_add(1)), None),
-        Some(Bound::Earlier) => (None, Some(value.saturating_sub(1))),
-        Some(Bound::Until) => (None, Some(value)),
-        Some(Bound::About) if number == Number::Year => {
+        Some(BoundWord::Most) => (None, Some(value)),
+        Some(BoundWord::Least | BoundWord::Since | BoundWord::Between) => (Some(value), None),
+        Some(BoundWord::After) => (Some(value.saturating_add(1)), None),
+        Some(BoundWord::Earlier) => (None, Some(value.saturating_sub(1))),
+        Some(BoundWord::Until) => (None, Some(value)),
+        Some(BoundWord::About) if number == NumericAttribute::Year => {
             (Some(value.saturating_sub(1)), Some(value.saturating_add(1)))
         }
-        Some(Bound::About) => (Some(value - value / 10), Some(value.saturating_add(value / 10))),
-        None if number == Number::Year => (Some(value), Some(value)),
+        Some(BoundWord::About) => {
+            (Some(value - value / 10), Some(value.saturating_add(value / 10)))
+        }
+        None if number == NumericAttribute::Year => (Some(value), Some(value)),
         // Seven seats also fit into eight; for two, five are not wanted.
         None if counted && value > 2 => (Some(value), None),
         None if counted => (Some(value), Some(value)),
         // A price or a mileage alone is a maximum.
         None => (None, Some(value)),
     };
-    Some(Said::Range(number, in_miles(bounds, unit)))
+    Some(NumberPhrase::Range(number, in_miles(bounds, unit)))
 }
 
 /// Interprets a number without context that is no name: a year, or a maximum price.
-pub(super) fn alone(token: &Token) -> Option<(Number, Bounds)> {
+pub(super) fn alone(token: &QueryToken) -> Option<(NumericAttribute, NumberRange)> {
     let value = token.text.parse().ok()?;
     if YEARS.contains(&value) {
-        return Some((Number::Year, (Some(value), Some(value))));
+        return Some((NumericAttribute::Year, (Some(value), Some(value))));
     }
     // A smaller number is more likely part of a name, and a larger one is no car's price.
-    (3_000..=500_000).contains(&value).then_some((Number::Price, (None, Some(value))))
+    (3_000..=500_000).contains(&value).then_some((NumericAttribute::Price, (None, Some(value))))
 }
 
 /// Returns true when a token may be a model year.
-pub(super) fn is_year(token: &Token) -> bool {
+pub(super) fn is_year(token: &QueryToken) -> bool {
     token.text.parse().is_ok_and(|value| YEARS.contains(&value))
 }
 
-fn amount_at(tokens: &[Token], at: usize) -> Option<(usize, Amount)> {
+fn amount_at(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberAmount)> {
     let token = tokens.get(at)?;
     let (digits, thousands) = match token.text.strip_suffix('k') {
         Some(digits) => (digits, true),
@@ -358,7 +386,7 @@ fn amount_at(tokens: &[Token], at: usize) -> Option<(usize, Amount)> {
                 let thousands = scaled == Some("thousand");
                 let value = number.parse::<u32>().ok()?;
                 let value = if thousands { value.checked_mul(1000)? } else { value };
-                let amount = Amount { value, is_large: thousands, is_money: false };
+                let amount = NumberAmount { value, is_large: thousands, is_money: false };
                 return Some((2 + usize::from(thousands), amount));
             }
             let number = digits.parse::<u32>().ok();
@@ -366,7 +394,7 @@ fn amount_at(tokens: &[Token], at: usize) -> Option<(usize, Amount)> {
             number.checked_mul(factor)?
         }
     };
-    Some((1 + usize::from(scaled), Amount { value, is_large, is_money: token.money }))
+    Some((1 + usize::from(scaled), NumberAmount { value, is_large, is_money: token.money }))
 }
 
 /// Returns true when a word is a unit.
@@ -375,31 +403,35 @@ pub(super) fn is_unit(text: &str) -> bool {
 }
 
 /// Reads a unit after a number.
-fn unit_at(tokens: &[Token], at: usize) -> Option<(usize, Unit)> {
+fn unit_at(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberUnit)> {
     let (length, unit) = phrase(tokens, at, "unit")?;
     let unit = match unit {
-        "dollars" => Unit::Of(Number::Price),
+        "dollars" => NumberUnit::Of(NumericAttribute::Price),
         "miles" | "kilometers" => {
             // As in `300 miles of range`, `30 miles per gallon`, `50 miles from here`.
             if let Some((more, _)) = phrase(tokens, at + length, "distance") {
-                return Some((length + more, Unit::Unsearchable));
+                return Some((length + more, NumberUnit::Unsearchable));
             }
-            if unit == "miles" { Unit::Of(Number::Mileage) } else { Unit::Kilometers }
+            if unit == "miles" {
+                NumberUnit::Of(NumericAttribute::Mileage)
+            } else {
+                NumberUnit::Kilometers
+            }
         }
-        "seats" => Unit::Of(Number::Seats),
-        "years" => Unit::Of(Number::Year),
-        "age" => Unit::Age,
+        "seats" => NumberUnit::Of(NumericAttribute::Seats),
+        "years" => NumberUnit::Of(NumericAttribute::Year),
+        "age" => NumberUnit::Age,
         // As in `under 40k Range Rover`.
         "range" if tokens.get(at + length).is_some_and(|next| next.text == "rover") => return None,
-        "range" => Unit::Range,
-        "weak" => Unit::Weak,
-        "unsearchable" => Unit::Unsearchable,
+        "range" => NumberUnit::Range,
+        "weak" => NumberUnit::Weak,
+        "unsearchable" => NumberUnit::Unsearchable,
         "rows" => {
             // `3rd row seating` is one phrase.
             let (more, _) = phrase(tokens, at + length, "unit")
                 .filter(|(_, unit)| *unit == "seats")
                 .unwrap_or_default();
-            return Some((length + more, Unit::Of(Number::Rows)));
+            return Some((length + more, NumberUnit::Of(NumericAttribute::Rows)));
         }
         _ => return None,
     };
@@ -407,50 +439,55 @@ fn unit_at(tokens: &[Token], at: usize) -> Option<(usize, Unit)> {
 }
 
 /// Reads words before a number that say what it counts.
-fn heading_at(tokens: &[Token], at: usize) -> Option<(usize, Heading)> {
+fn heading_at(tokens: &[QueryToken], at: usize) -> Option<(usize, NumberHeading)> {
     if let Some((length, heading)) = phrase(tokens, at, "heading") {
         let unit = match heading {
-            "age" => Unit::Age,
-            "range" => Unit::Range,
-            _ => Unit::Unsearchable,
+            "age" => NumberUnit::Age,
+            "range" => NumberUnit::Range,
+            _ => NumberUnit::Unsearchable,
         };
-        return Some((length, Heading { unit, is_trait: heading == "trait" }));
+        return Some((length, NumberHeading { unit, is_trait: heading == "trait" }));
     }
     let (length, unit) = unit_at(tokens, at)?;
-    matches!(unit, Unit::Of(_) | Unit::Kilometers)
-        .then_some((length, Heading { unit, is_trait: false }))
+    matches!(unit, NumberUnit::Of(_) | NumberUnit::Kilometers)
+        .then_some((length, NumberHeading { unit, is_trait: false }))
 }
 
 /// Skips a unit that fits the amount before it, if there is one. The first unit counts; a rate such
 /// as `a month` counts in any case.
-fn pass_unit(tokens: &[Token], at: &mut usize, unit: &mut Option<Unit>, amount: Amount) {
+fn pass_unit(
+    tokens: &[QueryToken],
+    at: &mut usize,
+    unit: &mut Option<NumberUnit>,
+    amount: NumberAmount,
+) {
     // As in `2019, miles under 30k`.
     let is_next = tokens.get(*at).is_some_and(|token| !token.after_pause);
     if let Some((length, said)) = unit_at(tokens, *at).filter(|_| is_next)
         && said.fits(amount)
     {
         *at += length;
-        if said == Unit::Unsearchable {
+        if said == NumberUnit::Unsearchable {
             *unit = Some(said);
         }
         unit.get_or_insert(said);
     }
 }
 
-fn bound_at(tokens: &[Token], at: usize, kind: &str) -> Option<(usize, Bound)> {
+fn bound_at(tokens: &[QueryToken], at: usize, kind: &str) -> Option<(usize, BoundWord)> {
     let (length, bound) = phrase(tokens, at, kind)?;
-    Some((length, Bound::from_name(bound)?))
+    Some((length, BoundWord::from_name(bound)?))
 }
 
 /// Skips articles and prepositions, as in `seating for 7`.
-fn skip(tokens: &[Token], at: usize) -> usize {
+fn skip(tokens: &[QueryToken], at: usize) -> usize {
     let is_small =
-        |token: &&Token| matches!(token.text.as_str(), "of" | "for" | "the" | "a" | "is");
+        |token: &&QueryToken| matches!(token.text.as_str(), "of" | "for" | "the" | "a" | "is");
     at + tokens.iter().skip(at).take_while(is_small).count()
 }
 
 /// Returns the longest phrase of a kind that begins at `at`.
-fn phrase(tokens: &[Token], at: usize, kind: &str) -> Option<(usize, &'static str)> {
+fn phrase(tokens: &[QueryToken], at: usize, kind: &str) -> Option<(usize, &'static str)> {
     (1..=4)
         .rev()
         .find_map(|length| Some((length, word(&together(tokens.get(at..at + length)?), kind)?)))
@@ -463,7 +500,7 @@ fn word(text: &str, kind: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::super::tokens::tokens;
-    use super::Number::{Mileage, Price, Rows, Seats, Year};
+    use super::NumericAttribute::{Mileage, Price, Rows, Seats, Year};
     use super::*;
 
     #[test]
@@ -521,8 +558,8 @@ mod tests {
             ("three rows", at_least(Rows, 3)),
         ] {
             let tokens = tokens(query);
-            let expected =
-                expected.map(|(number, bounds)| (tokens.len(), Said::Range(number, bounds)));
+            let expected = expected
+                .map(|(number, bounds)| (tokens.len(), NumberPhrase::Range(number, bounds)));
             assert_eq!(read(&tokens, 0), expected, "{query}");
         }
         for query in [
@@ -554,7 +591,7 @@ mod tests {
             "20000 euros",
         ] {
             let tokens = tokens(query);
-            let expected = Some((tokens.len(), Said::Unsearchable));
+            let expected = Some((tokens.len(), NumberPhrase::Unsearchable));
             assert_eq!(read(&tokens, 0), expected, "{query}");
         }
         for query in [
@@ -566,7 +603,7 @@ mod tests {
             "age under 5",
         ] {
             let tokens = tokens(query);
-            assert_eq!(read(&tokens, 0), Some((tokens.len(), Said::Age)), "{query}");
+            assert_eq!(read(&tokens, 0), Some((tokens.len(), NumberPhrase::Age)), "{query}");
         }
         for query in ["1500", "3 series", "2020", "under the hood", "from toyota", "f 150", "x"] {
             assert_eq!(read(&tokens(query), 0), None, "{query}");

@@ -3,7 +3,7 @@
 
 use tradepost_wire::aap::Vehicle;
 
-use super::fold::{Field, fold, words};
+use super::fold::{TextKind, fold, words};
 use super::vocabulary::vocabulary;
 
 /// Members in which dealers state the seats.
@@ -21,7 +21,7 @@ pub(crate) struct Seats {
 
 /// Determines the seats of a vehicle.
 pub(crate) fn seats(vehicle: &Vehicle) -> Seats {
-    let body = vehicle.body.as_deref().and_then(|body| vocabulary().class(Field::Body, body));
+    let body = vehicle.body.as_deref().and_then(|body| vocabulary().class(TextKind::Body, body));
     let texts = || vehicle.features.iter().chain(&vehicle.trim).map(|text| words(text));
     let has_row = |words: &Vec<String>| {
         words
@@ -29,7 +29,7 @@ pub(crate) fn seats(vehicle: &Vehicle) -> Seats {
             .any(|pair| matches!(pair, [a, b] if (a == "third" || a == "3rd") && b == "row"))
     };
     let known = |make: &str, model: &str| {
-        vocabulary().has_three_rows(&fold(Field::Make, make), &fold(Field::Plain, model))
+        vocabulary().has_three_rows(&fold(TextKind::Make, make), &fold(TextKind::Plain, model))
     };
     let model = vehicle.make.as_deref().zip(vehicle.model.as_deref());
     let three = body == Some("minivan")

@@ -3,7 +3,7 @@
 
 /// A word or number of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token {
+pub(super) struct QueryToken {
     /// Lower case letters and digits, and a decimal point between digits.
     pub(super) text: String,
     /// True after a dollar sign.
@@ -16,7 +16,7 @@ pub(super) struct Token {
     pub(super) after_pause: bool,
 }
 
-impl Token {
+impl QueryToken {
     /// Creates a word without marks.
     pub(super) fn plain(text: &str) -> Self {
         let text = text.to_owned();
@@ -26,7 +26,7 @@ impl Token {
 
 /// Marks before the token that is being read.
 #[derive(Debug, Default)]
-struct Marks {
+struct PrecedingMarks {
     money: bool,
     joined: bool,
     after_pause: bool,
@@ -35,10 +35,10 @@ struct Marks {
 /// Splits a query into tokens. `/` between words becomes `or`, `&` becomes `and`, and `<` and `>`
 /// become words. A hyphen after a space and before a word becomes `not`, as in `suv -honda`; marks
 /// of feet, inches, percent and other currencies become words.
-pub(super) fn tokens(query: &str) -> Vec<Token> {
-    let mut found: Vec<Token> = Vec::new();
+pub(super) fn tokens(query: &str) -> Vec<QueryToken> {
+    let mut found: Vec<QueryToken> = Vec::new();
     let mut text = String::new();
-    let mut marks = Marks::default();
+    let mut marks = PrecedingMarks::default();
     let mut quotes = 0_usize;
     // E-mail addresses are not repeated in answers.
     let query = query.split_whitespace().map(|word| if word.contains('@') { "@" } else { word });
@@ -135,24 +135,24 @@ fn is_minus(chars: &[char], at: usize) -> bool {
 }
 
 /// Joins tokens to one word.
-pub(super) fn together(run: &[Token]) -> String {
+pub(super) fn together(run: &[QueryToken]) -> String {
     run.iter().map(|token| token.text.as_str()).collect()
 }
 
 /// Ends a token. Returns true when there was one.
-fn push(found: &mut Vec<Token>, text: &mut String, marks: &mut Marks) -> bool {
+fn push(found: &mut Vec<QueryToken>, text: &mut String, marks: &mut PrecedingMarks) -> bool {
     if text.is_empty() {
         return false;
     }
-    let Marks { money, joined, after_pause } = std::mem::take(marks);
+    let PrecedingMarks { money, joined, after_pause } = std::mem::take(marks);
     // A pause before the first word separates nothing.
     let after_pause = after_pause && !found.is_empty();
-    found.push(Token { text: std::mem::take(text), money, plus: false, joined, after_pause });
+    found.push(QueryToken { text: std::mem::take(text), money, plus: false, joined, after_pause });
     true
 }
 
-fn word(found: &mut Vec<Token>, text: &str) {
-    found.push(Token::plain(text));
+fn word(found: &mut Vec<QueryToken>, text: &str) {
+    found.push(QueryToken::plain(text));
 }
 
 #[cfg(test)]
@@ -162,7 +162,7 @@ mod tests {
     #[track_caller]
     fn check(query: &str, expected: &[&str]) {
         let shown = tokens(query).into_iter().map(|token| {
-            let Token { text, money, plus, joined, after_pause: _ } = token;
+            let QueryToken { text, money, plus, joined, after_pause: _ } = token;
             let marks = [(money, "$"), (joined, "~")];
             let before: String =
                 marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();

@@ -4,13 +4,13 @@ mod identifier;
 mod measure;
 mod negation;
 
-use super::fold::Field;
-use super::lexicon::{Attribute, Lexicon, Part, Sense, Value};
-use super::numbers::{self, Bounds, Number, Said};
+use super::fold::TextKind;
+use super::lexicon::{Attribute, AttributeValue, Lexicon, PhraseMeaning, ValuePart};
+use super::numbers::{self, NumberPhrase, NumberRange, NumericAttribute};
 use super::spelling::{self, is_common};
-use super::tokens::{Token, together, tokens};
+use super::tokens::{QueryToken, together, tokens};
 use super::vocabulary::vocabulary;
-use super::{Identifiers, Meaning, Remark, Understood, Want, unique};
+use super::{Identifiers, Predicate, QueryInterpretation, QueryRemark, RequiredPhrase, unique};
 use negation::{Negation, complement};
 
 /// Maximum number of tokens of a phrase.
@@ -25,12 +25,12 @@ pub(crate) fn understand(
     query: &str,
     lexicon: &Lexicon,
     identifiers: &dyn Identifiers,
-) -> Understood {
-    let mut reader = Reader {
+) -> QueryInterpretation {
+    let mut reader = Interpreter {
         tokens: tokens(query),
         lexicon,
         identifiers,
-        understood: Understood::default(),
+        understood: QueryInterpretation::default(),
         negation: Negation::default(),
         is_inside: false,
         corrections: 0,
@@ -39,8 +39,8 @@ pub(crate) fn understand(
     };
     reader.separate_units();
     if reader.tokens.is_empty() {
-        reader.remark(Remark::NoWord);
-        reader.push(Want::nothing("query without a word".to_owned()));
+        reader.remark(QueryRemark::NoWord);
+        reader.push(RequiredPhrase::nothing("query without a word".to_owned()));
     }
     let mut at = 0;
     while at < reader.tokens.len() {
@@ -50,11 +50,11 @@ pub(crate) fn understand(
     reader.understood
 }
 
-struct Reader<'a> {
-    tokens: Vec<Token>,
+struct Interpreter<'a> {
+    tokens: Vec<QueryToken>,
     lexicon: &'a Lexicon,
     identifiers: &'a dyn Identifiers,
-    understood: Understood,
+    understood: QueryInterpretation,
     /// State of negations and conjunctions.
     negation: Negation,
     /// True when the next colour is the interior's.
@@ -66,7 +66,7 @@ struct Reader<'a> {
     has_meaning: bool,
 }
 
-impl Reader<'_> {
+impl Interpreter<'_> {
     /// Reads the phrase at a token, and returns the number of tokens it took.
     fn step(&mut self, at: usize) -> usize {
         self.at = at;
@@ -78,9 +78,9 @@ impl Reader<'_> {
         }
         if let Some((length, said)) = numbers::read(&self.tokens, at) {
             match said {
-                Said::Range(number, bounds) => self.number(number, bounds),
-                Said::Unsearchable => self.measured(at, length),
-                Said::Age => {
+                NumberPhrase::Range(number, bounds) => self.number(number, bounds),
+                NumberPhrase::Unsearchable => self.measured(at, length),
+                NumberPhrase::Age => {
                     let said = self.shown(at, length);
                     self.leave_out(said, hint("year"), at + length);
                 }
@@ -88,7 +88,7 @@ impl Reader<'_> {
             return length;
         }
         for length in (1..=LONGEST_PHRASE.min(self.tokens.len() - at)).rev() {
-            if self.parts_a_name(at, length) {
+            if self.splits_name(at, length) {
                 continue;
             }
             if self.phrase(at, length) {
@@ -158,8 +158,8 @@ impl Reader<'_> {
             return true;
         }
         if let Some(name) = vocabulary().name(key) {
-            self.remark(Remark::Absent(name));
-            self.push(Want::nothing(name.to_owned()));
+            self.remark(QueryRemark::Absent(name));
+            self.push(RequiredPhrase::nothing(name.to_owned()));
             return true;
         }
         self.shaded(key)
@@ -186,7 +186,7 @@ impl Reader<'_> {
     }
 
     /// Interprets a word of the trade, by its class in the vocabulary.
-    fn classed(&self, key: &str) -> Option<Want> {
+    fn classed(&self, key: &str) -> Option<RequiredPhrase> {
         const ATTRIBUTES: [(&str, Attribute); 5] = [
             ("body", Attribute::Body),
             ("fuel", Attribute::Fuel),
@@ -204,29 +204,29 @@ impl Reader<'_> {
             values.extend(self.lexicon.elsewhere(attribute, class));
         }
         let label = format!("{attribute} {}", names.join(" or "));
-        Some(Want::values(values, Some(attribute), label))
+        Some(RequiredPhrase::values(values, Some(attribute), label))
     }
 
     /// Interprets a colour family: of the exterior, unless the interior is meant.
-    fn coloured(&mut self, key: &str, at: usize, length: usize) -> Option<Want> {
+    fn coloured(&mut self, key: &str, at: usize, length: usize) -> Option<RequiredPhrase> {
         let family = family(key)?;
         let inside = std::mem::take(&mut self.is_inside) || self.interior_follows(at + length);
         let attribute = if inside { Attribute::InteriorColor } else { Attribute::ExteriorColor };
         Some(self.of_family(attribute, family))
     }
 
-    fn of_family(&self, attribute: Attribute, family: &str) -> Want {
+    fn of_family(&self, attribute: Attribute, family: &str) -> RequiredPhrase {
         let values = self.of_class(attribute, family).collect();
-        Want::values(values, Some(attribute), format!("{attribute} {family}"))
+        RequiredPhrase::values(values, Some(attribute), format!("{attribute} {family}"))
     }
 
-    fn of_class(&self, attribute: Attribute, class: &str) -> impl Iterator<Item = Value> {
+    fn of_class(&self, attribute: Attribute, class: &str) -> impl Iterator<Item = AttributeValue> {
         let ids = self.lexicon.class(attribute, class).iter();
-        ids.map(move |id| Value { attribute, id: *id })
+        ids.map(move |id| AttributeValue { attribute, id: *id })
     }
 
     /// Interprets a make or a model, by its whole name or its beginning.
-    fn named(&self, key: &str) -> Option<Want> {
+    fn named(&self, key: &str) -> Option<RequiredPhrase> {
         let make = vocabulary().said("make", key).unwrap_or(key);
         let senses = self.lexicon.senses(key);
         let aliases = self.lexicon.senses(make);
@@ -234,10 +234,13 @@ impl Reader<'_> {
         let mut values = Vec::new();
         for sense in senses {
             match sense {
-                Sense::Pair(make, model) => any.push(Meaning::Pair { make: *make, model: *model }),
-                Sense::Value(value, part) => {
+                PhraseMeaning::Pair(make, model) => {
+                    any.push(Predicate::Pair { make: *make, model: *model })
+                }
+                PhraseMeaning::Value(value, part) => {
                     // A word from the middle of a model's name does not name the model.
-                    let is_model = value.attribute == Attribute::Model && *part != Part::Middle;
+                    let is_model =
+                        value.attribute == Attribute::Model && *part != ValuePart::Middle;
                     if is_model || value.attribute == Attribute::Make {
                         values.push(*value);
                     }
@@ -245,8 +248,10 @@ impl Reader<'_> {
             }
         }
         values.extend(aliases.iter().filter_map(|sense| match sense {
-            Sense::Value(value, Part::Whole) if value.attribute == Attribute::Make => Some(*value),
-            Sense::Value(..) | Sense::Pair(..) => None,
+            PhraseMeaning::Value(value, ValuePart::Whole) if value.attribute == Attribute::Make => {
+                Some(*value)
+            }
+            PhraseMeaning::Value(..) | PhraseMeaning::Pair(..) => None,
         }));
         let values = unique(values);
         if any.is_empty() && values.is_empty() {
@@ -254,8 +259,8 @@ impl Reader<'_> {
         }
         let attribute = self.common_attribute(&values);
         let label = match any.first() {
-            Some(Meaning::Pair { make, model }) if values.is_empty() => {
-                let name = |attribute, id| self.lexicon.name(Value { attribute, id });
+            Some(Predicate::Pair { make, model }) if values.is_empty() => {
+                let name = |attribute, id| self.lexicon.name(AttributeValue { attribute, id });
                 format!(
                     "make {} model {}",
                     name(Attribute::Make, *make),
@@ -265,14 +270,14 @@ impl Reader<'_> {
             Some(_) | None => self.label(&values, key),
         };
         if !values.is_empty() {
-            any.push(Meaning::Values(values));
+            any.push(Predicate::Values(values));
         }
-        Some(Want { any, negated: false, attribute, label })
+        Some(RequiredPhrase { any, negated: false, attribute, label })
     }
 
     /// Interprets a word of a listing: colour, trim, engine, feature, or another part of a model's
     /// name.
-    fn worded(&self, key: &str) -> Option<Want> {
+    fn worded(&self, key: &str) -> Option<RequiredPhrase> {
         const WORDS: &[Attribute] = &[
             Attribute::ExteriorColor,
             Attribute::Trim,
@@ -291,32 +296,32 @@ impl Reader<'_> {
     }
 
     /// Interprets a phrase as a value of some attributes.
-    fn of(&self, key: &str, attributes: &[Attribute]) -> Option<Want> {
+    fn of(&self, key: &str, attributes: &[Attribute]) -> Option<RequiredPhrase> {
         let values = wanted(self.lexicon.senses(key), attributes).collect();
         self.found(values, key)
     }
 
-    fn found(&self, values: Vec<Value>, key: &str) -> Option<Want> {
+    fn found(&self, values: Vec<AttributeValue>, key: &str) -> Option<RequiredPhrase> {
         let values = unique(values);
         if values.is_empty() {
             return None;
         }
         let attribute = self.common_attribute(&values);
         let label = self.label(&values, key);
-        Some(Want::values(values, attribute, label))
+        Some(RequiredPhrase::values(values, attribute, label))
     }
 
     /// Interprets words of one feature, in any order and not adjacent: `heated seats` matches
     /// `Heated front seats`, and not a heated wheel with leather seats.
-    fn featured(&self, at: usize, length: usize) -> Option<Want> {
+    fn featured(&self, at: usize, length: usize) -> Option<RequiredPhrase> {
         let run = self.tokens.get(at..at + length).filter(|run| run.len() > 1)?;
-        let mut common: Option<Vec<Value>> = None;
+        let mut common: Option<Vec<AttributeValue>> = None;
         for token in run {
             let word = token.text.as_str();
             let singular = word.strip_suffix('s').unwrap_or(word);
             let senses = self.lexicon.senses(word).iter().chain(self.lexicon.senses(singular));
-            let values: Vec<Value> = wanted(senses, &[Attribute::Feature]).collect();
-            let both: Vec<Value> = match common {
+            let values: Vec<AttributeValue> = wanted(senses, &[Attribute::Feature]).collect();
+            let both: Vec<AttributeValue> = match common {
                 None => values,
                 Some(before) => before.into_iter().filter(|value| values.contains(value)).collect(),
             };
@@ -327,7 +332,7 @@ impl Reader<'_> {
         }
         // A word with a meaning of its own is not part of a feature; each such word is a separate
         // condition.
-        let is_other = |token: &Token| {
+        let is_other = |token: &QueryToken| {
             let word = token.text.as_str();
             let name = || vocabulary().name(word).is_some() || self.named(word).is_some();
             self.classed(word).is_some() || family(word).is_some() || name()
@@ -344,7 +349,7 @@ impl Reader<'_> {
         let Some(family) = vocabulary().family_of_shade(key).filter(|_| !is_common(key)) else {
             return false;
         };
-        self.remark(Remark::Family { said: key.to_owned(), family });
+        self.remark(QueryRemark::Family { said: key.to_owned(), family });
         self.push(self.of_family(Attribute::ExteriorColor, family));
         true
     }
@@ -353,7 +358,7 @@ impl Reader<'_> {
     /// an unknown word. Returns the number of tokens; 0 when a correction is to be read again.
     fn unknown(&mut self, at: usize) -> usize {
         let joined = self.tokens.iter().skip(at + 1).take_while(|token| token.joined).count();
-        let length = if self.parts_a_name(at, 1) { 1 + joined } else { 1 };
+        let length = if self.splits_name(at, 1) { 1 + joined } else { 1 };
         let Some(token) = self.tokens.get(at) else { return 1 };
         if length == 1 {
             if let Some((number, bounds)) = numbers::alone(token) {
@@ -367,7 +372,7 @@ impl Reader<'_> {
             }
             if let Some(correction) = self.correction(&word) {
                 let read = self.spelt(&correction);
-                self.remark(Remark::Corrected { said: word, read });
+                self.remark(QueryRemark::Corrected { said: word, read });
                 if let Some(token) = self.tokens.get_mut(at) {
                     token.text = correction;
                 }
@@ -379,14 +384,14 @@ impl Reader<'_> {
             // Excluding an unknown word excludes nothing.
             self.leave_out(said, "", at + length);
         } else {
-            self.remark(Remark::Unknown(said.clone()));
-            self.push(Want::nothing(format!("\"{said}\"")));
+            self.remark(QueryRemark::Unknown(said.clone()));
+            self.push(RequiredPhrase::nothing(format!("\"{said}\"")));
         }
         length
     }
 
     /// Finds the words that a word begins, names first.
-    fn beginning(&self, word: &str) -> Option<Want> {
+    fn beginning(&self, word: &str) -> Option<RequiredPhrase> {
         const TIERS: [&[Attribute]; 4] = [
             &[Attribute::Make, Attribute::Model],
             &[Attribute::ExteriorColor, Attribute::Trim, Attribute::Feature, Attribute::Engine],
@@ -420,38 +425,41 @@ impl Reader<'_> {
     /// Returns the spelling of a corrected word for display.
     fn spelt(&self, key: &str) -> String {
         let named = self.lexicon.senses(key).iter().find_map(|sense| match sense {
-            Sense::Value(value, Part::Whole) => Some(self.lexicon.name(*value).to_owned()),
-            Sense::Value(_, Part::Start | Part::Middle) | Sense::Pair(..) => None,
+            PhraseMeaning::Value(value, ValuePart::Whole) => {
+                Some(self.lexicon.name(*value).to_owned())
+            }
+            PhraseMeaning::Value(_, ValuePart::Start | ValuePart::Middle)
+            | PhraseMeaning::Pair(..) => None,
         });
         named
             .or_else(|| vocabulary().name(key).map(str::to_owned))
             .unwrap_or_else(|| key.to_owned())
     }
 
-    fn number(&mut self, number: Number, bounds: Bounds) {
-        if matches!(number, Number::Seats | Number::Rows) {
-            self.remark(Remark::UsualSeats);
+    fn number(&mut self, number: NumericAttribute, bounds: NumberRange) {
+        if matches!(number, NumericAttribute::Seats | NumericAttribute::Rows) {
+            self.remark(QueryRemark::UsualSeats);
         }
         let label = number.in_filters(bounds);
-        let any = vec![Meaning::Number(number, bounds)];
-        self.push(Want { any, negated: false, attribute: None, label });
+        let any = vec![Predicate::Number(number, bounds)];
+        self.push(RequiredPhrase { any, negated: false, attribute: None, label });
     }
 
     /// Records that a phrase was left out; `end` is the token after it, `hint` says how to ask
     /// instead.
     fn leave_out(&mut self, said: String, hint: &str, end: usize) {
         let said = self.with_negation(said, end);
-        self.remark(Remark::LeftOut(format!("{said}{hint}")));
+        self.remark(QueryRemark::LeftOut(format!("{said}{hint}")));
     }
 
-    fn remark(&mut self, remark: Remark) {
+    fn remark(&mut self, remark: QueryRemark) {
         if !self.understood.remarks.contains(&remark) {
             self.understood.remarks.push(remark);
         }
     }
 
     /// Adds a condition, or an alternative to the one before.
-    fn push(&mut self, mut want: Want) {
+    fn push(&mut self, mut want: RequiredPhrase) {
         self.has_meaning = true;
         if self.narrows_excluded(&want, self.at) {
             return;
@@ -479,7 +487,7 @@ impl Reader<'_> {
 
     /// Returns true when a phrase ends within a name such as `F-150` or `CR-V`, whose parts mean
     /// nothing.
-    fn parts_a_name(&self, at: usize, length: usize) -> bool {
+    fn splits_name(&self, at: usize, length: usize) -> bool {
         let ends_within = self.tokens.get(at + length).is_some_and(|token| token.joined);
         let first = (0..at + length)
             .rev()
@@ -503,12 +511,12 @@ impl Reader<'_> {
     }
 
     /// Returns the attribute of values, if they share one.
-    fn common_attribute(&self, values: &[Value]) -> Option<Attribute> {
+    fn common_attribute(&self, values: &[AttributeValue]) -> Option<Attribute> {
         let first = values.first()?.attribute;
         values.iter().all(|value| value.attribute == first).then_some(first)
     }
 
-    fn label(&self, values: &[Value], key: &str) -> String {
+    fn label(&self, values: &[AttributeValue], key: &str) -> String {
         let Some(attribute) = self.common_attribute(values) else { return format!("\"{key}\"") };
         match values {
             [value] => format!("{attribute} {}", self.lexicon.name(*value)),
@@ -539,15 +547,15 @@ impl Reader<'_> {
 /// Filters meanings to values of some attributes. A body counts only as a whole: `sport` does not
 /// mean `Sport Utility`.
 fn wanted<'a>(
-    senses: impl IntoIterator<Item = &'a Sense>,
+    senses: impl IntoIterator<Item = &'a PhraseMeaning>,
     attributes: &'a [Attribute],
-) -> impl Iterator<Item = Value> {
+) -> impl Iterator<Item = AttributeValue> {
     senses.into_iter().filter_map(|sense| match sense {
-        Sense::Value(value, part) => {
-            let counts = value.attribute != Attribute::Body || *part == Part::Whole;
+        PhraseMeaning::Value(value, part) => {
+            let counts = value.attribute != Attribute::Body || *part == ValuePart::Whole;
             (counts && attributes.contains(&value.attribute)).then_some(*value)
         }
-        Sense::Pair(..) => None,
+        PhraseMeaning::Pair(..) => None,
     })
 }
 
@@ -562,5 +570,5 @@ fn hint(wish: &str) -> &'static str {
 }
 
 fn family(word: &str) -> Option<&'static str> {
-    vocabulary().family(&super::fold::fold(Field::Colour, word))
+    vocabulary().family(&super::fold::fold(TextKind::Colour, word))
 }

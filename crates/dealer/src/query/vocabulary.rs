@@ -3,40 +3,40 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use super::fold::{Field, squeeze, words};
+use super::fold::{TextKind, squeeze, words};
 
 const VOCABULARY: &str = include_str!("../../data/words/vocabulary.txt");
 const COLOURS: &str = include_str!("../../data/words/colours.txt");
 const MODELS: &str = include_str!("../../data/words/models.txt");
 const SEATS: &str = include_str!("../../data/words/seats.txt");
 
-static TABLES: LazyLock<Vocabulary> = LazyLock::new(Vocabulary::read);
+static TABLES: LazyLock<QueryVocabulary> = LazyLock::new(QueryVocabulary::read);
 
 /// Squeezed phrases with their meanings.
-pub(super) type Table = HashMap<String, &'static str>;
+pub(super) type PhraseTable = HashMap<String, &'static str>;
 
 /// A phrase that classifies the values it occurs in.
-type Mark = (Vec<String>, &'static str);
+type ClassifyingPhrase = (Vec<String>, &'static str);
 
 /// The tables of `data/words`.
 #[derive(Debug, Default)]
-pub(crate) struct Vocabulary {
+pub(crate) struct QueryVocabulary {
     /// Meanings of phrases in queries, by kind of line.
-    said: HashMap<&'static str, Table>,
+    said: HashMap<&'static str, PhraseTable>,
     /// Squeezed phrases that are written as several words.
     spaced: HashSet<String>,
     /// Meanings of whole values, by kind of line.
-    whole: HashMap<&'static str, Table>,
+    whole: HashMap<&'static str, PhraseTable>,
     /// Classifying phrases by kind of line, in the order of the table.
-    marks: HashMap<&'static str, Vec<Mark>>,
+    marks: HashMap<&'static str, Vec<ClassifyingPhrase>>,
     /// Additional meanings by kind and meaning.
     also: HashMap<(&'static str, &'static str), Vec<&'static str>>,
     /// Words that name a colour family.
-    colours: Table,
+    colours: PhraseTable,
     /// Phrases that suggest a colour family.
-    hints: Vec<Mark>,
+    hints: Vec<ClassifyingPhrase>,
     /// Existing makes and models.
-    names: Table,
+    names: PhraseTable,
     /// Make and model of cars with three rows of seats.
     rows: HashSet<(String, String)>,
     /// Minimum number of seats by body.
@@ -44,13 +44,13 @@ pub(crate) struct Vocabulary {
 }
 
 /// Returns the tables of `data/words`.
-pub(crate) fn vocabulary() -> &'static Vocabulary {
+pub(crate) fn vocabulary() -> &'static QueryVocabulary {
     &TABLES
 }
 
-impl Vocabulary {
+impl QueryVocabulary {
     /// Returns the meaning of a whole value of an attribute, by its squeezed text.
-    pub(crate) fn whole(&self, field: Field, key: &str) -> Option<&'static str> {
+    pub(crate) fn whole(&self, field: TextKind, key: &str) -> Option<&'static str> {
         self.whole.get(field.kind()?)?.get(key).copied()
     }
 
@@ -72,22 +72,22 @@ impl Vocabulary {
     }
 
     /// Returns additional meanings of a word.
-    pub(super) fn also(&self, field: Field, meaning: &'static str) -> &[&'static str] {
+    pub(super) fn also(&self, field: TextKind, meaning: &'static str) -> &[&'static str] {
         let kind = field.kind().unwrap_or_default();
         self.also.get(&(kind, meaning)).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the class of a value: of the whole text, or of the first classifying phrase in it.
-    pub(crate) fn class(&self, field: Field, text: &str) -> Option<&'static str> {
+    pub(crate) fn class(&self, field: TextKind, text: &str) -> Option<&'static str> {
         self.whole(field, &squeeze(text)).or_else(|| self.mark(field, text))
     }
 
     /// Returns the class that a model's name implies: never gas, because hybrids burn it too.
-    pub(super) fn class_in_name(&self, field: Field, name: &str) -> Option<&'static str> {
+    pub(super) fn class_in_name(&self, field: TextKind, name: &str) -> Option<&'static str> {
         self.mark(field, name).filter(|class| *class != "gas")
     }
 
-    fn mark(&self, field: Field, text: &str) -> Option<&'static str> {
+    fn mark(&self, field: TextKind, text: &str) -> Option<&'static str> {
         let words = words(text);
         let marks = self.marks.get(field.kind()?)?;
         marks.iter().find(|(mark, _)| contains(&words, mark)).map(|(_, class)| *class)
@@ -170,7 +170,7 @@ impl Vocabulary {
                     this.seats.extend(seats.map(|seats| (body, seats)));
                 }
                 None => {
-                    let key = this.whole(Field::Make, &squeeze(make)).map(str::to_owned);
+                    let key = this.whole(TextKind::Make, &squeeze(make)).map(str::to_owned);
                     let key = key.unwrap_or_else(|| squeeze(make));
                     let models = list(models).map(|model| (key.clone(), squeeze(model)));
                     this.rows.extend(models);
@@ -217,16 +217,16 @@ impl Vocabulary {
 }
 
 /// Kinds of lines that are attributes of a car.
-pub(super) const KINDS: &[(&str, Field)] = &[
-    ("make", Field::Make),
-    ("body", Field::Body),
-    ("fuel", Field::Fuel),
-    ("transmission", Field::Transmission),
-    ("driveline", Field::Driveline),
-    ("condition", Field::Condition),
+pub(super) const KINDS: &[(&str, TextKind)] = &[
+    ("make", TextKind::Make),
+    ("body", TextKind::Body),
+    ("fuel", TextKind::Fuel),
+    ("transmission", TextKind::Transmission),
+    ("driveline", TextKind::Driveline),
+    ("condition", TextKind::Condition),
 ];
 
-impl Field {
+impl TextKind {
     fn kind(self) -> Option<&'static str> {
         KINDS.iter().find(|(_, field)| *field == self).map(|(kind, _)| *kind)
     }

@@ -3,9 +3,10 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::consent::{
-    self, Checker, ConsentCheck, ConsentKind, ConsentRecord, Evidence, Hash, START,
+    self, ChainChecker, ConsentCheck, ConsentEvidence, ConsentKind, ConsentRecord, START,
+    Sha256Hash,
 };
-use tradepost_dealer::lot::Grant;
+use tradepost_dealer::lot::NewConsent;
 use tradepost_dealer::record::{LeadEventKind, LeadState};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
@@ -94,8 +95,8 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub(super) fn keep_evidence(&self, grant: &Grant<'_>) -> Result<(), InternalError> {
-        let Grant { dealer_id, lead_id, submission, at, payload, evidence, network } = *grant;
+    pub(super) fn keep_evidence(&self, grant: &NewConsent<'_>) -> Result<(), InternalError> {
+        let NewConsent { dealer_id, lead_id, submission, at, payload, evidence, network } = *grant;
         let hashes = [consent::consent_hash(payload), evidence.body_hash(), evidence.caller_hash()];
         let seq = self.log_consent(dealer_id, lead_id, ConsentKind::Granted, at, Some(hashes))?;
         let size = evidence.body.len() + payload.to_string().len();
@@ -234,7 +235,7 @@ impl Transaction<'_> {
         lead_id: &str,
         kind: ConsentKind,
         at: Timestamp,
-        hashes: Option<[Hash; 3]>,
+        hashes: Option<[Sha256Hash; 3]>,
     ) -> Result<i64, InternalError> {
         let (seq, previous) = last_consent(self.0, dealer_id)?;
         let record = ConsentRecord {
@@ -273,7 +274,7 @@ impl Database {
     pub(crate) fn consents_of(
         &self,
         lead_id: &str,
-    ) -> Result<Vec<(ConsentRecord, Hash, Option<String>)>, InternalError> {
+    ) -> Result<Vec<(ConsentRecord, Sha256Hash, Option<String>)>, InternalError> {
         self.0.all(
             "reading a lead's consents",
             &format!(
@@ -296,7 +297,7 @@ impl Database {
     pub(crate) fn check_consents(
         &self,
         dealer_id: Option<&str>,
-        expected: Option<Hash>,
+        expected: Option<Sha256Hash>,
     ) -> Result<Vec<ConsentCheck>, InternalError> {
         let dealers: Vec<String> = self.0.all(
             "reading the dealers",
@@ -308,7 +309,7 @@ impl Database {
         let sql = format!("{PROOF} WHERE r.dealer_id = $1 ORDER BY r.seq");
         let mut checks = Vec::new();
         for dealer_id in dealers {
-            let mut checker = Checker::new(dealer_id.clone(), expected);
+            let mut checker = ChainChecker::new(dealer_id.clone(), expected);
             self.0.each("reading the consents", &sql, params![dealer_id], |row| {
                 let (record, hash) = record(row)?;
                 let (kept, payload, state) = proof(row, &record)?;
@@ -339,7 +340,7 @@ impl Store {
         self.read_all("reading the evidence of a consent", &sql, params![lead_id], |row| {
             let (record, hash) = record(row)?;
             let (kept, payload, _) = proof(row, &record)?;
-            let previous: Option<Hash> = row.get(19)?;
+            let previous: Option<Sha256Hash> = row.get(19)?;
             Ok(Proof { record, previous: previous.unwrap_or(START), hash, kept, payload })
         })
     }
@@ -348,7 +349,11 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn consent_hash(&self, dealer_id: &str, seq: i64) -> Result<Option<Hash>, InternalError> {
+    pub fn consent_hash(
+        &self,
+        dealer_id: &str,
+        seq: i64,
+    ) -> Result<Option<Sha256Hash>, InternalError> {
         let sql = "SELECT hash FROM consent_log WHERE dealer_id = $1 AND seq = $2";
         self.read_first("reading a record's hash", sql, params![dealer_id, seq], |row| row.get(0))
     }
@@ -357,7 +362,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn consent_head(&self, dealer_id: &str) -> Result<(i64, Hash), InternalError> {
+    pub fn consent_head(&self, dealer_id: &str) -> Result<(i64, Sha256Hash), InternalError> {
         self.read(|db| last_consent(&db.0, dealer_id))
     }
 
@@ -418,7 +423,10 @@ pub(crate) fn leads_unchanged_since(
 }
 
 /// The number and the hash of a dealer's last record.
-fn last_consent(connection: &Connection, dealer_id: &str) -> Result<(i64, Hash), InternalError> {
+fn last_consent(
+    connection: &Connection,
+    dealer_id: &str,
+) -> Result<(i64, Sha256Hash), InternalError> {
     let sql = "SELECT seq, hash FROM consent_log WHERE dealer_id = $1 ORDER BY seq DESC LIMIT 1";
     let last = connection.first("reading the last consent", sql, params![dealer_id], |row| {
         Ok((row.get(0)?, row.get(1)?))
@@ -426,7 +434,7 @@ fn last_consent(connection: &Connection, dealer_id: &str) -> Result<(i64, Hash),
     Ok(last.unwrap_or((0, START)))
 }
 
-fn record(row: &Row<'_>) -> Read<(ConsentRecord, Hash)> {
+fn record(row: &Row<'_>) -> Read<(ConsentRecord, Sha256Hash)> {
     let record = members!(
         row,
         0,
@@ -439,14 +447,14 @@ fn record(row: &Row<'_>) -> Read<(ConsentRecord, Hash)> {
 fn proof(
     row: &Row<'_>,
     record: &ConsentRecord,
-) -> Read<(Option<Evidence>, Option<Value>, Option<String>)> {
+) -> Read<(Option<ConsentEvidence>, Option<Value>, Option<String>)> {
     let by: Option<String> = row.get(17)?;
     let at: Option<Timestamp> = row.get(18)?;
     let at = at.unwrap_or(record.at);
     let of = |column| Of::lead(column, &record.dealer_id, &record.lead_id, at);
     // What does not open is not what the hash is of.
     let kept = readable(evidence(row, record, (by.as_deref(), &of(ADDRESS))))?;
-    let kept = kept.unwrap_or_else(|_| Some(Evidence::default()));
+    let kept = kept.unwrap_or_else(|_| Some(ConsentEvidence::default()));
     let payload = readable(row.opened_if_any(14, by.as_deref(), &of(PAYLOAD)))?;
     let payload = payload.unwrap_or_else(|_| Some("null".to_owned()));
     let payload = payload.and_then(|text| tradepost_wire::json::from_str(&text).ok());
@@ -457,14 +465,14 @@ fn evidence(
     row: &Row<'_>,
     record: &ConsentRecord,
     (address_key, address_of): (Option<&str>, &Of),
-) -> Read<Option<Evidence>> {
+) -> Read<Option<ConsentEvidence>> {
     let key: Option<String> = row.get(16)?;
     let of = |column| Of::evidence(column, &record.dealer_id, record.seq);
     let Some(body) = row.opened_bytes(11, key.as_deref(), &of(BODY))? else {
         return Ok(None);
     };
     let address = row.opened_if_any(13, address_key, address_of)?;
-    Ok(Some(Evidence {
+    Ok(Some(ConsentEvidence {
         principal: row.get::<Option<String>>(12)?.unwrap_or_default(),
         address: address.unwrap_or_default(),
         user_agent: row.opened_if_any(9, key.as_deref(), &of(USER_AGENT))?,

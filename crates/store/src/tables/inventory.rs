@@ -7,8 +7,8 @@ use std::thread;
 use jiff::Timestamp;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
-use tradepost_dealer::import::{Unit, Units};
-use tradepost_dealer::packed::{Bench, Dictionary, Packer, Unpacker};
+use tradepost_dealer::import::{FeedUnit, Units};
+use tradepost_dealer::packed::{Compressor, DecompressScratch, Decompressor, Dictionary};
 use tradepost_wire::aap::Vehicle;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
@@ -52,7 +52,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// Writes a unit once.
-    pub(crate) fn new(unit: &Unit) -> Result<Self, InternalError> {
+    pub(crate) fn new(unit: &FeedUnit) -> Result<Self, InternalError> {
         let vehicle = &unit.vehicle;
         let (Some(vehicle_id), Some(status), Some(updated_at)) =
             (&vehicle.vehicle_id, vehicle.status, vehicle.updated_at)
@@ -152,16 +152,20 @@ impl Bind for Body {
 
 /// What bodies of a dealer are packed with.
 struct Packing {
-    packer: Packer,
-    unpacker: Unpacker,
-    bench: Bench,
+    packer: Compressor,
+    unpacker: Decompressor,
+    bench: DecompressScratch,
 }
 
 impl Packing {
     fn new(dictionary: &Dictionary) -> Result<Self, InternalError> {
         let unpacker =
-            Unpacker::new(dictionary).map_err(InternalError::on("reading a dictionary"))?;
-        Ok(Self { packer: Packer::new(dictionary), unpacker, bench: Bench::default() })
+            Decompressor::new(dictionary).map_err(InternalError::on("reading a dictionary"))?;
+        Ok(Self {
+            packer: Compressor::new(dictionary),
+            unpacker,
+            bench: DecompressScratch::default(),
+        })
     }
 
     /// The text of a body.
@@ -439,7 +443,7 @@ fn each_row(
 fn learn(units: &Units) -> Option<Dictionary> {
     let offered = units.iter().filter(|unit| !unit.sold);
     // What cannot be written is told where it is stored.
-    let body = |unit: Unit| Row::new(&unit).map(|row| row.body).unwrap_or_default();
+    let body = |unit: FeedUnit| Row::new(&unit).map(|row| row.body).unwrap_or_default();
     let samples = offered.step_by(Dictionary::step(units.offered())).map(body);
     let dictionary = Dictionary::of_samples(units.offered(), samples);
     (!dictionary.as_bytes().is_empty()).then_some(dictionary)

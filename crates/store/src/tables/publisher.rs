@@ -1,7 +1,7 @@
 //! What publishers keep: things of every kind in one table, and idempotency keys.
 
 use jiff::Timestamp;
-use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_publisher::decision::{DecidedStep, DecisionEntry, Step};
 use tradepost_publisher::shelf::{IndexTerm, KeyRow, Kind, Query, Record, Shelf, Tally, Whose};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -222,7 +222,7 @@ impl Shelf for Rows<'_> {
 
     fn record(&self, entry: DecisionEntry) -> Result<(), InternalError> {
         self.check_writable()?;
-        let entry = NewEntry {
+        let entry = NewAuditEntry {
             chain: self.publisher.to_owned(),
             at: entry.at,
             actor: entry.by.clone(),
@@ -244,17 +244,17 @@ impl Shelf for Rows<'_> {
 }
 
 /// By which word a decision stands in the record.
-const fn action(step: DecidedStep) -> Action {
+const fn action(step: DecidedStep) -> AuditAction {
     match step {
-        DecidedStep::Step(Step::Approve) => Action::Approved,
-        DecidedStep::Step(Step::Decline) => Action::Declined,
-        DecidedStep::Step(Step::Suspend) => Action::Suspended,
-        DecidedStep::Step(Step::Resume) => Action::Resumed,
-        DecidedStep::Step(Step::Close) => Action::Closed,
-        DecidedStep::Step(Step::PaymentDue) => Action::PaymentDemanded,
-        DecidedStep::Step(Step::PaymentSettled) => Action::PaymentSettled,
-        DecidedStep::Grant => Action::RightsGranted,
-        DecidedStep::Revoke => Action::RightsRevoked,
+        DecidedStep::Step(Step::Approve) => AuditAction::Approved,
+        DecidedStep::Step(Step::Decline) => AuditAction::Declined,
+        DecidedStep::Step(Step::Suspend) => AuditAction::Suspended,
+        DecidedStep::Step(Step::Resume) => AuditAction::Resumed,
+        DecidedStep::Step(Step::Close) => AuditAction::Closed,
+        DecidedStep::Step(Step::PaymentDue) => AuditAction::PaymentDemanded,
+        DecidedStep::Step(Step::PaymentSettled) => AuditAction::PaymentSettled,
+        DecidedStep::Grant => AuditAction::RightsGranted,
+        DecidedStep::Revoke => AuditAction::RightsRevoked,
     }
 }
 

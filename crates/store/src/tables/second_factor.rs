@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use tradepost_dealer::consent::Hash;
+use tradepost_dealer::consent::Sha256Hash;
 use tradepost_wire::fault::InternalError;
 
 use super::Transaction;
@@ -54,7 +54,7 @@ impl Transaction<'_> {
         &self,
         name: &str,
         step: i64,
-        codes: &[Hash],
+        codes: &[Sha256Hash],
         now: Timestamp,
     ) -> Result<bool, InternalError> {
         // A sign-in without a code that is under way ends first, or begins no session.
@@ -88,7 +88,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn use_recovery_code(&self, name: &str, code: &Hash) -> Result<bool, InternalError> {
+    pub fn use_recovery_code(&self, name: &str, code: &Sha256Hash) -> Result<bool, InternalError> {
         let sql = "DELETE FROM recovery_codes WHERE name = $1 AND hash = $2";
         self.0.changes("using a recovery code", sql, params![name, code])
     }
@@ -97,7 +97,11 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn replace_recovery_codes(&self, name: &str, codes: &[Hash]) -> Result<(), InternalError> {
+    pub fn replace_recovery_codes(
+        &self,
+        name: &str,
+        codes: &[Sha256Hash],
+    ) -> Result<(), InternalError> {
         let sql = "DELETE FROM recovery_codes WHERE name = $1";
         self.0.execute("removing recovery codes", sql, params![name])?;
         for code in codes {

@@ -2,7 +2,7 @@
 //! processes, and how many failures of which kind there were in each hour.
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 
@@ -59,7 +59,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn record_failure(&self, entry: &NewEntry) -> Result<(), InternalError> {
+    pub fn record_failure(&self, entry: &NewAuditEntry) -> Result<(), InternalError> {
         let subject = entry.subject.as_deref().unwrap_or_default();
         let (action, hour) = (entry.action.name(), hour_of(entry.at));
         let happened: i64 = self.0.one(
@@ -96,7 +96,7 @@ impl Transaction<'_> {
                 let (happened, recorded): (i64, i64) = (row.get(5)?, row.get(6)?);
                 let subject: String = row.get(3)?;
                 let hour: Timestamp = row.get(4)?;
-                let entry = NewEntry {
+                let entry = NewAuditEntry {
                     chain: row.get(0)?,
                     at: now,
                     actor: row.get(1)?,
@@ -175,7 +175,7 @@ impl Store {
              WHERE hour >= $1 GROUP BY deed ORDER BY deed",
             params![hour_of(since)],
             |row| {
-                let action: Action = word(row, 0)?;
+                let action: AuditAction = word(row, 0)?;
                 Ok(AccessCount { action, happened: row.get(1)? })
             },
         )

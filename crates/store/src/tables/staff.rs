@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use tradepost_dealer::consent::{Hash, START};
-use tradepost_dealer::staff::{Entry, NewEntry, RecordCheck};
+use tradepost_dealer::consent::{START, Sha256Hash};
+use tradepost_dealer::staff::{AuditEntry, NewAuditEntry, RecordCheck};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 
@@ -174,7 +174,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn begin_session(&self, session: &Session, hash: &Hash) -> Result<(), InternalError> {
+    pub fn begin_session(&self, session: &Session, hash: &Sha256Hash) -> Result<(), InternalError> {
         let Session { id, name, begun_at, seen_at, expires_at, browser, proven_at } = session;
         self.0.execute(
             "forgetting sessions",
@@ -199,7 +199,7 @@ impl Transaction<'_> {
         &self,
         id: &str,
         new_id: &str,
-        new_hash: &Hash,
+        new_hash: &Sha256Hash,
         now: Timestamp,
     ) -> Result<bool, InternalError> {
         self.0.changes(
@@ -245,7 +245,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn record(&self, entry: &NewEntry) -> Result<(), InternalError> {
+    pub fn record(&self, entry: &NewAuditEntry) -> Result<(), InternalError> {
         self.record_all(std::slice::from_ref(entry))
     }
 
@@ -253,9 +253,9 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn record_all(&self, entries: &[NewEntry]) -> Result<(), InternalError> {
+    pub fn record_all(&self, entries: &[NewAuditEntry]) -> Result<(), InternalError> {
         // What this call has added to a chain is not asked for again.
-        let mut heads: BTreeMap<&str, (i64, Hash)> = BTreeMap::new();
+        let mut heads: BTreeMap<&str, (i64, Sha256Hash)> = BTreeMap::new();
         for entry in entries {
             let (seq, previous) = match heads.get(entry.chain.as_str()) {
                 Some(head) => *head,
@@ -266,7 +266,7 @@ impl Transaction<'_> {
                         "reading the last entry of a record",
                         "SELECT seq, hash FROM audit_log WHERE chain = $1 ORDER BY seq DESC LIMIT 1",
                         params![entry.chain],
-                        |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<Hash>(1)?)),
+                        |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<Sha256Hash>(1)?)),
                     )?;
                     last.unwrap_or((0, START))
                 }
@@ -346,7 +346,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn session(&self, hash: &Hash) -> Result<Option<(Session, Member)>, InternalError> {
+    pub fn session(&self, hash: &Sha256Hash) -> Result<Option<(Session, Member)>, InternalError> {
         let sql = format!(
             "SELECT {SESSION}, {MEMBER} FROM staff_sessions s JOIN staff m ON m.name = s.name
              WHERE s.hash = $1"
@@ -385,7 +385,7 @@ impl Store {
         chain: &str,
         before: i64,
         limit: u32,
-    ) -> Result<Vec<Entry>, InternalError> {
+    ) -> Result<Vec<AuditEntry>, InternalError> {
         let sql = format!(
             "SELECT {ENTRY} FROM audit_log WHERE chain = $1 AND seq < $2
              ORDER BY seq DESC LIMIT $3"
@@ -398,14 +398,17 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn entries_about(&self, lead_id: &str) -> Result<Vec<(Entry, Hash)>, InternalError> {
+    pub fn entries_about(
+        &self,
+        lead_id: &str,
+    ) -> Result<Vec<(AuditEntry, Sha256Hash)>, InternalError> {
         let sql = format!(
             "SELECT {ENTRY}, (SELECT p.hash FROM audit_log p
                               WHERE p.chain = audit_log.chain AND p.seq = audit_log.seq - 1)
              FROM audit_log WHERE subject = $1 ORDER BY chain, seq"
         );
         self.read_all("reading what was done with a lead", &sql, params![lead_id], |row| {
-            Ok((entry(row)?, row.get::<Option<Hash>>(8)?.unwrap_or(START)))
+            Ok((entry(row)?, row.get::<Option<Sha256Hash>>(8)?.unwrap_or(START)))
         })
     }
 
@@ -413,7 +416,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn entry_hash(&self, chain: &str, seq: i64) -> Result<Option<Hash>, InternalError> {
+    pub fn entry_hash(&self, chain: &str, seq: i64) -> Result<Option<Sha256Hash>, InternalError> {
         let sql = "SELECT hash FROM audit_log WHERE chain = $1 AND seq = $2";
         self.read_first("reading an entry's hash", sql, params![chain, seq], |row| row.get(0))
     }
@@ -425,7 +428,7 @@ impl Store {
     pub fn each_entry(
         &self,
         chain: Option<&str>,
-        take: &mut dyn FnMut(&Entry),
+        take: &mut dyn FnMut(&AuditEntry),
     ) -> Result<(), InternalError> {
         let sql = format!(
             "SELECT {ENTRY} FROM audit_log WHERE $1 IS NULL OR chain = $1 ORDER BY chain, seq"
@@ -447,8 +450,8 @@ fn session(row: &Row<'_>) -> Read<Session> {
     Ok(members!(row, 0, Session { id, name, begun_at, seen_at, expires_at, browser, proven_at }))
 }
 
-fn entry(row: &Row<'_>) -> Read<Entry> {
-    let said = NewEntry {
+fn entry(row: &Row<'_>) -> Read<AuditEntry> {
+    let said = NewAuditEntry {
         chain: row.get(0)?,
         at: row.get(2)?,
         actor: row.get(3)?,
@@ -456,5 +459,5 @@ fn entry(row: &Row<'_>) -> Read<Entry> {
         subject: row.get(5)?,
         detail: row.get(6)?,
     };
-    Ok(Entry { seq: row.get(1)?, said, hash: row.get(7)? })
+    Ok(AuditEntry { seq: row.get(1)?, said, hash: row.get(7)? })
 }

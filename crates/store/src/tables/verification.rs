@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use tradepost_dealer::consent::{ConsentKind, Hash};
+use tradepost_dealer::consent::{ConsentKind, Sha256Hash};
 use tradepost_dealer::staff::{
-    Action, EVERYBODY, MemberDetail, Note, Role, note_digest_of, password_print,
+    AuditAction, EVERYBODY, LeadNote, MemberDetail, StaffRole, note_digest_of, password_print,
 };
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
@@ -32,14 +32,14 @@ struct NoteEntry {
     seq: i64,
     at: Timestamp,
     actor: String,
-    digest: Option<Hash>,
+    digest: Option<Sha256Hash>,
 }
 
 /// A note as it is kept.
 struct StoredNote {
     lead_id: String,
     dealer_id: String,
-    note: Note,
+    note: LeadNote,
     salt: Option<String>,
     is_readable: bool,
 }
@@ -47,7 +47,7 @@ struct StoredNote {
 /// What the record says last about a member of the staff.
 struct RecordedMember {
     chain: String,
-    role: Option<Role>,
+    role: Option<StaffRole>,
     /// What entries name of the password, if they do.
     password_print: Option<String>,
 }
@@ -61,7 +61,7 @@ impl Database {
             .first(
                 NOTES,
                 "SELECT max(at) FROM audit_log WHERE deed = $1 AND chain = $2",
-                params![Action::KeyForgotten.name(), EVERYBODY],
+                params![AuditAction::KeyForgotten.name(), EVERYBODY],
                 |row| row.get(0),
             )?
             .flatten();
@@ -118,7 +118,7 @@ impl Database {
             NOTES,
             "SELECT chain, seq, at, actor, subject, detail FROM audit_log WHERE deed = $1
              ORDER BY chain, seq",
-            params![Action::NoteAdded.name()],
+            params![AuditAction::NoteAdded.name()],
             |row| {
                 let detail: Option<String> = row.get(5)?;
                 let entry = NoteEntry {
@@ -163,7 +163,7 @@ impl Database {
                     Ok((text, salt)) => (Some(text), salt),
                     Err(_) => (None, None),
                 };
-                let note = Note { at, author: row.get(3)?, text };
+                let note = LeadNote { at, author: row.get(3)?, text };
                 Ok(StoredNote { lead_id, dealer_id, note, salt, is_readable })
             },
         )
@@ -178,7 +178,12 @@ impl Database {
             params![],
             |row| {
                 let dealer_id: Option<String> = row.get(1)?;
-                Ok((row.get::<String>(0)?, dealer_id, word::<Role>(row, 2)?, row.get::<String>(3)?))
+                Ok((
+                    row.get::<String>(0)?,
+                    dealer_id,
+                    word::<StaffRole>(row, 2)?,
+                    row.get::<String>(3)?,
+                ))
             },
         )?;
         for (name, dealer_id, role, password) in members {
@@ -219,19 +224,19 @@ impl Database {
             "SELECT chain, deed, subject, detail FROM audit_log WHERE deed IN ($1, $2, $3)
              ORDER BY at, chain, seq",
             params![
-                Action::MemberAdded.name(),
-                Action::MemberRemoved.name(),
-                Action::PasswordSet.name()
+                AuditAction::MemberAdded.name(),
+                AuditAction::MemberRemoved.name(),
+                AuditAction::PasswordSet.name()
             ],
             |row| {
                 let chain: String = row.get(0)?;
-                let action: Action = word(row, 1)?;
+                let action: AuditAction = word(row, 1)?;
                 let name: String = row.get::<Option<String>>(2)?.unwrap_or_default();
                 let detail: Option<String> = row.get(3)?;
                 let detail = MemberDetail::parse(detail.as_deref());
-                if action == Action::MemberRemoved {
+                if action == AuditAction::MemberRemoved {
                     recorded.remove(&name);
-                } else if action == Action::PasswordSet {
+                } else if action == AuditAction::PasswordSet {
                     if let Some(member) = recorded.get_mut(&name) {
                         member.password_print = detail.password_print;
                     }

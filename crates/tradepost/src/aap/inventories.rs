@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use jiff::SignedDuration;
-use tradepost_dealer::inventory::{Inventory, Recent};
+use tradepost_dealer::inventory::{Inventory, InventoryCache};
 use tradepost_server::background::piece;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
@@ -23,7 +23,7 @@ pub struct Inventories {
     clock: Clock,
     /// How many bytes they may take together.
     budget: usize,
-    recent: Arc<Recent>,
+    recent: Arc<InventoryCache>,
     /// Those that are loaded, in no order.
     loaded: Mutex<Vec<Weak<Shared>>>,
     /// Counts uses.
@@ -73,7 +73,7 @@ impl Inventories {
             store: Arc::clone(store),
             clock: clock.clone(),
             budget: usize::try_from(budget).unwrap_or(usize::MAX),
-            recent: Arc::new(Recent::of(RECENT)),
+            recent: Arc::new(InventoryCache::of(RECENT)),
             loaded: Mutex::default(),
             uses: AtomicU64::default(),
             generations: RwLock::default(),

@@ -11,9 +11,9 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use tradepost_buyer::trust::describe;
-use tradepost_dealer::consent::Evidence;
-use tradepost_dealer::inventory::Question;
-use tradepost_dealer::lead::{self, Conversation, Submission};
+use tradepost_dealer::consent::ConsentEvidence;
+use tradepost_dealer::inventory::CacheKey;
+use tradepost_dealer::lead::{self, Conversation, LeadSubmission};
 use tradepost_dealer::skills;
 use tradepost_keys::private::SigningKey;
 use tradepost_server::agent::{
@@ -246,9 +246,9 @@ impl Seller {
         match call {
             // Who the dealer is needs no inventory, and is answered while none can be loaded.
             AapRequest::DealerInformation => Ok(skills::dealer_information(&self.profile)),
-            AapRequest::InventoryFacets(filters) => self.repeat(Question::Facets(filters)).await,
+            AapRequest::InventoryFacets(filters) => self.repeat(CacheKey::Facets(filters)).await,
             AapRequest::InventorySearch(search) => {
-                self.repeat(Question::Search(search, terms.search)).await
+                self.repeat(CacheKey::Search(search, terms.search)).await
             }
             AapRequest::InventoryVehicle(query) => {
                 let inventory = self.inventory.inventory().await?;
@@ -261,7 +261,7 @@ impl Seller {
                 let evidence = evidence(caller, sent, uuid::Uuid::now_v7());
                 let caller = sender(caller);
                 let job = move |tx: &Transaction<'_>| {
-                    Submission {
+                    LeadSubmission {
                         dealer: &dealer.terms,
                         inventory: &inventory,
                         caller: &caller,
@@ -281,7 +281,7 @@ impl Seller {
         }
     }
 
-    async fn repeat(&self, question: Question) -> Result<AapReply, Refused> {
+    async fn repeat(&self, question: CacheKey) -> Result<AapReply, Refused> {
         let inventory = self.inventory.inventory().await?;
         Ok(skills::repeat(&inventory, &question).map_err(InternalError::on(LOOKING))?)
     }
@@ -411,7 +411,7 @@ impl Agent for Seller {
 /// When the store fails.
 pub fn erase_old(
     store: &Store,
-    dealer: &tradepost_dealer::settings::Dealer,
+    dealer: &tradepost_dealer::settings::DealerSettings,
     (anyway, removed_by): (bool, Option<i64>),
     now: Timestamp,
 ) -> Result<(), InternalError> {
@@ -508,8 +508,8 @@ const USER_AGENT: usize = 500;
 
 /// What is kept as evidence of how a lead came.
 #[must_use]
-fn evidence(caller: &Caller, sent: Sent<'_>, fresh: uuid::Uuid) -> Evidence {
-    Evidence {
+fn evidence(caller: &Caller, sent: Sent<'_>, fresh: uuid::Uuid) -> ConsentEvidence {
+    ConsentEvidence {
         principal: caller.principal.name.clone(),
         address: caller.address.to_canonical().to_string(),
         user_agent: sent.user_agent.map(|name| name.chars().take(USER_AGENT).collect()),
@@ -519,10 +519,10 @@ fn evidence(caller: &Caller, sent: Sent<'_>, fresh: uuid::Uuid) -> Evidence {
 }
 
 /// The same caller as a dealer sees it.
-fn sender(caller: &Caller) -> lead::Caller {
+fn sender(caller: &Caller) -> lead::LeadCaller {
     let principal = &caller.principal;
     let is_anonymous = principal.is_anonymous();
-    lead::Caller {
+    lead::LeadCaller {
         name: principal.name.clone(),
         // Whoever has shown a credential is known by that, from wherever it calls.
         network: is_anonymous.then(|| limit::network(caller.address).to_string()),

@@ -1,7 +1,7 @@
 //! What a destination of alerts is told, in the form that it reads.
 
 use jiff::Timestamp;
-use tradepost_dealer::delivery::{ChatStyle, Form, Written, chat};
+use tradepost_dealer::delivery::{ChatStyle, MessageFormat, WrittenMessage, chat};
 use tradepost_store::Notice;
 use tradepost_wire::json::{Value, json};
 
@@ -37,15 +37,15 @@ impl Message {
 
     /// Writes it.
     #[must_use]
-    pub fn write(&self, to: &Delivery, id: &str) -> Written {
+    pub fn write(&self, to: &Delivery, id: &str) -> WrittenMessage {
         let subject = self.subject();
         let body = match &to.destination.form {
             // Mail: what would be ADF for leads is text for people here.
-            Form::Adf(_) => self.text(&subject),
-            Form::Event => self.document(&subject, id).to_string(),
-            Form::Chat { style, .. } => self.chat(*style, &subject).to_string(),
+            MessageFormat::Adf(_) => self.text(&subject),
+            MessageFormat::Event => self.document(&subject, id).to_string(),
+            MessageFormat::Chat { style, .. } => self.chat(*style, &subject).to_string(),
         };
-        Written { subject, body }
+        WrittenMessage { subject, body }
     }
 
     fn parts(&self) -> [(&'static str, &[Notice]); 3] {

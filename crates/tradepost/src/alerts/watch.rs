@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tradepost_dealer::staff::Action;
+use tradepost_dealer::staff::AuditAction;
 use tradepost_server::desk::Desk;
 use tradepost_server::tls::Identity;
 use tradepost_store::sign_in::AccessCount;
@@ -121,13 +121,17 @@ impl Watch {
         let AccessThresholds { failed_sign_ins, locked_sign_ins, refused_actions } = self.access;
         let number = count.happened;
         let kinds = [
-            (Action::SignInFailed, failed_sign_ins, "sign-ins to the console that failed"),
+            (AuditAction::SignInFailed, failed_sign_ins, "sign-ins to the console that failed"),
             (
-                Action::SignInLocked,
+                AuditAction::SignInLocked,
                 locked_sign_ins,
                 "locks of the console's sign-in after failures",
             ),
-            (Action::AccessRefused, refused_actions, "requests to the console beyond the role"),
+            (
+                AuditAction::AccessRefused,
+                refused_actions,
+                "requests to the console beyond the role",
+            ),
         ];
         let kind = kinds.into_iter().find(|(action, ..)| *action == count.action);
         let (_, threshold, what) = kind?;

@@ -8,8 +8,8 @@ use tradepost_dealer::appointment::change::{AppointmentChange, WantedBlock, Want
 use tradepost_dealer::calendar::{BlockedTime, Department, Visit};
 use tradepost_dealer::local_time::short;
 use tradepost_dealer::record::{LeadRecord, LeadState};
-use tradepost_dealer::settings::Dealer;
-use tradepost_dealer::staff::{Action, Stage};
+use tradepost_dealer::settings::DealerSettings;
+use tradepost_dealer::staff::{AuditAction, StaffStage};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -250,13 +250,13 @@ fn do_change(
     wanted: AppointmentChange,
     context: &Context,
 ) -> Outcome {
-    let dealers: Vec<&Dealer> = config.dealers.iter().map(|dealer| &dealer.terms).collect();
+    let dealers: Vec<&DealerSettings> = config.dealers.iter().map(|dealer| &dealer.terms).collect();
     changed(store, &dealers, which, wanted, context)
 }
 
 fn changed(
     store: &Store,
-    dealers: &[&Dealer],
+    dealers: &[&DealerSettings],
     which: Which,
     wanted: AppointmentChange,
     context: &Context,
@@ -277,7 +277,7 @@ fn do_block(arguments: Block, context: &Context) -> Outcome {
     let config = source.load_with_hosted(&place, context)?;
     dealers::check_configured(dealer.as_deref(), &config)?;
     let store = place.open(Some(&config), context)?;
-    let dealers: Vec<&Dealer> = config.dealers.iter().map(|dealer| &dealer.terms).collect();
+    let dealers: Vec<&DealerSettings> = config.dealers.iter().map(|dealer| &dealer.terms).collect();
     let dealer_id = match (dealer, dealers.as_slice()) {
         (Some(id), _) => id,
         (None, [only]) => only.id.clone(),
@@ -341,12 +341,12 @@ fn list(listing: &Listing, context: &Context) -> Outcome {
             context.output.list(&rows, CalendarRow::document, "no appointments", &columns);
         }
         ListFormat::Json => {
-            record(&store, leads, (Action::LeadExported, Some("json")), context)?;
+            record(&store, leads, (AuditAction::LeadExported, Some("json")), context)?;
             let documents: Vec<_> = rows.iter().map(CalendarRow::document).collect();
             context.output.document(&documents);
         }
         ListFormat::Ics => {
-            record(&store, leads, (Action::LeadExported, Some("ics")), context)?;
+            record(&store, leads, (AuditAction::LeadExported, Some("ics")), context)?;
             context.output.hand_over(ics::write(&rows, now).as_bytes())?;
         }
     }
@@ -486,8 +486,8 @@ fn remark(visit: &Visit) -> Option<&'static str> {
         (LeadState::Revoked, _) => Some("consent withdrawn"),
         (LeadState::Erased, _) => Some("customer erased"),
         (LeadState::Held, _) => Some("lead held back"),
-        (LeadState::Received, Stage::Lost) => Some("lead lost"),
-        (LeadState::Received, Stage::New | Stage::Working | Stage::Sold) => None,
+        (LeadState::Received, StaffStage::Lost) => Some("lead lost"),
+        (LeadState::Received, StaffStage::New | StaffStage::Working | StaffStage::Sold) => None,
     }
 }
 

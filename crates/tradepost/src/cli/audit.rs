@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use tradepost_dealer::consent::{ConsentCheck, ConsentFault, Hash, from_hex, hex};
-use tradepost_dealer::staff::{Action, EVERYBODY, Entry, RecordCheck};
+use tradepost_dealer::consent::{ConsentCheck, ConsentFault, Sha256Hash, from_hex, hex};
+use tradepost_dealer::staff::{AuditAction, AuditEntry, EVERYBODY, RecordCheck};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_wire::format::rfc3339;
@@ -129,7 +129,7 @@ fn list(
     limit: u32,
     context: &Context,
 ) -> Outcome {
-    let mut found: Vec<Entry> = Vec::new();
+    let mut found: Vec<AuditEntry> = Vec::new();
     if let Some(lead) = lead {
         found.extend(store.entries_about(lead)?.into_iter().map(|(entry, _)| entry));
     } else {
@@ -143,7 +143,7 @@ fn list(
     }
     found.sort_by(|a, b| (b.said.at, &b.said.chain, b.seq).cmp(&(a.said.at, &a.said.chain, a.seq)));
     found.truncate(limit as usize);
-    let record: Cells<'_, Entry> = (Column::Text("RECORD"), &|entry| entry.said.chain.clone());
+    let record: Cells<'_, AuditEntry> = (Column::Text("RECORD"), &|entry| entry.said.chain.clone());
     let now = Clock::system().now();
     console::entries_of(&[record], &found, evidence::entry, now, context);
     Ok(())
@@ -151,10 +151,10 @@ fn list(
 
 /// Takes the record away, which is an entry itself.
 fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Context) -> Outcome {
-    let entry = context.entry(dealer.unwrap_or(EVERYBODY), Action::RecordExported, None);
+    let entry = context.entry(dealer.unwrap_or(EVERYBODY), AuditAction::RecordExported, None);
     store.record_all(vec![entry])?;
     let mut text = String::new();
-    let mut take = |entry: &Entry| {
+    let mut take = |entry: &AuditEntry| {
         text.push_str(&evidence::entry(entry).to_string());
         text.push('\n');
     };
@@ -163,7 +163,7 @@ fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Con
 }
 
 /// The number and the hash of the last link of each chain, by its name.
-type Heads = BTreeMap<String, (i64, Hash)>;
+type Heads = BTreeMap<String, (i64, Sha256Hash)>;
 
 fn heads(store: &Store) -> Result<Value, Failure> {
     let records = store.check_records()?;
@@ -331,8 +331,8 @@ fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outc
     let digest = hex(&checked.digest);
     if let Some(store) = store {
         let entries = store.entries_about(&checked.lead_id)?;
-        let names_it = |entry: &Entry| {
-            entry.said.action == Action::EvidenceTaken
+        let names_it = |entry: &AuditEntry| {
+            entry.said.action == AuditAction::EvidenceTaken
                 && entry.said.detail.as_deref() == Some(&digest)
         };
         if !entries.iter().any(|(entry, _)| names_it(entry)) {

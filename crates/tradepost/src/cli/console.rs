@@ -9,7 +9,8 @@ use jiff::tz::TimeZone;
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::local_time::short;
 use tradepost_dealer::staff::{
-    Action, EVERYBODY, Entry, NewEntry, RecordCheck, Role, member_detail, readable_detail,
+    AuditAction, AuditEntry, EVERYBODY, NewAuditEntry, RecordCheck, StaffRole, member_detail,
+    readable_detail,
 };
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
@@ -132,7 +133,7 @@ pub(super) enum Kind {
     Viewer,
 }
 
-impl From<Kind> for Role {
+impl From<Kind> for StaffRole {
     fn from(kind: Kind) -> Self {
         match kind {
             Kind::Desk => Self::Desk,
@@ -178,7 +179,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                     tx.forgive_attempts(&name_bucket(name))?;
                     tx.set_password(name, &hashed)
                 };
-                let change_of = (Action::PasswordSet, Some(detail));
+                let change_of = (AuditAction::PasswordSet, Some(detail));
                 change(&store, &name, change_of, (&context.actor(), now), set)?;
                 tell(&text, is_shown, context)
             }
@@ -188,7 +189,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             User::Remove { name, place } => {
                 let store = place.open(None, context)?;
                 let remove = |tx: &Transaction<'_>, name: &str| tx.remove_member(name);
-                let change_of = (Action::MemberRemoved, None);
+                let change_of = (AuditAction::MemberRemoved, None);
                 change(&store, &name, change_of, (&context.actor(), now), remove)?;
                 context.output.talk(format!("{name} may come in no more"));
                 Ok(())
@@ -204,12 +205,12 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 }
 
 /// Checks that a role is one of those at a publisher, or at a dealer.
-fn check_role(role: Role, is_publisher: bool) -> Result<(), Failure> {
+fn check_role(role: StaffRole, is_publisher: bool) -> Result<(), Failure> {
     if role.is_of_publisher() == is_publisher {
         return Ok(());
     }
-    let fits = |role: &&Role| role.is_of_publisher() == is_publisher;
-    let fitting: Vec<_> = Role::ALL.iter().filter(fits).map(|role| role.name()).collect();
+    let fits = |role: &&StaffRole| role.is_of_publisher() == is_publisher;
+    let fitting: Vec<_> = StaffRole::ALL.iter().filter(fits).map(|role| role.name()).collect();
     let whose = if is_publisher { "a publisher" } else { "a dealer" };
     Err(Failure::usage(format!("{role} is no role at {whose}"))
         .hint(format!("its people are: {}", fitting.join(", "))))
@@ -274,11 +275,11 @@ fn tell(password: &str, is_shown: bool, context: &Context) -> Outcome {
 
 fn entry(
     chain: Option<&String>,
-    action: Action,
+    action: AuditAction,
     name: &str,
     (actor, at): (&str, Timestamp),
-) -> NewEntry {
-    NewEntry {
+) -> NewAuditEntry {
+    NewAuditEntry {
         chain: chain.map_or(EVERYBODY, String::as_str).to_owned(),
         at,
         actor: actor.to_owned(),
@@ -298,9 +299,10 @@ pub(super) fn add(
     actor: &str,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let entry = entry(member.dealer_id.as_ref(), Action::MemberAdded, &member.name, (actor, now));
+    let entry =
+        entry(member.dealer_id.as_ref(), AuditAction::MemberAdded, &member.name, (actor, now));
     let detail = member_detail(Some(member.role), &member.password);
-    let entry = NewEntry { detail: Some(detail), ..entry };
+    let entry = NewAuditEntry { detail: Some(detail), ..entry };
     let added = store.write_blocking(move |tx| {
         let added = tx.add_member(&member)?;
         if added {
@@ -317,7 +319,7 @@ pub(super) fn add(
 fn change(
     store: &Store,
     name: &str,
-    (action, detail): (Action, Option<String>),
+    (action, detail): (AuditAction, Option<String>),
     by: (&str, Timestamp),
     act: impl Fn(&Transaction<'_>, &str) -> Result<bool, InternalError> + Send + 'static,
 ) -> Outcome {
@@ -329,7 +331,7 @@ fn change(
     };
     let member = member.ok_or_else(unknown)?;
     let entry = entry(member.dealer_id.as_ref(), action, &member.name, by);
-    let entry = NewEntry { detail, ..entry };
+    let entry = NewAuditEntry { detail, ..entry };
     let done = store.write_blocking(move |tx| {
         let done = act(tx, &member.name)?;
         if done {
@@ -353,7 +355,7 @@ fn reset_second_factor(store: &Store, name: &str, now: Timestamp, context: &Cont
         tx.end_sessions_of(name)?;
         tx.remove_second_factor(name)
     };
-    let change_of = (Action::SecondFactorReset, None);
+    let change_of = (AuditAction::SecondFactorReset, None);
     change(store, name, change_of, (&context.actor(), now), reset)?;
     context
         .output
@@ -387,7 +389,7 @@ fn list(store: &Store, context: &Context) -> Outcome {
 
 fn audit(store: &Store, chain: &str, now: Timestamp, context: &Context) -> Outcome {
     let entries = store.entries(chain, i64::MAX, ENTRIES)?;
-    let document = |entry: &Entry| {
+    let document = |entry: &AuditEntry| {
         json!({
             "seq": entry.seq, "at": rfc3339(entry.said.at), "actor": entry.said.actor,
             "action": entry.said.action, "subject": entry.said.subject,
@@ -400,13 +402,13 @@ fn audit(store: &Store, chain: &str, now: Timestamp, context: &Context) -> Outco
 
 /// Lists entries of a record, with these columns before those that all lists of them have.
 pub(super) fn entries_of(
-    first: &[Cells<'_, Entry>],
-    entries: &[Entry],
-    document: impl Fn(&Entry) -> Value,
+    first: &[Cells<'_, AuditEntry>],
+    entries: &[AuditEntry],
+    document: impl Fn(&AuditEntry) -> Value,
     now: Timestamp,
     context: &Context,
 ) {
-    let columns: [Cells<'_, Entry>; 6] = [
+    let columns: [Cells<'_, AuditEntry>; 6] = [
         (Text("NO"), &|entry| entry.seq.to_string()),
         (Text("WHEN"), &|entry| short(entry.said.at, &TimeZone::UTC, now)),
         (Text("WHO"), &|entry| entry.said.actor.clone()),

@@ -1,7 +1,7 @@
 //! What every command is given, and what it returns.
 
 use tokio::runtime::{Builder, Runtime};
-use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
 
@@ -42,8 +42,8 @@ impl Context {
 
     /// An entry for the record of a dealer, or of everybody, about what they do now.
     #[must_use]
-    pub fn entry(&self, chain: &str, action: Action, subject: Option<&str>) -> NewEntry {
-        NewEntry {
+    pub fn entry(&self, chain: &str, action: AuditAction, subject: Option<&str>) -> NewAuditEntry {
+        NewAuditEntry {
             chain: chain.to_owned(),
             at: Clock::system().now(),
             actor: self.actor(),

@@ -9,7 +9,7 @@ use clap::Subcommand;
 use jiff::Timestamp;
 use tokio::runtime::Builder;
 use tradepost_dealer::demo;
-use tradepost_dealer::demo::feed::formats::Format;
+use tradepost_dealer::demo::feed::formats::DemoFormat;
 use tradepost_server::clock::Clock;
 use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
 use tradepost_wire::json::{Value, json};
@@ -83,8 +83,8 @@ pub(super) enum Command {
     /// Write the inventory of the fictional dealer in a format of the field, to try things with.
     Demo {
         /// The format.
-        #[arg(long, value_name = "NAME", value_parser = word::<Format>)]
-        format: Format,
+        #[arg(long, value_name = "NAME", value_parser = word::<DemoFormat>)]
+        format: DemoFormat,
         /// How many vehicles are on offer in it.
         #[arg(long, value_name = "N", default_value_t = 300)]
         size: usize,

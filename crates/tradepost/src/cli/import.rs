@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
-use tradepost_dealer::import::{self, Feed, Mapping, Preset, Report, Sorted, Target, Units};
+use tradepost_dealer::import::{
+    self, DealerFeed, FeedReport, FeedTarget, Mapping, Preset, SortedFeed, Units,
+};
 use tradepost_server::clock::Clock;
 use tradepost_store::{Replacement, Store};
 use tradepost_wire::json::{Value, json};
@@ -70,7 +72,7 @@ pub struct Arguments {
 /// What an import does to one dealer's inventory.
 struct Change<'a> {
     dealer_id: &'a str,
-    feed: Feed,
+    feed: DealerFeed,
     replacement: Replacement,
 }
 
@@ -85,12 +87,13 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     } else {
         vec![pick(&config, arguments.dealer.as_deref())?]
     };
-    let targets: Vec<_> = dealers.into_iter().map(|dealer| Target::of(&dealer.terms)).collect();
+    let targets: Vec<_> = dealers.into_iter().map(|dealer| FeedTarget::of(&dealer.terms)).collect();
     let mapping = match (&arguments.mapping, arguments.preset) {
         (Some(path), _) => Some(load_mapping(path)?),
         (None, preset) => preset.map(Mapping::of),
     };
-    let Sorted { feeds, unplaced, mapping } = parse(&arguments.file, &targets, mapping.as_ref())?;
+    let SortedFeed { feeds, unplaced, mapping } =
+        parse(&arguments.file, &targets, mapping.as_ref())?;
     if let Some(path) = &arguments.save_mapping {
         save_mapping(path, &mapping)?;
         context.output.talk(format!("the mapping was written to {}", path.display()));
@@ -98,7 +101,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     // In a file of many dealers, those without a row keep what they have.
     let named = targets.iter().map(|target| target.dealer_id.as_str()).zip(feeds);
     let named = named.filter(|(_, feed)| !arguments.split || feed.report.rows > 0);
-    let named: Vec<(&str, Feed)> = named.collect();
+    let named: Vec<(&str, DealerFeed)> = named.collect();
     if arguments.explain && !context.output.is_json() {
         // Before anything is refused: who is refused wants to know which columns were understood.
         for (dealer_id, feed) in &named {
@@ -131,8 +134,8 @@ fn stored(
 
 /// Stores the feeds, unless one of them looks like an accident.
 fn replace<'a>(
-    feeds: Vec<(&'a str, Feed)>,
-    unplaced: &Report,
+    feeds: Vec<(&'a str, DealerFeed)>,
+    unplaced: &FeedReport,
     arguments: &Arguments,
     config: &Config,
     open: impl FnOnce() -> Result<Option<Store>, Failure>,
@@ -167,12 +170,12 @@ fn replace<'a>(
 
 /// Says what the feeds change, and stores them where there is a store and nothing speaks against it.
 fn stored_unless_refused<'a>(
-    feeds: Vec<(&'a str, Feed)>,
-    unplaced: &Report,
+    feeds: Vec<(&'a str, DealerFeed)>,
+    unplaced: &FeedReport,
     arguments: &Arguments,
     (store, now): (Option<&Store>, Timestamp),
 ) -> Result<Vec<Change<'a>>, Failure> {
-    let replace = |store: &Store, dealer_id: &str, feed: &Feed, dry_run| {
+    let replace = |store: &Store, dealer_id: &str, feed: &DealerFeed, dry_run| {
         store.replace_inventory(dealer_id, &feed.units, now, dry_run)
     };
     let mut changes = Vec::with_capacity(feeds.len());
@@ -206,10 +209,10 @@ fn stored_unless_refused<'a>(
 }
 
 /// Why a feed must not be stored, if so.
-fn refusal(planned: &Replacement, arguments: &Arguments, report: &Report) -> Option<Failure> {
+fn refusal(planned: &Replacement, arguments: &Arguments, report: &FeedReport) -> Option<Failure> {
     let guard = Guard { max_drop: arguments.max_drop, force: arguments.force };
     let objection = match arguments.without_prices {
-        true => guard.objection(planned, &Report { currency_doubt: None, ..report.clone() }),
+        true => guard.objection(planned, &FeedReport { currency_doubt: None, ..report.clone() }),
         false => guard.objection(planned, report),
     }?;
     let failure = Failure::usage(format!("{}; nothing was changed", objection.message));
@@ -257,7 +260,11 @@ fn save_mapping(path: &Path, mapping: &Mapping) -> Result<(), Failure> {
     file.write_all(mapping.to_toml().as_bytes()).map_err(Failure::fault)
 }
 
-fn parse(path: &Path, targets: &[Target], mapping: Option<&Mapping>) -> Result<Sorted, Failure> {
+fn parse(
+    path: &Path,
+    targets: &[FeedTarget],
+    mapping: Option<&Mapping>,
+) -> Result<SortedFeed, Failure> {
     let failed = |error: io::Error| {
         Failure::usage(format!("cannot read the feed {}: {error}", path.display()))
             .hint("name a readable file, or - for standard input")
@@ -287,16 +294,16 @@ fn parse(path: &Path, targets: &[Target], mapping: Option<&Mapping>) -> Result<S
 
 fn read(
     source: impl Read + Seek,
-    targets: &[Target],
+    targets: &[FeedTarget],
     mapping: Option<&Mapping>,
-) -> Result<Sorted, Failure> {
+) -> Result<SortedFeed, Failure> {
     import::read_as(source, targets, mapping, Clock::system().now()).map_err(|unreadable| {
         let failure = Failure::usage(unreadable.message).hint(unreadable.hint);
         failure.lines(unreadable.lines)
     })
 }
 
-fn document(changes: &[Change<'_>], unplaced: &Report, dry_run: bool, split: bool) -> Value {
+fn document(changes: &[Change<'_>], unplaced: &FeedReport, dry_run: bool, split: bool) -> Value {
     let of = |change: &Change<'_>| {
         json!({
             "dealer": change.dealer_id,
@@ -315,7 +322,7 @@ fn document(changes: &[Change<'_>], unplaced: &Report, dry_run: bool, split: boo
     }
 }
 
-fn print(output: Output, changes: &[Change<'_>], unplaced: &Report, arguments: &Arguments) {
+fn print(output: Output, changes: &[Change<'_>], unplaced: &FeedReport, arguments: &Arguments) {
     for change in changes {
         let report = &change.feed.report;
         output.line(tables(Fit::Terminal, change.replacement, report).join("\n\n"));
@@ -349,7 +356,7 @@ fn print(output: Output, changes: &[Change<'_>], unplaced: &Report, arguments: &
 }
 
 /// Which column fed each field, and what fed nothing.
-fn explanation(fit: Fit, report: &Report) -> Vec<String> {
+fn explanation(fit: Fit, report: &FeedReport) -> Vec<String> {
     let fields = report.fields.iter().filter(|field| field.has > 0 || !field.columns.is_empty());
     let fields = fields.map(|field| {
         let columns = field.columns.iter().map(|it| format!("{} ({})", it.column, it.filled));
@@ -375,7 +382,7 @@ fn explanation(fit: Fit, report: &Report) -> Vec<String> {
 }
 
 /// What people read about an import.
-fn tables(fit: Fit, replacement: Replacement, report: &Report) -> Vec<String> {
+fn tables(fit: Fit, replacement: Replacement, report: &FeedReport) -> Vec<String> {
     let numbers = |columns: [(&'static str, usize); 5]| {
         let headings = columns.map(|(heading, _)| Column::Number(heading));
         rows(fit, &headings, &[columns.map(|(_, count)| count.to_string()).to_vec()])

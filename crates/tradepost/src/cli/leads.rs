@@ -8,10 +8,10 @@ use export::Entry;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
 use tradepost_dealer::adf;
-use tradepost_dealer::consent::Hash;
+use tradepost_dealer::consent::Sha256Hash;
 use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
-use tradepost_dealer::settings::Dealer;
-use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_dealer::settings::DealerSettings;
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{Store, Transaction};
@@ -76,7 +76,7 @@ pub(super) enum Command {
         dealer: Option<String>,
         /// A hash that was written down earlier and must be in the chain.
         #[arg(long, value_name = "HASH", value_parser = consent::head)]
-        head: Option<Hash>,
+        head: Option<Sha256Hash>,
         #[command(flatten)]
         place: Place,
     },
@@ -159,8 +159,8 @@ pub(super) struct Export {
     #[arg(long, value_parser = explained::<adf::Prolog>(), default_value = "xml")]
     adf_prolog: adf::Prolog,
     /// adf: how the customer's name is written.
-    #[arg(long, value_parser = explained::<adf::Names>(), default_value = "full")]
-    adf_names: adf::Names,
+    #[arg(long, value_parser = explained::<adf::NameForm>(), default_value = "full")]
+    adf_names: adf::NameForm,
     /// adf: what stands for a vehicle of interest that the lead does not name.
     #[arg(long, value_parser = explained::<adf::NoVehicle>(), default_value = "unknown")]
     adf_no_vehicle: adf::NoVehicle,
@@ -205,7 +205,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Show { id, place } => {
             let store = place.open(None, context)?;
             let history = history(&store, &id)?;
-            record(&store, [&history.lead], (Action::LeadSeen, None), context)?;
+            record(&store, [&history.lead], (AuditAction::LeadSeen, None), context)?;
             let unreadable = unreadable([&history.lead]);
             if context.output.is_json() {
                 context.output.raw(export::json(&[Entry::now(history, None)]).as_bytes());
@@ -218,12 +218,12 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Export(arguments) => write(&arguments, context),
         Command::Evidence(arguments) => evidence::run(&arguments, context),
         Command::Release(leads) => {
-            let action = Action::LeadReleased;
+            let action = AuditAction::LeadReleased;
             let of = Done { action, word: "released", not: "not_held", state: "held" };
             each(leads, &of, context, |tx, id, now| tx.release_lead(id, now))
         }
         Command::Revoke(leads) => {
-            let action = Action::ConsentRevoked;
+            let action = AuditAction::ConsentRevoked;
             let of = Done { action, word: "revoked", not: "not_in_force", state: "received" };
             each(leads, &of, context, |tx, id, now| tx.revoke_consent(id, now))
         }
@@ -244,10 +244,10 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 pub(in crate::cli) fn record<'l>(
     store: &Store,
     leads: impl IntoIterator<Item = &'l LeadRecord>,
-    (action, detail): (Action, Option<&str>),
+    (action, detail): (AuditAction, Option<&str>),
     context: &Context,
 ) -> Result<(), Failure> {
-    let entry = |lead: &LeadRecord| NewEntry {
+    let entry = |lead: &LeadRecord| NewAuditEntry {
         detail: detail.map(ToOwned::to_owned),
         ..context.entry(&lead.dealer_id, action, Some(&lead.lead_id))
     };
@@ -265,9 +265,9 @@ pub(in crate::cli) fn record_list(
     for lead in leads {
         *counts.entry(&lead.dealer_id).or_default() += 1;
     }
-    let entry = |(dealer_id, count): (&str, usize)| NewEntry {
+    let entry = |(dealer_id, count): (&str, usize)| NewAuditEntry {
         detail: Some(count.to_string()),
-        ..context.entry(dealer_id, Action::LeadsListed, None)
+        ..context.entry(dealer_id, AuditAction::LeadsListed, None)
     };
     let entries = counts.into_iter().map(entry).collect();
     Ok(store.record_all(entries)?)
@@ -279,7 +279,7 @@ type Act = fn(&Transaction<'_>, &str, Timestamp) -> Result<bool, InternalError>;
 /// Does something with a lead, and records it in the same transaction.
 fn act(
     store: &Store,
-    (id, action): (String, Action),
+    (id, action): (String, AuditAction),
     context: &Context,
     act: Act,
 ) -> Result<bool, InternalError> {
@@ -289,7 +289,7 @@ fn act(
         let Some(chain) = tx.dealer_of_lead(&id)? else { return Ok(false) };
         let is_done = act(tx, &id, entry.at)?;
         if is_done {
-            tx.record(&NewEntry { chain, ..entry.clone() })?;
+            tx.record(&NewAuditEntry { chain, ..entry.clone() })?;
         }
         Ok(is_done)
     })
@@ -299,7 +299,7 @@ fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
     let (leads, held) = select(store, selection)?;
     if context.output.is_json() {
         // The documents hold everything and are easily taken away, so that they count as an export.
-        record(store, &leads, (Action::LeadExported, Some("json")), context)?;
+        record(store, &leads, (AuditAction::LeadExported, Some("json")), context)?;
         context.output.raw(export::json(&entries(store, &leads, selection.since)?).as_bytes());
     } else if leads.is_empty() {
         context.output.talk("no leads");
@@ -326,7 +326,7 @@ pub(in crate::cli) fn unreadable<'l>(
 
 /// What is done with each of some leads, in words.
 struct Done {
-    action: Action,
+    action: AuditAction,
     word: &'static str,
     /// For programs: the leads with which it was not done.
     not: &'static str,
@@ -383,7 +383,7 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
     // the record is for all of them.
     taken.dedup_by(|one, other| one.lead_id == other.lead_id);
     let unreadable = unreadable(taken.iter().copied());
-    record(&store, taken, (Action::LeadExported, Some(arguments.format.name())), context)?;
+    record(&store, taken, (AuditAction::LeadExported, Some(arguments.format.name())), context)?;
     match arguments.format {
         Format::Json => context.output.hand_over(export::json(&entries).as_bytes()),
         Format::Csv => {
@@ -414,8 +414,8 @@ impl Selection {
 }
 
 impl Export {
-    fn options(&self) -> adf::Options {
-        adf::Options {
+    fn options(&self) -> adf::AdfOptions {
+        adf::AdfOptions {
             prolog: self.adf_prolog,
             names: self.adf_names,
             no_vehicle: self.adf_no_vehicle,
@@ -424,15 +424,15 @@ impl Export {
                 false => adf::ContactValues::Consented,
             },
             timeframe: self.adf_timeframe,
-            provider: self.adf_network.clone().map_or(adf::Provider::Direct, |name| {
+            provider: self.adf_network.clone().map_or(adf::LeadProvider::Direct, |name| {
                 let url = self.adf_network_url.clone();
-                adf::Provider::Network(adf::Network { name, url })
+                adf::LeadProvider::Network(adf::LeadNetwork { name, url })
             }),
         }
     }
 }
 
-fn dealers(arguments: &Export, context: &Context) -> Result<Vec<Dealer>, Failure> {
+fn dealers(arguments: &Export, context: &Context) -> Result<Vec<DealerSettings>, Failure> {
     let dealers = match arguments.demo {
         true => read::demo().dealers,
         false => {

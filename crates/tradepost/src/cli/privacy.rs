@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 use tradepost_dealer::record::LeadHistory;
-use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry, Note};
+use tradepost_dealer::staff::{AuditAction, EVERYBODY, LeadNote, NewAuditEntry};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_store::Unreadable;
@@ -168,7 +168,8 @@ fn rekey(place: &Place, context: &Context) -> Outcome {
         }
     })?;
     let detail = Some(format!("{} rows", done.rows));
-    let entry = NewEntry { detail, ..context.entry(EVERYBODY, Action::KeyChanged, Some(&first)) };
+    let entry =
+        NewAuditEntry { detail, ..context.entry(EVERYBODY, AuditAction::KeyChanged, Some(&first)) };
     store.record_all(vec![entry])?;
     let left = store.privacy_keys()?;
     let others: Vec<_> = left.iter().filter(|id| **id != first).collect();
@@ -230,9 +231,9 @@ fn export(
     }
     let damaged = histories.iter().filter(|history| !history.is_readable());
     unreadable.extend(damaged.map(|history| history.lead.lead_id.clone()));
-    let entry = |LeadHistory { lead, .. }: &LeadHistory| NewEntry {
+    let entry = |LeadHistory { lead, .. }: &LeadHistory| NewAuditEntry {
         detail: Some("privacy export".to_owned()),
-        ..context.entry(&lead.dealer_id, Action::LeadExported, Some(&lead.lead_id))
+        ..context.entry(&lead.dealer_id, AuditAction::LeadExported, Some(&lead.lead_id))
     };
     // Before anything is shown: what cannot be recorded is not handed out.
     store.record_all(histories.iter().map(entry).collect())?;
@@ -250,8 +251,7 @@ fn export(
             })
         });
         let submissions: Vec<Value> = submissions.collect();
-        let note =
-            |note: &Note| json!({"at": rfc3339(note.at), "author": note.author, "text": note.text});
+        let note = |note: &LeadNote| json!({"at": rfc3339(note.at), "author": note.author, "text": note.text});
         leads.push(json!({
             "lead": record(&Entry::now(history, None)),
             "submissions": submissions,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost_dealer::delivery::Destination;
+use tradepost_dealer::delivery::LeadDestination;
 use tradepost_publisher::staff_event::StaffEventKind;
 use tradepost_wire::catalog;
 
@@ -14,7 +14,7 @@ use tradepost_wire::catalog;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// Which leads it is told of, and what it reads.
-    pub destination: Destination,
+    pub destination: LeadDestination,
     /// The way to it.
     pub by: By,
     /// How often a delivery is tried at most.

@@ -1,6 +1,6 @@
 //! How people sign in to the console with an OpenID provider.
 
-use tradepost_dealer::staff::Role;
+use tradepost_dealer::staff::StaffRole;
 
 use super::delivery::Secret;
 
@@ -31,7 +31,7 @@ pub struct Grant {
     /// The value.
     pub value: String,
     /// What its people are for.
-    pub role: Role,
+    pub role: StaffRole,
     /// Whose people they are; every dealer's of the process when `None`.
     pub dealer_id: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! Somebody's own account: what they are, their password and their second factor.
 
 use axum::http::StatusCode;
-use tradepost_dealer::staff::{Action, member_detail};
+use tradepost_dealer::staff::{AuditAction, member_detail};
 use tradepost_store::staff::Member;
 
 use super::attempts::{Attempt, Means, Proven};
@@ -84,7 +84,7 @@ impl Console {
         let present_hash = member.password.clone();
         let session = visitor.session.id.clone();
         let mut entry =
-            self.entry(member, visitor.dealer_id(), Action::PasswordSet, Some(name.clone()));
+            self.entry(member, visitor.dealer_id(), AuditAction::PasswordSet, Some(name.clone()));
         // `audit verify` compares what is kept of the password with this.
         entry.detail = Some(member_detail(None, &hashed));
         let is_changed = self.store.write_blocking(move |tx| {

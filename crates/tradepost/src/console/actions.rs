@@ -4,7 +4,7 @@
 use tradepost_dealer::consent::hex;
 use tradepost_dealer::delivery::NewDelivery;
 use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
-use tradepost_dealer::staff::{Action, NewEntry, Note, Stage};
+use tradepost_dealer::staff::{AuditAction, LeadNote, NewAuditEntry, StaffStage};
 use tradepost_server::fault::InternalError;
 use tradepost_store::Transaction;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -60,8 +60,8 @@ impl Console {
         &self,
         visitor: &Visitor<'_>,
         lead: &LeadRecord,
-        action: Action,
-    ) -> NewEntry {
+        action: AuditAction,
+    ) -> NewAuditEntry {
         let subject = Some(lead.lead_id.clone());
         self.entry(&visitor.member, Some(&lead.dealer_id), action, subject)
     }
@@ -69,7 +69,7 @@ impl Console {
     /// Does something and records it, if it could be done; says so on the lead's page.
     fn act(
         &self,
-        entry: NewEntry,
+        entry: NewAuditEntry,
         word: &str,
         mut job: impl FnMut(&Transaction<'_>) -> Result<bool, InternalError> + Send + 'static,
     ) -> Answer {
@@ -95,10 +95,10 @@ impl Console {
         if text.chars().count() > NOTE {
             return Err(Stop::Unusable("A note can have 4,000 characters."));
         }
-        let entry = self.lead_entry(visitor, &history.lead, Action::NoteAdded);
+        let entry = self.lead_entry(visitor, &history.lead, AuditAction::NoteAdded);
         let author = visitor.member.name.clone();
         // Browsers send the line breaks of a form as two characters.
-        let note = Note { at: entry.at, author, text: Some(text.replace("\r\n", "\n")) };
+        let note = LeadNote { at: entry.at, author, text: Some(text.replace("\r\n", "\n")) };
         let id = visitor.id.to_owned();
         // The note's entry has its hash, which is known when it is written.
         let is_done = self.store.write_blocking(move |tx| tx.add_note(&id, &note, &entry))?;
@@ -107,9 +107,9 @@ impl Console {
 
     pub(super) fn set_stage(&self, visitor: &Visitor<'_>) -> Answer {
         let lead = self.own_lead(visitor)?;
-        let stage = visitor.asked.filled_in("stage").and_then(Stage::from_name);
+        let stage = visitor.asked.filled_in("stage").and_then(StaffStage::from_name);
         let stage = stage.ok_or(Stop::Unusable("A lead is new, working, sold or lost."))?;
-        let mut entry = self.lead_entry(visitor, &lead.lead, Action::StageChanged);
+        let mut entry = self.lead_entry(visitor, &lead.lead, AuditAction::StageChanged);
         entry.detail = Some(stage.name().to_owned());
         let (by, now, lead) = (visitor.member.name.clone(), entry.at, lead.lead);
         self.act(entry, "stage", move |tx| tx.set_stage(&lead, stage, &by, now))
@@ -141,7 +141,7 @@ impl Console {
         if wanted.is_empty() {
             return Ok(back(visitor.id, "nowhere"));
         }
-        let mut entry = self.lead_entry(visitor, &history.lead, Action::LeadResent);
+        let mut entry = self.lead_entry(visitor, &history.lead, AuditAction::LeadResent);
         let names: Vec<_> = wanted.iter().map(|wanted| wanted.destination.as_str()).collect();
         entry.detail = Some(names.join(", "));
         let now = entry.at;
@@ -150,14 +150,14 @@ impl Console {
 
     pub(super) fn release(&self, visitor: &Visitor<'_>) -> Answer {
         let history = self.own_lead(visitor)?;
-        let entry = self.lead_entry(visitor, &history.lead, Action::LeadReleased);
+        let entry = self.lead_entry(visitor, &history.lead, AuditAction::LeadReleased);
         let (id, now) = (visitor.id.to_owned(), entry.at);
         self.act(entry, "released", move |tx| tx.release_lead(&id, now))
     }
 
     pub(super) fn revoke(&self, visitor: &Visitor<'_>) -> Answer {
         let history = self.own_lead(visitor)?;
-        let entry = self.lead_entry(visitor, &history.lead, Action::ConsentRevoked);
+        let entry = self.lead_entry(visitor, &history.lead, AuditAction::ConsentRevoked);
         let (id, now) = (visitor.id.to_owned(), entry.at);
         self.act(entry, "revoked", move |tx| tx.revoke_consent(&id, now))
     }
@@ -165,7 +165,7 @@ impl Console {
     /// Hands out the evidence of a lead's consent as a file, and records its hash first.
     pub(super) fn evidence(&self, visitor: &Visitor<'_>) -> Answer {
         let history = self.own_lead(visitor)?;
-        let mut entry = self.lead_entry(visitor, &history.lead, Action::EvidenceTaken);
+        let mut entry = self.lead_entry(visitor, &history.lead, AuditAction::EvidenceTaken);
         let document = evidence::gather(&self.store, visitor.id, &entry.actor, entry.at)?;
         let document = document.ok_or(Stop::NotFound)?;
         entry.detail = Some(hex(&evidence::digest(&document)));
@@ -180,7 +180,7 @@ impl Console {
         if visitor.asked.filled_in("sure") != Some("yes") {
             return Err(Stop::Unusable("Tick the box to say that you are sure."));
         }
-        let entry = self.lead_entry(visitor, &history.lead, Action::LeadErased);
+        let entry = self.lead_entry(visitor, &history.lead, AuditAction::LeadErased);
         let is_done = self.store.erase_lead(visitor.id.to_owned(), entry)?;
         Ok(back(visitor.id, if is_done { "erased" } else { "nothing" }))
     }

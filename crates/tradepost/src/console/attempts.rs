@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry, SIGN_IN};
+use tradepost_dealer::staff::{AuditAction, EVERYBODY, NewAuditEntry, SIGN_IN};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_server::limit::network;
@@ -316,7 +316,7 @@ impl Console {
         {
             locked.push("this name at this address");
         }
-        let entry = |action, detail| NewEntry {
+        let entry = |action, detail| NewAuditEntry {
             chain: attempt
                 .member
                 .and_then(|member| member.dealer_id.clone())
@@ -327,8 +327,9 @@ impl Console {
             subject: attempt.member.map(|member| member.name.clone()),
             detail: Some(detail),
         };
-        let failed = entry(Action::SignInFailed, format!("{} from {from}", attempt.means.name()));
-        let lock = entry(Action::SignInLocked, String::new());
+        let failed =
+            entry(AuditAction::SignInFailed, format!("{} from {from}", attempt.means.name()));
+        let lock = entry(AuditAction::SignInLocked, String::new());
         self.store.write_blocking(move |tx| {
             let mut locked = locked.clone();
             match &budgets {
@@ -348,7 +349,7 @@ impl Console {
                 return Ok(());
             }
             let detail = Some(format!("{}, from {from}", locked.join(", ")));
-            tx.record_failure(&NewEntry { detail, ..lock.clone() })
+            tx.record_failure(&NewAuditEntry { detail, ..lock.clone() })
         })
     }
 
@@ -365,7 +366,7 @@ impl Console {
         self.metrics.count_sign_in(SignInOutcome::ProviderFailed);
         let is_locked = self.door.limiter.by_address.charge(&network(asked.address).to_string());
         let from = recorded_network(asked.address);
-        let entry = |action, detail| NewEntry {
+        let entry = |action, detail| NewAuditEntry {
             chain: EVERYBODY.to_owned(),
             at: self.clock.now(),
             actor: SIGN_IN.to_owned(),
@@ -373,8 +374,8 @@ impl Console {
             subject: None,
             detail: Some(detail),
         };
-        let failed = entry(Action::SignInFailed, format!("provider from {from}"));
-        let lock = entry(Action::SignInLocked, format!("this address, from {from}"));
+        let failed = entry(AuditAction::SignInFailed, format!("provider from {from}"));
+        let lock = entry(AuditAction::SignInLocked, format!("this address, from {from}"));
         self.store.write_blocking(move |tx| {
             tx.record_failure(&failed)?;
             if is_locked { tx.record_failure(&lock) } else { Ok(()) }

@@ -5,7 +5,7 @@ use tradepost_dealer::appointment::change::{
     AppointmentChange, CalendarRefusal, WantedBlock, WantedTime,
 };
 use tradepost_dealer::calendar::Department;
-use tradepost_dealer::settings::Dealer;
+use tradepost_dealer::settings::DealerSettings;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::door::Visitor;
@@ -66,7 +66,8 @@ impl Console {
         ))?;
         let actor = self.calendar_actor(visitor);
         let sellers = self.sellers.all();
-        let dealers: Vec<&Dealer> = sellers.iter().map(|seller| &seller.dealer.terms).collect();
+        let dealers: Vec<&DealerSettings> =
+            sellers.iter().map(|seller| &seller.dealer.terms).collect();
         let request = ChangeRequest {
             appointment_id: visitor.id.to_owned(),
             seen_version: Some(seen_version),
@@ -108,7 +109,8 @@ impl Console {
         };
         let actor = self.calendar_actor(visitor);
         let sellers = self.sellers.all();
-        let dealers: Vec<&Dealer> = sellers.iter().map(|seller| &seller.dealer.terms).collect();
+        let dealers: Vec<&DealerSettings> =
+            sellers.iter().map(|seller| &seller.dealer.terms).collect();
         block(&self.store, &dealers, &actor, request)?
             .map_err(|not_done| stop(not_done, &actor))?;
         Ok(to_calendar(visitor, "blocked"))

@@ -3,7 +3,7 @@
 
 use axum::http::StatusCode;
 use jiff::SignedDuration;
-use tradepost_dealer::staff::Action;
+use tradepost_dealer::staff::AuditAction;
 use tradepost_server::fault::InternalError;
 
 use super::attempts::{Attempt, Means, Proven};
@@ -53,7 +53,7 @@ impl Console {
         match self.prove(&attempt, compare)? {
             Proven::Right => {
                 let entry =
-                    self.entry(member, visitor.dealer_id(), Action::IdentityConfirmed, None);
+                    self.entry(member, visitor.dealer_id(), AuditAction::IdentityConfirmed, None);
                 self.store.record_all(vec![entry])?;
                 Ok(Confirmation::Renewed(self.renew(visitor)?))
             }

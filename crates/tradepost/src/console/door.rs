@@ -1,7 +1,7 @@
 //! Who is let in: signing in, the session that follows, and signing out.
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_server::seal::{Seal, Secrets};
@@ -271,10 +271,10 @@ impl Console {
         let is_vouched_for = !has_code && by != SignedInBy::Password;
         let dealer_id = member.dealer_id.as_deref();
         let id = Some(session.id.clone());
-        let mut entry = self.entry(&member, dealer_id, Action::SignedIn, id);
+        let mut entry = self.entry(&member, dealer_id, AuditAction::SignedIn, id);
         entry.detail = is_vouched_for.then(|| "oidc".to_owned());
         let name = Some(member.name.clone());
-        let mut let_in = self.entry(&member, dealer_id, Action::MemberAdded, name);
+        let mut let_in = self.entry(&member, dealer_id, AuditAction::MemberAdded, name);
         let_in.actor = "oidc".to_owned();
         let_in.detail = Some(member.role.name().to_owned());
         let hash = session_hash(&secret);
@@ -301,7 +301,7 @@ impl Console {
     pub(super) fn sign_out(&self, visitor: &Visitor<'_>) -> Answer {
         let id = visitor.session.id.clone();
         let (member, subject) = (&visitor.member, Some(id.clone()));
-        let entry = self.entry(member, visitor.dealer_id(), Action::SignedOut, subject);
+        let entry = self.entry(member, visitor.dealer_id(), AuditAction::SignedOut, subject);
         self.end(id, entry)?;
         let gone = self.door.cookie(&self.door.session_cookie(), "", 0);
         Ok(Reply::see(format!("{PATH}/sign-in")).with_cookie(gone))
@@ -322,12 +322,12 @@ impl Console {
         }
         let dealer_id = member.dealer_id.as_deref();
         let subject = Some(member.name.clone());
-        let entry = self.entry(&visitor.member, dealer_id, Action::SessionEnded, subject);
+        let entry = self.entry(&visitor.member, dealer_id, AuditAction::SessionEnded, subject);
         self.end(session.id, entry)?;
         Ok(Reply::see(format!("{PATH}/people?done=session")))
     }
 
-    fn end(&self, session: String, entry: NewEntry) -> Result<(), InternalError> {
+    fn end(&self, session: String, entry: NewAuditEntry) -> Result<(), InternalError> {
         self.store.write_blocking(move |tx| {
             if tx.end_session(&session)? {
                 tx.record(&entry)?;

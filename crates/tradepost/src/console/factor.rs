@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use qrcode::QrCode;
 use qrcode::render::svg;
 use totp_rs::{Builder, Secret, Totp};
-use tradepost_dealer::consent::Hash;
-use tradepost_dealer::staff::Action;
+use tradepost_dealer::consent::Sha256Hash;
+use tradepost_dealer::staff::AuditAction;
 use tradepost_server::fault::InternalError;
 use tradepost_store::staff::Member;
 
@@ -56,7 +56,7 @@ fn typed(code: &str) -> String {
 }
 
 /// The hash under which a recovery code is kept.
-fn recovery_hash(name: &str, code: &str) -> Hash {
+fn recovery_hash(name: &str, code: &str) -> Sha256Hash {
     digest("recovery code", &format!("{name} {}", typed(code)))
 }
 
@@ -113,7 +113,7 @@ impl Console {
         let mut entry = self.entry(
             member,
             member.dealer_id.as_deref(),
-            Action::RecoveryCodeUsed,
+            AuditAction::RecoveryCodeUsed,
             Some(name.clone()),
         );
         entry.detail = Some(format!("{} left", factor.codes_left.saturating_sub(1)));
@@ -247,11 +247,11 @@ impl Console {
             return Ok(page.with_status(StatusCode::UNPROCESSABLE_ENTITY));
         };
         let codes = recovery_codes()?;
-        let hashes: Vec<Hash> = codes.iter().map(|code| recovery_hash(&name, code)).collect();
+        let hashes: Vec<Sha256Hash> = codes.iter().map(|code| recovery_hash(&name, code)).collect();
         let entry = self.entry(
             &visitor.member,
             visitor.dealer_id(),
-            Action::SecondFactorSet,
+            AuditAction::SecondFactorSet,
             Some(name.clone()),
         );
         let session = visitor.session.id.clone();
@@ -286,11 +286,11 @@ impl Console {
             ));
         }
         let codes = recovery_codes()?;
-        let hashes: Vec<Hash> = codes.iter().map(|code| recovery_hash(&name, code)).collect();
+        let hashes: Vec<Sha256Hash> = codes.iter().map(|code| recovery_hash(&name, code)).collect();
         let entry = self.entry(
             &visitor.member,
             visitor.dealer_id(),
-            Action::RecoveryCodesMade,
+            AuditAction::RecoveryCodesMade,
             Some(name.clone()),
         );
         self.store.write_blocking(move |tx| {
@@ -323,7 +323,7 @@ impl Console {
         let entry = self.entry(
             &visitor.member,
             visitor.dealer_id(),
-            Action::SecondFactorRemoved,
+            AuditAction::SecondFactorRemoved,
             Some(name.clone()),
         );
         self.store.write_blocking(move |tx| {
@@ -349,7 +349,7 @@ impl Console {
         let entry = self.entry(
             &visitor.member,
             member.dealer_id.as_deref(),
-            Action::SecondFactorReset,
+            AuditAction::SecondFactorReset,
             Some(member.name.clone()),
         );
         self.store.write_blocking(move |tx| {

@@ -7,7 +7,7 @@ use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEn
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
-use tradepost_dealer::staff::Role;
+use tradepost_dealer::staff::StaffRole;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::words;
 
@@ -66,7 +66,7 @@ impl ConsoleMetrics {
         for outcome in SignInOutcome::ALL {
             self.sign_ins.get_or_create(&SignInLabel { outcome: *outcome }).inc_by(0);
         }
-        for role in Role::ALL {
+        for role in StaffRole::ALL {
             self.refused_actions.get_or_create(&RoleLabel { role: role.name() }).inc_by(0);
         }
     }
@@ -77,7 +77,7 @@ impl ConsoleMetrics {
     }
 
     /// Counts a request for what a role does not permit.
-    pub(super) fn count_refused_action(&self, role: Role) {
+    pub(super) fn count_refused_action(&self, role: StaffRole) {
         self.refused_actions.get_or_create(&RoleLabel { role: role.name() }).inc();
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::settings::Dealer;
+use tradepost_dealer::settings::DealerSettings;
 use tradepost_dealer::{import, price};
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
@@ -36,8 +36,8 @@ impl Warning {
     /// What to say of it.
     pub(super) const fn summary(self) -> &'static str {
         match self {
-            Self::NoPrice => import::Warning::NotPriced.summary(),
-            Self::WithoutFees => import::Warning::PriceOmitsFees.summary(),
+            Self::NoPrice => import::RowWarning::NotPriced.summary(),
+            Self::WithoutFees => import::RowWarning::PriceOmitsFees.summary(),
             Self::NoPhoto => "no photo",
             Self::NoVin => "no VIN",
             Self::NoMileage => "no mileage",
@@ -66,7 +66,7 @@ pub(super) struct Summary {
 
 impl Summary {
     /// Looks at a listing.
-    fn add(&mut self, vehicle: &Vehicle, dealer: &Dealer) {
+    fn add(&mut self, vehicle: &Vehicle, dealer: &DealerSettings) {
         self.listings += 1;
         self.latest = self.latest.max(vehicle.updated_at);
         let found = warnings(vehicle, dealer);
@@ -100,7 +100,11 @@ pub(super) struct Offers(Mutex<HashMap<String, (i64, Arc<Summary>)>>);
 
 impl Offers {
     /// What there is to say about a dealer's inventory.
-    pub(super) fn of(&self, store: &Store, dealer: &Dealer) -> Result<Arc<Summary>, InternalError> {
+    pub(super) fn of(
+        &self,
+        store: &Store,
+        dealer: &DealerSettings,
+    ) -> Result<Arc<Summary>, InternalError> {
         let generation = store.inventory_generation(&dealer.id)?;
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, summary)) = known().get(&dealer.id)
@@ -118,7 +122,7 @@ impl Offers {
     }
 }
 
-fn warnings(vehicle: &Vehicle, dealer: &Dealer) -> Vec<Warning> {
+fn warnings(vehicle: &Vehicle, dealer: &DealerSettings) -> Vec<Warning> {
     let rooftop = vehicle.rooftop.as_deref();
     let rooftop = dealer.rooftops.iter().find(|it| Some(it.profile.name.as_str()) == rooftop);
     let fees: u32 = rooftop.map(|it| it.fees.iter().map(|fee| fee.amount).sum()).unwrap_or(0);

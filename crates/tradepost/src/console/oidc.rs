@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq as _;
 use tokio::sync::Semaphore;
 use tradepost_buyer::Url;
 use tradepost_buyer::transport::{Limits, Transport};
-use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry};
+use tradepost_dealer::staff::{AuditAction, EVERYBODY, NewAuditEntry};
 use tradepost_keys::jwt::{ExpectedClaims, TokenRefusal, UnverifiedToken};
 use tradepost_keys::{encode, sha256};
 use tradepost_server::auth::jwks::KeySet;
@@ -587,11 +587,11 @@ impl Console {
     /// Ends what somebody has here whom nothing lets in any more.
     fn shut_out(&self, name: &str, now: Timestamp) -> Result<(), InternalError> {
         let Some(member) = self.store.member(name)? else { return Ok(()) };
-        let entry = NewEntry {
+        let entry = NewAuditEntry {
             chain: member.dealer_id.unwrap_or_else(|| EVERYBODY.to_owned()),
             at: now,
             actor: "oidc".to_owned(),
-            action: Action::MemberRemoved,
+            action: AuditAction::MemberRemoved,
             subject: Some(member.name.clone()),
             detail: None,
         };

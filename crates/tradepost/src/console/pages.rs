@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::local_time::spoken;
 use tradepost_dealer::record::LeadState;
-use tradepost_dealer::staff::{Role, Stage};
+use tradepost_dealer::staff::{StaffRole, StaffStage};
 use tradepost_wire::format::rfc3339;
 
 use super::door::Visitor;
@@ -146,7 +146,7 @@ impl Console {
         let (role, asked) = (visitor.member.role, visitor.asked);
         let new = if Right::Customers.is_of(role) {
             let (dealer, received) = (visitor.dealer_id(), LeadState::Received);
-            self.store.count_leads(dealer, received, Some(Stage::New))?
+            self.store.count_leads(dealer, received, Some(StaffStage::New))?
         } else {
             0
         };
@@ -245,23 +245,23 @@ impl Console {
     }
 }
 
-const fn role_name(role: Role) -> &'static str {
+const fn role_name(role: StaffRole) -> &'static str {
     match role {
-        Role::Desk => "Sales desk",
-        Role::Manager => "Manager",
-        Role::Engineer => "Engineer",
-        Role::Seller => "Ad sales",
-        Role::Approver => "Approver",
-        Role::Viewer => "Viewer",
+        StaffRole::Desk => "Sales desk",
+        StaffRole::Manager => "Manager",
+        StaffRole::Engineer => "Engineer",
+        StaffRole::Seller => "Ad sales",
+        StaffRole::Approver => "Approver",
+        StaffRole::Viewer => "Viewer",
     }
 }
 
-const fn stage_name(stage: Stage) -> &'static str {
+const fn stage_name(stage: StaffStage) -> &'static str {
     match stage {
-        Stage::New => "New",
-        Stage::Working => "Working",
-        Stage::Sold => "Sold",
-        Stage::Lost => "Lost",
+        StaffStage::New => "New",
+        StaffStage::Working => "Working",
+        StaffStage::Sold => "Sold",
+        StaffStage::Lost => "Lost",
     }
 }
 

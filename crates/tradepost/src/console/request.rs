@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
-use tradepost_dealer::consent::Hash;
+use tradepost_dealer::consent::Sha256Hash;
 use tradepost_server::http::intake;
 
 /// The member of every form that proves that the form is one of ours.
@@ -123,11 +123,11 @@ pub fn proof(secret: &str) -> String {
 
 /// The hash under which a session is kept.
 #[must_use]
-pub fn session_hash(secret: &str) -> Hash {
+pub fn session_hash(secret: &str) -> Sha256Hash {
     digest("session", secret)
 }
 
-pub(super) fn digest(purpose: &str, secret: &str) -> Hash {
+pub(super) fn digest(purpose: &str, secret: &str) -> Sha256Hash {
     let mut hasher = Sha256::new();
     hasher.update(format!("tradepost console {purpose}\n"));
     hasher.update(secret);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::Method;
 use futures_util::future::BoxFuture;
 use tradepost_dealer::appointment::change::ChangeKind;
-use tradepost_dealer::staff::Role;
+use tradepost_dealer::staff::StaffRole;
 
 use super::door::Visitor;
 use super::request::Asked;
@@ -257,18 +257,18 @@ impl Row {
 impl Right {
     /// Whether a role has it.
     #[must_use]
-    pub const fn is_of(self, role: Role) -> bool {
+    pub const fn is_of(self, role: StaffRole) -> bool {
         match self {
             Self::None | Self::Enter => true,
-            Self::Customers => matches!(role, Role::Desk | Role::Manager),
-            Self::Decide => matches!(role, Role::Manager),
-            Self::ReadRecord => matches!(role, Role::Manager | Role::Approver),
-            Self::Operate => matches!(role, Role::Manager | Role::Engineer),
-            Self::SeeRefusals => !matches!(role, Role::Desk),
+            Self::Customers => matches!(role, StaffRole::Desk | StaffRole::Manager),
+            Self::Decide => matches!(role, StaffRole::Manager),
+            Self::ReadRecord => matches!(role, StaffRole::Manager | StaffRole::Approver),
+            Self::Operate => matches!(role, StaffRole::Manager | StaffRole::Engineer),
+            Self::SeeRefusals => !matches!(role, StaffRole::Desk),
             Self::SeeVehicles => !role.is_of_publisher(),
             Self::ViewPublisher => role.is_of_publisher(),
-            Self::OperatePublisher => matches!(role, Role::Seller | Role::Approver),
-            Self::ApprovePublisher => matches!(role, Role::Approver),
+            Self::OperatePublisher => matches!(role, StaffRole::Seller | StaffRole::Approver),
+            Self::ApprovePublisher => matches!(role, StaffRole::Approver),
         }
     }
 }

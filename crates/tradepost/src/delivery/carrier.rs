@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tradepost_dealer::delivery::{Form, Parcel, Written, write};
-use tradepost_dealer::settings::Dealer;
+use tradepost_dealer::delivery::{DeliveryContent, MessageFormat, WrittenMessage, write};
+use tradepost_dealer::settings::DealerSettings;
 use tradepost_server::clock::Clock;
 
 use super::http::HttpCarrier;
@@ -21,7 +21,7 @@ pub struct Letter {
     /// How often it was begun to be sent, this time included.
     pub attempt: u32,
     /// What it says.
-    pub written: Written,
+    pub written: WrittenMessage,
 }
 
 impl fmt::Debug for Letter {
@@ -33,7 +33,7 @@ impl fmt::Debug for Letter {
 impl Letter {
     /// Writes a parcel in the form that a destination reads.
     #[must_use]
-    pub fn of(parcel: &Parcel<'_>, form: &Form, dealer: &Dealer) -> Self {
+    pub fn of(parcel: &DeliveryContent<'_>, form: &MessageFormat, dealer: &DealerSettings) -> Self {
         let written = write(form, parcel, dealer);
         Self { id: parcel.id.to_owned(), attempt: parcel.attempt, written }
     }

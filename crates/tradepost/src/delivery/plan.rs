@@ -1,7 +1,7 @@
 //! Events of leads become deliveries: one for each destination that is told.
 
 use jiff::Timestamp;
-use tradepost_dealer::delivery::{Audience, DeliveryState, NewDelivery, audience};
+use tradepost_dealer::delivery::{DeliveryAudience, DeliveryState, NewDelivery, audience};
 use tradepost_dealer::record::LeadHistory;
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
@@ -43,9 +43,9 @@ fn of_event(
         return Ok(Vec::new());
     };
     let informed = match audience(&history.lead, event) {
-        Audience::Nobody => return Ok(Vec::new()),
-        Audience::All => None,
-        Audience::Informed => Some(store.deliveries(None, Some(&lead.lead_id), None)?),
+        DeliveryAudience::Nobody => return Ok(Vec::new()),
+        DeliveryAudience::All => None,
+        DeliveryAudience::Informed => Some(store.deliveries(None, Some(&lead.lead_id), None)?),
     };
     let destinations = outlet.destinations.iter().map(|way| &way.delivery.destination);
     let informed_of = destinations.filter(|destination| match &informed {

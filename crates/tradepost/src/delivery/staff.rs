@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::adf::one_line;
-use tradepost_dealer::delivery::{ChatStyle, DeliveryRecord, Form, Written, chat};
+use tradepost_dealer::delivery::{ChatStyle, DeliveryRecord, MessageFormat, WrittenMessage, chat};
 use tradepost_publisher::money::Amount;
 use tradepost_publisher::staff_event::{BuyChange, StaffEvent, StaffEventKind, StaffEventSubject};
 use tradepost_server::fault::InternalError;
@@ -71,7 +71,11 @@ fn say(publisher: &str, kept: &KeptStaffEvent) {
 }
 
 /// Writes the message of a delivery.
-pub(super) fn letter(record: &DeliveryRecord, kept: &KeptStaffEvent, form: &Form) -> Letter {
+pub(super) fn letter(
+    record: &DeliveryRecord,
+    kept: &KeptStaffEvent,
+    form: &MessageFormat,
+) -> Letter {
     let message = StaffMessage {
         publisher: &record.dealer_id,
         event: &kept.event,
@@ -103,15 +107,15 @@ pub struct StaffMessage<'a> {
 impl StaffMessage<'_> {
     /// Writes it in the form that a destination reads.
     #[must_use]
-    pub fn write(&self, form: &Form) -> Written {
+    pub fn write(&self, form: &MessageFormat) -> WrittenMessage {
         let subject = self.headline();
         let body = match form {
             // Mail: what would be ADF for leads is text for people here.
-            Form::Adf(_) => self.text(&subject),
-            Form::Event => self.document(&subject).to_string(),
-            Form::Chat { style, .. } => self.chat(*style, &subject).to_string(),
+            MessageFormat::Adf(_) => self.text(&subject),
+            MessageFormat::Event => self.document(&subject).to_string(),
+            MessageFormat::Chat { style, .. } => self.chat(*style, &subject).to_string(),
         };
-        Written { subject, body }
+        WrittenMessage { subject, body }
     }
 
     /// Writes the subject: `Sold: 15000 EUR, acme.example, agent nova`.

@@ -1,7 +1,7 @@
 //! Whether a feed is let in: one that looks like an accident is held back, whoever brings it.
 
-use tradepost_dealer::import::report::Count;
-use tradepost_dealer::import::{Reason, Report};
+use tradepost_dealer::import::report::KindCount;
+use tradepost_dealer::import::{FeedReport, SkipReason};
 use tradepost_store::Replacement;
 
 /// How many skipped rows an objection mentions.
@@ -30,7 +30,7 @@ pub struct Objection {
 impl Guard {
     /// Why a feed must not be stored, if so.
     #[must_use]
-    pub fn objection(&self, planned: &Replacement, report: &Report) -> Option<Objection> {
+    pub fn objection(&self, planned: &Replacement, report: &FeedReport) -> Option<Objection> {
         let max_drop = self.max_drop;
         let currency_doubt = report.currency_doubt.as_ref().filter(|_| !self.force);
         // The first two hold with `force`, too: an empty file is no way to empty an inventory.
@@ -38,7 +38,7 @@ impl Guard {
             let hint = "look whether the right file was uploaded, and whether it was complete";
             ("the feed has no rows".to_owned(), hint)
         } else if report.accepted == 0 {
-            let is_anothers = report.skipped_for(Reason::AnotherDealer) == report.skipped;
+            let is_anothers = report.skipped_for(SkipReason::AnotherDealer) == report.skipped;
             let hint = if is_anothers && report.skipped > 0 {
                 "list what the feed calls a rooftop in its feed_names in the configuration, or in the \
                  [names] of a mapping"
@@ -70,7 +70,7 @@ impl Guard {
 }
 
 /// What a report says of a feed that is held back.
-fn lines(report: &Report) -> Vec<String> {
+fn lines(report: &FeedReport) -> Vec<String> {
     let sold = (report.accepted == 0 && report.sold > 0)
         .then(|| format!("{} marked as sold", count(report.sold)));
     let skips = report.skips.iter().take(MENTIONED);
@@ -80,9 +80,10 @@ fn lines(report: &Report) -> Vec<String> {
 
 /// How many rows were skipped, by reason.
 #[must_use]
-pub fn reasons(report: &Report) -> Vec<String> {
-    let line =
-        |entry: &Count<Reason>| format!("{} skipped: {}", count(entry.count), entry.kind.summary());
+pub fn reasons(report: &FeedReport) -> Vec<String> {
+    let line = |entry: &KindCount<SkipReason>| {
+        format!("{} skipped: {}", count(entry.count), entry.kind.summary())
+    };
     report.reasons.iter().map(line).collect()
 }
 

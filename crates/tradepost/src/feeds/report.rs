@@ -1,6 +1,6 @@
 //! What a run has told, read again for people: its report is kept as JSON.
 
-use tradepost_dealer::import::{Reason, Warning};
+use tradepost_dealer::import::{RowWarning, SkipReason};
 use tradepost_store::FeedRun;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
@@ -79,7 +79,7 @@ fn skip(value: &Value) -> Skip {
     let reason = text(value, "reason");
     // A run may have been kept by another version: a reason without words here is shown by its
     // code.
-    let known = Reason::from_name(&reason);
+    let known = SkipReason::from_name(&reason);
     Skip {
         line: number(value, "line").unwrap_or_default(),
         summary: known.map_or(reason.as_str(), |known| known.summary()).to_owned(),
@@ -90,7 +90,7 @@ fn skip(value: &Value) -> Skip {
 
 fn count(value: &Value) -> Count {
     let kind = text(value, "kind");
-    let known = Warning::from_name(&kind);
+    let known = RowWarning::from_name(&kind);
     let example = |value: &Value| (number(value, "line"), text(value, "message"));
     Count {
         summary: known.map_or(kind.as_str(), |known| known.summary()).to_owned(),

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::import::{self, Report, Target, Unit, Units};
+use tradepost_dealer::import::{self, FeedReport, FeedTarget, FeedUnit, Units};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{FeedOutcome, FeedRun, Replacement, Store, Transaction};
@@ -163,7 +163,7 @@ impl Taker<'_> {
 
     fn judge(&self, file: File, guard: Guard, now: Timestamp) -> Result<Judged, InternalError> {
         let Self { store, source, .. } = *self;
-        let target = Target::of(&source.dealer.terms);
+        let target = FeedTarget::of(&source.dealer.terms);
         let dealer = target.dealer_id.clone();
         let sorted = match import::read_as(file, &[target], source.mapping.as_ref(), now) {
             Ok(sorted) => sorted,
@@ -243,12 +243,12 @@ fn objection(
     guard: Guard,
     extent: Extent,
     planned: &Replacement,
-    report: &Report,
+    report: &FeedReport,
 ) -> Option<super::guard::Objection> {
     match extent {
         Extent::Full => guard.objection(planned, report),
         Extent::Delta if report.accepted == 0 && report.sold > 0 => {
-            let report = Report { accepted: report.sold, doubts: Vec::new(), ..report.clone() };
+            let report = FeedReport { accepted: report.sold, doubts: Vec::new(), ..report.clone() };
             guard.objection(planned, &report)
         }
         Extent::Delta => guard.objection(planned, &report.clone().of_a_part()),
@@ -267,12 +267,12 @@ fn with_the_others(store: &Store, dealer: &str, mut units: Units) -> Result<Unit
     };
     store.each_listing(dealer, |other| {
         if !is_named(&other.vehicle_id, &ids) && !is_named(&other.vin, &vins) {
-            units.push(&Unit { vehicle: other, sold: false });
+            units.push(&FeedUnit { vehicle: other, sold: false });
         }
     })?;
     Ok(units)
 }
 
-fn report(replacement: &Replacement, report: &Report) -> Value {
+fn report(replacement: &Replacement, report: &FeedReport) -> Value {
     json!({"inventory": replacement, "report": report})
 }

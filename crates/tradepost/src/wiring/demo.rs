@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::Router;
 use jiff::Timestamp;
 use tradepost_dealer::demo::DEALER_ID;
-use tradepost_dealer::import::Unit;
+use tradepost_dealer::import::FeedUnit;
 use tradepost_publisher::demo;
 use tradepost_sandbox::buyer::Place;
 use tradepost_sandbox::{Cast, Dealer};
@@ -111,7 +111,7 @@ impl Dealer for DemoDealer {
         site(Arc::clone(&self.desk)).into()
     }
 
-    fn offer(&self, units: &[Unit], now: Timestamp) -> Result<(), InternalError> {
+    fn offer(&self, units: &[FeedUnit], now: Timestamp) -> Result<(), InternalError> {
         self.store.replace_inventory(DEALER_ID, units, now, false)?;
         self.desk.refresh()
     }

@@ -8,12 +8,13 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 use tradepost::config::read;
 use tradepost_dealer::adf::{
-    self, ContactValues, Names, Network, NoVehicle, Options, Prolog, Prospect, Provider, Timeframe,
+    self, AdfOptions, ContactValues, LeadNetwork, LeadProvider, NameForm, NoVehicle, Prolog,
+    Prospect, Timeframe,
 };
 use tradepost_dealer::record::{
     AppointmentRecord, AppointmentState, LeadRecord, LeadState, SubmissionRecord,
 };
-use tradepost_dealer::settings::Dealer;
+use tradepost_dealer::settings::DealerSettings;
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -48,7 +49,7 @@ fn lead(payload: Value) -> LeadRecord {
 }
 
 /// A document of leads; those that have changed are sent again.
-fn write(leads: &[LeadRecord], dealers: &[Dealer], options: &Options) -> Option<String> {
+fn write(leads: &[LeadRecord], dealers: &[DealerSettings], options: &AdfOptions) -> Option<String> {
     let prospect = |lead| -> Prospect<'_> {
         let lead: &LeadRecord = lead;
         Prospect { lead, is_resent: lead.changed_at > lead.received_at, same_person: &[] }
@@ -155,12 +156,12 @@ fn appointment(kind: AppointmentType, state: AppointmentState) -> AppointmentRec
     }
 }
 
-fn dealers() -> Vec<Dealer> {
+fn dealers() -> Vec<DealerSettings> {
     read::demo().dealers.into_iter().map(|dealer| dealer.terms).collect()
 }
 
 fn document(lead: &LeadRecord) -> String {
-    write(std::slice::from_ref(lead), &dealers(), &Options::default()).unwrap()
+    write(std::slice::from_ref(lead), &dealers(), &AdfOptions::default()).unwrap()
 }
 
 #[track_caller]
@@ -172,7 +173,7 @@ fn check(lead: &LeadRecord, expected: Expect) {
 fn moments_are_the_same_second_as_in_the_other_formats() {
     let received_at = "2026-04-30T10:15:11.9Z".parse().unwrap();
     let record = LeadRecord { received_at, ..lead(minimal()) };
-    let document = write(&[record], &dealers(), &Options::default()).unwrap();
+    let document = write(&[record], &dealers(), &AdfOptions::default()).unwrap();
     assert_eq!(tradepost_wire::format::rfc3339(received_at), "2026-04-30T10:15:11Z");
     assert!(document.contains("<requestdate>2026-04-30T03:15:11-07:00<"), "{document}");
 }
@@ -426,9 +427,9 @@ pub fn complaints(document: &str, dtd: &Path) -> String {
 #[test]
 fn every_lead_is_valid_against_the_dtd() {
     let Some(dtd) = validator() else { return };
-    for names in [Names::Full, Names::Parts] {
+    for names in [NameForm::Full, NameForm::Parts] {
         for contacts in [ContactValues::Consented, ContactValues::All] {
-            let options = Options { names, contacts, ..Options::default() };
+            let options = AdfOptions { names, contacts, ..AdfOptions::default() };
             for (name, lead) in table() {
                 let document = write(&[lead], &dealers(), &options).unwrap();
                 assert_eq!(complaints(&document, &dtd), "", "{name}: {document}");
@@ -436,7 +437,7 @@ fn every_lead_is_valid_against_the_dtd() {
         }
     }
     let all: Vec<_> = table().into_iter().map(|(_, lead)| lead).collect();
-    let document = write(&all, &[], &Options::default()).unwrap();
+    let document = write(&all, &[], &AdfOptions::default()).unwrap();
     assert_eq!(complaints(&document, &dtd), "", "all in one, without a configuration");
     assert_eq!(document.matches("<prospect ").count(), all.len());
 }
@@ -457,45 +458,49 @@ fn the_validator_would_notice() {
 
 #[test]
 fn options_change_what_they_say() {
-    let with_options = |options: Options| write(&[lead(minimal())], &dealers(), &options).unwrap();
-    let plain = with_options(Options::default());
+    let with_options =
+        |options: AdfOptions| write(&[lead(minimal())], &dealers(), &options).unwrap();
+    let plain = with_options(AdfOptions::default());
     assert!(
         plain.starts_with(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<?adf version=\"1.0\"?>\n<adf>"
         )
     );
 
-    let legacy = with_options(Options { prolog: Prolog::Legacy, ..Options::default() });
+    let legacy = with_options(AdfOptions { prolog: Prolog::Legacy, ..AdfOptions::default() });
     assert!(legacy.starts_with("<?ADF VERSION \"1.0\"?>\n<?XML VERSION \"1.0\"?>\n<adf>"));
     assert_eq!(legacy.split_once("<adf>").unwrap().1, plain.split_once("<adf>").unwrap().1);
 
-    let parts = with_options(Options { names: Names::Parts, ..Options::default() });
+    let parts = with_options(AdfOptions { names: NameForm::Parts, ..AdfOptions::default() });
     assert!(parts.contains("<name part=\"first\" type=\"individual\">Ada</name>"));
     assert!(parts.contains("<name part=\"last\" type=\"individual\">Byron</name>"));
 
-    let empty = with_options(Options { no_vehicle: NoVehicle::Empty, ..Options::default() });
+    let empty = with_options(AdfOptions { no_vehicle: NoVehicle::Empty, ..AdfOptions::default() });
     assert!(empty.contains("<vehicle interest=\"buy\" status=\"new\"/>"));
-    let omit = with_options(Options { no_vehicle: NoVehicle::Omit, ..Options::default() });
+    let omit = with_options(AdfOptions { no_vehicle: NoVehicle::Omit, ..AdfOptions::default() });
     assert!(!omit.contains("<vehicle"));
 
-    let dated = Options { timeframe: Timeframe::Dates, ..Options::default() };
+    let dated = AdfOptions { timeframe: Timeframe::Dates, ..AdfOptions::default() };
     let dated = write(&[full()], &dealers(), &dated).unwrap();
     let dates = "<earliestdate>2026-05-03T11:00:00-07:00</earliestdate>\n        \
                  <latestdate>2026-05-03T11:45:00-07:00</latestdate>";
     assert!(dated.contains(dates) && dated.contains("<description>test drive, "), "{dated}");
 
-    assert_eq!(write(&[], &dealers(), &Options::default()), None);
+    assert_eq!(write(&[], &dealers(), &AdfOptions::default()), None);
 }
 
 /// Every way to write a document, and what is against it: the prolog, the vehicle or the timeframe.
-fn every_option() -> Vec<(Options, [bool; 3])> {
+fn every_option() -> Vec<(AdfOptions, [bool; 3])> {
     let network = |url: Option<&str>| {
-        Provider::Network(Network { name: "Acme & Leads".into(), url: url.map(str::to_owned) })
+        LeadProvider::Network(LeadNetwork {
+            name: "Acme & Leads".into(),
+            url: url.map(str::to_owned),
+        })
     };
-    let providers = [Provider::Direct, network(None), network(Some("https://leads.example"))];
+    let providers = [LeadProvider::Direct, network(None), network(Some("https://leads.example"))];
     let mut all = Vec::new();
     for prolog in [Prolog::Xml, Prolog::Legacy] {
-        for names in [Names::Full, Names::Parts] {
+        for names in [NameForm::Full, NameForm::Parts] {
             for no_vehicle in [NoVehicle::Unknown, NoVehicle::Empty, NoVehicle::Omit] {
                 for timeframe in [Timeframe::Text, Timeframe::Dates] {
                     for provider in &providers {
@@ -504,13 +509,13 @@ fn every_option() -> Vec<(Options, [bool; 3])> {
                             no_vehicle != NoVehicle::Unknown,
                             timeframe == Timeframe::Dates,
                         ];
-                        let options = Options {
+                        let options = AdfOptions {
                             prolog,
                             names,
                             no_vehicle,
                             timeframe,
                             provider: provider.clone(),
-                            ..Options::default()
+                            ..AdfOptions::default()
                         };
                         all.push((options, against));
                     }
@@ -542,7 +547,10 @@ fn every_option_with_every_other_is_as_valid_as_it_says() {
 #[test]
 fn the_provider_is_the_agent_or_a_network_of_which_it_is_a_service() {
     let network = |url: Option<&str>| {
-        Provider::Network(Network { name: "Acme & Leads".into(), url: url.map(str::to_owned) })
+        LeadProvider::Network(LeadNetwork {
+            name: "Acme & Leads".into(),
+            url: url.map(str::to_owned),
+        })
     };
     let (agent, page) = ("Helper", "https://helper.example");
     let own = "https://leads.example";
@@ -554,16 +562,16 @@ fn the_provider_is_the_agent_or_a_network_of_which_it_is_a_service() {
     let no = None;
     let brand = Some("Acme &amp; Leads");
     for (provider, lead, expected, in_comments) in [
-        (Provider::Direct, full(), [Some(agent), no, Some(page)], false),
-        (Provider::Direct, lead(minimal()), [Some(agent), no, no], false),
-        (Provider::Direct, nameless.clone(), [no, no, no], false),
+        (LeadProvider::Direct, full(), [Some(agent), no, Some(page)], false),
+        (LeadProvider::Direct, lead(minimal()), [Some(agent), no, no], false),
+        (LeadProvider::Direct, nameless.clone(), [no, no, no], false),
         (network(None), full(), [brand, Some(agent), Some(page)], false),
         (network(None), lead(minimal()), [brand, Some(agent), no], false),
         (network(Some(own)), full(), [brand, Some(agent), Some(own)], true),
         (network(Some(own)), lead(minimal()), [brand, Some(agent), Some(own)], false),
         (network(Some(own)), nameless, [brand, no, Some(own)], false),
     ] {
-        let options = Options { provider, ..Options::default() };
+        let options = AdfOptions { provider, ..AdfOptions::default() };
         let document = write(&[lead], &dealers(), &options).unwrap();
         let part = document.split_once("<provider>").map_or("", |(_, rest)| rest);
         let said = ["name", "service", "url"].map(|element| {
@@ -586,11 +594,11 @@ fn contact_values_without_consent_are_withheld_unless_asked_for() {
             "email": "ada@example.com", "phone": "+14155550123"}}),
     );
     let lead = [lead(payload)];
-    let consented = write(&lead, &dealers(), &Options::default()).unwrap();
+    let consented = write(&lead, &dealers(), &AdfOptions::default()).unwrap();
     assert!(consented.contains("ada@example.com") && !consented.contains("+14155550123"));
     assert!(consented.contains("CONSENT: email only"));
     assert!(consented.contains("WITHHELD: the customer's telephone number"));
-    let options = Options { contacts: ContactValues::All, ..Options::default() };
+    let options = AdfOptions { contacts: ContactValues::All, ..AdfOptions::default() };
     let all = write(&lead, &dealers(), &options).unwrap();
     assert!(all.contains("ada@example.com") && all.contains("+14155550123"));
     assert!(all.contains("DO NOT USE: the customer's telephone number"));
@@ -623,7 +631,7 @@ fn what_else_was_asked_for_and_who_else_it_may_be_stands_in_the_comments() {
     lead.submission.appointment = Some(other);
     let same_person = ["lead-7".to_owned(), "lead-8".to_owned()];
     let sent = Prospect { lead: &lead, is_resent: true, same_person: &same_person };
-    let document = adf::write(&[sent], &dealers(), &Options::default()).unwrap();
+    let document = adf::write(&[sent], &dealers(), &AdfOptions::default()).unwrap();
     for line in [
         "<prospect status=\"resend\">",
         "APPOINTMENT: test drive, requested for 2026-05-03T11:00:00-07:00; status confirmed, from \
@@ -668,7 +676,7 @@ proptest! {
         }));
         record.lead_id.clone_from(&texts[3]);
         record.dealer_id.clone_from(&texts[4]);
-        let document = write(&[record], &dealers(), &Options::default()).unwrap();
+        let document = write(&[record], &dealers(), &AdfOptions::default()).unwrap();
         let mut reader = quick_xml::Reader::from_str(&document);
         reader.config_mut().check_end_names = true;
         let mut depth = 0_i32;

@@ -3,14 +3,14 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tradepost_dealer::appointment::{Decision, decide, has_room};
-use tradepost_dealer::calendar::Occupied;
-use tradepost_dealer::settings::Rooftop;
+use tradepost_dealer::appointment::{AppointmentDecision, decide, has_room};
+use tradepost_dealer::calendar::OccupiedPeriod;
+use tradepost_dealer::settings::RooftopSettings;
 use tradepost_wire::aap::lead::{AppointmentRequest, AppointmentType};
 
 use crate::support::{at, dealer};
 
-fn rooftop() -> Rooftop {
+fn rooftop() -> RooftopSettings {
     dealer::config().dealers.remove(0).terms.rooftops.remove(0)
 }
 
@@ -24,22 +24,26 @@ fn request(start: &str) -> AppointmentRequest {
 }
 
 /// One appointment, from a moment to another.
-fn taken(from: &str, to: &str) -> Occupied {
+fn taken(from: &str, to: &str) -> OccupiedPeriod {
     let (starts_at, ends_at) = (at(from), at(to));
-    Occupied { starts_at, ends_at, places: Some(1), held_by: "appt_1".to_owned() }
+    OccupiedPeriod { starts_at, ends_at, places: Some(1), held_by: "appt_1".to_owned() }
 }
 
-fn confirmed(decision: Decision) -> Option<(Timestamp, Timestamp)> {
+fn confirmed(decision: AppointmentDecision) -> Option<(Timestamp, Timestamp)> {
     match decision {
-        Decision::Confirmed(period) => Some(period),
-        Decision::Proposed(_) | Decision::Requested | Decision::Rejected => None,
+        AppointmentDecision::Confirmed(period) => Some(period),
+        AppointmentDecision::Proposed(_)
+        | AppointmentDecision::Requested
+        | AppointmentDecision::Rejected => None,
     }
 }
 
-fn proposed(decision: Decision) -> Vec<String> {
+fn proposed(decision: AppointmentDecision) -> Vec<String> {
     match decision {
-        Decision::Proposed(times) => times.iter().map(ToString::to_string).collect(),
-        other @ (Decision::Confirmed(_) | Decision::Requested | Decision::Rejected) => {
+        AppointmentDecision::Proposed(times) => times.iter().map(ToString::to_string).collect(),
+        other @ (AppointmentDecision::Confirmed(_)
+        | AppointmentDecision::Requested
+        | AppointmentDecision::Rejected) => {
             panic!("{other:?}")
         }
     }
@@ -162,7 +166,7 @@ fn capacity_counts_what_runs_at_the_same_moment() {
     // A blocked time takes as many places as it says, or all of them.
     let blocked = |places: Option<u32>| {
         let one = taken("2026-05-01T18:00:00Z", "2026-05-01T19:00:00Z");
-        [Occupied { places, ..one }]
+        [OccupiedPeriod { places, ..one }]
     };
     let slot = (at("2026-05-01T18:30:00Z"), at("2026-05-01T19:00:00Z"));
     for (places, wanted, fits) in [
@@ -181,20 +185,24 @@ fn what_is_not_offered_is_rejected_and_what_has_no_time_is_requested() {
     let now = at("2026-04-30T12:00:00Z");
     let mut rooftop = rooftop();
     let untimed = AppointmentRequest { at: None, ..request("2026-05-01T18:00:00Z") };
-    assert_eq!(decide(&rooftop, &untimed, now, &[], 3), Decision::Requested);
+    assert_eq!(decide(&rooftop, &untimed, now, &[], 3), AppointmentDecision::Requested);
     let endless =
         AppointmentRequest { duration_minutes: Some(u32::MAX), ..request("2026-05-01T18:00:00Z") };
-    assert_eq!(decide(&rooftop, &endless, now, &[], 3), Decision::Requested);
+    assert_eq!(decide(&rooftop, &endless, now, &[], 3), AppointmentDecision::Requested);
     rooftop.appointments.types.clear();
     let anything = decide(&rooftop, &request("2026-05-01T18:00:00Z"), now, &[], 3);
-    assert_eq!(anything, Decision::Requested, "who says nothing refuses nothing");
+    assert_eq!(anything, AppointmentDecision::Requested, "who says nothing refuses nothing");
     rooftop.appointments.types = vec![AppointmentType::Service];
     let decision = decide(&rooftop, &request("2026-05-01T18:00:00Z"), now, &[], 3);
-    assert_eq!(decision, Decision::Rejected);
+    assert_eq!(decision, AppointmentDecision::Rejected);
     rooftop.appointments.types = vec![AppointmentType::Sales];
     rooftop.profile.schedules.clear();
     let decision = decide(&rooftop, &request("2026-05-01T18:00:00Z"), now, &[], 3);
-    assert_eq!(decision, Decision::Requested, "without opening hours a person has to find a time");
+    assert_eq!(
+        decision,
+        AppointmentDecision::Requested,
+        "without opening hours a person has to find a time"
+    );
 }
 
 #[test]

@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use tradepost::appointments::{CalendarActor, ChangeRequest, change};
 use tradepost_dealer::appointment::change::{AppointmentChange, CalendarRefusal, WantedTime};
 use tradepost_dealer::record::AppointmentState;
-use tradepost_dealer::settings::Dealer as Terms;
-use tradepost_dealer::staff::Stage;
+use tradepost_dealer::settings::DealerSettings as Terms;
+use tradepost_dealer::staff::StaffStage;
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_wire::json::{Value, json};
@@ -185,19 +185,20 @@ fn a_lost_lead_whose_agent_books_again_is_new() {
     let lead = server.history(&first["data"]["lead_id"]).lead;
     let id = lead.lead_id.clone();
     let now = at(NOW);
-    let mark =
-        move |tx: &tradepost_store::Transaction<'_>| tx.set_stage(&lead, Stage::Lost, "dora", now);
+    let mark = move |tx: &tradepost_store::Transaction<'_>| {
+        tx.set_stage(&lead, StaffStage::Lost, "dora", now)
+    };
     assert!(server.store.write_blocking(mark).unwrap());
     let stage = || server.store.lead_work(&id).unwrap().0.stage;
-    assert_eq!(stage(), Stage::Lost);
+    assert_eq!(stage(), StaffStage::Lost);
     // The same again is no new wish; another time is.
     let again = server.payload_in(&conversation, &drive("ada", WANTED));
     assert_eq!(again["data"]["appointment"]["status"], "rejected", "{again}");
-    assert_eq!(stage(), Stage::Lost);
+    assert_eq!(stage(), StaffStage::Lost);
     let later = server.payload_in(&conversation, &drive("ada", "2026-05-01T20:00:00Z"));
     assert_eq!(later["data"]["lead_id"], id.as_str());
     assert_eq!(later["data"]["appointment"]["status"], "confirmed", "{later}");
-    assert_eq!(stage(), Stage::New);
+    assert_eq!(stage(), StaffStage::New);
 }
 
 #[test]

@@ -21,8 +21,8 @@ use jiff::SignedDuration;
 use tradepost::config::{Config, Console as Settings, SecondFactorPolicy};
 use tradepost::console::{Console, password};
 use tradepost::wiring::Wiring;
-use tradepost_dealer::import::Unit;
-use tradepost_dealer::staff::Role;
+use tradepost_dealer::import::FeedUnit;
+use tradepost_dealer::staff::StaffRole;
 use tradepost_server::clock::{Clock, Hand};
 use tradepost_server::http;
 use tradepost_server::metrics::Metrics;
@@ -83,7 +83,7 @@ impl World {
     }
 
     /// The same, with another offer of the first dealer.
-    fn on_with(store: Store, change: impl FnOnce(&mut Vec<Unit>)) -> Self {
+    fn on_with(store: Store, change: impl FnOnce(&mut Vec<FeedUnit>)) -> Self {
         let config = configured(|_| {});
         dealer::stock(&store, &config);
         let mut units = dealer::units(false);
@@ -121,17 +121,17 @@ impl World {
 
     fn add_people(&self) {
         for (name, role, dealer_id) in [
-            ("dora", Role::Desk, Some(ONE)),
-            ("maria", Role::Manager, Some(ONE)),
-            ("egon", Role::Engineer, Some(ONE)),
-            ("other", Role::Manager, Some(TWO)),
-            ("group", Role::Manager, None),
+            ("dora", StaffRole::Desk, Some(ONE)),
+            ("maria", StaffRole::Manager, Some(ONE)),
+            ("egon", StaffRole::Engineer, Some(ONE)),
+            ("other", StaffRole::Manager, Some(TWO)),
+            ("group", StaffRole::Manager, None),
         ] {
             self.add(name, role, dealer_id);
         }
     }
 
-    fn add(&self, name: &str, role: Role, dealer_id: Option<&str>) {
+    fn add(&self, name: &str, role: StaffRole, dealer_id: Option<&str>) {
         let member = Member {
             name: name.to_owned(),
             dealer_id: dealer_id.map(str::to_owned),

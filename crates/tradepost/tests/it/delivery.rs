@@ -15,8 +15,8 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use tradepost::config::delivery::{By, Delivery, Http, Secret};
 use tradepost::delivery::Deliveries;
-use tradepost_dealer::adf::Options;
-use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, Destination, Form};
+use tradepost_dealer::adf::AdfOptions;
+use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, LeadDestination, MessageFormat};
 use tradepost_server::clock::Clock;
 use tradepost_server::outbox::Edge;
 use tradepost_wire::json::{Value, json};
@@ -29,9 +29,9 @@ use crate::support::{TestServer, lead, start_with, with};
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 
 /// A destination of this name that is told of everything.
-fn destination(name: &str, form: Form, by: By) -> Delivery {
+fn destination(name: &str, form: MessageFormat, by: By) -> Delivery {
     Delivery {
-        destination: Destination {
+        destination: LeadDestination {
             name: name.to_owned(),
             rooftops: Vec::new(),
             kinds: Vec::new(),
@@ -49,14 +49,14 @@ pub fn crm(url: String) -> Delivery {
     let media_type = "application/xml";
     let bearer = Some(Secret::Text("seekrit-bearer".into()));
     let http = Http { url, media_type, bearer, hmac_key: None };
-    destination("crm", Form::Adf(Options::default()), By::Http(http))
+    destination("crm", MessageFormat::Adf(AdfOptions::default()), By::Http(http))
 }
 
 /// One that takes signed events.
 pub fn hub(url: String) -> Delivery {
     let hmac_key = Some(Secret::Text(KEY.into()));
     let http = Http { url, media_type: "application/json", bearer: None, hmac_key };
-    destination("hub", Form::Event, By::Http(http))
+    destination("hub", MessageFormat::Event, By::Http(http))
 }
 
 /// A dealer, and what delivers its leads.

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::demo::feed::{self, Dirt};
+use tradepost_dealer::demo::feed::{self, RowDefects};
 use tradepost_dealer::demo::{self, DEALER_ID};
-use tradepost_dealer::import::{self, Feed, Reason, Unit, Warning};
+use tradepost_dealer::import::{self, DealerFeed, FeedUnit, RowWarning, SkipReason};
 use tradepost_store::{Replacement, Store, Transaction};
 use tradepost_wire::aap::vehicle::AnyCondition;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -21,7 +21,7 @@ fn now() -> Timestamp {
     "2026-11-20T17:00:00Z".parse().unwrap()
 }
 
-fn read(bytes: &[u8]) -> Feed {
+fn read(bytes: &[u8]) -> DealerFeed {
     let sorted = import::read(Cursor::new(bytes), &[demo::target()], now()).unwrap();
     let feed = sorted.feeds.into_iter().next().unwrap();
     let report = &feed.report;
@@ -30,7 +30,7 @@ fn read(bytes: &[u8]) -> Feed {
 }
 
 /// The units as an import at `now` confirms them.
-fn confirmed(units: &[Unit]) -> Vec<Unit> {
+fn confirmed(units: &[FeedUnit]) -> Vec<FeedUnit> {
     let mut units = units.to_vec();
     for unit in &mut units {
         unit.vehicle.updated_at = Some(now());
@@ -60,21 +60,21 @@ fn a_soiled_export_is_read_with_an_honest_report() {
     let report = &feed.report;
     assert_eq!(report.rows, untidy.rows);
     assert_eq!(report.encoding, "windows-1252");
-    for dirt in Dirt::ALL {
+    for dirt in RowDefects::ALL {
         assert!(untidy.dirt[dirt] > 50, "{dirt:?}");
     }
 
     // Rows that may not be offered: as many as there are, each under its own reason.
-    let skipped: BTreeMap<Reason, usize> =
+    let skipped: BTreeMap<SkipReason, usize> =
         report.reasons.iter().map(|entry| (entry.kind, entry.count)).collect();
     let expected = BTreeMap::from([
-        (Reason::NoIdentifier, untidy.dirt[&Dirt::Nameless]),
-        (Reason::InProduction, untidy.dirt[&Dirt::InProduction]),
-        (Reason::UnknownStatus, untidy.dirt[&Dirt::OddStatus]),
-        (Reason::AnotherDealer, untidy.dirt[&Dirt::ForeignRooftop]),
-        (Reason::TooManyCells, untidy.dirt[&Dirt::Shifted]),
-        (Reason::DuplicateVin, untidy.dirt[&Dirt::Repeated]),
-        (Reason::DuplicateStock, untidy.dirt[&Dirt::RepeatedStock]),
+        (SkipReason::NoIdentifier, untidy.dirt[&RowDefects::Nameless]),
+        (SkipReason::InProduction, untidy.dirt[&RowDefects::InProduction]),
+        (SkipReason::UnknownStatus, untidy.dirt[&RowDefects::OddStatus]),
+        (SkipReason::AnotherDealer, untidy.dirt[&RowDefects::ForeignRooftop]),
+        (SkipReason::TooManyCells, untidy.dirt[&RowDefects::Shifted]),
+        (SkipReason::DuplicateVin, untidy.dirt[&RowDefects::Repeated]),
+        (SkipReason::DuplicateStock, untidy.dirt[&RowDefects::RepeatedStock]),
     ]);
     assert_eq!(skipped, expected);
     assert_eq!(report.skipped, expected.values().sum::<usize>());
@@ -85,24 +85,24 @@ fn a_soiled_export_is_read_with_an_honest_report() {
     // Oddities of rows that are offered. Cars on their way may have no price from the start.
     let unpriced = units.iter().filter(|unit| !unit.sold && unit.vehicle.price.is_none()).count();
     for (kind, count) in [
-        (Warning::BadCheckDigit, untidy.dirt[&Dirt::CheckDigit]),
-        (Warning::LowerCaseVin, untidy.dirt[&Dirt::LowerCaseVin]),
-        (Warning::MalformedVin, untidy.dirt[&Dirt::ShortVin]),
-        (Warning::WmiMismatch, untidy.dirt[&Dirt::ForeignVin]),
-        (Warning::NotPriced, untidy.dirt[&Dirt::PriceWord] + unpriced),
-        (Warning::UnreadablePrice, untidy.dirt[&Dirt::PriceGarbled]),
-        (Warning::Kilometres, untidy.dirt[&Dirt::Kilometres]),
-        (Warning::ModelAndTrim, untidy.dirt[&Dirt::ModelAndTrim]),
-        (Warning::BadPhoto, untidy.dirt[&Dirt::RelativePhoto]),
-        (Warning::UnreadableDate, untidy.dirt[&Dirt::BadDate]),
-        (Warning::UnreadableYear, untidy.dirt[&Dirt::BadYear]),
+        (RowWarning::BadCheckDigit, untidy.dirt[&RowDefects::CheckDigit]),
+        (RowWarning::LowerCaseVin, untidy.dirt[&RowDefects::LowerCaseVin]),
+        (RowWarning::MalformedVin, untidy.dirt[&RowDefects::ShortVin]),
+        (RowWarning::WmiMismatch, untidy.dirt[&RowDefects::ForeignVin]),
+        (RowWarning::NotPriced, untidy.dirt[&RowDefects::PriceWord] + unpriced),
+        (RowWarning::UnreadablePrice, untidy.dirt[&RowDefects::PriceGarbled]),
+        (RowWarning::Kilometres, untidy.dirt[&RowDefects::Kilometres]),
+        (RowWarning::ModelAndTrim, untidy.dirt[&RowDefects::ModelAndTrim]),
+        (RowWarning::BadPhoto, untidy.dirt[&RowDefects::RelativePhoto]),
+        (RowWarning::UnreadableDate, untidy.dirt[&RowDefects::BadDate]),
+        (RowWarning::UnreadableYear, untidy.dirt[&RowDefects::BadYear]),
     ] {
         assert_eq!(report.warned_of(kind), count, "{kind}");
     }
     assert_eq!(report.warnings.len(), 11, "{:?}", report.warnings);
 
     // What is only spelled differently is understood, and says what it said before.
-    let originals: BTreeMap<&str, &Unit> =
+    let originals: BTreeMap<&str, &FeedUnit> =
         units.iter().filter_map(|unit| Some((unit.vehicle.stock.as_deref()?, unit))).collect();
     let mut same = 0;
     for unit in &feed.units {
@@ -128,7 +128,7 @@ fn a_soiled_export_is_read_with_an_honest_report() {
 }
 
 /// Offered and sold ids of a feed.
-fn ids(units: &[Unit], sold: bool) -> HashSet<String> {
+fn ids(units: &[FeedUnit], sold: bool) -> HashSet<String> {
     units
         .iter()
         .filter(|unit| unit.sold == sold)
@@ -154,7 +154,7 @@ fn a_second_feed_removes_what_it_does_not_name_and_keeps_the_rest() {
 
     // The next day every tenth unit is gone, every eleventh is cheaper, every twelfth is sold.
     let tomorrow = now() + SignedDuration::from_hours(24);
-    let mut second: Vec<Unit> = Vec::new();
+    let mut second: Vec<FeedUnit> = Vec::new();
     let mut expected = Replacement { before: offered.len(), ..Replacement::default() };
     let mut leaving = HashSet::new();
     for (index, unit) in first.iter().filter(|unit| !unit.sold).enumerate() {
@@ -200,7 +200,7 @@ fn a_second_feed_removes_what_it_does_not_name_and_keeps_the_rest() {
 fn the_demo_configuration_charges_the_fees_that_the_demo_inventory_includes() {
     let config = tradepost::config::read::demo();
     let [dealer] = config.dealers.as_slice() else { panic!("the demo has one dealer") };
-    assert_eq!(import::Target::of(&dealer.terms), demo::target());
+    assert_eq!(import::FeedTarget::of(&dealer.terms), demo::target());
 }
 
 /// Runs `tradepost import --json` with a feed on standard input.

@@ -13,7 +13,7 @@ mod verified;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_store::Store;
 use tradepost_store::privacy::Keys;
 use tradepost_wire::json::{Value, json};
@@ -85,12 +85,12 @@ fn send(server: &TestServer, payload: &Value) -> String {
 }
 
 /// Writes a note about a lead, as the console does.
-fn add_note(server: &TestServer, lead_id: &str, note: tradepost_dealer::staff::Note) {
-    let entry = NewEntry {
+fn add_note(server: &TestServer, lead_id: &str, note: tradepost_dealer::staff::LeadNote) {
+    let entry = NewAuditEntry {
         chain: dealer::ID.to_owned(),
         at: note.at,
         actor: note.author.clone(),
-        action: Action::NoteAdded,
+        action: AuditAction::NoteAdded,
         subject: Some(lead_id.to_owned()),
         detail: None,
     };

@@ -8,8 +8,8 @@ use tradepost_wire::json::{from_value, json};
 
 use super::*;
 use crate::record::{LeadRecord, SubmissionRecord};
-use crate::settings::Appointments;
-use crate::staff::Progress;
+use crate::settings::AppointmentPolicy;
+use crate::staff::StaffProgress;
 
 const NOW: &str = "2026-04-30T12:00:00Z";
 
@@ -19,7 +19,7 @@ fn at(text: &str) -> Timestamp {
 
 /// A rooftop that is open from 9 to 19 o'clock every day but Sunday, with slots of half an hour and
 /// two places.
-fn rooftop() -> Rooftop {
+fn rooftop() -> RooftopSettings {
     let day = json!({"open": "09:00", "close": "19:00"});
     let week = json!({
         "monday": day, "tuesday": day, "wednesday": day, "thursday": day, "friday": day,
@@ -29,12 +29,12 @@ fn rooftop() -> Rooftop {
         "name": "Downtown", "timezone": "America/Los_Angeles",
         "schedules": [{"name": "sales", "value": week}],
     });
-    Rooftop {
+    RooftopSettings {
         profile: from_value(profile).unwrap(),
         feed_names: Vec::new(),
         time_zone: TimeZone::get("America/Los_Angeles").unwrap(),
         fees: Vec::new(),
-        appointments: Appointments { capacity: 2, ..Appointments::default() },
+        appointments: AppointmentPolicy { capacity: 2, ..AppointmentPolicy::default() },
     }
 }
 
@@ -87,7 +87,7 @@ fn visit(state: AppointmentState) -> Visit {
         department: "sales".into(),
         is_current: true,
         lead,
-        progress: Progress::default(),
+        progress: StaffProgress::default(),
     }
 }
 
@@ -153,7 +153,7 @@ fn what_the_state_of_the_lead_permits() {
     for state in LeadState::ALL {
         row(state.name(), &|visit| visit.lead.state = *state);
     }
-    for stage in Stage::ALL {
+    for stage in StaffStage::ALL {
         row(stage.name(), &|visit| visit.progress.stage = *stage);
     }
     row("another is current", &|visit| visit.is_current = false);
@@ -179,7 +179,7 @@ fn what_the_state_of_the_lead_permits() {
 
 #[test]
 fn at_which_times_an_appointment_can_be() {
-    let taken = |from: &str, until: &str, places| Occupied {
+    let taken = |from: &str, until: &str, places| OccupiedPeriod {
         starts_at: at(from),
         ends_at: at(until),
         places,
@@ -264,7 +264,7 @@ fn at_which_times_an_appointment_can_be() {
 #[test]
 fn what_can_be_blocked() {
     let rooftop = rooftop();
-    let taken = Occupied {
+    let taken = OccupiedPeriod {
         starts_at: at("2026-05-01T18:00:00Z"),
         ends_at: at("2026-05-01T18:30:00Z"),
         places: Some(1),

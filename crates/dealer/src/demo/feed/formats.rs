@@ -9,11 +9,11 @@ use tradepost_wire::aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_wire::catalog;
 
 use super::aap_json;
-use crate::import::{Preset, Unit};
+use crate::import::{FeedUnit, Preset};
 
 catalog! {
     /// Feed formats that the demo can write.
-    pub enum Format {
+    pub enum DemoFormat {
         /// Preset that reads the format.
         preset: Preset,
     }
@@ -41,12 +41,12 @@ catalog! {
     AapJson = "aap-json" { preset: Preset::AapJson }
 }
 
-impl Format {
+impl DemoFormat {
     /// Writes the units. Sold ones are left out where the format has no value for them.
     ///
     /// # Errors
     /// Never in practice: writing to memory does not fail.
-    pub fn write(self, units: &[Unit]) -> io::Result<Vec<u8>> {
+    pub fn write(self, units: &[FeedUnit]) -> io::Result<Vec<u8>> {
         match self {
             Self::HomeNet => table(units, HOMENET, b',', true),
             Self::AapJson => Ok(aap_json(units)?),
@@ -63,26 +63,26 @@ impl Format {
     }
 }
 
-fn on_offer(units: &[Unit]) -> Vec<Unit> {
+fn on_offer(units: &[FeedUnit]) -> Vec<FeedUnit> {
     units.iter().filter(|unit| !unit.sold).cloned().collect()
 }
 
 /// A column: its heading and its content.
-pub(super) type Column = (&'static str, Cell);
+pub(super) type DemoColumn = (&'static str, DemoCell);
 
 /// Content of a column.
 #[derive(Clone, Copy)]
-pub(super) enum Cell {
+pub(super) enum DemoCell {
     /// Text computed from the unit.
-    Of(fn(&Unit) -> String),
+    Of(fn(&FeedUnit) -> String),
     /// Photo with this number, from 0.
     Photo(usize),
     /// Nothing, because the demo has no such data.
     Nothing,
 }
 
-impl Cell {
-    fn of(self, unit: &Unit) -> String {
+impl DemoCell {
+    fn of(self, unit: &FeedUnit) -> String {
         match self {
             Self::Of(write) => write(unit),
             Self::Photo(place) => unit.vehicle.photos.get(place).cloned().unwrap_or_default(),
@@ -92,8 +92,8 @@ impl Cell {
 }
 
 pub(super) fn table(
-    units: &[Unit],
-    columns: &[Column],
+    units: &[FeedUnit],
+    columns: &[DemoColumn],
     delimiter: u8,
     has_heading: bool,
 ) -> io::Result<Vec<u8>> {
@@ -102,13 +102,13 @@ pub(super) fn table(
 }
 
 /// Returns the cells of a unit.
-pub(super) fn row(unit: &Unit, columns: &[Column]) -> Vec<String> {
+pub(super) fn row(unit: &FeedUnit, columns: &[DemoColumn]) -> Vec<String> {
     columns.iter().map(|(_, cell)| cell.of(unit)).collect()
 }
 
 /// Writes rows below a heading, unless `heading` is empty.
 pub(super) fn written(
-    heading: &[Column],
+    heading: &[DemoColumn],
     rows: impl IntoIterator<Item = Vec<String>>,
     delimiter: u8,
 ) -> io::Result<Vec<u8>> {
@@ -124,7 +124,7 @@ pub(super) fn written(
     writer.into_inner().map_err(|error| error.into_error())
 }
 
-fn rss(units: &[Unit]) -> Vec<u8> {
+fn rss(units: &[FeedUnit]) -> Vec<u8> {
     let mut out = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <rss version=\"2.0\" xmlns:g=\"http://base.google.com/ns/1.0\">\n<channel>\n\
@@ -154,7 +154,7 @@ fn rss(units: &[Unit]) -> Vec<u8> {
     out.into_bytes()
 }
 
-fn listings(units: &[Unit]) -> Vec<u8> {
+fn listings(units: &[FeedUnit]) -> Vec<u8> {
     let mut out = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<listings>\n<title>Larkspur Motors</title>\n",
     );
@@ -211,7 +211,7 @@ fn either(truth: bool, yes: &str, no: &str) -> String {
 }
 
 /// Returns one of two texts by a test of the vehicle; empty when the condition is unknown.
-fn stated(unit: &Unit, is: fn(&Vehicle) -> bool, yes: &str, no: &str) -> String {
+fn stated(unit: &FeedUnit, is: fn(&Vehicle) -> bool, yes: &str, no: &str) -> String {
     let known = unit.vehicle.condition.is_some();
     if known { either(is(&unit.vehicle), yes, no) } else { String::new() }
 }
@@ -221,224 +221,229 @@ fn upper(value: Option<&String>) -> String {
 }
 
 /// HomeNet's own columns, and common additions of dealers.
-pub(super) const HOMENET: &[Column] = &[
-    ("Type", Cell::Of(|u| stated(u, is_new, "New", "Used"))),
-    ("Stock", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
-    ("VIN", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
-    ("Year", Cell::Of(|u| shown(u.vehicle.year))),
-    ("Make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
-    ("Model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
-    ("Body", Cell::Of(body_in_words)),
-    ("Trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
-    ("ExteriorColor", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
-    ("InteriorColor", Cell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
-    ("Transmission", Cell::Of(|u| text(u.vehicle.transmission.as_ref()))),
-    ("Miles", Cell::Of(|u| shown(u.vehicle.mileage))),
-    ("MSRP", Cell::Of(|u| shown(u.vehicle.msrp))),
-    ("Certified", Cell::Of(|u| stated(u, is_certified, "True", "False"))),
-    ("DateInStock", Cell::Of(|u| text(u.vehicle.inventory_date.as_ref()))),
-    ("Description", Cell::Of(|u| text(u.vehicle.description.as_ref()))),
-    ("Options", Cell::Of(|u| u.vehicle.features.join("|"))),
-    ("Dealer Name", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
-    ("Engine_Description", Cell::Of(|u| text(u.vehicle.engine.as_ref()))),
-    ("Drivetrain", Cell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
-    ("Fuel_Type", Cell::Of(fuel_in_words)),
-    ("CityMPG", Cell::Of(|u| shown(u.vehicle.city_mpg))),
-    ("HighwayMPG", Cell::Of(|u| shown(u.vehicle.highway_mpg))),
-    ("Internet_Price", Cell::Of(|u| shown(u.vehicle.list_price))),
-    ("ImageList", Cell::Of(|u| u.vehicle.photos.join("|"))),
-    ("Status", Cell::Of(|u| status(u).replace("Pending", "Pending - Deposit"))),
-    ("Electric Range", Cell::Of(|u| shown(u.vehicle.electric_range_mi))),
-    ("VDP_URL", Cell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
+pub(super) const HOMENET: &[DemoColumn] = &[
+    ("Type", DemoCell::Of(|u| stated(u, is_new, "New", "Used"))),
+    ("Stock", DemoCell::Of(|u| text(u.vehicle.stock.as_ref()))),
+    ("VIN", DemoCell::Of(|u| text(u.vehicle.vin.as_ref()))),
+    ("Year", DemoCell::Of(|u| shown(u.vehicle.year))),
+    ("Make", DemoCell::Of(|u| text(u.vehicle.make.as_ref()))),
+    ("Model", DemoCell::Of(|u| text(u.vehicle.model.as_ref()))),
+    ("Body", DemoCell::Of(body_in_words)),
+    ("Trim", DemoCell::Of(|u| text(u.vehicle.trim.as_ref()))),
+    ("ExteriorColor", DemoCell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
+    ("InteriorColor", DemoCell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
+    ("Transmission", DemoCell::Of(|u| text(u.vehicle.transmission.as_ref()))),
+    ("Miles", DemoCell::Of(|u| shown(u.vehicle.mileage))),
+    ("MSRP", DemoCell::Of(|u| shown(u.vehicle.msrp))),
+    ("Certified", DemoCell::Of(|u| stated(u, is_certified, "True", "False"))),
+    ("DateInStock", DemoCell::Of(|u| text(u.vehicle.inventory_date.as_ref()))),
+    ("Description", DemoCell::Of(|u| text(u.vehicle.description.as_ref()))),
+    ("Options", DemoCell::Of(|u| u.vehicle.features.join("|"))),
+    ("Dealer Name", DemoCell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
+    ("Engine_Description", DemoCell::Of(|u| text(u.vehicle.engine.as_ref()))),
+    ("Drivetrain", DemoCell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
+    ("Fuel_Type", DemoCell::Of(fuel_in_words)),
+    ("CityMPG", DemoCell::Of(|u| shown(u.vehicle.city_mpg))),
+    ("HighwayMPG", DemoCell::Of(|u| shown(u.vehicle.highway_mpg))),
+    ("Internet_Price", DemoCell::Of(|u| shown(u.vehicle.list_price))),
+    ("ImageList", DemoCell::Of(|u| u.vehicle.photos.join("|"))),
+    ("Status", DemoCell::Of(|u| status(u).replace("Pending", "Pending - Deposit"))),
+    ("Electric Range", DemoCell::Of(|u| shown(u.vehicle.electric_range_mi))),
+    ("VDP_URL", DemoCell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
 ];
 
-const VAUTO: &[Column] = &[
-    ("DealerId", Cell::Nothing),
-    ("VIN", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
-    ("Stock #", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
-    ("New/Used", Cell::Of(|u| either(is_new(&u.vehicle), "N", "U"))),
-    ("Year", Cell::Of(|u| shown(u.vehicle.year))),
-    ("Make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
-    ("Model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
-    ("Model Number", Cell::Nothing),
-    ("Series", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
-    ("Body", Cell::Of(|u| text(u.vehicle.body.as_ref()))),
-    ("Transmission", Cell::Of(|u| text(u.vehicle.transmission.as_ref()))),
-    ("Odometer", Cell::Of(|u| shown(u.vehicle.mileage))),
-    ("Engine", Cell::Of(|u| text(u.vehicle.engine.as_ref()))),
-    ("Engine Displacement", Cell::Nothing),
-    ("Engine Cylinder Ct", Cell::Nothing),
-    ("Drivetrain Desc", Cell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
-    ("Fuel", Cell::Of(|u| text(u.vehicle.fuel.as_ref()))),
-    ("City MPG", Cell::Of(|u| shown(u.vehicle.city_mpg))),
-    ("Highway MPG", Cell::Of(|u| shown(u.vehicle.highway_mpg))),
-    ("Color", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
-    ("Interior Color", Cell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
-    ("Invoice", Cell::Nothing),
-    ("MSRP", Cell::Of(|u| shown(u.vehicle.msrp))),
-    ("Book Value", Cell::Nothing),
-    ("Price", Cell::Of(|u| shown(u.vehicle.list_price))),
-    ("Other Price", Cell::Nothing),
-    ("Internet Price", Cell::Nothing),
-    ("Inventory Date", Cell::Of(|u| text(u.vehicle.inventory_date.as_ref()))),
-    ("Certified", Cell::Of(|u| either(is_certified(&u.vehicle), "True", "False"))),
-    ("Certification", Cell::Nothing),
-    ("Status", Cell::Of(status)),
-    ("Description", Cell::Of(|u| text(u.vehicle.description.as_ref()))),
-    ("Features", Cell::Of(|u| u.vehicle.features.join("|"))),
-    ("Photo Url List", Cell::Of(|u| u.vehicle.photos.join("|"))),
-    ("Vehicle Detail Link", Cell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
-    ("Dealer Name", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
+const VAUTO: &[DemoColumn] = &[
+    ("DealerId", DemoCell::Nothing),
+    ("VIN", DemoCell::Of(|u| text(u.vehicle.vin.as_ref()))),
+    ("Stock #", DemoCell::Of(|u| text(u.vehicle.stock.as_ref()))),
+    ("New/Used", DemoCell::Of(|u| either(is_new(&u.vehicle), "N", "U"))),
+    ("Year", DemoCell::Of(|u| shown(u.vehicle.year))),
+    ("Make", DemoCell::Of(|u| text(u.vehicle.make.as_ref()))),
+    ("Model", DemoCell::Of(|u| text(u.vehicle.model.as_ref()))),
+    ("Model Number", DemoCell::Nothing),
+    ("Series", DemoCell::Of(|u| text(u.vehicle.trim.as_ref()))),
+    ("Body", DemoCell::Of(|u| text(u.vehicle.body.as_ref()))),
+    ("Transmission", DemoCell::Of(|u| text(u.vehicle.transmission.as_ref()))),
+    ("Odometer", DemoCell::Of(|u| shown(u.vehicle.mileage))),
+    ("Engine", DemoCell::Of(|u| text(u.vehicle.engine.as_ref()))),
+    ("Engine Displacement", DemoCell::Nothing),
+    ("Engine Cylinder Ct", DemoCell::Nothing),
+    ("Drivetrain Desc", DemoCell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
+    ("Fuel", DemoCell::Of(|u| text(u.vehicle.fuel.as_ref()))),
+    ("City MPG", DemoCell::Of(|u| shown(u.vehicle.city_mpg))),
+    ("Highway MPG", DemoCell::Of(|u| shown(u.vehicle.highway_mpg))),
+    ("Color", DemoCell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
+    ("Interior Color", DemoCell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
+    ("Invoice", DemoCell::Nothing),
+    ("MSRP", DemoCell::Of(|u| shown(u.vehicle.msrp))),
+    ("Book Value", DemoCell::Nothing),
+    ("Price", DemoCell::Of(|u| shown(u.vehicle.list_price))),
+    ("Other Price", DemoCell::Nothing),
+    ("Internet Price", DemoCell::Nothing),
+    ("Inventory Date", DemoCell::Of(|u| text(u.vehicle.inventory_date.as_ref()))),
+    ("Certified", DemoCell::Of(|u| either(is_certified(&u.vehicle), "True", "False"))),
+    ("Certification", DemoCell::Nothing),
+    ("Status", DemoCell::Of(status)),
+    ("Description", DemoCell::Of(|u| text(u.vehicle.description.as_ref()))),
+    ("Features", DemoCell::Of(|u| u.vehicle.features.join("|"))),
+    ("Photo Url List", DemoCell::Of(|u| u.vehicle.photos.join("|"))),
+    ("Vehicle Detail Link", DemoCell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
+    ("Dealer Name", DemoCell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
 ];
 
-const GOOGLE_LISTINGS: &[Column] = &[
-    ("vin", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
-    ("id", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
-    ("store_code", Cell::Of(|u| text(u.vehicle.dealer_id.as_ref()))),
-    ("dealership_name", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
-    ("dealership_address", Cell::Of(|_| "1 Main Street, Fairview, CA 94000, US".to_owned())),
-    ("image_link", Cell::Photo(0)),
-    ("additional_image_link", Cell::Of(more_photos)),
-    ("link", Cell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
-    ("date_in_stock", Cell::Of(|u| text(u.vehicle.inventory_date.as_ref()))),
-    ("price", Cell::Of(|u| dollars(u.vehicle.list_price))),
-    ("vehicle_msrp", Cell::Of(|u| dollars(u.vehicle.msrp))),
-    ("condition", Cell::Of(|u| either(is_new(&u.vehicle), "new", "used"))),
-    ("certified_pre_owned", Cell::Of(|u| either(is_certified(&u.vehicle), "yes", "no"))),
-    ("make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
-    ("model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
-    ("trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
-    ("year", Cell::Of(|u| shown(u.vehicle.year))),
-    ("mileage", Cell::Of(miles)),
-    ("exterior_color", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
-    ("interior_color", Cell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
-    ("body_style", Cell::Of(|u| text(u.vehicle.body.as_ref()))),
-    ("engine", Cell::Of(|u| text(u.vehicle.engine.as_ref()))),
-    ("transmission", Cell::Of(|u| text(u.vehicle.transmission.as_ref()))),
-    ("drivetrain", Cell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
-    ("fuel_type", Cell::Of(|u| text(u.vehicle.fuel.as_ref()))),
-    ("options", Cell::Of(|u| u.vehicle.features.join(","))),
-    ("description", Cell::Of(|u| text(u.vehicle.description.as_ref()))),
+const GOOGLE_LISTINGS: &[DemoColumn] = &[
+    ("vin", DemoCell::Of(|u| text(u.vehicle.vin.as_ref()))),
+    ("id", DemoCell::Of(|u| text(u.vehicle.stock.as_ref()))),
+    ("store_code", DemoCell::Of(|u| text(u.vehicle.dealer_id.as_ref()))),
+    ("dealership_name", DemoCell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
+    ("dealership_address", DemoCell::Of(|_| "1 Main Street, Fairview, CA 94000, US".to_owned())),
+    ("image_link", DemoCell::Photo(0)),
+    ("additional_image_link", DemoCell::Of(more_photos)),
+    ("link", DemoCell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
+    ("date_in_stock", DemoCell::Of(|u| text(u.vehicle.inventory_date.as_ref()))),
+    ("price", DemoCell::Of(|u| dollars(u.vehicle.list_price))),
+    ("vehicle_msrp", DemoCell::Of(|u| dollars(u.vehicle.msrp))),
+    ("condition", DemoCell::Of(|u| either(is_new(&u.vehicle), "new", "used"))),
+    ("certified_pre_owned", DemoCell::Of(|u| either(is_certified(&u.vehicle), "yes", "no"))),
+    ("make", DemoCell::Of(|u| text(u.vehicle.make.as_ref()))),
+    ("model", DemoCell::Of(|u| text(u.vehicle.model.as_ref()))),
+    ("trim", DemoCell::Of(|u| text(u.vehicle.trim.as_ref()))),
+    ("year", DemoCell::Of(|u| shown(u.vehicle.year))),
+    ("mileage", DemoCell::Of(miles)),
+    ("exterior_color", DemoCell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
+    ("interior_color", DemoCell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
+    ("body_style", DemoCell::Of(|u| text(u.vehicle.body.as_ref()))),
+    ("engine", DemoCell::Of(|u| text(u.vehicle.engine.as_ref()))),
+    ("transmission", DemoCell::Of(|u| text(u.vehicle.transmission.as_ref()))),
+    ("drivetrain", DemoCell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
+    ("fuel_type", DemoCell::Of(|u| text(u.vehicle.fuel.as_ref()))),
+    ("options", DemoCell::Of(|u| u.vehicle.features.join(","))),
+    ("description", DemoCell::Of(|u| text(u.vehicle.description.as_ref()))),
 ];
 
-const GOOGLE_ADS: &[Column] = &[
-    ("id", Cell::Of(|u| text(u.vehicle.vehicle_id.as_ref()))),
-    ("title", Cell::Of(|u| u.vehicle.title())),
-    ("description", Cell::Of(|u| text(u.vehicle.description.as_ref()))),
-    ("google_product_category", Cell::Of(|_| "916".to_owned())),
-    ("vin", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
-    ("condition", Cell::Of(|u| either(is_new(&u.vehicle), "new", "used"))),
-    ("certified_pre-owned", Cell::Of(|u| either(is_certified(&u.vehicle), "yes", "no"))),
+const GOOGLE_ADS: &[DemoColumn] = &[
+    ("id", DemoCell::Of(|u| text(u.vehicle.vehicle_id.as_ref()))),
+    ("title", DemoCell::Of(|u| u.vehicle.title())),
+    ("description", DemoCell::Of(|u| text(u.vehicle.description.as_ref()))),
+    ("google_product_category", DemoCell::Of(|_| "916".to_owned())),
+    ("vin", DemoCell::Of(|u| text(u.vehicle.vin.as_ref()))),
+    ("condition", DemoCell::Of(|u| either(is_new(&u.vehicle), "new", "used"))),
+    ("certified_pre-owned", DemoCell::Of(|u| either(is_certified(&u.vehicle), "yes", "no"))),
     // In a feed of several stores, the code identifies a rooftop by one of its `feed_names`.
-    ("store_code", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
-    ("vehicle_fulfillment", Cell::Of(|u| format!("in_store:{}", text(u.vehicle.rooftop.as_ref())))),
-    ("brand", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
-    ("model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
-    ("trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
-    ("year", Cell::Of(|u| shown(u.vehicle.year))),
-    ("color", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
-    ("mileage", Cell::Of(miles)),
-    ("body_style", Cell::Of(|u| text(u.vehicle.body.as_ref()))),
-    ("engine", Cell::Of(fuel)),
-    ("vehicle_option", Cell::Of(|u| u.vehicle.features.join(","))),
-    ("price", Cell::Of(|u| dollars(u.vehicle.list_price))),
-    ("vehicle_msrp", Cell::Of(|u| dollars(u.vehicle.msrp))),
-    ("vehicle_all_in_price", Cell::Of(|u| dollars(u.vehicle.price))),
-    ("image_link", Cell::Photo(0)),
-    ("additional_image_link", Cell::Of(more_photos)),
-    ("link", Cell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
+    ("store_code", DemoCell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
+    (
+        "vehicle_fulfillment",
+        DemoCell::Of(|u| format!("in_store:{}", text(u.vehicle.rooftop.as_ref()))),
+    ),
+    ("brand", DemoCell::Of(|u| text(u.vehicle.make.as_ref()))),
+    ("model", DemoCell::Of(|u| text(u.vehicle.model.as_ref()))),
+    ("trim", DemoCell::Of(|u| text(u.vehicle.trim.as_ref()))),
+    ("year", DemoCell::Of(|u| shown(u.vehicle.year))),
+    ("color", DemoCell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
+    ("mileage", DemoCell::Of(miles)),
+    ("body_style", DemoCell::Of(|u| text(u.vehicle.body.as_ref()))),
+    ("engine", DemoCell::Of(fuel)),
+    ("vehicle_option", DemoCell::Of(|u| u.vehicle.features.join(","))),
+    ("price", DemoCell::Of(|u| dollars(u.vehicle.list_price))),
+    ("vehicle_msrp", DemoCell::Of(|u| dollars(u.vehicle.msrp))),
+    ("vehicle_all_in_price", DemoCell::Of(|u| dollars(u.vehicle.price))),
+    ("image_link", DemoCell::Photo(0)),
+    ("additional_image_link", DemoCell::Of(more_photos)),
+    ("link", DemoCell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
     (
         "link_template",
-        Cell::Of(|u| format!("{}?store={{store_code}}", text(u.vehicle.vdp_url.as_ref()))),
+        DemoCell::Of(|u| format!("{}?store={{store_code}}", text(u.vehicle.vdp_url.as_ref()))),
     ),
 ];
 
-const META: &[Column] = &[
-    ("vehicle_id", Cell::Of(|u| text(u.vehicle.vehicle_id.as_ref()))),
-    ("title", Cell::Of(|u| u.vehicle.title())),
-    ("description", Cell::Of(|u| text(u.vehicle.description.as_ref()))),
-    ("url", Cell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
-    ("make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
-    ("model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
-    ("year", Cell::Of(|u| shown(u.vehicle.year))),
-    ("trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
-    ("mileage.value", Cell::Of(|u| shown(u.vehicle.mileage))),
-    ("mileage.unit", Cell::Of(|_| "MI".to_owned())),
-    ("image[0].url", Cell::Photo(0)),
-    ("image[0].tag[0]", Cell::Of(|_| "Exterior".to_owned())),
-    ("image[1].url", Cell::Photo(1)),
-    ("image[2].url", Cell::Photo(2)),
-    ("image[3].url", Cell::Photo(3)),
-    ("image[4].url", Cell::Photo(4)),
-    ("image[5].url", Cell::Photo(5)),
-    ("image[6].url", Cell::Photo(6)),
-    ("image[7].url", Cell::Photo(7)),
-    ("transmission", Cell::Of(|u| upper(u.vehicle.transmission.as_ref()))),
-    ("fuel_type", Cell::Of(fuel)),
-    ("body_style", Cell::Of(|u| upper(u.vehicle.body.as_ref()))),
-    ("drivetrain", Cell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
-    ("vin", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
-    ("stock_number", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
-    ("condition", Cell::Of(|_| "EXCELLENT".to_owned())),
-    ("price", Cell::Of(|u| dollars(u.vehicle.list_price))),
-    ("exterior_color", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
-    ("interior_color", Cell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
-    ("availability", Cell::Of(availability)),
-    ("date_first_on_lot", Cell::Of(|u| text(u.vehicle.inventory_date.as_ref()))),
+const META: &[DemoColumn] = &[
+    ("vehicle_id", DemoCell::Of(|u| text(u.vehicle.vehicle_id.as_ref()))),
+    ("title", DemoCell::Of(|u| u.vehicle.title())),
+    ("description", DemoCell::Of(|u| text(u.vehicle.description.as_ref()))),
+    ("url", DemoCell::Of(|u| text(u.vehicle.vdp_url.as_ref()))),
+    ("make", DemoCell::Of(|u| text(u.vehicle.make.as_ref()))),
+    ("model", DemoCell::Of(|u| text(u.vehicle.model.as_ref()))),
+    ("year", DemoCell::Of(|u| shown(u.vehicle.year))),
+    ("trim", DemoCell::Of(|u| text(u.vehicle.trim.as_ref()))),
+    ("mileage.value", DemoCell::Of(|u| shown(u.vehicle.mileage))),
+    ("mileage.unit", DemoCell::Of(|_| "MI".to_owned())),
+    ("image[0].url", DemoCell::Photo(0)),
+    ("image[0].tag[0]", DemoCell::Of(|_| "Exterior".to_owned())),
+    ("image[1].url", DemoCell::Photo(1)),
+    ("image[2].url", DemoCell::Photo(2)),
+    ("image[3].url", DemoCell::Photo(3)),
+    ("image[4].url", DemoCell::Photo(4)),
+    ("image[5].url", DemoCell::Photo(5)),
+    ("image[6].url", DemoCell::Photo(6)),
+    ("image[7].url", DemoCell::Photo(7)),
+    ("transmission", DemoCell::Of(|u| upper(u.vehicle.transmission.as_ref()))),
+    ("fuel_type", DemoCell::Of(fuel)),
+    ("body_style", DemoCell::Of(|u| upper(u.vehicle.body.as_ref()))),
+    ("drivetrain", DemoCell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
+    ("vin", DemoCell::Of(|u| text(u.vehicle.vin.as_ref()))),
+    ("stock_number", DemoCell::Of(|u| text(u.vehicle.stock.as_ref()))),
+    ("condition", DemoCell::Of(|_| "EXCELLENT".to_owned())),
+    ("price", DemoCell::Of(|u| dollars(u.vehicle.list_price))),
+    ("exterior_color", DemoCell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
+    ("interior_color", DemoCell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
+    ("availability", DemoCell::Of(availability)),
+    ("date_first_on_lot", DemoCell::Of(|u| text(u.vehicle.inventory_date.as_ref()))),
     (
         "state_of_vehicle",
-        Cell::Of(|u| u.vehicle.condition.map(|c| c.to_string().to_uppercase()).unwrap_or_default()),
+        DemoCell::Of(|u| {
+            u.vehicle.condition.map(|c| c.to_string().to_uppercase()).unwrap_or_default()
+        }),
     ),
-    ("dealer_name", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
+    ("dealer_name", DemoCell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
     (
         "address",
-        Cell::Of(|_| {
+        DemoCell::Of(|_| {
             "{addr1: '1 Main Street', city: 'Fairview', region: 'CA', postal_code: '94000', country: 'US'}".to_owned()
         }),
     ),
 ];
 
-const AUTOTRADER: &[Column] = &[
+const AUTOTRADER: &[DemoColumn] = &[
     // AutoTrader's own id, which a rooftop lists in its `feed_names`.
-    ("DealerId", Cell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
-    ("StockNumber", Cell::Of(|u| text(u.vehicle.stock.as_ref()))),
-    ("Year", Cell::Of(|u| shown(u.vehicle.year))),
-    ("Make", Cell::Of(|u| text(u.vehicle.make.as_ref()))),
-    ("Model", Cell::Of(|u| text(u.vehicle.model.as_ref()))),
-    ("Trim", Cell::Of(|u| text(u.vehicle.trim.as_ref()))),
-    ("VIN", Cell::Of(|u| text(u.vehicle.vin.as_ref()))),
-    ("Mileage", Cell::Of(|u| shown(u.vehicle.mileage))),
-    ("Price", Cell::Of(|u| shown(u.vehicle.list_price))),
-    ("ExteriorColor", Cell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
-    ("InteriorColor", Cell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
-    ("Transmission", Cell::Of(|u| text(u.vehicle.transmission.as_ref()))),
-    ("PhysicalImages", Cell::Nothing),
-    ("Descriptions", Cell::Of(|u| text(u.vehicle.description.as_ref()))),
-    ("BodyType", Cell::Of(|u| text(u.vehicle.body.as_ref()))),
-    ("EngineType", Cell::Of(|u| text(u.vehicle.engine.as_ref()))),
-    ("DriveType", Cell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
-    ("FuelType", Cell::Of(|u| text(u.vehicle.fuel.as_ref()))),
-    ("Options", Cell::Of(|u| u.vehicle.features.join(","))),
-    ("ImageURL", Cell::Of(|u| u.vehicle.photos.join(","))),
-    ("VideoURL", Cell::Nothing),
-    ("VideoSource", Cell::Nothing),
-    ("NewUsed", Cell::Of(|u| either(is_new(&u.vehicle), "New", "Used"))),
-    ("Certified", Cell::Of(|u| either(is_certified(&u.vehicle), "Yes", "No"))),
-    ("MSRP", Cell::Of(|u| shown(u.vehicle.msrp))),
+    ("DealerId", DemoCell::Of(|u| text(u.vehicle.rooftop.as_ref()))),
+    ("StockNumber", DemoCell::Of(|u| text(u.vehicle.stock.as_ref()))),
+    ("Year", DemoCell::Of(|u| shown(u.vehicle.year))),
+    ("Make", DemoCell::Of(|u| text(u.vehicle.make.as_ref()))),
+    ("Model", DemoCell::Of(|u| text(u.vehicle.model.as_ref()))),
+    ("Trim", DemoCell::Of(|u| text(u.vehicle.trim.as_ref()))),
+    ("VIN", DemoCell::Of(|u| text(u.vehicle.vin.as_ref()))),
+    ("Mileage", DemoCell::Of(|u| shown(u.vehicle.mileage))),
+    ("Price", DemoCell::Of(|u| shown(u.vehicle.list_price))),
+    ("ExteriorColor", DemoCell::Of(|u| text(u.vehicle.exterior_color.as_ref()))),
+    ("InteriorColor", DemoCell::Of(|u| text(u.vehicle.interior_color.as_ref()))),
+    ("Transmission", DemoCell::Of(|u| text(u.vehicle.transmission.as_ref()))),
+    ("PhysicalImages", DemoCell::Nothing),
+    ("Descriptions", DemoCell::Of(|u| text(u.vehicle.description.as_ref()))),
+    ("BodyType", DemoCell::Of(|u| text(u.vehicle.body.as_ref()))),
+    ("EngineType", DemoCell::Of(|u| text(u.vehicle.engine.as_ref()))),
+    ("DriveType", DemoCell::Of(|u| upper(u.vehicle.driveline.as_ref()))),
+    ("FuelType", DemoCell::Of(|u| text(u.vehicle.fuel.as_ref()))),
+    ("Options", DemoCell::Of(|u| u.vehicle.features.join(","))),
+    ("ImageURL", DemoCell::Of(|u| u.vehicle.photos.join(","))),
+    ("VideoURL", DemoCell::Nothing),
+    ("VideoSource", DemoCell::Nothing),
+    ("NewUsed", DemoCell::Of(|u| either(is_new(&u.vehicle), "New", "Used"))),
+    ("Certified", DemoCell::Of(|u| either(is_certified(&u.vehicle), "Yes", "No"))),
+    ("MSRP", DemoCell::Of(|u| shown(u.vehicle.msrp))),
 ];
 
-fn more_photos(unit: &Unit) -> String {
+fn more_photos(unit: &FeedUnit) -> String {
     unit.vehicle.photos.iter().skip(1).map(String::as_str).collect::<Vec<_>>().join(",")
 }
 
-fn miles(unit: &Unit) -> String {
+fn miles(unit: &FeedUnit) -> String {
     unit.vehicle
         .mileage
         .map(|miles| format!("{} miles", super::with_commas(miles)))
         .unwrap_or_default()
 }
 
-fn fuel_in_words(unit: &Unit) -> String {
+fn fuel_in_words(unit: &FeedUnit) -> String {
     match unit.vehicle.fuel.as_deref() {
         Some("gas") => "Gasoline Fuel",
         Some("diesel") => "Diesel Fuel",
@@ -450,7 +455,7 @@ fn fuel_in_words(unit: &Unit) -> String {
     .to_owned()
 }
 
-fn body_in_words(unit: &Unit) -> String {
+fn body_in_words(unit: &FeedUnit) -> String {
     match unit.vehicle.body.as_deref() {
         Some("suv") => "Sport Utility",
         Some("sedan") => "4dr Car",
@@ -462,7 +467,7 @@ fn body_in_words(unit: &Unit) -> String {
     .to_owned()
 }
 
-fn fuel(unit: &Unit) -> String {
+fn fuel(unit: &FeedUnit) -> String {
     match unit.vehicle.fuel.as_deref() {
         Some("gas") => "GASOLINE",
         Some("bev") => "ELECTRIC",
@@ -473,7 +478,7 @@ fn fuel(unit: &Unit) -> String {
     .to_owned()
 }
 
-fn status(unit: &Unit) -> String {
+fn status(unit: &FeedUnit) -> String {
     match (unit.sold, unit.vehicle.status) {
         (true, _) => "Sold",
         (false, Some(ListingStatus::Available) | None) => "In Stock",
@@ -483,7 +488,7 @@ fn status(unit: &Unit) -> String {
     .to_owned()
 }
 
-fn availability(unit: &Unit) -> String {
+fn availability(unit: &FeedUnit) -> String {
     match unit.vehicle.status {
         Some(ListingStatus::Available) | None => "AVAILABLE",
         Some(ListingStatus::InTransit) => "IN_TRANSIT",

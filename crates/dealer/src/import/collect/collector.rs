@@ -7,18 +7,20 @@ use std::hash::BuildHasher as _;
 
 use jiff::Timestamp;
 
-use crate::import::columns::{Cells, Column};
-use crate::import::heads::{Head, Heads, Named, NoPrice};
-use crate::import::map::{Listed, Mapper, SkippedRow};
+use crate::import::columns::{CellMeaning, RowCells};
+use crate::import::heads::{NoPrice, RowHead, RowTexts, UnitKeys};
+use crate::import::map::{ListedRow, RowMapper, SkippedRow};
 use crate::import::mapping::PriceRule;
 use crate::import::notation::Notation;
-use crate::import::remembered::Remembered;
-use crate::import::report::{ColumnUse, MAX_COLUMNS, OtherPrice, Reason, Report, Warning};
-use crate::import::{Feed, Target, Unit, Units, fields};
+use crate::import::remembered::RowCaches;
+use crate::import::report::{
+    ColumnUse, FeedReport, MAX_COLUMNS, OtherPrice, RowWarning, SkipReason,
+};
+use crate::import::{DealerFeed, FeedTarget, FeedUnit, Units, fields};
 
 /// Collects the rows of one dealer.
 pub(super) struct Collector<'a> {
-    pub(super) target: &'a Target,
+    pub(super) target: &'a FeedTarget,
     pub(super) now: Timestamp,
     pub(super) price: PriceRule,
     pub(super) notation: Notation,
@@ -28,24 +30,24 @@ pub(super) struct Collector<'a> {
     /// The usable units.
     pub(super) units: Units,
     /// Data about each unit that is needed once all rows are there.
-    pub(super) heads: Heads,
-    pub(super) remembered: Remembered,
-    pub(super) report: Report,
+    pub(super) heads: UnitKeys,
+    pub(super) remembered: RowCaches,
+    pub(super) report: FeedReport,
 }
 
 impl Collector<'_> {
-    pub(super) fn take(&mut self, line: usize, cells: &Cells, rooftop: Option<usize>) {
+    pub(super) fn take(&mut self, line: usize, cells: &RowCells, rooftop: Option<usize>) {
         if cells.is_blank() {
             let message = "nothing in the row is understood".to_owned();
-            self.skip(line, Reason::NoIdentifier, message);
+            self.skip(line, SkipReason::NoIdentifier, message);
             return;
         }
         if let Some(field) = cells.formula() {
             let message = format!("the {field} begins like a formula of a spreadsheet");
-            self.skip(line, Reason::Formula, message);
+            self.skip(line, SkipReason::Formula, message);
             return;
         }
-        let mapper = Mapper {
+        let mapper = RowMapper {
             target: self.target,
             rooftop,
             now: self.now,
@@ -57,15 +59,15 @@ impl Collector<'_> {
             remembered: &mut self.remembered,
             report: &mut self.report,
         };
-        let Listed { vehicle, sold, is_in_other_currency } = match mapper.map() {
+        let ListedRow { vehicle, sold, is_in_other_currency } = match mapper.map() {
             Ok(listed) => listed,
             Err(SkippedRow { reason, message }) => return self.skip(line, reason, message),
         };
         self.report.rows += 1;
         // A text such as `Call` is the dealer's choice, not a sign of a misread column.
         let is_price_withheld = vehicle.price.is_none() && {
-            let text = match cells.get(Column::OutTheDoor) {
-                "" => cells.first(Column::PRICES),
+            let text = match cells.get(CellMeaning::OutTheDoor) {
+                "" => cells.first(CellMeaning::PRICES),
                 text => text,
             };
             !text.is_empty() && !text.bytes().any(|byte| byte.is_ascii_digit())
@@ -76,25 +78,29 @@ impl Collector<'_> {
             (false, false) => None,
         };
         self.heads.push(line, &vehicle, sold, no_price);
-        self.units.push(&Unit { vehicle, sold });
+        self.units.push(&FeedUnit { vehicle, sold });
     }
 
     /// Records a row that cannot be offered.
-    pub(super) fn skip(&mut self, line: usize, reason: Reason, message: String) {
+    pub(super) fn skip(&mut self, line: usize, reason: SkipReason, message: String) {
         self.report.rows += 1;
         self.report.skip(line, reason, message);
     }
 
-    pub(super) fn finish(mut self, headings: &[(ColumnUse, Option<Column>)]) -> Feed {
+    pub(super) fn finish(mut self, headings: &[(ColumnUse, Option<CellMeaning>)]) -> DealerFeed {
         let splits = self.separate_trims();
         let mut lost = vec![false; self.units.len()];
         // VIN first, the most reliable identifier: a row dropped by its VIN takes no stock number
         // from another.
-        self.drop_duplicates(&mut lost, Reason::DuplicateVin, |names| names.vin.map(Key::of));
-        self.drop_duplicates(&mut lost, Reason::DuplicateStock, |names| {
-            Some(Key { rooftop: names.rooftop.unwrap_or_default(), id: names.stock? })
+        self.drop_duplicates(&mut lost, SkipReason::DuplicateVin, |names| {
+            names.vin.map(UnitIdentifier::of)
         });
-        self.drop_duplicates(&mut lost, Reason::DuplicateId, |names| names.vehicle_id.map(Key::of));
+        self.drop_duplicates(&mut lost, SkipReason::DuplicateStock, |names| {
+            Some(UnitIdentifier { rooftop: names.rooftop.unwrap_or_default(), id: names.stock? })
+        });
+        self.drop_duplicates(&mut lost, SkipReason::DuplicateId, |names| {
+            names.vehicle_id.map(UnitIdentifier::of)
+        });
         let Self { mut units, heads, mut report, takes_without_prices, .. } = self;
         let is_lost = |place: usize| lost.get(place).copied().unwrap_or_default();
         let kept = || {
@@ -133,7 +139,7 @@ impl Collector<'_> {
         report.unused_columns =
             unused.map(|(column, _)| column.clone()).take(MAX_COLUMNS).collect();
         report.sort();
-        Feed { units, report }
+        DealerFeed { units, report }
     }
 
     /// Drops all but one of the rows that share an identifier. A sold one is kept first, because
@@ -142,8 +148,8 @@ impl Collector<'_> {
     fn drop_duplicates(
         &mut self,
         lost: &mut [bool],
-        reason: Reason,
-        key: impl Fn(Named<'_>) -> Option<Key<'_>>,
+        reason: SkipReason,
+        key: impl Fn(RowTexts<'_>) -> Option<UnitIdentifier<'_>>,
     ) {
         let Self { heads, report, .. } = self;
         // Few rows share an identifier, so hashes are sorted instead of a table of all identifiers.
@@ -158,7 +164,7 @@ impl Collector<'_> {
         if shared.is_empty() {
             return;
         }
-        let mut places: HashMap<Key<'_>, (usize, Head)> = HashMap::new();
+        let mut places: HashMap<UnitIdentifier<'_>, (usize, RowHead)> = HashMap::new();
         for (place, (head, names)) in heads.iter().enumerate() {
             let Some(key) = key(names) else { continue };
             let is_lost = lost.get(place).copied().unwrap_or_default();
@@ -190,7 +196,7 @@ impl Collector<'_> {
     /// Separates `CR-V EX` in the model column when other rows of the same make show that `CR-V` is
     /// a model and `EX` one of its trims. Without such rows nothing is guessed. Returns the splits
     /// by the place of the unit.
-    fn separate_trims(&mut self) -> HashMap<usize, Split> {
+    fn separate_trims(&mut self) -> HashMap<usize, ModelEnd> {
         let Self { heads, report, .. } = self;
         let mut seen: HashSet<(&str, &str, Option<&str>)> = HashSet::new();
         let mut models: HashMap<(String, String), HashSet<String>> = HashMap::new();
@@ -225,8 +231,8 @@ impl Collector<'_> {
                 });
             if let Some((model, trim)) = split {
                 let message = format!("separated into \"{model}\" and \"{trim}\"");
-                report.warn(Warning::ModelAndTrim, Some(head.line), message);
-                splits.insert(place, Split(model.len()));
+                report.warn(RowWarning::ModelAndTrim, Some(head.line), message);
+                splits.insert(place, ModelEnd(model.len()));
             }
         }
         if !splits.is_empty() {
@@ -242,10 +248,10 @@ impl Collector<'_> {
 
 /// Byte at which a model ends; a space and the trim follow.
 #[derive(Debug, Clone, Copy)]
-struct Split(usize);
+struct ModelEnd(usize);
 
-impl Split {
-    fn of(self, mut unit: Unit) -> Unit {
+impl ModelEnd {
+    fn of(self, mut unit: FeedUnit) -> FeedUnit {
         let vehicle = &mut unit.vehicle;
         let whole = vehicle.model.take().unwrap_or_default();
         let (model, rest) = whole.split_at_checked(self.0).unwrap_or((&whole, ""));
@@ -258,19 +264,19 @@ impl Split {
 
 /// An identifier of a unit.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Key<'h> {
+struct UnitIdentifier<'h> {
     /// The rooftop within which it is unique; empty when it is unique everywhere.
     rooftop: &'h str,
     id: &'h str,
 }
 
-impl<'h> Key<'h> {
+impl<'h> UnitIdentifier<'h> {
     fn of(id: &'h str) -> Self {
         Self { rooftop: "", id }
     }
 }
 
 /// Ranks rows about the same unit: the greatest is kept.
-fn rank(head: &Head) -> (bool, u32) {
+fn rank(head: &RowHead) -> (bool, u32) {
     (head.sold, head.has.len())
 }

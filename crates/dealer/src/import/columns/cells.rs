@@ -4,7 +4,7 @@ use memchr::{memchr, memchr_iter};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use super::{Column, Heading};
+use super::{CellMeaning, ColumnHeading};
 
 /// Separator of the items of a structured list. It is a control character, so at worst an odd text
 /// is split in two.
@@ -13,21 +13,21 @@ pub(in crate::import) const ITEM_TEXT: &str = "\u{1e}";
 const ITEM_BYTE: u8 = 0x1e;
 
 /// Splits a list: at bars when it has one, otherwise at commas.
-pub(in crate::import) fn items(text: &str) -> Items<'_> {
+pub(in crate::import) fn items(text: &str) -> ListItems<'_> {
     let bytes = text.as_bytes();
     // A structured list is not split at characters within its items.
     let separator = [ITEM_BYTE, b'|'].into_iter().find(|one| memchr(*one, bytes).is_some());
-    Items { rest: Some(text), separator: separator.unwrap_or(b',') }
+    ListItems { rest: Some(text), separator: separator.unwrap_or(b',') }
 }
 
 /// Items of a list, trimmed and without empty ones.
 #[derive(Debug)]
-pub(in crate::import) struct Items<'t> {
+pub(in crate::import) struct ListItems<'t> {
     rest: Option<&'t str>,
     separator: u8,
 }
 
-impl Items<'_> {
+impl ListItems<'_> {
     /// Returns an upper bound of the number of items, which counts empty ones.
     pub(in crate::import) fn at_most(&self) -> usize {
         let text = self.rest.unwrap_or_default();
@@ -36,7 +36,7 @@ impl Items<'_> {
     }
 }
 
-impl<'t> Iterator for Items<'t> {
+impl<'t> Iterator for ListItems<'t> {
     type Item = &'t str;
 
     fn next(&mut self) -> Option<&'t str> {
@@ -132,7 +132,7 @@ fn amount_of_json(text: &str) -> Option<(String, String)> {
 
 /// Cells of a row by column.
 #[derive(Debug)]
-pub(in crate::import) struct Cells {
+pub(in crate::import) struct RowCells {
     texts: Vec<String>,
     /// Indices of the headings whose column has content in this row.
     pub(in crate::import) filled: Vec<usize>,
@@ -140,9 +140,9 @@ pub(in crate::import) struct Cells {
     is_suspect: bool,
 }
 
-impl Cells {
+impl RowCells {
     pub(in crate::import) fn new() -> Self {
-        let texts = vec![String::new(); Column::ALL.len()];
+        let texts = vec![String::new(); CellMeaning::ALL.len()];
         Self { texts, filled: Vec::new(), is_suspect: false }
     }
 
@@ -155,7 +155,7 @@ impl Cells {
 
     /// Fills a cell from the column of a heading, unless another column with the same meaning
     /// already has; lists and sums of several columns are combined.
-    pub(in crate::import) fn fill(&mut self, heading: &Heading, text: &str) {
+    pub(in crate::import) fn fill(&mut self, heading: &ColumnHeading, text: &str) {
         let text = shielded(trim(text));
         if is_nothing(text) {
             return;
@@ -172,7 +172,7 @@ impl Cells {
     }
 
     /// Fills a cell that no column of the row has filled. Returns true when it did.
-    pub(in crate::import) fn fill_constant(&mut self, column: Column, text: &str) -> bool {
+    pub(in crate::import) fn fill_constant(&mut self, column: CellMeaning, text: &str) -> bool {
         let is_empty = self.get(column).is_empty();
         if is_empty {
             self.put(column, text);
@@ -180,19 +180,19 @@ impl Cells {
         is_empty
     }
 
-    fn put(&mut self, column: Column, text: &str) {
+    fn put(&mut self, column: CellMeaning, text: &str) {
         if is_nothing(text) {
             return;
         }
-        if column == Column::Mileage
+        if column == CellMeaning::Mileage
             && text.starts_with('{')
             && let Some((value, unit)) = amount_of_json(text)
         {
             // The unit belongs to the amount that is kept.
-            if self.get(Column::Mileage).is_empty() {
-                self.put(Column::MileageUnit, &unit);
+            if self.get(CellMeaning::Mileage).is_empty() {
+                self.put(CellMeaning::MileageUnit, &unit);
             }
-            return self.put(Column::Mileage, &value);
+            return self.put(CellMeaning::Mileage, &value);
         }
         let Some(cell) = self.texts.get_mut(column as usize) else {
             return;
@@ -219,7 +219,7 @@ impl Cells {
             items(text).for_each(add);
         } else if column.is_sum() {
             add(text);
-        } else if column == Column::DealerId && cell.is_empty() {
+        } else if column == CellMeaning::DealerId && cell.is_empty() {
             // A vehicle may belong to several stores.
             let stores = text.split(ITEM).map(trim).filter(|store| !store.is_empty());
             cell.push_str(&stores.collect::<Vec<_>>().join(ITEM_TEXT));
@@ -229,12 +229,12 @@ impl Cells {
     }
 
     /// Returns the trimmed text of a cell.
-    pub(in crate::import) fn get(&self, column: Column) -> &str {
+    pub(in crate::import) fn get(&self, column: CellMeaning) -> &str {
         self.texts.get(column as usize).map_or("", String::as_str)
     }
 
     /// Returns the text of the first of some cells that is not empty.
-    pub(in crate::import) fn first(&self, columns: &[Column]) -> &str {
+    pub(in crate::import) fn first(&self, columns: &[CellMeaning]) -> &str {
         columns
             .iter()
             .map(|column| self.get(*column))
@@ -247,7 +247,7 @@ impl Cells {
         if !self.is_suspect {
             return None;
         }
-        let cells = self.texts.iter().zip(Column::NAMES);
+        let cells = self.texts.iter().zip(CellMeaning::NAMES);
         let is_one = |text: &str| match memchr(ITEM_BYTE, text.as_bytes()).is_some() {
             true => text.split(ITEM).any(is_formula),
             false => is_formula(text),

@@ -5,15 +5,15 @@ use flate2::write::GzEncoder;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::import::{PriceTruth, Rooftop, Sorted, Target, Unreadable, read};
+use crate::import::{FeedError, FeedRooftop, FeedTarget, PricePolicy, SortedFeed, read};
 
-fn try_read(bytes: Vec<u8>) -> Result<Sorted, Unreadable> {
-    let rooftop = Rooftop { name: "Acme".into(), feed_names: Vec::new(), fees: 0 };
-    let target = Target {
+fn try_read(bytes: Vec<u8>) -> Result<SortedFeed, FeedError> {
+    let rooftop = FeedRooftop { name: "Acme".into(), feed_names: Vec::new(), fees: 0 };
+    let target = FeedTarget {
         dealer_id: "acme".into(),
         name: "Acme".into(),
         rooftops: vec![rooftop],
-        price_truth: PriceTruth::Warn,
+        price_truth: PricePolicy::Warn,
     };
     read(Cursor::new(bytes), &[target], "2026-11-20T17:00:00Z".parse().unwrap())
 }

@@ -14,7 +14,7 @@ const MAX_VALUES: usize = 2_000;
 
 /// A member that has content.
 #[derive(Debug)]
-pub(super) struct Member<'v> {
+pub(super) struct JsonMember<'v> {
     /// Path of member names, joined by dots.
     pub(super) path: Cow<'v, str>,
     first: Cow<'v, str>,
@@ -22,7 +22,7 @@ pub(super) struct Member<'v> {
     list: String,
 }
 
-impl Member<'_> {
+impl JsonMember<'_> {
     /// Returns the first value, or all of them.
     pub(super) fn text(&self, keeps_all_values: bool) -> &str {
         if keeps_all_values && !self.list.is_empty() { &self.list } else { &self.first }
@@ -52,20 +52,20 @@ pub(super) fn is_something_else(object: &Map) -> bool {
 ///
 /// # Errors
 /// When the vehicle exceeds a limit.
-pub(super) fn members(object: &Map) -> Result<Vec<Member<'_>>, String> {
-    let mut found = Found { members: Vec::new(), values: 0 };
+pub(super) fn members(object: &Map) -> Result<Vec<JsonMember<'_>>, String> {
+    let mut found = FoundMember { members: Vec::new(), values: 0 };
     for (key, value) in object {
         found.add(Cow::Borrowed(key), value, false, MAX_DEPTH)?;
     }
     Ok(found.members)
 }
 
-struct Found<'v> {
-    members: Vec<Member<'v>>,
+struct FoundMember<'v> {
+    members: Vec<JsonMember<'v>>,
     values: usize,
 }
 
-impl<'v> Found<'v> {
+impl<'v> FoundMember<'v> {
     fn add(
         &mut self,
         path: Cow<'v, str>,
@@ -98,7 +98,7 @@ impl<'v> Found<'v> {
         let known = self.members.iter().position(|member| member.path == path);
         let place = known.unwrap_or(self.members.len());
         if known.is_none() {
-            self.members.push(Member { path, first: text.clone(), list: String::new() });
+            self.members.push(JsonMember { path, first: text.clone(), list: String::new() });
         }
         if let Some(member) = self.members.get_mut(place).filter(|_| is_item) {
             member.list.push_str(&text);

@@ -3,12 +3,12 @@
 
 use tradepost_wire::aap::Vehicle;
 
-use super::Mapper;
-use crate::import::columns::{Column, items};
+use super::RowMapper;
+use crate::import::columns::{CellMeaning, items};
 use crate::import::currency::{OtherCurrency, other_currency};
-use crate::import::mapping::Part;
-use crate::import::numbers::{self, Amount};
-use crate::import::report::{OtherPrice, Warning};
+use crate::import::mapping::AmountRelation;
+use crate::import::numbers::{self, NumberCell};
+use crate::import::report::{OtherPrice, RowWarning};
 use crate::import::text::quote;
 use crate::price;
 
@@ -22,13 +22,13 @@ struct Extras {
     unsaid: Vec<&'static str>,
 }
 
-impl Mapper<'_> {
+impl RowMapper<'_> {
     /// Sets the prices of a listing. Returns the price when it is in another currency; then the
     /// listing gets none.
     ///
     /// # Errors
     /// The reason why the price is incomplete; the listing has the known prices all the same.
-    pub(super) fn what_it_costs(
+    pub(super) fn map_prices(
         &mut self,
         vehicle: &mut Vehicle,
         rooftop_fees: u32,
@@ -36,16 +36,16 @@ impl Mapper<'_> {
     ) -> Result<Option<OtherPrice>, String> {
         // The price column comes first, so that the report shows it when several amounts are in
         // another currency.
-        let places = [Column::PRICES, &[Column::OutTheDoor], &[Column::Msrp]];
+        let places = [CellMeaning::PRICES, &[CellMeaning::OutTheDoor], &[CellMeaning::Msrp]];
         let other = places.into_iter().find_map(|columns| self.other_price(columns));
         if let Some(other) = other {
             let message = format!("\"{}\" is in {}", other.shown, other.currency);
-            self.warn(Warning::OtherCurrency, message);
+            self.warn(RowWarning::OtherCurrency, message);
             return Ok(Some(other));
         }
-        vehicle.msrp = self.price(&[Column::Msrp]).number();
-        let out_the_door = self.price(&[Column::OutTheDoor]);
-        let advertised = self.price(Column::PRICES);
+        vehicle.msrp = self.price(&[CellMeaning::Msrp]).number();
+        let out_the_door = self.price(&[CellMeaning::OutTheDoor]);
+        let advertised = self.price(CellMeaning::PRICES);
         vehicle.list_price = advertised.number();
         let extras = self.extras(rooftop_fees);
         let computed = vehicle
@@ -54,56 +54,56 @@ impl Mapper<'_> {
         // A text such as `Call` is the dealer's decision not to name a price; only an empty cell is
         // computed from the advertised price.
         vehicle.price = match out_the_door {
-            Amount::Empty => computed.flatten(),
-            Amount::Is(price) => Some(price),
-            Amount::Withheld | Amount::Unreadable | Amount::FarOff => None,
+            NumberCell::Empty => computed.flatten(),
+            NumberCell::Is(price) => Some(price),
+            NumberCell::Withheld | NumberCell::Unreadable | NumberCell::FarOff => None,
         };
         let is_left_out = [advertised, out_the_door]
             .iter()
-            .any(|amount| matches!(amount, Amount::Unreadable | Amount::FarOff));
+            .any(|amount| matches!(amount, NumberCell::Unreadable | NumberCell::FarOff));
         if self.prices_disagree(vehicle) {
             (vehicle.msrp, vehicle.list_price, vehicle.price) = (None, None, None);
         } else if vehicle.price.is_none() && !sold && !is_left_out && computed != Some(None) {
-            self.warn(Warning::NotPriced, "buyers who filter by price do not find it");
+            self.warn(RowWarning::NotPriced, "buyers who filter by price do not find it");
         }
-        self.is_whole_truth(vehicle, out_the_door, computed, &extras).map(|()| None)
+        self.check_price_complete(vehicle, out_the_door, computed, &extras).map(|()| None)
     }
 
     /// Returns the first price in a currency other than US dollars.
-    fn other_price(&self, columns: &[Column]) -> Option<OtherPrice> {
-        let currency = self.cells.get(Column::Currency);
+    fn other_price(&self, columns: &[CellMeaning]) -> Option<OtherPrice> {
+        let currency = self.cells.get(CellMeaning::Currency);
         columns.iter().find_map(|column| {
             let text = self.cells.get(*column);
             let OtherCurrency { name, amount } = other_currency(text, currency)?;
             // Zero is no price in any currency.
-            let is_price = numbers::price(&amount, self.notation.sign()) != Amount::Withheld;
+            let is_price = numbers::price(&amount, self.notation.sign()) != NumberCell::Withheld;
             is_price.then(|| OtherPrice { currency: quote(&name), shown: quote(text) })
         })
     }
 
     /// Returns the first price whose cell is not empty; zero counts as empty.
-    fn price(&mut self, columns: &[Column]) -> Amount {
-        let mut found = Amount::Empty;
+    fn price(&mut self, columns: &[CellMeaning]) -> NumberCell {
+        let mut found = NumberCell::Empty;
         for column in columns {
             let text = self.cells.get(*column);
             match numbers::price(text, self.notation.sign()) {
-                Amount::Empty => {}
-                Amount::Is(price) => return Amount::Is(price),
-                Amount::Withheld => {
-                    found = Amount::Withheld;
+                NumberCell::Empty => {}
+                NumberCell::Is(price) => return NumberCell::Is(price),
+                NumberCell::Withheld => {
+                    found = NumberCell::Withheld;
                     // `Call` means that no price is given. Zero means nothing, and the next column
                     // may have a price.
                     if !text.bytes().any(|b| b.is_ascii_digit()) {
                         return found;
                     }
                 }
-                Amount::Unreadable => {
-                    self.unreadable(Warning::UnreadablePrice, "the price", text);
-                    return Amount::Unreadable;
+                NumberCell::Unreadable => {
+                    self.unreadable(RowWarning::UnreadablePrice, "the price", text);
+                    return NumberCell::Unreadable;
                 }
-                Amount::FarOff => {
-                    self.unreadable(Warning::FarOffPrice, "the price", text);
-                    return Amount::FarOff;
+                NumberCell::FarOff => {
+                    self.unreadable(RowWarning::FarOffPrice, "the price", text);
+                    return NumberCell::FarOff;
                 }
             }
         }
@@ -113,58 +113,62 @@ impl Mapper<'_> {
     /// Returns the amounts beside the price, by the rule of the mapping.
     fn extras(&mut self, rooftop_fees: u32) -> Extras {
         let rule = self.price;
-        let of_unit = self.sum(Column::Fees);
+        let of_unit = self.sum(CellMeaning::Fees);
         // The unit's own fees are more exact than those of the rooftop.
         let fees = match rule.fees {
-            Some(Part::Included) => 0,
-            Some(Part::Apart) | None => of_unit.unwrap_or(rooftop_fees),
+            Some(AmountRelation::Included) => 0,
+            Some(AmountRelation::Apart) | None => of_unit.unwrap_or(rooftop_fees),
         };
         let mut extras = Extras { surcharge: fees, discount: 0, unsaid: Vec::new() };
-        let add_ons = self.sum(Column::AddOns).unwrap_or_default();
-        let rebates = self.sum(Column::Rebates).unwrap_or_default();
+        let add_ons = self.sum(CellMeaning::AddOns).unwrap_or_default();
+        let rebates = self.sum(CellMeaning::Rebates).unwrap_or_default();
         match rule.add_ons {
-            Some(Part::Apart) => extras.surcharge = extras.surcharge.saturating_add(add_ons),
-            Some(Part::Included) => {}
+            Some(AmountRelation::Apart) => {
+                extras.surcharge = extras.surcharge.saturating_add(add_ons)
+            }
+            Some(AmountRelation::Included) => {}
             None => extras.unsaid.extend((add_ons > 0).then_some("add_ons")),
         }
         match rule.rebates {
-            Some(Part::Apart) => extras.discount = rebates,
-            Some(Part::Included) => {}
+            Some(AmountRelation::Apart) => extras.discount = rebates,
+            Some(AmountRelation::Included) => {}
             None => extras.unsaid.extend((rebates > 0).then_some("rebates")),
         }
         extras
     }
 
     /// Sums the amounts of all columns with this meaning; `None` when there are none.
-    fn sum(&mut self, column: Column) -> Option<u32> {
+    fn sum(&mut self, column: CellMeaning) -> Option<u32> {
         let mut sum: Option<u32> = None;
         for text in items(self.cells.get(column)) {
             match numbers::amount(text, self.notation.sign()) {
-                Amount::Is(number) => sum = Some(sum.unwrap_or_default().saturating_add(number)),
-                Amount::Empty | Amount::Withheld => {}
-                Amount::Unreadable | Amount::FarOff => {
-                    self.unreadable(Warning::UnreadableAmount, "the amount", text);
+                NumberCell::Is(number) => {
+                    sum = Some(sum.unwrap_or_default().saturating_add(number))
+                }
+                NumberCell::Empty | NumberCell::Withheld => {}
+                NumberCell::Unreadable | NumberCell::FarOff => {
+                    self.unreadable(RowWarning::UnreadableAmount, "the amount", text);
                 }
             }
         }
         sum
     }
 
-    fn is_whole_truth(
+    fn check_price_complete(
         &mut self,
         vehicle: &Vehicle,
-        out_the_door: Amount,
+        out_the_door: NumberCell,
         computed: Option<Option<u32>>,
         extras: &Extras,
     ) -> Result<(), String> {
         let list = vehicle.list_price;
         let found = match (out_the_door, computed, list) {
-            (Amount::Empty, Some(None), _) => {
+            (NumberCell::Empty, Some(None), _) => {
                 let message = "the rebates are not less than the price".to_owned();
-                Err((Warning::RebateTooLarge, message))
+                Err((RowWarning::RebateTooLarge, message))
             }
             // When the price may include rebates, it may be lower than the fees suggest.
-            (Amount::Is(price), Some(_), Some(list))
+            (NumberCell::Is(price), Some(_), Some(list))
                 if !extras.unsaid.contains(&"rebates")
                     && price::omits_fees(price, list, Some(extras.discount), extras.surcharge) =>
             {
@@ -173,21 +177,21 @@ impl Mapper<'_> {
                      paid besides",
                     extras.surcharge
                 );
-                Err((Warning::PriceOmitsFees, message))
+                Err((RowWarning::PriceOmitsFees, message))
             }
-            (Amount::Empty, Some(Some(_)), _) if !extras.unsaid.is_empty() => {
+            (NumberCell::Empty, Some(Some(_)), _) if !extras.unsaid.is_empty() => {
                 let message = format!(
                     "{} beside the price; say in the mapping's [price] whether it has them",
                     extras.unsaid.join(" and ")
                 );
-                Err((Warning::UnsaidAmount, message))
+                Err((RowWarning::UnsaidAmount, message))
             }
             (
-                Amount::Empty
-                | Amount::Is(_)
-                | Amount::Withheld
-                | Amount::Unreadable
-                | Amount::FarOff,
+                NumberCell::Empty
+                | NumberCell::Is(_)
+                | NumberCell::Withheld
+                | NumberCell::Unreadable
+                | NumberCell::FarOff,
                 _,
                 _,
             ) => return Ok(()),

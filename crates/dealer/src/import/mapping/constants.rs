@@ -4,16 +4,16 @@ use tradepost_wire::parse::{did_you_mean, reject};
 use tradepost_wire::problem::{DocumentPlace, Problems};
 use tradepost_wire::{catalog::Vocabulary as _, format};
 
-use crate::import::columns::{Column, items};
+use crate::import::columns::{CellMeaning, items};
 use crate::import::notation::Notation;
-use crate::import::numbers::{self, Amount};
+use crate::import::numbers::{self, NumberCell};
 use crate::import::text::is_web_address;
-use crate::import::words::{self, Availability, Rules};
+use crate::import::words::{self, Availability, WordRules};
 use crate::import::{currency, dates};
 
 /// Records a problem for every constant that is not a valid value of its field.
 pub(super) fn check_constants(
-    constants: &[(Column, String)],
+    constants: &[(CellMeaning, String)],
     notation: &Notation,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
@@ -29,93 +29,102 @@ pub(super) fn check_constants(
 ///
 /// # Errors
 /// The description of a valid value.
-fn check(column: Column, text: &str, notation: &Notation) -> Result<(), String> {
+fn check(column: CellMeaning, text: &str, notation: &Notation) -> Result<(), String> {
     let text = text.trim();
     if text.is_empty() {
         return Err("must not be empty; take the line out instead".to_owned());
     }
     let sign = notation.sign();
-    let is_number = |amount: Amount| matches!(amount, Amount::Is(_));
+    let is_number = |amount: NumberCell| matches!(amount, NumberCell::Is(_));
     match column {
-        Column::Vin => rule(format::is_vin(text), "must be a VIN of 17 digits and capital letters"),
-        Column::Year => {
+        CellMeaning::Vin => {
+            rule(format::is_vin(text), "must be a VIN of 17 digits and capital letters")
+        }
+        CellMeaning::Year => {
             let of_date = || notation.date.as_ref().is_some_and(|form| form.read(text).is_some());
             rule(
                 numbers::year(text, sign).is_some() || of_date(),
                 "must be a model year such as 2024",
             )
         }
-        Column::Type => rule(words::condition(text).is_some(), "must be new, used or cpo"),
-        Column::IsNew => rule(words::truth(text).is_some(), "must be yes or no"),
-        Column::Certified => rule(words::certified(text).is_some(), "must be yes or no"),
-        Column::Status => rule(
+        CellMeaning::Type => rule(words::condition(text).is_some(), "must be new, used or cpo"),
+        CellMeaning::IsNew => rule(words::truth(text).is_some(), "must be yes or no"),
+        CellMeaning::Certified => rule(words::certified(text).is_some(), "must be yes or no"),
+        CellMeaning::Status => rule(
             !matches!(words::availability(text), Availability::Unknown),
             "must be available, intransit, pending or sold",
         ),
-        Column::Msrp
-        | Column::InternetPrice
-        | Column::SellingPrice
-        | Column::Price
-        | Column::ListPrice
-        | Column::OutTheDoor => {
+        CellMeaning::Msrp
+        | CellMeaning::InternetPrice
+        | CellMeaning::SellingPrice
+        | CellMeaning::Price
+        | CellMeaning::ListPrice
+        | CellMeaning::OutTheDoor => {
             let is_word = !text.bytes().any(|byte| byte.is_ascii_digit());
             let is_price = is_number(numbers::price(text, sign));
             rule(is_word || is_price, "must be a price in whole US dollars, or a word such as Call")
         }
-        Column::Fees | Column::AddOns | Column::Rebates => {
+        CellMeaning::Fees | CellMeaning::AddOns | CellMeaning::Rebates => {
             let amount = numbers::amount(text, sign);
-            rule(is_number(amount) || amount == Amount::Empty, "must be an amount in US dollars")
+            rule(
+                is_number(amount) || amount == NumberCell::Empty,
+                "must be an amount in US dollars",
+            )
         }
-        Column::Currency => {
+        CellMeaning::Currency => {
             rule(currency::is_name(text), "must be a currency by its code, such as USD or CAD")
         }
-        Column::Mileage => {
+        CellMeaning::Mileage => {
             rule(is_number(numbers::mileage(text, notation.unit(), sign).0), "must be a distance")
         }
-        Column::MileageUnit => rule(numbers::is_unit_of_distance(text), "must be mi or km"),
-        Column::Transmission | Column::TransmissionDescription => known(text, words::TRANSMISSION),
-        Column::Drivetrain => known(text, words::DRIVELINE),
-        Column::Fuel => known(text, words::FUEL),
-        Column::Body => not_misspelled(text, words::BODY),
-        Column::CityMpg | Column::HighwayMpg | Column::ElectricRange => {
+        CellMeaning::MileageUnit => rule(numbers::is_unit_of_distance(text), "must be mi or km"),
+        CellMeaning::Transmission | CellMeaning::TransmissionDescription => {
+            known(text, words::TRANSMISSION)
+        }
+        CellMeaning::Drivetrain => known(text, words::DRIVELINE),
+        CellMeaning::Fuel => known(text, words::FUEL),
+        CellMeaning::Body => not_misspelled(text, words::BODY),
+        CellMeaning::CityMpg | CellMeaning::HighwayMpg | CellMeaning::ElectricRange => {
             rule(is_number(numbers::plain(text, 2_000, sign)), "must be a number")
         }
-        Column::Cylinders => rule(is_number(numbers::count(text, 16)), "must be a number up to 16"),
-        Column::Displacement => {
+        CellMeaning::Cylinders => {
+            rule(is_number(numbers::count(text, 16)), "must be a number up to 16")
+        }
+        CellMeaning::Displacement => {
             let litres = numbers::litres(text, sign);
             rule(litres.is_some(), "must be a number of litres such as 2.5")
         }
-        Column::Seats | Column::Doors => {
+        CellMeaning::Seats | CellMeaning::Doors => {
             rule(is_number(numbers::count(text, 100)), "must be a number")
         }
-        Column::MainPhoto | Column::Photos => {
+        CellMeaning::MainPhoto | CellMeaning::Photos => {
             rule(items(text).all(is_web_address), "must begin with https:// or http://")
         }
-        Column::Link => rule(is_web_address(text), "must begin with https:// or http://"),
-        Column::InStockSince => {
+        CellMeaning::Link => rule(is_web_address(text), "must begin with https:// or http://"),
+        CellMeaning::InStockSince => {
             let of_form = || notation.date.as_ref().is_some_and(|form| form.read(text).is_some());
             rule(dates::date(text).is_some() || of_form(), "must be a date such as 2026-04-12")
         }
-        Column::VehicleId
-        | Column::OfferId
-        | Column::Stock
-        | Column::Rooftop
-        | Column::DealerName
-        | Column::DealerId
-        | Column::Make
-        | Column::Model
-        | Column::Trim
-        | Column::Engine
-        | Column::Block
-        | Column::Aspiration
-        | Column::ExteriorColor
-        | Column::ExteriorGeneric
-        | Column::InteriorColor
-        | Column::InteriorGeneric
-        | Column::Features
-        | Column::CategorizedOptions
-        | Column::Description
-        | Column::Notes => {
+        CellMeaning::VehicleId
+        | CellMeaning::OfferId
+        | CellMeaning::Stock
+        | CellMeaning::Rooftop
+        | CellMeaning::DealerName
+        | CellMeaning::DealerId
+        | CellMeaning::Make
+        | CellMeaning::Model
+        | CellMeaning::Trim
+        | CellMeaning::Engine
+        | CellMeaning::Block
+        | CellMeaning::Aspiration
+        | CellMeaning::ExteriorColor
+        | CellMeaning::ExteriorGeneric
+        | CellMeaning::InteriorColor
+        | CellMeaning::InteriorGeneric
+        | CellMeaning::Features
+        | CellMeaning::CategorizedOptions
+        | CellMeaning::Description
+        | CellMeaning::Notes => {
             rule(text.chars().any(char::is_alphanumeric), "must have a letter or a digit")
         }
     }
@@ -126,7 +135,7 @@ fn rule(holds: bool, message: &str) -> Result<(), String> {
 }
 
 /// Checks that a text is a value that buyers filter by.
-fn known(text: &str, rules: Rules) -> Result<(), String> {
+fn known(text: &str, rules: WordRules) -> Result<(), String> {
     if words::by_rules(text, rules).is_some_and(|word| word.usual) {
         return Ok(());
     }
@@ -139,7 +148,7 @@ fn known(text: &str, rules: Rules) -> Result<(), String> {
 }
 
 /// Accepts any text except a misspelling of a common value.
-fn not_misspelled(text: &str, rules: Rules) -> Result<(), String> {
+fn not_misspelled(text: &str, rules: WordRules) -> Result<(), String> {
     let names: Vec<&str> = rules.iter().map(|(word, _)| *word).collect();
     match did_you_mean(&text.to_lowercase(), &names).filter(|word| !text.eq_ignore_ascii_case(word))
     {

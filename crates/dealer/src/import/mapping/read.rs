@@ -9,8 +9,11 @@ use tradepost_wire::parse::{self, not_one_of, read_object, reject};
 use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::constants::check_constants;
-use super::{IGNORE, Line, Mapping, Part, PriceRule, Rule, Transform, Unbuilt, key};
-use crate::import::columns::Column;
+use super::{
+    AmountRelation, ColumnRule, IGNORE, Mapping, MappingLine, PriceRule, Transform, UnbuiltPolicy,
+    key,
+};
+use crate::import::columns::CellMeaning;
 use crate::import::notation::{DateForm, DecimalSign, DistanceUnit, Notation};
 use crate::import::preset::Preset;
 use crate::import::text::quote;
@@ -35,7 +38,7 @@ pub(super) fn mapping(
         optional "constants" => constants: read_constants,
         optional "names" => names: pairs,
         optional "price" => price: read_price,
-        optional "in_production" => unbuilt: parse::word::<Unbuilt>,
+        optional "in_production" => unbuilt: parse::word::<UnbuiltPolicy>,
         optional "without_prices" => without_prices: parse::boolean,
         optional "format" => notation: read_notation,
     });
@@ -93,7 +96,7 @@ fn read_columns(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<BTreeMap<String, Line>> {
+) -> Option<BTreeMap<String, MappingLine>> {
     let mut columns = BTreeMap::new();
     lines(value, at, problems, |heading, value, at, problems| {
         let key = key(heading);
@@ -102,7 +105,7 @@ fn read_columns(
             return None;
         }
         let line = column_line(heading, value, at, problems)?;
-        if let Some(Line { heading: other, .. }) = columns.insert(key, line) {
+        if let Some(MappingLine { heading: other, .. }) = columns.insert(key, line) {
             reject(
                 at,
                 problems,
@@ -119,11 +122,11 @@ fn column_line(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Line> {
+) -> Option<MappingLine> {
     let heading = heading.to_owned();
     if !value.is_object() {
-        let rule = Rule { column: field(value, at, problems)?, transform: None };
-        return Some(Line { heading, rule, is_own: true, is_optional: false });
+        let rule = ColumnRule { column: field(value, at, problems)?, transform: None };
+        return Some(MappingLine { heading, rule, is_own: true, is_optional: false });
     }
     let glossary = |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
         let words = pairs(v, at, p)?;
@@ -140,7 +143,7 @@ fn column_line(
         optional "optional" => is_optional: parse::boolean,
     });
     let column = column?;
-    let is_date = matches!(column, Some(Column::Year | Column::InStockSince));
+    let is_date = matches!(column, Some(CellMeaning::Year | CellMeaning::InStockSince));
     if date.is_some() && !is_date {
         reject(&at.key("date"), problems, "belongs to the fields year and inventory_date");
     }
@@ -148,8 +151,8 @@ fn column_line(
     let remove = remove.unwrap_or_default();
     let transform = Transform { words, split, remove, date, prepend, append };
     let transform = (!transform.is_nothing()).then(|| Arc::new(transform));
-    let rule = Rule { column, transform };
-    Some(Line { heading, rule, is_own: true, is_optional: is_optional.unwrap_or_default() })
+    let rule = ColumnRule { column, transform };
+    Some(MappingLine { heading, rule, is_own: true, is_optional: is_optional.unwrap_or_default() })
 }
 
 fn date_form(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<DateForm> {
@@ -170,7 +173,11 @@ fn read_notation(
 }
 
 /// Reads the name of a field; `Some(None)` for an ignored column.
-fn field(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Option<Column>> {
+fn field(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Option<CellMeaning>> {
     let Some(name) = value.as_str() else {
         parse::wrong_type(at, problems, "string");
         return None;
@@ -178,13 +185,13 @@ fn field(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opti
     if name == IGNORE {
         return Some(None);
     }
-    let column = Column::from_name(name);
+    let column = CellMeaning::from_name(name);
     if column.is_none() {
         let message = match nearest_field(name) {
             Some(meant) => {
                 format!("there is no field \"{}\"; did you mean \"{meant}\"?", quote(name))
             }
-            None => format!("must be \"{IGNORE}\" or one of {}", Column::NAMES.join(", ")),
+            None => format!("must be \"{IGNORE}\" or one of {}", CellMeaning::NAMES.join(", ")),
         };
         reject(at, problems, message);
     }
@@ -194,8 +201,9 @@ fn field(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opti
 /// Suggests a field for an unknown name: one with a similar name, or one that feeds call so.
 fn nearest_field(name: &str) -> Option<&'static str> {
     let is_ignore = parse::did_you_mean(name, &[IGNORE]).is_some();
-    let spelled = is_ignore.then_some(IGNORE).or_else(|| parse::did_you_mean(name, Column::NAMES));
-    spelled.or_else(|| Column::named(name).map(Column::name))
+    let spelled =
+        is_ignore.then_some(IGNORE).or_else(|| parse::did_you_mean(name, CellMeaning::NAMES));
+    spelled.or_else(|| CellMeaning::named(name).map(CellMeaning::name))
 }
 
 fn separator(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
@@ -208,9 +216,9 @@ fn read_constants(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Vec<(Column, String)>> {
+) -> Option<Vec<(CellMeaning, String)>> {
     lines(value, at, problems, |name, value, at, problems| {
-        let Some(column) = Column::from_name(name) else {
+        let Some(column) = CellMeaning::from_name(name) else {
             match nearest_field(name).filter(|meant| *meant != IGNORE) {
                 Some(meant) => {
                     let name = quote(name);
@@ -218,7 +226,7 @@ fn read_constants(
                         format!("there is no field \"{name}\"; did you mean \"{meant}\"?");
                     reject(at, problems, message);
                 }
-                None => not_one_of(at, problems, Column::NAMES),
+                None => not_one_of(at, problems, CellMeaning::NAMES),
             }
             return None;
         };
@@ -238,9 +246,9 @@ fn pairs(
 
 fn read_price(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<PriceRule> {
     read_object!(value, at, problems, closed {
-        optional "fees" => fees: parse::word::<Part>,
-        optional "add_ons" => add_ons: parse::word::<Part>,
-        optional "rebates" => rebates: parse::word::<Part>,
+        optional "fees" => fees: parse::word::<AmountRelation>,
+        optional "add_ons" => add_ons: parse::word::<AmountRelation>,
+        optional "rebates" => rebates: parse::word::<AmountRelation>,
     });
     Some(PriceRule { fees, add_ons, rebates })
 }

@@ -4,11 +4,14 @@ use expect_test::expect;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::*;
-use crate::import::{Feed, PriceTruth, Reason, Rooftop, Target, Warning, read_as};
+use crate::import::{
+    DealerFeed, FeedRooftop, FeedTarget, PricePolicy, RowWarning, SkipReason, read_as,
+};
 
-fn target(price_truth: PriceTruth) -> Target {
-    let rooftop = |name: &str, fees| Rooftop { name: name.into(), feed_names: Vec::new(), fees };
-    Target {
+fn target(price_truth: PricePolicy) -> FeedTarget {
+    let rooftop =
+        |name: &str, fees| FeedRooftop { name: name.into(), feed_names: Vec::new(), fees };
+    FeedTarget {
         dealer_id: "acme".into(),
         name: "Acme Group".into(),
         rooftops: vec![rooftop("Acme North", 500), rooftop("Acme South", 700)],
@@ -16,7 +19,7 @@ fn target(price_truth: PriceTruth) -> Target {
     }
 }
 
-fn read_with(mapping: &str, text: &str, truth: PriceTruth) -> Feed {
+fn read_with(mapping: &str, text: &str, truth: PricePolicy) -> DealerFeed {
     let mapping = Mapping::parse(mapping).unwrap_or_else(|wrong| panic!("{wrong:?}"));
     let now = "2026-11-20T17:00:00Z".parse().unwrap();
     let sorted = read_as(Cursor::new(text), &[target(truth)], Some(&mapping), now).unwrap();
@@ -86,7 +89,7 @@ fn columns_constants_words_and_names_of_a_dealers_own_are_understood() {
         "Lot No;Was;Ask;Paint;Pics;Extras;Make;Brand;Model;Fuel;Dealer Id;Status\n\
          A1;30000;approx. 20000;w h;\"a1;b2\";\"Tow, hitch / Roof\";XX;Ford;F-150;;0417;\n\
          A2;30000;21000;Teal;;;XX;Ford;F-150;gas;0417;In Production\n",
-        PriceTruth::Warn,
+        PricePolicy::Warn,
     );
     let [one, two] = &feed.units.to_vec()[..] else { panic!("{:?}", feed.report) };
     let v = &one.vehicle;
@@ -116,34 +119,38 @@ fn the_price_is_worked_out_by_the_rule_and_what_is_not_the_whole_truth_is_told_o
     for (rule, cells, price, warning) in [
         ("", "20000,,,,", Some(20_500), None),
         ("", "20000,,,,\"$350.50\"", Some(20_351), None),
-        ("", "20000,,1500,,", Some(20_500), Some(Warning::UnsaidAmount)),
-        ("", "20000,,,-1000,", Some(20_500), Some(Warning::UnsaidAmount)),
+        ("", "20000,,1500,,", Some(20_500), Some(RowWarning::UnsaidAmount)),
+        ("", "20000,,,-1000,", Some(20_500), Some(RowWarning::UnsaidAmount)),
         (apart, "20000,,1500,1000,", Some(21_000), None),
-        (apart, "20000,,,25000,", None, Some(Warning::RebateTooLarge)),
+        (apart, "20000,,,25000,", None, Some(RowWarning::RebateTooLarge)),
         (included, "20000,,1500,1000,", Some(20_000), None),
         ("", "20000,20500,,,", Some(20_500), None),
         ("", "20000,20600,,,", Some(20_600), None),
-        ("", "20000,20000,,,", Some(20_000), Some(Warning::PriceOmitsFees)),
-        (apart, "20000,20600,1500,,", Some(20_600), Some(Warning::PriceOmitsFees)),
+        ("", "20000,20000,,,", Some(20_000), Some(RowWarning::PriceOmitsFees)),
+        (apart, "20000,20600,1500,,", Some(20_600), Some(RowWarning::PriceOmitsFees)),
         (apart, "20000,19500,,1000,", Some(19_500), None),
-        ("", "20000,,1 or 2,,", Some(20_500), Some(Warning::UnreadableAmount)),
+        ("", "20000,,1 or 2,,", Some(20_500), Some(RowWarning::UnreadableAmount)),
     ] {
         let mapping = format!("{COLUMNS}{rule}");
         let text = format!("{HEADING}\nA1,Acme North,{cells}\n");
-        let feed = read_with(&mapping, &text, PriceTruth::Warn);
+        let feed = read_with(&mapping, &text, PricePolicy::Warn);
         assert_eq!(feed.units.to_vec()[0].vehicle.price, price, "{rule} {cells}");
-        let kinds: Vec<Warning> = feed.report.warnings.iter().map(|w| w.kind).collect();
-        let others = [Warning::NoMakeOrModel];
-        let kinds: Vec<Warning> = kinds.into_iter().filter(|k| !others.contains(k)).collect();
+        let kinds: Vec<RowWarning> = feed.report.warnings.iter().map(|w| w.kind).collect();
+        let others = [RowWarning::NoMakeOrModel];
+        let kinds: Vec<RowWarning> = kinds.into_iter().filter(|k| !others.contains(k)).collect();
         assert_eq!(kinds, warning.into_iter().collect::<Vec<_>>(), "{rule} {cells}");
-        let blocked = read_with(&mapping, &text, PriceTruth::Block);
-        let lies = warning.is_some_and(|kind| kind != Warning::UnreadableAmount);
-        assert_eq!(blocked.report.skipped_for(Reason::PriceTruth), usize::from(lies), "{cells}");
+        let blocked = read_with(&mapping, &text, PricePolicy::Block);
+        let lies = warning.is_some_and(|kind| kind != RowWarning::UnreadableAmount);
+        assert_eq!(
+            blocked.report.skipped_for(SkipReason::PriceTruth),
+            usize::from(lies),
+            "{cells}"
+        );
     }
 }
 
 #[test]
 fn a_name_of_nobody_is_told() {
-    let feed = read_with("[names]\n\"7\" = \"Acme West\"", "Stock\nA1\n", PriceTruth::Warn);
-    assert_eq!(feed.report.warned_of(Warning::UnknownName), 1);
+    let feed = read_with("[names]\n\"7\" = \"Acme West\"", "Stock\nA1\n", PricePolicy::Warn);
+    assert_eq!(feed.report.warned_of(RowWarning::UnknownName), 1);
 }

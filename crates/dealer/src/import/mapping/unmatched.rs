@@ -1,7 +1,7 @@
 //! Detection of mapping lines that match no column of the feed, which are usually typing errors.
 
-use super::{Line, Mapping, general};
-use crate::import::Unreadable;
+use super::{Mapping, MappingLine, general};
+use crate::import::FeedError;
 use crate::import::text::quote;
 use crate::import::words::fold;
 
@@ -16,7 +16,7 @@ impl Mapping {
     pub(in crate::import) fn unmatched<'h>(
         &self,
         headings: impl Iterator<Item = &'h str> + Clone,
-    ) -> Option<Unreadable> {
+    ) -> Option<FeedError> {
         let folded: Vec<String> = headings.clone().map(fold).collect();
         let generals: Vec<String> = folded.iter().filter_map(|heading| general(heading)).collect();
         let is_there = |key: &String| folded.contains(key) || generals.contains(key);
@@ -24,7 +24,7 @@ impl Mapping {
             .columns
             .iter()
             .filter(|(key, line)| line.is_own && !line.is_optional && !is_there(key));
-        let lost: Vec<(&String, &Line)> = lost.collect();
+        let lost: Vec<(&String, &MappingLine)> = lost.collect();
         if lost.is_empty() {
             return None;
         }
@@ -41,7 +41,7 @@ impl Mapping {
             1 => "a line of the mapping is about no column of the feed".to_owned(),
             count => format!("{count} lines of the mapping are about no column of the feed"),
         };
-        Some(Unreadable { lines: told.collect(), ..Unreadable::new(message, HINT) })
+        Some(FeedError { lines: told.collect(), ..FeedError::new(message, HINT) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{IGNORE, Line, Mapping, Rule, Transform};
+use super::{ColumnRule, IGNORE, Mapping, MappingLine, Transform};
 use crate::import::notation::DateForm;
 use tradepost_wire::catalog::Vocabulary as _;
 
@@ -27,11 +27,11 @@ impl Mapping {
             line(&mut out, "without_prices", &without_prices.to_string());
         }
         // The other lines come from the preset.
-        let own: Vec<&Line> = self.columns.values().filter(|line| line.is_own).collect();
+        let own: Vec<&MappingLine> = self.columns.values().filter(|line| line.is_own).collect();
         if !own.is_empty() {
             out.push_str("\n[columns]\n");
         }
-        for Line { heading, rule, is_optional, .. } in own {
+        for MappingLine { heading, rule, is_optional, .. } in own {
             line(&mut out, &quoted(heading), &written(rule, *is_optional));
         }
         if !self.constants.is_empty() {
@@ -80,7 +80,7 @@ fn line(out: &mut String, key: &str, value: &str) {
     let _ = writeln!(out, "{key} = {value}");
 }
 
-fn written(rule: &Rule, is_optional: bool) -> String {
+fn written(rule: &ColumnRule, is_optional: bool) -> String {
     let field = quoted(rule.column.map_or(IGNORE, |column| column.name()));
     if rule.transform.is_none() && !is_optional {
         return field;
@@ -131,8 +131,8 @@ fn quoted(text: &str) -> String {
 impl Mapping {
     /// Returns true when two mappings are equal apart from the spelling of their headings.
     #[cfg(test)]
-    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
-        let rules = |mapping: &Self| -> Vec<(String, Rule)> {
+    pub(crate) fn has_same_meaning(&self, other: &Self) -> bool {
+        let rules = |mapping: &Self| -> Vec<(String, ColumnRule)> {
             mapping.columns.iter().map(|(key, line)| (key.clone(), line.rule.clone())).collect()
         };
         rules(self) == rules(other)

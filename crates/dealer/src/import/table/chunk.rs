@@ -11,16 +11,16 @@ const REUSED: usize = 4 * 1024;
 
 /// Rows in the order of the file.
 #[derive(Debug, Default)]
-pub(super) struct Chunk {
+pub(super) struct RowChunk {
     /// Rows, followed by allocations for more.
-    rows: Vec<Row>,
+    rows: Vec<TableRow>,
     used: usize,
     bytes: usize,
 }
 
 /// A row of a table.
 #[derive(Debug, Default)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     /// Line on which it begins.
     pub(super) line: usize,
     /// Its cells.
@@ -29,7 +29,7 @@ pub(super) struct Row {
     pub(super) is_cut_off: bool,
 }
 
-impl Chunk {
+impl RowChunk {
     /// Returns true when the chunk should be processed.
     pub(super) fn is_full(&self) -> bool {
         self.used >= ROWS || self.bytes >= BYTES
@@ -38,7 +38,7 @@ impl Chunk {
     /// Takes a row, and leaves an allocation for another one in its place.
     pub(super) fn push(&mut self, line: usize, cells: &mut StringRecord) {
         if self.used == self.rows.len() {
-            self.rows.push(Row::default());
+            self.rows.push(TableRow::default());
         }
         self.bytes += cells.as_slice().len();
         if let Some(row) = self.rows.get_mut(self.used) {
@@ -62,7 +62,7 @@ impl Chunk {
         }
     }
 
-    pub(super) fn rows(&self) -> &[Row] {
+    pub(super) fn rows(&self) -> &[TableRow] {
         self.rows.get(..self.used).unwrap_or_default()
     }
 
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn rows_come_back_as_they_were() {
         let rows = [vec!["a", "", "ü"], vec![], vec!["", "b"], vec!["last"]];
-        let mut chunk = Chunk::default();
+        let mut chunk = RowChunk::default();
         for round in 0..2 {
             for (line, row) in rows.iter().enumerate() {
                 chunk.push(line, &mut StringRecord::from(row.clone()));
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn room_of_enormous_rows_is_given_back() {
-        let mut chunk = Chunk::default();
+        let mut chunk = RowChunk::default();
         let mut room = StringRecord::new();
         for size in [REUSED, REUSED + 1, 1] {
             let mut row = StringRecord::from(vec!["x".repeat(size)]);

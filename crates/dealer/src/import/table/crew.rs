@@ -8,12 +8,12 @@ use std::thread::{self, Scope};
 
 use csv::StringRecord;
 
-use super::chunk::Chunk;
+use super::chunk::RowChunk;
 use super::judge;
-use crate::import::Unreadable;
-use crate::import::collect::{Harvest, Sorter};
-use crate::import::columns::{Cells, Heading};
-use crate::import::report::Reason;
+use crate::import::FeedError;
+use crate::import::collect::{ParsedRows, RowSorter};
+use crate::import::columns::{ColumnHeading, RowCells};
+use crate::import::report::SkipReason;
 
 /// Maximum number of workers.
 const MOST: usize = 4;
@@ -23,7 +23,7 @@ const WAITING: usize = 2;
 
 /// Next item of a table.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(super) enum TableItem {
     /// A row that begins on this line.
     Row(usize),
     /// A line that cannot be parsed as a row.
@@ -35,26 +35,27 @@ pub(super) enum Next {
 }
 
 /// A worker thread.
-struct Hand {
-    chunks: SyncSender<Chunk>,
-    harvests: Receiver<(Harvest, Chunk)>,
+struct WorkerHandle {
+    chunks: SyncSender<RowChunk>,
+    harvests: Receiver<(ParsedRows, RowChunk)>,
 }
 
 /// Sorts the rows that `next` returns. Returns the line of a row with an unclosed quotation mark,
 /// which is not sorted.
 pub(super) fn sort(
-    columns: &[Heading],
-    sorter: &mut Sorter<'_>,
-    mut next: impl FnMut(&mut StringRecord) -> Result<Next, Unreadable>,
-) -> Result<Option<usize>, Unreadable> {
+    columns: &[ColumnHeading],
+    sorter: &mut RowSorter<'_>,
+    mut next: impl FnMut(&mut StringRecord) -> Result<TableItem, FeedError>,
+) -> Result<Option<usize>, FeedError> {
     thread::scope(|scope| {
-        let mut crew = Crew { columns, sorter, cells: Cells::new(), hands: Vec::new(), done: 0 };
+        let mut crew =
+            Workers { columns, sorter, cells: RowCells::new(), hands: Vec::new(), done: 0 };
         let (mut record, mut given) = (StringRecord::new(), 0);
         // The last row is held back until it is known what follows it.
-        let (mut chunk, mut spare) = (Chunk::default(), Vec::new());
+        let (mut chunk, mut spare) = (RowChunk::default(), Vec::new());
         let unclosed = loop {
             match next(&mut record)? {
-                Next::Row(line) => {
+                TableItem::Row(line) => {
                     if chunk.is_full() {
                         // Only after the first full chunk, because a small table is read faster
                         // than threads start.
@@ -70,18 +71,18 @@ pub(super) fn sort(
                     }
                     chunk.push(line, &mut record);
                 }
-                Next::NoRow(line) => {
+                TableItem::NoRow(line) => {
                     let message = "the row cannot be read".to_owned();
                     // Out of order: skipped rows are sorted by line at the end.
-                    crew.sorter.skip(line, Reason::Malformed, message);
+                    crew.sorter.skip(line, SkipReason::Malformed, message);
                 }
-                Next::End { is_cut_off } => {
+                TableItem::End { is_cut_off } => {
                     if is_cut_off {
                         chunk.cut_off();
                     }
                     break None;
                 }
-                Next::Unclosed => break chunk.pop(),
+                TableItem::Unclosed => break chunk.pop(),
             }
         };
         while crew.gather(given, true).is_some() {}
@@ -91,16 +92,16 @@ pub(super) fn sort(
     })
 }
 
-struct Crew<'env, 's, 't> {
-    columns: &'env [Heading],
-    sorter: &'s mut Sorter<'t>,
-    cells: Cells,
-    hands: Vec<Hand>,
+struct Workers<'env, 's, 't> {
+    columns: &'env [ColumnHeading],
+    sorter: &'s mut RowSorter<'t>,
+    cells: RowCells,
+    hands: Vec<WorkerHandle>,
     /// Number of chunks whose results have been taken.
     done: usize,
 }
 
-impl<'env, 't: 'env> Crew<'env, '_, 't> {
+impl<'env, 't: 'env> Workers<'env, '_, 't> {
     /// Starts the workers, for a table with more than one chunk.
     fn hire<'scope>(&mut self, scope: &'scope Scope<'scope, 'env>) {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -108,11 +109,11 @@ impl<'env, 't: 'env> Crew<'env, '_, 't> {
             return;
         }
         for _ in 0..cores.min(MOST) {
-            let (chunks, waiting) = sync_channel::<Chunk>(WAITING);
+            let (chunks, waiting) = sync_channel::<RowChunk>(WAITING);
             let (done, harvests) = channel();
             let (columns, mut sorter) = (self.columns, self.sorter.part());
             scope.spawn(move || {
-                let mut cells = Cells::new();
+                let mut cells = RowCells::new();
                 for chunk in waiting {
                     for row in chunk.rows() {
                         judge(row, columns, &mut cells, &mut sorter);
@@ -122,12 +123,12 @@ impl<'env, 't: 'env> Crew<'env, '_, 't> {
                     }
                 }
             });
-            self.hands.push(Hand { chunks, harvests });
+            self.hands.push(WorkerHandle { chunks, harvests });
         }
     }
 
     /// Passes a chunk to the next worker; without workers, sorts it at once and returns it empty.
-    fn give(&mut self, chunk: Chunk, place: usize) -> Option<Chunk> {
+    fn give(&mut self, chunk: RowChunk, place: usize) -> Option<RowChunk> {
         let hand = place.checked_rem(self.hands.len()).and_then(|at| self.hands.get(at));
         let Some(hand) = hand else {
             self.sort(&chunk);
@@ -141,7 +142,7 @@ impl<'env, 't: 'env> Crew<'env, '_, 't> {
 
     /// Takes the result of the next chunk, if it is ready or `waits` is true. Returns the emptied
     /// chunk.
-    fn gather(&mut self, given: usize, waits: bool) -> Option<Chunk> {
+    fn gather(&mut self, given: usize, waits: bool) -> Option<RowChunk> {
         let at = self.done.checked_rem(self.hands.len()).filter(|_| self.done < given)?;
         let harvests = &self.hands.get(at)?.harvests;
         let (harvest, chunk) =
@@ -151,7 +152,7 @@ impl<'env, 't: 'env> Crew<'env, '_, 't> {
         Some(chunk)
     }
 
-    fn sort(&mut self, chunk: &Chunk) {
+    fn sort(&mut self, chunk: &RowChunk) {
         for row in chunk.rows() {
             judge(row, self.columns, &mut self.cells, self.sorter);
         }

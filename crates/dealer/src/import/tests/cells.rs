@@ -14,7 +14,7 @@ fn a_formula_is_found_wherever_it_hides() {
     ] {
         let (vehicle, report) = row("Features,Trim", cells);
         let reasons: Vec<_> = report.skips.iter().map(|skip| skip.reason).collect();
-        assert_eq!(reasons, [Reason::Formula], "{cells:?}: {vehicle:?}");
+        assert_eq!(reasons, [SkipReason::Formula], "{cells:?}: {vehicle:?}");
     }
 }
 

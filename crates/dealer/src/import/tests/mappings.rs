@@ -6,7 +6,7 @@ use expect_test::expect;
 
 use super::*;
 
-fn read_with(mapping: &str, text: &str) -> Result<Feed, Unreadable> {
+fn read_with(mapping: &str, text: &str) -> Result<DealerFeed, FeedError> {
     let mapping = Mapping::parse(mapping).unwrap_or_else(|wrong| panic!("{wrong:?}"));
     let sorted = read_as(Cursor::new(text), &[target()], Some(&mapping), now())?;
     Ok(sorted.feeds.into_iter().next().unwrap())
@@ -297,12 +297,12 @@ fn a_feed_without_years_or_photos_is_told() {
 fn the_year_of_the_vin_is_taken_with_a_warning_where_there_is_no_other() {
     for (year, expected, kinds) in [
         ("2021", Some(2021), vec![]),
-        ("", Some(2022), vec![Warning::YearFromVin]),
-        ("soon", None, vec![Warning::UnreadableYear]),
+        ("", Some(2022), vec![RowWarning::YearFromVin]),
+        ("soon", None, vec![RowWarning::UnreadableYear]),
     ] {
         let (vehicle, report) =
             row("VIN,Make,Model,Year,Price", &format!("{VIN},Honda,Accord,{year},20000"));
-        let warned: Vec<Warning> = report.warnings.iter().map(|entry| entry.kind).collect();
+        let warned: Vec<RowWarning> = report.warnings.iter().map(|entry| entry.kind).collect();
         assert_eq!((vehicle.year, warned), (expected, kinds), "{year}");
     }
 }
@@ -334,7 +334,7 @@ fn seats_and_doors_are_told_by_whatever_they_are_called() {
         let (vehicle, report) = row(heading, cell);
         let seats = vehicle.others.get("seats").and_then(tradepost_wire::json::Value::as_u64);
         assert_eq!(seats, expected, "{heading} {cell}");
-        let is_odd = report.warned_of(Warning::UnreadableNumber) == 1;
+        let is_odd = report.warned_of(RowWarning::UnreadableNumber) == 1;
         assert_eq!(is_odd, cell == "leather", "{heading} {cell}");
     }
     let (vehicle, _) =

@@ -69,7 +69,7 @@ fn vehicles_of_aap_without_the_type_are_taken_with_a_warning() {
         (format!(r#"{{"type": "inventory.search.response", "vehicles": [{vehicle}]}}"#), 0),
         (r#"[{"stock": "A1", "price": 20500}]"#.to_owned(), 0),
     ] {
-        assert_eq!(feed(&text).report.warned_of(Warning::UntypedAap), expected, "{text}");
+        assert_eq!(feed(&text).report.warned_of(RowWarning::UntypedAap), expected, "{text}");
     }
 }
 

@@ -8,21 +8,21 @@ use std::io::Cursor;
 use expect_test::{Expect, expect};
 use jiff::Timestamp;
 
-use crate::import::{Mapping, Preset, PriceTruth, Rooftop, Target, read, read_as};
+use crate::import::{FeedRooftop, FeedTarget, Mapping, Preset, PricePolicy, read, read_as};
 
 /// Reads a feed with a preset, and returns its listings and report.
 fn listings(preset: Preset, feed: &[u8]) -> String {
     let now: Timestamp = "2026-11-20T17:00:00Z".parse().unwrap();
-    let rooftop = |name: &str, feed_name: &str, fees| Rooftop {
+    let rooftop = |name: &str, feed_name: &str, fees| FeedRooftop {
         name: name.into(),
         feed_names: vec![feed_name.into()],
         fees,
     };
-    let target = Target {
+    let target = FeedTarget {
         dealer_id: "acme".into(),
         name: "Acme Group".into(),
         rooftops: vec![rooftop("Acme North", "MP-1", 500), rooftop("Acme South", "MP-2", 700)],
-        price_truth: PriceTruth::Warn,
+        price_truth: PricePolicy::Warn,
     };
     let mapping = Mapping::of(preset);
     let sorted =

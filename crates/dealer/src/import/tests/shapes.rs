@@ -6,11 +6,11 @@ use std::io::Cursor;
 
 use expect_test::{Expect, expect};
 
-use crate::import::{Mapping, Preset, Report, Sorted, read_as};
+use crate::import::{FeedReport, Mapping, Preset, SortedFeed, read_as};
 
 use super::{now, target};
 
-fn read(feed: &[u8], mapping: Option<&Mapping>) -> Sorted {
+fn read(feed: &[u8], mapping: Option<&Mapping>) -> SortedFeed {
     read_as(Cursor::new(feed), &[target()], mapping, now()).unwrap()
 }
 
@@ -25,7 +25,7 @@ fn told(feed: &[u8], mapping: Option<&Mapping>) -> String {
     out + &told_of(&sorted.feeds[0].report)
 }
 
-fn told_of(report: &Report) -> String {
+fn told_of(report: &FeedReport) -> String {
     let mut out = String::new();
     let preset = report.preset.map(|preset| preset.name.to_string());
     let _ = writeln!(out, "{} {} {}", preset.unwrap_or_default(), report.format, report.encoding);

@@ -7,21 +7,21 @@ use tradepost_wire::aap::vehicle::{AnyCondition, ListingStatus};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{self, Map};
 
-use crate::import::Unit;
+use crate::import::FeedUnit;
 
 /// Invariant: the bytes were written by this module in this process.
 const WRITTEN: &str = "a unit is read as it was written";
 
 /// Appends a unit.
-pub(super) fn write(unit: &Unit, out: &mut Vec<u8>) {
+pub(super) fn write(unit: &FeedUnit, out: &mut Vec<u8>) {
     out.push(u8::from(unit.sold));
     write_vehicle(&unit.vehicle, out);
 }
 
 /// Reads the next unit.
-pub(super) fn read(from: &mut &[u8]) -> Unit {
+pub(super) fn read(from: &mut &[u8]) -> FeedUnit {
     let [sold] = array(from);
-    Unit { vehicle: read_vehicle(from), sold: sold == 1 }
+    FeedUnit { vehicle: read_vehicle(from), sold: sold == 1 }
 }
 
 macro_rules! members {
@@ -33,7 +33,7 @@ macro_rules! members {
         }
 
         fn read_vehicle(from: &mut &[u8]) -> Vehicle {
-            Vehicle { $($member: Member::read(from)),+ }
+            Vehicle { $($member: ListingMember::read(from)),+ }
         }
     };
 }
@@ -46,12 +46,12 @@ members! {
 }
 
 /// A member of a listing.
-trait Member: Sized {
+trait ListingMember: Sized {
     fn write(&self, out: &mut Vec<u8>);
     fn read(from: &mut &[u8]) -> Self;
 }
 
-impl<T: Member> Member for Option<T> {
+impl<T: ListingMember> ListingMember for Option<T> {
     fn write(&self, out: &mut Vec<u8>) {
         out.push(u8::from(self.is_some()));
         if let Some(member) = self {
@@ -64,7 +64,7 @@ impl<T: Member> Member for Option<T> {
     }
 }
 
-impl Member for String {
+impl ListingMember for String {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.len().to_le_bytes());
         out.extend_from_slice(self.as_bytes());
@@ -78,7 +78,7 @@ impl Member for String {
     }
 }
 
-impl Member for Vec<String> {
+impl ListingMember for Vec<String> {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.len().to_le_bytes());
         self.iter().for_each(|text| text.write(out));
@@ -91,7 +91,7 @@ impl Member for Vec<String> {
 
 macro_rules! numbers {
     ($($number:ty),+) => {$(
-        impl Member for $number {
+        impl ListingMember for $number {
             fn write(&self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
             }
@@ -107,7 +107,7 @@ numbers!(u16, u32, f64);
 
 macro_rules! vocabularies {
     ($($vocabulary:ty),+) => {$(
-        impl Member for $vocabulary {
+        impl ListingMember for $vocabulary {
             fn write(&self, out: &mut Vec<u8>) {
                 out.push(*self as u8);
             }
@@ -122,7 +122,7 @@ macro_rules! vocabularies {
 
 vocabularies!(AnyCondition, ListingStatus);
 
-impl Member for Timestamp {
+impl ListingMember for Timestamp {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.as_second().to_le_bytes());
         out.extend_from_slice(&self.subsec_nanosecond().to_le_bytes());
@@ -135,7 +135,7 @@ impl Member for Timestamp {
     }
 }
 
-impl Member for Map {
+impl ListingMember for Map {
     fn write(&self, out: &mut Vec<u8>) {
         // Few listings of a feed have additional members.
         let text = (!self.is_empty()).then(|| json::to_string(self).unwrap_or_default());

@@ -2,15 +2,17 @@ use std::io::Cursor;
 
 use proptest::prelude::*;
 
-use crate::import::{Feed, MAX_ROW, PriceTruth, Reason, Rooftop, Target, Unreadable, read};
+use crate::import::{
+    DealerFeed, FeedError, FeedRooftop, FeedTarget, MAX_ROW, PricePolicy, SkipReason, read,
+};
 
-fn try_read(text: &str) -> Result<Feed, Unreadable> {
-    let rooftop = Rooftop { name: "Acme".into(), feed_names: Vec::new(), fees: 0 };
-    let target = Target {
+fn try_read(text: &str) -> Result<DealerFeed, FeedError> {
+    let rooftop = FeedRooftop { name: "Acme".into(), feed_names: Vec::new(), fees: 0 };
+    let target = FeedTarget {
         dealer_id: "acme".into(),
         name: "Acme".into(),
         rooftops: vec![rooftop],
-        price_truth: PriceTruth::Warn,
+        price_truth: PricePolicy::Warn,
     };
     let sorted = read(Cursor::new(text), &[target], "2026-11-20T17:00:00Z".parse().unwrap())?;
     Ok(sorted.feeds.into_iter().next().unwrap())
@@ -72,8 +74,8 @@ fn a_vehicle_beyond_all_measure_is_skipped_and_the_others_are_not() {
          <car><stock>=\"A4\"</stock><notes>- clean</notes></car></l>"
     ))
     .unwrap();
-    assert_eq!(feed.report.skipped_for(Reason::OversizedCell), 2);
-    assert_eq!(feed.report.skipped_for(Reason::Formula), 1);
+    assert_eq!(feed.report.skipped_for(SkipReason::OversizedCell), 2);
+    assert_eq!(feed.report.skipped_for(SkipReason::Formula), 1);
     assert_eq!(feed.units.to_vec()[0].vehicle.stock.as_deref(), Some("A4"));
 }
 

@@ -3,10 +3,10 @@
 use super::*;
 use crate::query::fold::squeeze;
 use crate::query::seats::seats;
-use crate::query::{Meaning, Number};
+use crate::query::{NumericAttribute, Predicate};
 
 /// Returns true when a vehicle satisfies a predicate.
-pub(super) fn means(inventory: &Inventory, v: &Vehicle, meaning: &Meaning) -> bool {
+pub(super) fn means(inventory: &Inventory, v: &Vehicle, meaning: &Predicate) -> bool {
     let has = |attribute: Attribute, id: u32| {
         let text = match attribute {
             Attribute::Make => &v.make,
@@ -30,26 +30,28 @@ pub(super) fn means(inventory: &Inventory, v: &Vehicle, meaning: &Meaning) -> bo
         key(attribute.field(), text).as_deref() == Some(keys.get(id as usize))
     };
     match meaning {
-        Meaning::All(groups) => {
+        Predicate::All(groups) => {
             groups.iter().all(|group| group.iter().any(|m| means(inventory, v, m)))
         }
-        Meaning::Values(values) => values.iter().any(|value| has(value.attribute, value.id)),
-        Meaning::Pair { make, model } => {
+        Predicate::Values(values) => values.iter().any(|value| has(value.attribute, value.id)),
+        Predicate::Pair { make, model } => {
             has(Attribute::Make, *make) && has(Attribute::Model, *model)
         }
-        Meaning::Number(number, (min, max)) => {
+        Predicate::Number(number, (min, max)) => {
             let value = match number {
-                Number::Price => v.price,
-                Number::Mileage => v.mileage,
-                Number::Year => v.year.map(u32::from),
-                Number::Seats => seats(v).seats,
-                Number::Rows => seats(v).rows,
+                NumericAttribute::Price => v.price,
+                NumericAttribute::Mileage => v.mileage,
+                NumericAttribute::Year => v.year.map(u32::from),
+                NumericAttribute::Seats => seats(v).seats,
+                NumericAttribute::Rows => seats(v).rows,
             };
             value.is_some_and(|value| within(Some(value), *min, *max))
         }
-        Meaning::Stock(wanted) => v.stock.as_ref().is_some_and(|stock| squeeze(stock) == *wanted),
-        Meaning::VinEnd(end) => v.vin.as_ref().is_some_and(|vin| vin.to_lowercase().ends_with(end)),
-        Meaning::VinStart(start) => {
+        Predicate::Stock(wanted) => v.stock.as_ref().is_some_and(|stock| squeeze(stock) == *wanted),
+        Predicate::VinEnd(end) => {
+            v.vin.as_ref().is_some_and(|vin| vin.to_lowercase().ends_with(end))
+        }
+        Predicate::VinStart(start) => {
             v.vin.as_ref().is_some_and(|vin| vin.to_lowercase().starts_with(start))
         }
     }

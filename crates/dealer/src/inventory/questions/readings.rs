@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use expect_test::expect_file;
 
 use super::*;
-use crate::query::{Attribute, Remark, Understood, common_words, vocabulary};
+use crate::query::{Attribute, QueryInterpretation, QueryRemark, common_words, vocabulary};
 
 const READINGS: &str = include_str!("readings.txt");
 
@@ -29,7 +29,7 @@ fn questions_are_read_as_the_table_says() {
 }
 
 /// Returns the rows that a question finds, and its interpretation.
-fn rows(inventory: &Inventory, question: &str) -> (BTreeSet<u32>, Understood) {
+fn rows(inventory: &Inventory, question: &str) -> (BTreeSet<u32>, QueryInterpretation) {
     let filters = Filters { query: Some(question.to_owned()), ..Filters::default() };
     let understood = inventory.index.understand(&filters);
     let rows = match inventory.index.matches(&filters, understood.as_ref()) {
@@ -91,7 +91,10 @@ fn no_negation_finds_what_it_excludes() {
             tried += 1;
             let (found, understood) = rows(&inventory, &question);
             let says_so = understood.wants.iter().any(|want| want.negated)
-                || understood.remarks.iter().any(|remark| matches!(remark, Remark::LeftOut(_)));
+                || understood
+                    .remarks
+                    .iter()
+                    .any(|remark| matches!(remark, QueryRemark::LeftOut(_)));
             if !found.is_disjoint(&positive) || !says_so {
                 failures.push(format!("{question}: {:?}", understood.wants));
             }
@@ -118,7 +121,7 @@ fn no_common_word_becomes_a_make_model_or_colour() {
     for word in common_words() {
         let (_, understood) = rows(&inventory, word);
         let corrected =
-            understood.remarks.iter().any(|remark| matches!(remark, Remark::Corrected { .. }));
+            understood.remarks.iter().any(|remark| matches!(remark, QueryRemark::Corrected { .. }));
         let is_named = !known.contains(word)
             && !known.contains(word.trim_end_matches('s'))
             && understood

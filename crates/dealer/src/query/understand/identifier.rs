@@ -3,12 +3,12 @@
 use super::super::numbers;
 use super::super::tokens::together;
 use super::super::vocabulary::vocabulary;
-use super::super::{Meaning, Want};
-use super::Reader;
+use super::super::{Predicate, RequiredPhrase};
+use super::Interpreter;
 
-impl Reader<'_> {
+impl Interpreter<'_> {
     /// Interprets a stock number, a VIN or its end, without an announcing word.
-    pub(super) fn identified(&self, key: &str) -> Option<Want> {
+    pub(super) fn identified(&self, key: &str) -> Option<RequiredPhrase> {
         let has_digit = key.bytes().any(|b| b.is_ascii_digit());
         let letters = key.chars().count();
         // Ordinary words may occur among stock numbers, and two characters at the end of many VINs.
@@ -16,15 +16,15 @@ impl Reader<'_> {
             return None;
         }
         if self.identifiers.has_stock(key) {
-            return Some(Want::identifier(Meaning::Stock, "stock", key));
+            return Some(RequiredPhrase::identifier(Predicate::Stock, "stock", key));
         }
         if letters >= 4 && self.identifiers.vin_ends(key) {
-            return Some(Want::identifier(Meaning::VinEnd, "vin ending", key));
+            return Some(RequiredPhrase::identifier(Predicate::VinEnd, "vin ending", key));
         }
         // Digits alone are more likely an amount.
         let has_letter = key.bytes().any(|b| b.is_ascii_alphabetic());
         (letters >= 5 && has_letter && self.identifiers.vin_starts(key))
-            .then(|| Want::identifier(Meaning::VinStart, "vin beginning", key))
+            .then(|| RequiredPhrase::identifier(Predicate::VinStart, "vin beginning", key))
     }
 
     /// Interprets an announced number: `stock N2150`, `vin ending in 000023`, whether such a unit
@@ -48,14 +48,14 @@ impl Reader<'_> {
             return None;
         }
         let want = match kind {
-            "stock" => Want::identifier(Meaning::Stock, "stock", &key),
+            "stock" => RequiredPhrase::identifier(Predicate::Stock, "stock", &key),
             _ if key.len() < 17
                 && !self.identifiers.vin_ends(&key)
                 && self.identifiers.vin_starts(&key) =>
             {
-                Want::identifier(Meaning::VinStart, "vin beginning", &key)
+                RequiredPhrase::identifier(Predicate::VinStart, "vin beginning", &key)
             }
-            _ => Want::identifier(Meaning::VinEnd, "vin ending", &key),
+            _ => RequiredPhrase::identifier(Predicate::VinEnd, "vin ending", &key),
         };
         self.push(want);
         Some(end - at)

@@ -3,16 +3,16 @@
 
 use super::super::lexicon::Attribute;
 use super::super::numbers::is_unit;
-use super::super::tokens::Token;
+use super::super::tokens::QueryToken;
 use super::super::vocabulary::vocabulary;
-use super::Reader;
+use super::Interpreter;
 
-impl Reader<'_> {
+impl Interpreter<'_> {
     /// Separates numbers from units, and negating words from what a hyphen joins to them, unless
     /// the whole is a word of the inventory or the name of a car.
     pub(super) fn separate_units(&mut self) {
         let tokens = std::mem::take(&mut self.tokens);
-        let mut separated: Vec<Token> = Vec::with_capacity(tokens.len());
+        let mut separated: Vec<QueryToken> = Vec::with_capacity(tokens.len());
         for (place, token) in tokens.iter().enumerate() {
             let next = tokens.get(place + 1).map(|next| next.text.as_str());
             let before = separated.last();
@@ -23,7 +23,7 @@ impl Reader<'_> {
                 // In `20-in wheels` it means inches; elsewhere `in` is a preposition.
                 token.text = "inch".to_owned();
             }
-            let negates = |before: &Token| {
+            let negates = |before: &QueryToken| {
                 matches!(vocabulary().said("word", &before.text), Some("no" | "non" | "not"))
             };
             if before.is_some_and(negates) {
@@ -32,8 +32,8 @@ impl Reader<'_> {
             match self.number_and_unit(&token.text, next) {
                 Some((number, unit)) => {
                     let plus = token.plus;
-                    separated.push(Token { text: number, plus: false, ..token });
-                    separated.push(Token { plus, ..Token::plain(&unit) });
+                    separated.push(QueryToken { text: number, plus: false, ..token });
+                    separated.push(QueryToken { plus, ..QueryToken::plain(&unit) });
                 }
                 None => separated.push(token),
             }

@@ -4,14 +4,14 @@
 //! is excluded, and the answer says so.
 
 use super::super::lexicon::Attribute;
-use super::super::numbers::{self, Number};
+use super::super::numbers::{self, NumericAttribute};
 use super::super::vocabulary::vocabulary;
-use super::super::{Meaning, Want};
-use super::Reader;
+use super::super::{Predicate, RequiredPhrase};
+use super::Interpreter;
 
 /// Scope of a negation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reach {
+pub(super) struct NegationScope {
     /// True when it includes what `and` adds: `no trucks and diesels`. `not white and awd` asks for
     /// all-wheel drive.
     over_and: bool,
@@ -23,27 +23,27 @@ pub(super) struct Reach {
 }
 
 /// Scope of `not`, `isn't` and `non`.
-const ONE_PHRASE: Reach = Reach { over_and: false, to_noun: false, to_all: false };
+const ONE_PHRASE: NegationScope = NegationScope { over_and: false, to_noun: false, to_all: false };
 
 /// Scope of `no`, `without` and `don't want`.
-const NOUN_PHRASES: Reach = Reach { over_and: true, to_noun: true, to_all: false };
+const NOUN_PHRASES: NegationScope = NegationScope { over_and: true, to_noun: true, to_all: false };
 
 /// Scope of `anything but`.
-const ALL_BUT: Reach = Reach { over_and: true, to_noun: true, to_all: true };
+const ALL_BUT: NegationScope = NegationScope { over_and: true, to_noun: true, to_all: true };
 
 /// A negation whose phrase is still to come.
 #[derive(Debug, Clone, Copy)]
-struct Pending {
+struct PendingNegation {
     /// First token of the negating words.
     first: usize,
     /// Token after them.
     end: usize,
-    reach: Reach,
+    reach: NegationScope,
 }
 
 /// Connection between two phrases.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Link {
+enum PhraseLink {
     #[default]
     Nothing,
     Or,
@@ -54,12 +54,12 @@ enum Link {
 /// State of the interpretation of negations.
 #[derive(Debug, Default)]
 pub(super) struct Negation {
-    pending: Option<Pending>,
+    pending: Option<PendingNegation>,
     /// Scope of the last exclusion, which may include what is linked to it.
-    spread: Option<Reach>,
+    spread: Option<NegationScope>,
     /// True after `any` or `nothing`: a `but` then excludes, or ends the negation.
     after_any: bool,
-    link: Link,
+    link: PhraseLink,
     /// Token after the last phrase.
     phrase_end: usize,
 }
@@ -67,7 +67,7 @@ pub(super) struct Negation {
 impl Negation {
     /// Returns true when an `or` waits for its other side.
     pub(super) fn is_alternative(&self) -> bool {
-        self.link == Link::Or
+        self.link == PhraseLink::Or
     }
 
     /// Returns true when a phrase added by `or` may be excluded as well.
@@ -81,7 +81,7 @@ impl Negation {
     }
 }
 
-impl Reader<'_> {
+impl Interpreter<'_> {
     /// Handles a function word about negation. Returns true when it is one.
     pub(super) fn negating_word(&mut self, kind: &str, at: usize, length: usize) -> bool {
         let end = at + length;
@@ -98,17 +98,17 @@ impl Reader<'_> {
             }
             "any" => {
                 self.negation.after_any = true;
-                self.reach_noun();
+                self.extend_to_noun();
             }
-            "article" => self.reach_noun(),
+            "article" => self.extend_to_noun(),
             "but" => self.but(at, end),
             "excluded" => self.exclude_last(),
             // A new wish begins: `no trucks, I want a Honda`.
             "wish" => self.negation.spread = None,
-            "or" => self.negation.link = Link::Or,
+            "or" => self.negation.link = PhraseLink::Or,
             "and" => {
-                if self.negation.link != Link::Or {
-                    self.negation.link = Link::And;
+                if self.negation.link != PhraseLink::Or {
+                    self.negation.link = PhraseLink::And;
                 }
             }
             _ => return false,
@@ -116,12 +116,12 @@ impl Reader<'_> {
         true
     }
 
-    fn negate(&mut self, first: usize, end: usize, reach: Reach) {
+    fn negate(&mut self, first: usize, end: usize, reach: NegationScope) {
         let first = self.negation.pending.map_or(first, |pending| pending.first);
-        self.negation.pending = Some(Pending { first, end, reach });
+        self.negation.pending = Some(PendingNegation { first, end, reach });
     }
 
-    fn negate_or_undo(&mut self, first: usize, end: usize, reach: Reach) {
+    fn negate_or_undo(&mut self, first: usize, end: usize, reach: NegationScope) {
         match self.negation.pending.take() {
             Some(_) => self.negation.after_any = false,
             None => self.negate(first, end, reach),
@@ -129,7 +129,7 @@ impl Reader<'_> {
     }
 
     /// Extends a negation to the noun after an article: `not a small truck`.
-    fn reach_noun(&mut self) {
+    fn extend_to_noun(&mut self) {
         if let Some(pending) = &mut self.negation.pending {
             pending.reach.to_noun = true;
         }
@@ -185,7 +185,9 @@ impl Reader<'_> {
             // As in `I don't drive much, I want a Honda`. `No, trucks` still excludes them.
             Some(pending) if at > pending.end => self.drop_negation(at),
             Some(_) => {}
-            None if self.negation.link == Link::Nothing => self.negation.link = Link::Comma,
+            None if self.negation.link == PhraseLink::Nothing => {
+                self.negation.link = PhraseLink::Comma
+            }
             None => {}
         }
     }
@@ -194,7 +196,7 @@ impl Reader<'_> {
     pub(super) fn drop_negation(&mut self, end: usize) {
         if let Some(pending) = self.negation.pending.take() {
             let said = self.shown(pending.first, end.saturating_sub(pending.first));
-            self.remark(super::super::Remark::LeftOut(said));
+            self.remark(super::super::QueryRemark::LeftOut(said));
         }
     }
 
@@ -217,7 +219,7 @@ impl Reader<'_> {
     }
 
     /// Decides whether a phrase that begins at a token is excluded, and consumes the negation.
-    pub(super) fn is_excluded(&mut self, want: &Want, at: usize) -> bool {
+    pub(super) fn is_excluded(&mut self, want: &RequiredPhrase, at: usize) -> bool {
         let link = std::mem::take(&mut self.negation.link);
         if let Some(pending) = self.negation.pending.take() {
             self.negation.spread = Some(pending.reach);
@@ -227,12 +229,12 @@ impl Reader<'_> {
         let Some(reach) = self.negation.spread.take() else { return false };
         let last = self.understood.wants.last().and_then(|last| last.attribute);
         let is_same = last.is_some() && last == want.attribute;
-        let is_number = matches!(want.any.as_slice(), [Meaning::Number(..)]);
+        let is_number = matches!(want.any.as_slice(), [Predicate::Number(..)]);
         let goes_on = match link {
-            Link::Or => true,
-            Link::And => is_same || reach.over_and && !is_number,
-            Link::Comma => is_same || reach.over_and && self.list_goes_on(at),
-            Link::Nothing => false,
+            PhraseLink::Or => true,
+            PhraseLink::And => is_same || reach.over_and && !is_number,
+            PhraseLink::Comma => is_same || reach.over_and && self.is_enumeration_open(at),
+            PhraseLink::Nothing => false,
         };
         if goes_on {
             self.negation.spread = Some(reach);
@@ -242,7 +244,7 @@ impl Reader<'_> {
 
     /// Returns true when an `or` ends the enumeration that a token is part of: `no trucks, diesels
     /// or Hondas`.
-    fn list_goes_on(&self, at: usize) -> bool {
+    fn is_enumeration_open(&self, at: usize) -> bool {
         for next in at + 1..self.tokens.len() {
             let Some(token) = self.tokens.get(next) else { return false };
             match vocabulary().said("word", &token.text) {
@@ -259,9 +261,9 @@ impl Reader<'_> {
 
     /// Narrows the last exclusion by a phrase that directly follows it: `no Honda Civic` excludes
     /// this model and no other Honda. Returns true when it did.
-    pub(super) fn narrows_excluded(&mut self, want: &Want, at: usize) -> bool {
-        let is_next = self.negation.phrase_end == at && self.negation.link == Link::Nothing;
-        let is_number = matches!(want.any.as_slice(), [Meaning::Number(..)]);
+    pub(super) fn narrows_excluded(&mut self, want: &RequiredPhrase, at: usize) -> bool {
+        let is_next = self.negation.phrase_end == at && self.negation.link == PhraseLink::Nothing;
+        let is_number = matches!(want.any.as_slice(), [Predicate::Number(..)]);
         let spread = self.negation.spread;
         let Some(last) = self.understood.wants.last_mut() else { return false };
         if !is_next || !last.negated || self.negation.pending.is_some() {
@@ -275,11 +277,11 @@ impl Reader<'_> {
             return false;
         }
         let mut groups = match std::mem::take(&mut last.any).as_mut_slice() {
-            [Meaning::All(groups)] => std::mem::take(groups),
+            [Predicate::All(groups)] => std::mem::take(groups),
             any => vec![any.to_vec()],
         };
         groups.push(want.any.clone());
-        last.any = vec![Meaning::All(groups)];
+        last.any = vec![Predicate::All(groups)];
         last.attribute = None;
         last.label = format!("({} and {})", last.label.trim_matches(['(', ')']), want.label);
         true
@@ -287,9 +289,9 @@ impl Reader<'_> {
 }
 
 /// Narrows an excluded make to a model of this make. Returns true when it could.
-fn narrow_make(last: &mut Want, want: &Want) -> bool {
-    let ids = |any: &[Meaning], of: Attribute| -> Option<Vec<u32>> {
-        let [Meaning::Values(values)] = any else { return None };
+fn narrow_make(last: &mut RequiredPhrase, want: &RequiredPhrase) -> bool {
+    let ids = |any: &[Predicate], of: Attribute| -> Option<Vec<u32>> {
+        let [Predicate::Values(values)] = any else { return None };
         let same = values.iter().all(|value| value.attribute == of);
         same.then(|| values.iter().map(|value| value.id).collect())
     };
@@ -298,7 +300,7 @@ fn narrow_make(last: &mut Want, want: &Want) -> bool {
     let Some((makes, models)) = makes.zip(models) else { return false };
     let pairs = makes
         .iter()
-        .flat_map(|make| models.iter().map(|model| Meaning::Pair { make: *make, model: *model }));
+        .flat_map(|make| models.iter().map(|model| Predicate::Pair { make: *make, model: *model }));
     last.any = pairs.collect();
     last.attribute = want.attribute;
     last.label = format!("{} {}", last.label, want.label);
@@ -308,18 +310,22 @@ fn narrow_make(last: &mut Want, want: &Want) -> bool {
 /// Replaces an excluded half-open range of prices, miles or years by its complement: `not over 20k`
 /// is a maximum price. Ranges with two ends and seats stay excluded, because vehicles without
 /// stated seats are not excluded.
-pub(super) fn complement(want: &mut Want) {
-    let [Meaning::Number(number, bounds)] = want.any.as_mut_slice() else { return };
+pub(super) fn complement(want: &mut RequiredPhrase) {
+    let [Predicate::Number(number, bounds)] = want.any.as_mut_slice() else { return };
     let number = *number;
     let left = match (number, *bounds) {
-        (Number::Seats | Number::Rows, _) => return,
-        (Number::Price | Number::Mileage | Number::Year, (None, Some(max))) => {
-            (Some(max.saturating_add(1)), None)
+        (NumericAttribute::Seats | NumericAttribute::Rows, _) => return,
+        (
+            NumericAttribute::Price | NumericAttribute::Mileage | NumericAttribute::Year,
+            (None, Some(max)),
+        ) => (Some(max.saturating_add(1)), None),
+        (
+            NumericAttribute::Price | NumericAttribute::Mileage | NumericAttribute::Year,
+            (Some(min), None),
+        ) if min > 0 => (None, Some(min - 1)),
+        (NumericAttribute::Price | NumericAttribute::Mileage | NumericAttribute::Year, (_, _)) => {
+            return;
         }
-        (Number::Price | Number::Mileage | Number::Year, (Some(min), None)) if min > 0 => {
-            (None, Some(min - 1))
-        }
-        (Number::Price | Number::Mileage | Number::Year, (_, _)) => return,
     };
     *bounds = left;
     want.label = number.in_filters(left);

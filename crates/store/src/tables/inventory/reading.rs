@@ -1,7 +1,7 @@
 //! Inventories as they are read: some rows at a time, whatever their number.
 
 use jiff::Timestamp;
-use tradepost_dealer::inventory::{Builder, Tombstone};
+use tradepost_dealer::inventory::{InventoryBuilder, Tombstone};
 use tradepost_dealer::packed::Dictionary;
 use tradepost_wire::aap::Version;
 use tradepost_wire::aap::vehicle::{Vehicle, Vocabularies};
@@ -50,7 +50,7 @@ impl Database {
         &self,
         dealer_id: &str,
         oldest: Timestamp,
-    ) -> Result<(i64, Builder, Vec<Tombstone>), InternalError> {
+    ) -> Result<(i64, InventoryBuilder, Vec<Tombstone>), InternalError> {
         let mut gathered = Err(nobody_reads());
         // A number that was read apart from the rows might be that of others.
         self.0.snapshot(|| {
@@ -64,7 +64,7 @@ impl Database {
                     params![dealer_id],
                     |row| row.get::<usize>(0),
                 )?;
-                let mut builder = Builder::new(self.learn(dealer_id, offered)?, offered);
+                let mut builder = InventoryBuilder::new(self.learn(dealer_id, offered)?, offered);
                 self.listings(dealer_id, |row| builder.push(&row.vehicle()?))?;
                 Ok((state.generation, builder, gone))
             });

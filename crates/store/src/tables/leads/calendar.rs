@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use tradepost_dealer::appointment::Period;
 use tradepost_dealer::appointment::change::{ends_with_lead, released};
-use tradepost_dealer::calendar::{BlockedTime, Calendar, Occupied, Visit};
+use tradepost_dealer::calendar::{BlockedTime, Calendar, OccupiedPeriod, Visit};
 use tradepost_dealer::record::{AppointmentRecord, AppointmentState, LeadEventKind, LeadRecord};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
@@ -141,14 +141,14 @@ impl Transaction<'_> {
         department: &str,
         period: Period,
         except_lead: Option<&str>,
-    ) -> Result<Vec<Occupied>, InternalError> {
+    ) -> Result<Vec<OccupiedPeriod>, InternalError> {
         self.0.lock(dealer_id)?;
         let (from, until) = period;
         self.0.all(
             "reading what is occupied",
             OCCUPIED,
             params![dealer_id, rooftop, department, from, until, except_lead],
-            |row| Ok(members!(row, 0, Occupied { starts_at, ends_at, places, held_by })),
+            |row| Ok(members!(row, 0, OccupiedPeriod { starts_at, ends_at, places, held_by })),
         )
     }
 

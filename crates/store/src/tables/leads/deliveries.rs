@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliverySource, DeliveryState, NewDelivery};
-use tradepost_dealer::staff::{Action, DELIVERY, NewEntry};
+use tradepost_dealer::staff::{AuditAction, DELIVERY, NewAuditEntry};
 use tradepost_server::tasks::log::PushBusy;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
@@ -201,11 +201,11 @@ impl Transaction<'_> {
              WHERE key = $1 AND source = 'lead'",
             params![key],
             |row| {
-                Ok(NewEntry {
+                Ok(NewAuditEntry {
                     chain: row.get(0)?,
                     at: now,
                     actor: DELIVERY.to_owned(),
-                    action: Action::LeadDelivered,
+                    action: AuditAction::LeadDelivered,
                     subject: row.get(1)?,
                     detail: row.get(2)?,
                 })

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::record::{LeadRecord, LeadState};
-use tradepost_dealer::staff::{NewEntry, Note, Progress, Stage, note_detail};
+use tradepost_dealer::staff::{LeadNote, NewAuditEntry, StaffProgress, StaffStage, note_detail};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::format::hex;
@@ -46,12 +46,12 @@ impl Transaction<'_> {
     pub fn set_stage(
         &self,
         lead: &LeadRecord,
-        stage: Stage,
+        stage: StaffStage,
         by: &str,
         now: Timestamp,
     ) -> Result<bool, InternalError> {
         // Who puts a lead back among the new ones has not answered by that.
-        let answered = (stage != Stage::New).then_some(now);
+        let answered = (stage != StaffStage::New).then_some(now);
         // Before the row is written: whoever takes a lead holds this when it comes to the row.
         self.0.lock(&lead.dealer_id)?;
         let is_changed = self.0.changes(
@@ -67,7 +67,7 @@ impl Transaction<'_> {
             params![lead.lead_id, lead.dealer_id, stage.name(), now, by, answered],
         )?;
         if is_changed
-            && stage == Stage::Lost
+            && stage == StaffStage::Lost
             // As it is now: the caller may have read it before this transaction.
             && let Some(lead) = self.own_lead(&lead.lead_id)?
         {
@@ -94,8 +94,8 @@ impl Transaction<'_> {
     pub fn add_note(
         &self,
         lead_id: &str,
-        note: &Note,
-        entry: &NewEntry,
+        note: &LeadNote,
+        entry: &NewAuditEntry,
     ) -> Result<bool, InternalError> {
         let lead = self.own_lead(lead_id)?.filter(|lead| lead.state != LeadState::Erased);
         let Some(lead) = lead else {
@@ -125,7 +125,7 @@ impl Transaction<'_> {
             ],
         )?;
         let detail = digest.as_ref().map(note_detail);
-        self.record(&NewEntry { detail, ..entry.clone() })?;
+        self.record(&NewAuditEntry { detail, ..entry.clone() })?;
         Ok(true)
     }
 
@@ -141,7 +141,7 @@ impl Database {
     pub(crate) fn lead_list(
         &self,
         filter: &LeadFilter<'_>,
-    ) -> Result<Vec<(LeadRecord, Progress)>, InternalError> {
+    ) -> Result<Vec<(LeadRecord, StaffProgress)>, InternalError> {
         let order = if filter.oldest_first { "ASC" } else { "DESC" };
         self.0.all(
             "reading a list of leads",
@@ -154,7 +154,7 @@ impl Database {
             params![
                 filter.dealer_id,
                 filter.state.map(LeadState::name),
-                filter.stage.map(Stage::name),
+                filter.stage.map(StaffStage::name),
                 filter.limit,
                 filter.skip,
             ],
@@ -163,7 +163,7 @@ impl Database {
     }
 
     /// How the people stand with a lead.
-    pub(crate) fn progress(&self, lead_id: &str) -> Result<Progress, InternalError> {
+    pub(crate) fn progress(&self, lead_id: &str) -> Result<StaffProgress, InternalError> {
         let found = self.0.first(
             "reading how far a lead is",
             "SELECT stage, changed_at, changed_by, seen_at, answered_at FROM lead_progress
@@ -175,7 +175,7 @@ impl Database {
     }
 
     /// What was written about a lead, the first note first.
-    pub(crate) fn notes(&self, lead_id: &str) -> Result<Vec<Note>, InternalError> {
+    pub(crate) fn notes(&self, lead_id: &str) -> Result<Vec<LeadNote>, InternalError> {
         self.0.all(
             "reading notes",
             "SELECT at, author, text, dealer_id, sealed_by FROM lead_notes WHERE lead_id = $1
@@ -186,7 +186,7 @@ impl Database {
                 let key: Option<String> = row.get(4)?;
                 let of = Of::lead(NOTE, &dealer, lead_id, at);
                 let text = readable(row.opened(2, key.as_deref(), &of))?.ok();
-                Ok(Note { at, author: row.get(1)?, text })
+                Ok(LeadNote { at, author: row.get(1)?, text })
             },
         )
     }
@@ -201,14 +201,14 @@ impl Store {
         &self,
         dealer_id: Option<&str>,
         state: LeadState,
-        stage: Option<Stage>,
+        stage: Option<StaffStage>,
     ) -> Result<u32, InternalError> {
         self.read_one(
             "counting leads",
             "SELECT count(*) FROM leads l LEFT JOIN lead_progress p ON p.lead_id = l.lead_id
              WHERE ($1 IS NULL OR l.dealer_id = $1) AND l.state = $2
                  AND ($3 IS NULL OR coalesce(p.stage, 'new') = $3)",
-            params![dealer_id, state.name(), stage.map(Stage::name)],
+            params![dealer_id, state.name(), stage.map(StaffStage::name)],
             |row| row.get(0),
         )
     }
@@ -260,12 +260,12 @@ pub(super) fn with_progress() -> String {
 }
 
 /// How the people stand with a lead, from a column on.
-pub(super) fn progress(row: &Row<'_>, first: usize) -> Read<Progress> {
+pub(super) fn progress(row: &Row<'_>, first: usize) -> Read<StaffProgress> {
     let Some(_) = row.get::<Option<String>>(first)? else {
-        return Ok(Progress::default());
+        return Ok(StaffProgress::default());
     };
     let (at, by): (Option<Timestamp>, Option<String>) = (row.get(first + 1)?, row.get(first + 2)?);
-    Ok(Progress {
+    Ok(StaffProgress {
         stage: word(row, first)?,
         changed: at.zip(by),
         seen_at: row.get(first + 3)?,

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::record::{LeadRecord, LeadState};
-use tradepost_dealer::staff::{Progress, Stage};
+use tradepost_dealer::staff::{StaffProgress, StaffStage};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{self, Value};
@@ -181,7 +181,7 @@ fn is_part_of_phone(wanted: &str, phone: &str) -> bool {
 struct BatchLead {
     seq: i64,
     lead: LeadRecord,
-    progress: Progress,
+    progress: StaffProgress,
 }
 
 /// The last lead of a batch, behind which the next one begins.
@@ -258,7 +258,7 @@ impl Database {
             params![
                 filter.dealer_id,
                 filter.state.map(LeadState::name),
-                filter.stage.map(Stage::name),
+                filter.stage.map(StaffStage::name),
                 end.map(|end| end.received_at),
                 end.map(|end| end.seq),
                 BATCH,

@@ -1,8 +1,10 @@
 //! Taking leads: what is asked of the store before one is taken, and how it is written.
 
 use jiff::Timestamp;
-use tradepost_dealer::calendar::Occupied;
-use tradepost_dealer::lot::{Claim, ClaimedReply, Grant, KnownLead, Lot, Period, TakenLead};
+use tradepost_dealer::calendar::OccupiedPeriod;
+use tradepost_dealer::lot::{
+    LeadStore, NewConsent, NewLead, Period, RepeatCriteria, ScopedKey, StoredReply,
+};
 use tradepost_dealer::record::{
     AppointmentRecord, AppointmentState, LeadEventKind, LeadRecord, LeadState,
 };
@@ -46,8 +48,8 @@ pub(super) const KNOWN_LEAD: &str = "SELECT lead_id, received_at FROM lead_match
          WHERE dealer_id = $1 AND proof = $6 AND contact = $7 AND subject = $8 AND received_at > $5
      ORDER BY 2 LIMIT 1";
 
-impl Lot for Transaction<'_> {
-    fn claimed_replies(&self, claim: &Claim<'_>) -> Result<Vec<ClaimedReply>, InternalError> {
+impl LeadStore for Transaction<'_> {
+    fn claimed_replies(&self, claim: &ScopedKey<'_>) -> Result<Vec<StoredReply>, InternalError> {
         // From the first look to the commit: two submissions at once must not both be new.
         self.0.lock(claim.dealer_id)?;
         let mut found = Vec::new();
@@ -64,7 +66,7 @@ impl Lot for Transaction<'_> {
                     let (scope, key): (String, String) = (row.get(3)?, row.get(4)?);
                     let by: Option<String> = row.get(5)?;
                     let of = Of::column(REPLY, &[claim.dealer_id, &scope, &key]);
-                    Ok(ClaimedReply {
+                    Ok(StoredReply {
                         payload_hash: row.get(0)?,
                         reply: row.opened(1, by.as_deref(), &of)?,
                         first_seen_at: row.get(2)?,
@@ -76,7 +78,7 @@ impl Lot for Transaction<'_> {
         Ok(found)
     }
 
-    fn claim(&self, claim: &Claim<'_>, reply: &ClaimedReply) -> Result<(), InternalError> {
+    fn claim(&self, claim: &ScopedKey<'_>, reply: &StoredReply) -> Result<(), InternalError> {
         self.0.lock(claim.dealer_id)?;
         self.0.execute(
             "forgetting idempotency keys",
@@ -112,7 +114,7 @@ impl Lot for Transaction<'_> {
         Ok(())
     }
 
-    fn known_lead(&self, known: &KnownLead<'_>) -> Result<Option<LeadRecord>, InternalError> {
+    fn known_lead(&self, known: &RepeatCriteria<'_>) -> Result<Option<LeadRecord>, InternalError> {
         self.0.lock(known.dealer_id)?;
         let vault = self.0.vault();
         let [subject, plain_subject] = vault.forms(known.subject);
@@ -150,7 +152,7 @@ impl Lot for Transaction<'_> {
         department: &str,
         period: Period,
         except_lead: Option<&str>,
-    ) -> Result<Vec<Occupied>, InternalError> {
+    ) -> Result<Vec<OccupiedPeriod>, InternalError> {
         self.occupied_times(dealer_id, rooftop, department, period, except_lead)
     }
 
@@ -199,7 +201,7 @@ impl Lot for Transaction<'_> {
         Ok(counted >= limit)
     }
 
-    fn take_lead(&self, taken: &TakenLead<'_>) -> Result<i64, InternalError> {
+    fn take_lead(&self, taken: &NewLead<'_>) -> Result<i64, InternalError> {
         self.0.lock(&taken.lead.dealer_id)?;
         let lead = taken.lead;
         let submission = self.put_submission(taken)?;
@@ -238,7 +240,7 @@ impl Lot for Transaction<'_> {
         self.evidence_of(dealer_id, network, since)
     }
 
-    fn keep_consent(&self, grant: &Grant<'_>) -> Result<(), InternalError> {
+    fn keep_consent(&self, grant: &NewConsent<'_>) -> Result<(), InternalError> {
         self.0.lock(grant.dealer_id)?;
         self.keep_evidence(grant)
     }
@@ -309,7 +311,7 @@ impl Transaction<'_> {
         self.put_event(&lead, kind, submission)
     }
 
-    fn put_submission(&self, taken: &TakenLead<'_>) -> Result<i64, InternalError> {
+    fn put_submission(&self, taken: &NewLead<'_>) -> Result<i64, InternalError> {
         let (lead, sent) = (taken.lead, &taken.lead.submission);
         let vault = self.0.vault();
         let of = |column| Of::lead(column, &lead.dealer_id, &lead.lead_id, sent.received_at);
@@ -366,7 +368,7 @@ impl Transaction<'_> {
         )
     }
 
-    fn put_lead(&self, taken: &TakenLead<'_>, submission: i64) -> Result<(), InternalError> {
+    fn put_lead(&self, taken: &NewLead<'_>, submission: i64) -> Result<(), InternalError> {
         let (lead, known) = (taken.lead, &taken.known);
         let mut person = None;
         // The first contact that is known decides, should they belong to several people.
@@ -458,7 +460,7 @@ impl Transaction<'_> {
     }
 
     /// Makes the lead known again by what this submission shows, for as long as by its first one.
-    fn put_matches(&self, taken: &TakenLead<'_>) -> Result<(), InternalError> {
+    fn put_matches(&self, taken: &NewLead<'_>) -> Result<(), InternalError> {
         let (lead, known, vault) = (taken.lead, &taken.known, self.0.vault());
         let subject = vault.blind(known.subject);
         for contact in known.contacts {
@@ -492,7 +494,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    fn put_tallies(&self, taken: &TakenLead<'_>, submission: i64) -> Result<(), InternalError> {
+    fn put_tallies(&self, taken: &NewLead<'_>, submission: i64) -> Result<(), InternalError> {
         let dealer = &taken.lead.dealer_id;
         self.0.execute(
             "forgetting tallies",

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use rusqlite::Connection;
 use tradepost_dealer::delivery::{DeliverySource, NewDelivery};
-use tradepost_dealer::lot::{Claim, KnownLead, Lot as _};
+use tradepost_dealer::lot::{LeadStore as _, RepeatCriteria, ScopedKey};
 use tradepost_dealer::record::{AppointmentState, LeadEventKind, LeadState};
 use tradepost_wire::json::json;
 
@@ -135,7 +135,7 @@ fn keys_and_equivalent_leads_stay_known_to_those_who_can_be_told_apart() {
                 ("anonymous", "k-1", None),
             ] {
                 let scopes = [scope.to_owned()];
-                let claim = Claim { dealer_id: "d", scopes: &scopes, key, since };
+                let claim = ScopedKey { dealer_id: "d", scopes: &scopes, key, since };
                 let replies = tx.claimed_replies(&claim)?;
                 let found = replies.first().map(|reply| reply.payload_hash[0]);
                 assert_eq!(found, hash, "{scope} {key}");
@@ -146,7 +146,7 @@ fn keys_and_equivalent_leads_stay_known_to_those_who_can_be_told_apart() {
             ] {
                 let (proofs, contacts) = ([proof.to_owned()], [contact.to_owned()]);
                 let (proofs, contacts) = (proofs.as_slice(), contacts.as_slice());
-                let known = KnownLead { dealer_id: "d", proofs, contacts, subject, since };
+                let known = RepeatCriteria { dealer_id: "d", proofs, contacts, subject, since };
                 let found = tx.known_lead(&known)?.map(|lead| lead.lead_id);
                 assert_eq!(found.as_deref(), expected, "{proof}");
             }

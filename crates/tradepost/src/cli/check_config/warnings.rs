@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use tradepost_dealer::settings::Rooftop;
+use tradepost_dealer::settings::RooftopSettings;
 use tradepost_publisher::catalogue::ProposalObstacle;
 use tradepost_publisher::profile::Profile;
 
@@ -134,7 +134,11 @@ fn is_https(url: &str) -> bool {
 }
 
 /// What buyers and customers miss of a rooftop.
-fn warn_of_rooftop(pointer: &str, dealer: &Dealer, rooftop: &Rooftop) -> Vec<ConfigWarning> {
+fn warn_of_rooftop(
+    pointer: &str,
+    dealer: &Dealer,
+    rooftop: &RooftopSettings,
+) -> Vec<ConfigWarning> {
     let profile = &rooftop.profile;
     let missing = [
         (profile.phones.is_empty(), "phones: customers who are late or in doubt cannot call"),

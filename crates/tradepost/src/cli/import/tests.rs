@@ -1,6 +1,6 @@
 use std::io::Cursor;
 
-use tradepost_dealer::import::PriceTruth;
+use tradepost_dealer::import::PricePolicy;
 
 use super::*;
 
@@ -8,8 +8,8 @@ fn planned(before: usize, removed: usize) -> Replacement {
     Replacement { before, removed, ..Replacement::default() }
 }
 
-fn report(rows: usize, accepted: usize) -> Report {
-    Report { rows, accepted, ..Report::default() }
+fn report(rows: usize, accepted: usize) -> FeedReport {
+    FeedReport { rows, accepted, ..FeedReport::default() }
 }
 
 /// The arguments with which a feed is imported, after those that name it.
@@ -23,17 +23,17 @@ fn arguments(more: &[&str]) -> Arguments {
     <Line as clap::Parser>::try_parse_from(line).unwrap().arguments
 }
 
-fn target() -> Target {
-    let rooftop = import::Rooftop { name: "Acme".into(), feed_names: Vec::new(), fees: 0 };
-    Target {
+fn target() -> FeedTarget {
+    let rooftop = import::FeedRooftop { name: "Acme".into(), feed_names: Vec::new(), fees: 0 };
+    FeedTarget {
         dealer_id: "acme".into(),
         name: "Acme".into(),
         rooftops: vec![rooftop],
-        price_truth: PriceTruth::Warn,
+        price_truth: PricePolicy::Warn,
     }
 }
 
-fn feed(text: &str) -> Feed {
+fn feed(text: &str) -> DealerFeed {
     let now = "2026-11-20T17:00:00Z".parse().unwrap();
     let sorted = import::read(Cursor::new(text), &[target()], now).unwrap();
     sorted.feeds.into_iter().next().unwrap()
@@ -69,7 +69,7 @@ fn a_feed_without_an_offer_is_refused_whatever_may_vanish() {
     let failure = refusal(&planned(0, 0), &arguments, &report(9, 0)).unwrap();
     assert_eq!(failure.exit, 2);
     assert!(failure.message.contains("none of the feed's rows"));
-    let sold = Report { sold: 9, ..report(9, 0) };
+    let sold = FeedReport { sold: 9, ..report(9, 0) };
     let failure = refusal(&planned(0, 0), &arguments, &sold).unwrap();
     assert_eq!(failure.lines, ["9 rows marked as sold"]);
     let failure = refusal(&planned(0, 0), &arguments, &report(0, 0)).unwrap();

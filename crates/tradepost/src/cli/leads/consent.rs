@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_dealer::consent::{self, ConsentCheck, ConsentFault, Hash, hex};
+use tradepost_dealer::consent::{self, ConsentCheck, ConsentFault, Sha256Hash, hex};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_wire::format;
@@ -58,7 +58,7 @@ fn phone(text: &str) -> Result<String, String> {
 }
 
 /// A hash that was written down.
-pub(super) fn head(text: &str) -> Result<Hash, String> {
+pub(super) fn head(text: &str) -> Result<Sha256Hash, String> {
     consent::from_hex(text).ok_or_else(|| "a hash is 64 hexadecimal digits".to_owned())
 }
 
@@ -112,7 +112,7 @@ pub(in crate::cli) fn despite(unreadable: BTreeSet<String>, context: &Context) -
 pub(super) fn verify(
     store: &Store,
     dealer: Option<&str>,
-    head: Option<Hash>,
+    head: Option<Sha256Hash>,
     context: &Context,
 ) -> Outcome {
     let checks = store.check_consents(dealer, head)?;

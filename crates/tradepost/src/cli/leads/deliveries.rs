@@ -1,8 +1,10 @@
 //! `tradepost leads deliveries`, `resend` and `test-delivery`: whether leads reach somebody.
 
-use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, NewDelivery, Parcel, sample};
+use tradepost_dealer::delivery::{
+    DeliveryContent, DeliveryRecord, DeliveryState, NewDelivery, sample,
+};
 use tradepost_dealer::record::{LeadRecord, LeadState};
-use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
@@ -116,9 +118,9 @@ pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
             event,
         })
         .collect();
-    let resent = NewEntry {
+    let resent = NewAuditEntry {
         detail: Some(names.join(", ")),
-        ..context.entry(&lead.dealer_id, Action::LeadResent, Some(&lead.lead_id))
+        ..context.entry(&lead.dealer_id, AuditAction::LeadResent, Some(&lead.lead_id))
     };
     store.write_blocking(move |tx| {
         tx.deliver_again(&wanted, resent.at)?;
@@ -187,7 +189,7 @@ pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
 fn try_out(dealer: &Dealer, delivery: &Delivery) -> Result<String, Failure> {
     deliveries::send_test(delivery, |id, now| {
         let (lead, event) = sample::lead(&dealer.terms, id.clone(), now);
-        let parcel = Parcel {
+        let parcel = DeliveryContent {
             lead: &lead,
             event: &event,
             same_person: &[],

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tradepost_dealer::consent::hex;
-use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::clock::Clock;
 
 use super::{Place, absent};
@@ -31,9 +31,9 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let document = gathered.ok_or_else(absent)?;
     let dealer = document.pointer("/lead/dealer").and_then(|it| it.as_str()).unwrap_or_default();
     // The record names the document by its hash: what turns up later can be told from a forgery.
-    let taken = NewEntry {
+    let taken = NewAuditEntry {
         detail: Some(hex(&evidence::digest(&document))),
-        ..context.entry(dealer, Action::EvidenceTaken, Some(&arguments.id))
+        ..context.entry(dealer, AuditAction::EvidenceTaken, Some(&arguments.id))
     };
     store.record_all(vec![taken])?;
     let is_json = context.output.is_json();

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use tradepost_dealer::adf::Prospect;
 use tradepost_dealer::adf::view::LeadView;
-use tradepost_dealer::consent::{ConsentRecord, Hash, hex};
+use tradepost_dealer::consent::{ConsentRecord, Sha256Hash, hex};
 use tradepost_dealer::record::{AppointmentRecord, LeadEvent, LeadHistory, LeadRecord};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::format::rfc3339;
@@ -131,7 +131,7 @@ fn appointment(appointment: &AppointmentRecord) -> Value {
     })
 }
 
-fn consent((record, hash, user_agent): &(ConsentRecord, Hash, Option<String>)) -> Value {
+fn consent((record, hash, user_agent): &(ConsentRecord, Sha256Hash, Option<String>)) -> Value {
     json!({
         "seq": record.seq,
         "at": rfc3339(record.at),

@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::record::{LeadRecord, LeadState};
-use tradepost_dealer::staff::Progress;
+use tradepost_dealer::staff::StaffProgress;
 use tradepost_store::staff::LeadFilter;
 use tradepost_wire::json::{Value, json};
 
@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
             && arguments.since.is_none_or(|since| lead.received_at >= since)
     });
     let delivered = store.first_deliveries(dealer_id)?;
-    let step = |name, at: &dyn Fn(&LeadRecord, &Progress) -> Option<Timestamp>| {
+    let step = |name, at: &dyn Fn(&LeadRecord, &StaffProgress) -> Option<Timestamp>| {
         let took = leads
             .iter()
             .map(|(lead, progress)| Some(at(lead, progress)?.duration_since(lead.received_at)));

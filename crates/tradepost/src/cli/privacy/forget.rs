@@ -2,7 +2,7 @@
 
 use std::io::BufRead as _;
 
-use tradepost_dealer::staff::{Action, EVERYBODY, NewEntry};
+use tradepost_dealer::staff::{AuditAction, EVERYBODY, NewAuditEntry};
 use tradepost_store::Locked;
 use tradepost_store::forget::OnlyBy;
 use tradepost_wire::json::json;
@@ -44,7 +44,10 @@ pub(super) fn forget_keys(lost: &[String], place: &Place, context: &Context) -> 
     confirm(&names, &found, context)?;
     let OnlyBy { leads, notes, replies, second_factors: _, is_last } = &found;
     let detail = Some(format!("{} leads, {notes} notes, {replies} answers", leads.len()));
-    let entry = NewEntry { detail, ..context.entry(EVERYBODY, Action::KeyForgotten, Some(&names)) };
+    let entry = NewAuditEntry {
+        detail,
+        ..context.entry(EVERYBODY, AuditAction::KeyForgotten, Some(&names))
+    };
     let done = store.forget_keys(lost, &keys, entry).map_err(|locked| match locked {
         Locked::Broken(fault) => Failure::fault(fault),
         Locked::NoKey(_) | Locked::OtherKey(_) => Failure::usage(locked.to_string())

@@ -1,6 +1,6 @@
 //! Who decides for a publisher on the command line, and why.
 
-use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_store::Store;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
@@ -50,10 +50,10 @@ impl Decider {
                     .data(json!({"code": "unknown_member", "publisher": publisher_id})))
             }
             Err(NotPermitted::Role { role, needed }) => {
-                let refused = NewEntry {
+                let refused = NewAuditEntry {
                     actor: recorded,
                     detail: Some(format!("{} needs another role than {role}", operation.name())),
-                    ..context.entry(publisher_id, Action::AccessRefused, None)
+                    ..context.entry(publisher_id, AuditAction::AccessRefused, None)
                 };
                 store.record_all(vec![refused])?;
                 let needed: Vec<_> = needed.into_iter().map(|role| role.name()).collect();

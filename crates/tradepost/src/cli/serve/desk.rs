@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tradepost_dealer::demo::DEALER_ID;
-use tradepost_dealer::staff::{Action, NewEntry, Role, member_detail};
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry, StaffRole, member_detail};
 use tradepost_server::http::server::{Listener, serve};
 use tradepost_server::tls::Identity;
 use tradepost_store::staff::Member;
@@ -73,11 +73,11 @@ fn try_out(wiring: &Wiring) -> Result<String, Failure> {
     let hashed = password::hash(&text)?;
     let again = hashed.clone();
     let now = wiring.clock.now();
-    let entry = NewEntry {
+    let entry = NewAuditEntry {
         chain: DEALER_ID.to_owned(),
         at: now,
         actor: "demo".to_owned(),
-        action: Action::PasswordSet,
+        action: AuditAction::PasswordSet,
         subject: Some(DEMO_USER.to_owned()),
         detail: Some(member_detail(None, &hashed)),
     };
@@ -92,7 +92,7 @@ fn try_out(wiring: &Wiring) -> Result<String, Failure> {
         let member = Member {
             name: DEMO_USER.to_owned(),
             dealer_id: Some(DEALER_ID.to_owned()),
-            role: Role::Manager,
+            role: StaffRole::Manager,
             password: hashed,
             created_at: now,
         };

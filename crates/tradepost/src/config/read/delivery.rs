@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use tradepost_buyer::receiver::authentic::MIN_KEY;
 use tradepost_dealer::adf;
-use tradepost_dealer::delivery::{ChatStyle, Destination, Form, LeadKind};
+use tradepost_dealer::delivery::{ChatStyle, LeadDestination, LeadKind, MessageFormat};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
@@ -132,7 +132,7 @@ pub(super) fn delivery(
     check_key(way, value, hmac_key.as_ref(), at, problems);
     // Not before: what is wrong with other keys is said at once as well.
     let way = way?;
-    let adf = Form::Adf(adf.unwrap_or_default());
+    let adf = MessageFormat::Adf(adf.unwrap_or_default());
     let media_type = media_type.unwrap_or(MediaType::Application).name();
     let (form, by) = match way {
         Way::Smtp => {
@@ -152,15 +152,15 @@ pub(super) fn delivery(
         Way::Https => (adf, By::Http(Http { url: url?, media_type, bearer, hmac_key: None })),
         Way::Webhook => {
             let media_type = "application/json";
-            (Form::Event, By::Http(Http { url: url?, media_type, bearer, hmac_key }))
+            (MessageFormat::Event, By::Http(Http { url: url?, media_type, bearer, hmac_key }))
         }
         Way::Chat => {
-            let form = Form::Chat { style: style?, contact: contact.unwrap_or_default() };
+            let form = MessageFormat::Chat { style: style?, contact: contact.unwrap_or_default() };
             let media_type = "application/json";
             (form, By::Http(Http { url: url?, media_type, bearer: None, hmac_key: None }))
         }
     };
-    let destination = Destination {
+    let destination = LeadDestination {
         name: name?,
         rooftops: rooftops.unwrap_or_default(),
         kinds: kinds.unwrap_or_default(),
@@ -240,7 +240,7 @@ fn read_adf(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<adf::Options> {
+) -> Option<adf::AdfOptions> {
     read_object!(value, at, problems, closed {
         optional "prolog" => prolog: parse::word,
         optional "names" => names: parse::word,
@@ -252,14 +252,14 @@ fn read_adf(
     });
     let provider = match (provider, network) {
         (Some(Provider::Network), Some(name)) => {
-            adf::Provider::Network(adf::Network { name, url: network_url })
+            adf::LeadProvider::Network(adf::LeadNetwork { name, url: network_url })
         }
         (Some(Provider::Network), None) => {
             if value.get("network").is_none() {
                 let message = "is missing; a provider that is a network has a name";
                 reject(&at.key("network"), problems, message);
             }
-            adf::Provider::Direct
+            adf::LeadProvider::Direct
         }
         (Some(Provider::Direct) | None, _) => {
             // One that cannot be read may have been meant to be a network.
@@ -269,11 +269,11 @@ fn read_adf(
                     reject(&at.key(key), problems, "belongs to provider = \"network\"");
                 }
             }
-            adf::Provider::Direct
+            adf::LeadProvider::Direct
         }
     };
-    let usual = adf::Options::default();
-    Some(adf::Options {
+    let usual = adf::AdfOptions::default();
+    Some(adf::AdfOptions {
         provider,
         prolog: prolog.unwrap_or(usual.prolog),
         names: names.unwrap_or(usual.names),

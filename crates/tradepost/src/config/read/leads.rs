@@ -1,7 +1,7 @@
 //! Readers for the rules for leads, and for what becomes of personal data.
 
 use jiff::SignedDuration;
-use tradepost_dealer::settings::{Agents, Confirmations, LeadPolicy, Velocity};
+use tradepost_dealer::settings::{AgentPolicy, ConfirmationLimit, LeadPolicy, LeadRateLimit};
 use tradepost_wire::json::Value;
 use tradepost_wire::parse;
 use tradepost_wire::problem::{DocumentPlace, Problems};
@@ -63,8 +63,8 @@ fn read_confirmations(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Confirmations> {
-    Some(read_over!(value, at, problems, Confirmations::default(), {
+) -> Option<ConfirmationLimit> {
+    Some(read_over!(value, at, problems, ConfirmationLimit::default(), {
         "per_address" => per_address: whole(0, MANY),
         "per_contact" => per_contact: whole(0, MANY),
         "per_vehicle" => per_vehicle: whole(0, MANY),
@@ -76,8 +76,8 @@ fn read_velocity(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Velocity> {
-    Some(read_over!(value, at, problems, Velocity::default(), {
+) -> Option<LeadRateLimit> {
+    Some(read_over!(value, at, problems, LeadRateLimit::default(), {
         "window" => window: duration("1m", "24h"),
         "per_address" => per_address: whole(0, MANY),
         "per_contact" => per_contact: whole(0, MANY),
@@ -85,9 +85,13 @@ fn read_velocity(
     }))
 }
 
-fn read_agents(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Agents> {
+fn read_agents(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<AgentPolicy> {
     let names = list((0, None), line(200));
-    Some(read_over!(value, at, problems, Agents::default(), {
+    Some(read_over!(value, at, problems, AgentPolicy::default(), {
         "allow" => allow: &names,
         "deny" => deny: &names,
         "quota" => quota: some(whole(0, MANY)),

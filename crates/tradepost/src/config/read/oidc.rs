@@ -1,6 +1,6 @@
 //! Readers for how people sign in to the console with an OpenID provider.
 
-use tradepost_dealer::staff::Role;
+use tradepost_dealer::staff::StaffRole;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
@@ -42,7 +42,7 @@ fn read_scope(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) ->
 fn grant(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Grant> {
     read_object!(value, at, problems, closed {
         required "value" => claimed: line(200),
-        required "role" => role: text_that(ROLES, Role::from_name),
+        required "role" => role: text_that(ROLES, StaffRole::from_name),
         optional "dealer" => dealer: line(100),
         optional "publisher" => publisher: line(100),
         optional "all_dealers" => all_dealers: parse::boolean,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::tz::TimeZone;
 use tradepost_dealer::appointment::department;
-use tradepost_dealer::settings::{Appointments, Fee, Rooftop};
+use tradepost_dealer::settings::{AppointmentPolicy, Fee, RooftopSettings};
 use tradepost_wire::aap::dealer::{
     Address, DayHours, Geo, NamedValue, Rooftop as Profile, Schedule, WeeklyHours,
 };
@@ -23,8 +23,8 @@ pub(super) fn rooftop(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Rooftop> {
-    read_table!(value, at, problems, Rooftop { profile: Profile, time_zone } {
+) -> Option<RooftopSettings> {
+    read_table!(value, at, problems, RooftopSettings { profile: Profile, time_zone } {
         required "name" => .name: line(200),
         optional "feed_names" => feed_names: list((0, None), line(200)) => Vec::new(),
         optional "legal_name" => .legal_name: line(200),
@@ -38,9 +38,9 @@ pub(super) fn rooftop(
         optional "capabilities" => .capabilities: list((0, None), line(100)) => Vec::new(),
         optional "schedules" => .schedules: read_schedules => Vec::new(),
         optional "fees" => fees: list((0, None), fee) => Vec::new(),
-        optional "appointments" => appointments: read_appointments => Appointments::default(),
+        optional "appointments" => appointments: read_appointments => AppointmentPolicy::default(),
     } then {
-        if let Some(Appointments { types, .. }) = &appointments
+        if let Some(AppointmentPolicy { types, .. }) = &appointments
             && !types.is_empty()
         {
             check_appointments(types, schedules.as_deref(), (value, at, problems));
@@ -190,7 +190,7 @@ fn read_appointments(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Appointments> {
+) -> Option<AppointmentPolicy> {
     fn read_types(
         value: &Value,
         at: &DocumentPlace<'_>,
@@ -200,7 +200,7 @@ fn read_appointments(
         parse::unique(value, at, problems);
         types
     }
-    Some(read_over!(value, at, problems, Appointments::default(), {
+    Some(read_over!(value, at, problems, AppointmentPolicy::default(), {
         "types" => types: read_types,
         "slot_minutes" => slot_minutes: whole(15, 480),
         "capacity" => capacity: whole(1, 1_000),

@@ -3,8 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::SignedDuration;
-use tradepost_dealer::import::PriceTruth;
-use tradepost_dealer::settings::{Dealer as Terms, LeadPolicy, SearchPolicy};
+use tradepost_dealer::import::PricePolicy;
+use tradepost_dealer::settings::{DealerSettings as Terms, LeadPolicy, SearchPolicy};
 use tradepost_store::DatabaseUrl;
 use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -171,7 +171,7 @@ pub(super) fn dealer(
         // C-23
         optional "tombstone_lifetime" => .tombstone_lifetime: duration("0s", "3650d")
             => SignedDuration::from_hours(90 * 24),
-        optional "price_truth" => .price_truth: parse::word::<PriceTruth> => PriceTruth::Warn,
+        optional "price_truth" => .price_truth: parse::word::<PricePolicy> => PricePolicy::Warn,
         // C-33
         optional "require_version" => require_version: parse::boolean => false,
         optional "http_json" => http_json: parse::boolean => false,

@@ -245,7 +245,7 @@ fn informed(seller: &Seller, dead: usize) -> Vec<Point> {
 
 fn open(seller: &Seller) -> Vec<Point> {
     let rooftops = &seller.dealer.terms.rooftops;
-    let names = |is_meant: &dyn Fn(&tradepost_dealer::settings::Rooftop) -> bool| {
+    let names = |is_meant: &dyn Fn(&tradepost_dealer::settings::RooftopSettings) -> bool| {
         let named = rooftops.iter().filter(|rooftop| is_meant(rooftop));
         named.map(|rooftop| rooftop.profile.name.as_str()).collect::<Vec<_>>().join(", ")
     };

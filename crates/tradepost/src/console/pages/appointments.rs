@@ -7,10 +7,10 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::appointment::{most_at_once, open_on};
-use tradepost_dealer::calendar::{BlockedTime, Calendar, Department, Occupied, Visit};
+use tradepost_dealer::calendar::{BlockedTime, Calendar, Department, OccupiedPeriod, Visit};
 use tradepost_dealer::record::{AppointmentState, LeadState};
-use tradepost_dealer::settings::{Dealer, Rooftop};
-use tradepost_dealer::staff::Stage;
+use tradepost_dealer::settings::{DealerSettings, RooftopSettings};
+use tradepost_dealer::staff::StaffStage;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::change_forms::ChangeForms;
@@ -110,7 +110,8 @@ impl Console {
     pub(in crate::console) fn appointments(&self, visitor: &Visitor<'_>) -> Answer {
         let now = self.clock.now();
         let sellers = self.dealers(visitor);
-        let dealers: Vec<&Dealer> = sellers.iter().map(|seller| &seller.dealer.terms).collect();
+        let dealers: Vec<&DealerSettings> =
+            sellers.iter().map(|seller| &seller.dealer.terms).collect();
         let first = dealers.iter().flat_map(|dealer| &dealer.rooftops).next();
         let zone = first.map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone());
         let today = now.to_zoned(zone.clone()).date();
@@ -164,7 +165,7 @@ impl Console {
     }
 }
 
-fn waiting(visit: &Visit, rooftop: Option<&Rooftop>, now: Timestamp) -> Option<Waiting> {
+fn waiting(visit: &Visit, rooftop: Option<&RooftopSettings>, now: Timestamp) -> Option<Waiting> {
     let state = match visit.appointment.state {
         AppointmentState::Requested => "a time has to be found",
         AppointmentState::Proposed => "other times were proposed",
@@ -187,7 +188,7 @@ fn waiting(visit: &Visit, rooftop: Option<&Rooftop>, now: Timestamp) -> Option<W
 }
 
 /// Whether an appointment takes place at a rooftop of a dealer.
-fn is_at(visit: &Visit, dealer_id: &str, rooftop: &Rooftop) -> bool {
+fn is_at(visit: &Visit, dealer_id: &str, rooftop: &RooftopSettings) -> bool {
     visit.lead.dealer_id == dealer_id
         && visit.rooftop.as_deref().is_some_and(|name| rooftop.is_named(name))
 }
@@ -198,7 +199,7 @@ fn clock_time(at: Timestamp, zone: &TimeZone) -> String {
 }
 
 /// An appointment at a rooftop; `None` for one that the configuration does not name any more.
-fn booked(visit: &Visit, rooftop: Option<&Rooftop>, now: Timestamp) -> Option<Booked> {
+fn booked(visit: &Visit, rooftop: Option<&RooftopSettings>, now: Timestamp) -> Option<Booked> {
     let starts_at = visit.appointment.starts_at?;
     let zone = rooftop.map_or_else(|| visit.lead.zone(), |known| known.time_zone.clone());
     let lead = &visit.lead;
@@ -207,8 +208,8 @@ fn booked(visit: &Visit, rooftop: Option<&Rooftop>, now: Timestamp) -> Option<Bo
         (LeadState::Revoked, _) => Some("consent withdrawn"),
         (LeadState::Erased, _) => Some("customer erased"),
         (LeadState::Held, _) => Some("lead held back"),
-        (LeadState::Received, Stage::Lost) => Some("lead lost"),
-        (LeadState::Received, Stage::New | Stage::Working | Stage::Sold) => None,
+        (LeadState::Received, StaffStage::Lost) => Some("lead lost"),
+        (LeadState::Received, StaffStage::New | StaffStage::Working | StaffStage::Sold) => None,
     };
     Some(Booked {
         time: clock_time(starts_at, &zone),
@@ -232,7 +233,7 @@ struct DayView<'a> {
 }
 
 impl DayView<'_> {
-    fn roof(&self, dealer_id: &str, rooftop: &Rooftop) -> Roof {
+    fn roof(&self, dealer_id: &str, rooftop: &RooftopSettings) -> Roof {
         let zone = &rooftop.time_zone;
         let date_of = |at: Timestamp| at.to_zoned(zone.clone()).date();
         let visits = self.calendar.visits.iter().filter(|visit| is_at(visit, dealer_id, rooftop));
@@ -286,10 +287,14 @@ impl DayView<'_> {
 }
 
 /// What is taken of a department, of what there is at its rooftop.
-fn occupied(department: Department, visits: &[&Visit], blocks: &[&BlockedTime]) -> Vec<Occupied> {
+fn occupied(
+    department: Department,
+    visits: &[&Visit],
+    blocks: &[&BlockedTime],
+) -> Vec<OccupiedPeriod> {
     let visits = visits.iter().filter(|visit| visit.department == department.name());
     let booked = visits.filter_map(|visit| {
-        Some(Occupied {
+        Some(OccupiedPeriod {
             starts_at: visit.appointment.starts_at?,
             ends_at: visit.appointment.ends_at?,
             places: Some(1),
@@ -297,7 +302,7 @@ fn occupied(department: Department, visits: &[&Visit], blocks: &[&BlockedTime]) 
         })
     });
     let blocks = blocks.iter().filter(|block| block.department == department);
-    let blocked = blocks.map(|block| Occupied {
+    let blocked = blocks.map(|block| OccupiedPeriod {
         starts_at: block.starts_at,
         ends_at: block.ends_at,
         places: block.places,
@@ -307,10 +312,10 @@ fn occupied(department: Department, visits: &[&Visit], blocks: &[&BlockedTime]) 
 }
 
 fn strip(
-    rooftop: &Rooftop,
+    rooftop: &RooftopSettings,
     department: Department,
     date: Date,
-    occupied: &[Occupied],
+    occupied: &[OccupiedPeriod],
 ) -> Option<Strip> {
     let (open, close) = open_on(rooftop, department.name(), date)?;
     // With a step of nothing the day would never end.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use tradepost_dealer::staff::Stage;
+use tradepost_dealer::staff::StaffStage;
 use tradepost_store::staff::Origin;
 
 use super::chart::{Chart, Counts, DAYS, beginning};
@@ -80,7 +80,7 @@ fn buyers(origins: &[Origin], here: &Local) -> Vec<Buyer> {
         }
         buyer.leads += 1;
         buyer.held += u32::from(origin.held_for.is_some());
-        buyer.sold += u32::from(origin.stage == Some(Stage::Sold));
+        buyer.sold += u32::from(origin.stage == Some(StaffStage::Sold));
     }
     let mut all: Vec<_> = all.into_values().collect();
     all.sort_by_key(|buyer| std::cmp::Reverse(buyer.leads));

@@ -4,7 +4,7 @@ use tradepost_dealer::appointment::change::{AppointmentChange, WantedTime, check
 use tradepost_dealer::calendar::Visit;
 
 use jiff::Timestamp;
-use tradepost_dealer::settings::Rooftop;
+use tradepost_dealer::settings::RooftopSettings;
 
 /// Forms for an appointment as it stands.
 #[derive(Debug)]
@@ -25,7 +25,11 @@ pub(super) struct ChangeForms {
 impl ChangeForms {
     /// The forms for an appointment at a rooftop; `None` when nothing can be done with it. Without a
     /// rooftop that is configured no time can be agreed on.
-    pub(super) fn new(visit: &Visit, rooftop: Option<&Rooftop>, now: Timestamp) -> Option<Self> {
+    pub(super) fn new(
+        visit: &Visit,
+        rooftop: Option<&RooftopSettings>,
+        now: Timestamp,
+    ) -> Option<Self> {
         let appointment = &visit.appointment;
         let may = |change: AppointmentChange| check(&change, visit, None, now).is_ok();
         let at = appointment.starts_at.or(appointment.requested_at);

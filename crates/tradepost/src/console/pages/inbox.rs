@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::delivery::{DeliverySource, DeliveryState, LeadKind, kinds};
 use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
-use tradepost_dealer::staff::Stage;
+use tradepost_dealer::staff::StaffStage;
 use tradepost_store::staff::LeadFilter;
 use tradepost_wire::catalog;
 
@@ -123,7 +123,7 @@ impl Console {
         let found = self.store.lead_list(&LeadFilter {
             dealer_id: visitor.dealer_id(),
             state: Some(if is_held { LeadState::Held } else { LeadState::Received }),
-            stage: (!is_held).then_some(Stage::New),
+            stage: (!is_held).then_some(StaffStage::New),
             oldest_first: true,
             limit: SHOWN,
             ..LeadFilter::default()
@@ -238,8 +238,8 @@ impl Console {
         }
         let count = |state, stage| self.store.count_leads(visitor.dealer_id(), state, stage);
         Ok(Waiting {
-            new: count(LeadState::Received, Some(Stage::New))?,
-            working: count(LeadState::Received, Some(Stage::Working))?,
+            new: count(LeadState::Received, Some(StaffStage::New))?,
+            working: count(LeadState::Received, Some(StaffStage::Working))?,
             held: count(LeadState::Held, None)?,
         })
     }

@@ -1,7 +1,7 @@
 //! What is on offer, searched as a buyer searches it, with what is amiss.
 
 use askama::Template;
-use tradepost_dealer::inventory::Lookup;
+use tradepost_dealer::inventory::VehicleLookup;
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
 use tradepost_server::fault::InternalError;
@@ -117,8 +117,8 @@ fn find(
         let listed = |id: &&String| {
             let query = VehicleQuery { vehicle_id: Some((*id).clone()), ..VehicleQuery::default() };
             match inventory.find(&query, oldest).map_err(InternalError::on(WHAT)) {
-                Ok(Lookup::Listed(found)) => Some(Ok(found.json)),
-                Ok(Lookup::Gone(_) | Lookup::Unknown) => None,
+                Ok(VehicleLookup::Listed(found)) => Some(Ok(found.json)),
+                Ok(VehicleLookup::Gone(_) | VehicleLookup::Unknown) => None,
                 Err(fault) => Some(Err(fault)),
             }
         };

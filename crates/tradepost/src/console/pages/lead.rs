@@ -8,8 +8,8 @@ use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState};
 use tradepost_dealer::record::{
     AppointmentRecord, LeadEventKind, LeadHistory, LeadRecord, LeadState, SubmissionRecord,
 };
-use tradepost_dealer::settings::Dealer;
-use tradepost_dealer::staff::{Action, Note, Progress, Stage};
+use tradepost_dealer::settings::DealerSettings;
+use tradepost_dealer::staff::{AuditAction, LeadNote, StaffProgress, StaffStage};
 use tradepost_server::fault::InternalError;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
@@ -151,7 +151,7 @@ impl Console {
             received: here.when(lead.received_at),
             state: leads::shown(lead.state, progress.stage),
             held_for: lead.held_for.filter(|_| lead.state == LeadState::Held).map(inbox::why_held),
-            stages: Stage::ALL.iter().map(|stage| choice(*stage, progress.stage)).collect(),
+            stages: StaffStage::ALL.iter().map(|stage| choice(*stage, progress.stage)).collect(),
             reach: reach(&view),
             facts: facts(&view),
             message: view.text("/message").map(str::to_owned),
@@ -176,7 +176,8 @@ impl Console {
         if let Some(current) = &lead.appointment {
             let stored = self.store.visit(&current.appointment_id)?;
             let sellers = self.sellers.all();
-            let dealers: Vec<&Dealer> = sellers.iter().map(|seller| &seller.dealer.terms).collect();
+            let dealers: Vec<&DealerSettings> =
+                sellers.iter().map(|seller| &seller.dealer.terms).collect();
             let forms = stored.and_then(|stored| {
                 ChangeForms::new(&stored, rooftop_of(&dealers, &stored), here.now)
             });
@@ -190,7 +191,7 @@ impl Console {
 
     /// Notes who was shown a customer, before the page is: what cannot be recorded is not shown.
     fn note_sight(&self, visitor: &Visitor<'_>, lead: &LeadRecord) -> Result<(), InternalError> {
-        let (entry, lead) = (self.lead_entry(visitor, lead, Action::LeadSeen), lead.clone());
+        let (entry, lead) = (self.lead_entry(visitor, lead, AuditAction::LeadSeen), lead.clone());
         self.store.write_blocking(move |tx| {
             tx.see_lead(&lead, entry.at)?;
             tx.record(&entry)
@@ -241,7 +242,7 @@ fn named_short(id: &str) -> (String, String) {
     (id.to_owned(), inbox::short_id(id).to_owned())
 }
 
-fn choice(stage: Stage, current: Stage) -> Choice {
+fn choice(stage: StaffStage, current: StaffStage) -> Choice {
     Choice { value: stage.name(), label: stage_name(stage), is_here: stage == current }
 }
 
@@ -383,7 +384,7 @@ fn consents(history: &LeadHistory, here: &Local) -> Vec<Consent> {
 }
 
 /// How long each step took since the lead came.
-fn clock(history: &LeadHistory, progress: &Progress) -> Vec<(&'static str, String)> {
+fn clock(history: &LeadHistory, progress: &StaffProgress) -> Vec<(&'static str, String)> {
     let took = |at: Timestamp| at.duration_since(history.lead.received_at);
     let since = |at: Option<Timestamp>| match at.map(took) {
         None => "not yet".to_owned(),
@@ -416,7 +417,7 @@ fn delivery(sent: &DeliveryRecord, here: &Local) -> Delivery {
     }
 }
 
-fn moments(history: &LeadHistory, progress: &Progress, here: &Local) -> Vec<Moment> {
+fn moments(history: &LeadHistory, progress: &StaffProgress, here: &Local) -> Vec<Moment> {
     let moment = |at: Timestamp, text: String| Moment { at, when: here.when(at), text };
     let events = history.events.iter().map(|event| {
         let text = match event.kind {
@@ -441,7 +442,7 @@ fn moments(history: &LeadHistory, progress: &Progress, here: &Local) -> Vec<Mome
     all
 }
 
-fn shown_note(note: Note, here: &Local) -> (String, When, String) {
+fn shown_note(note: LeadNote, here: &Local) -> (String, When, String) {
     let text = note.text.unwrap_or_else(|| "This note cannot be read any more.".to_owned());
     (note.author, here.when(note.at), text)
 }

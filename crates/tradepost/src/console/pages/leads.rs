@@ -3,7 +3,7 @@
 use askama::Template;
 use tradepost_dealer::adf::view::LeadView;
 use tradepost_dealer::record::LeadState;
-use tradepost_dealer::staff::Stage;
+use tradepost_dealer::staff::StaffStage;
 use tradepost_store::staff::{FoundLeads, LeadFilter, SEARCHED_LEADS};
 use tradepost_wire::catalog::Vocabulary as _;
 
@@ -46,12 +46,12 @@ struct View {
 }
 
 /// What can be chosen: its name, its label, and what is looked for.
-const VIEWS: [(&str, &str, Option<LeadState>, Option<Stage>); 7] = [
+const VIEWS: [(&str, &str, Option<LeadState>, Option<StaffStage>); 7] = [
     ("all", "All", None, None),
-    ("new", "New", Some(LeadState::Received), Some(Stage::New)),
-    ("working", "Working", Some(LeadState::Received), Some(Stage::Working)),
-    ("sold", "Sold", Some(LeadState::Received), Some(Stage::Sold)),
-    ("lost", "Lost", Some(LeadState::Received), Some(Stage::Lost)),
+    ("new", "New", Some(LeadState::Received), Some(StaffStage::New)),
+    ("working", "Working", Some(LeadState::Received), Some(StaffStage::Working)),
+    ("sold", "Sold", Some(LeadState::Received), Some(StaffStage::Sold)),
+    ("lost", "Lost", Some(LeadState::Received), Some(StaffStage::Lost)),
     ("held", "Held back", Some(LeadState::Held), None),
     ("revoked", "Consent withdrawn", Some(LeadState::Revoked), None),
 ];
@@ -113,7 +113,7 @@ impl Console {
 }
 
 /// How a lead stands: a class and a word.
-pub(super) fn shown(state: LeadState, stage: Stage) -> (&'static str, String) {
+pub(super) fn shown(state: LeadState, stage: StaffStage) -> (&'static str, String) {
     match state {
         LeadState::Received => (stage.name(), stage_name(stage).to_owned()),
         LeadState::Held => ("held", "Held back".to_owned()),

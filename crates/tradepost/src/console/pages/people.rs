@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 use tradepost_dealer::consent::hex;
-use tradepost_dealer::staff::{Action, EVERYBODY, Entry, readable_detail};
+use tradepost_dealer::staff::{AuditAction, AuditEntry, EVERYBODY, readable_detail};
 
 use super::{
     Answer, Console, Frame, Local, PATH, Reply, Right, Stop, Visitor, When, link, role_name,
@@ -161,11 +161,11 @@ impl Console {
     }
 }
 
-fn line(entry: Entry, here: &Local) -> Line {
-    let Entry { seq, said, .. } = entry;
+fn line(entry: AuditEntry, here: &Local) -> Line {
+    let AuditEntry { seq, said, .. } = entry;
     let (action, is_lead) = said_of(said.action);
     // The number of a session tells nobody anything.
-    let has_subject = !matches!(said.action, Action::SignedIn | Action::SignedOut);
+    let has_subject = !matches!(said.action, AuditAction::SignedIn | AuditAction::SignedOut);
     let subject = said.subject.filter(|_| has_subject).map(|subject| {
         let href = is_lead.then(|| format!("{PATH}/leads/{subject}"));
         (subject, href)
@@ -175,53 +175,53 @@ fn line(entry: Entry, here: &Local) -> Line {
 }
 
 /// What somebody did, in words, and whether it was with a lead.
-const fn said_of(action: Action) -> (&'static str, bool) {
+const fn said_of(action: AuditAction) -> (&'static str, bool) {
     match action {
-        Action::SignedIn => ("signed in", false),
-        Action::SignedOut => ("signed out", false),
-        Action::SessionEnded => ("ended a session of", false),
-        Action::LeadSeen => ("saw", true),
-        Action::NoteAdded => ("wrote a note about", true),
-        Action::StageChanged => ("moved", true),
-        Action::LeadResent => ("had delivered again", true),
-        Action::LeadReleased => ("released", true),
-        Action::ConsentRevoked => ("noted a withdrawn consent of", true),
-        Action::LeadErased => ("erased", true),
-        Action::AppointmentConfirmed => ("confirmed an appointment of", true),
-        Action::AppointmentMoved => ("moved an appointment of", true),
-        Action::AppointmentCancelled => ("cancelled an appointment of", true),
-        Action::AppointmentNoShow => ("noted a missed appointment of", true),
-        Action::TimeBlocked => ("blocked a time:", false),
-        Action::TimeUnblocked => ("took a blocked time back:", false),
-        Action::LeadsListed => ("listed leads:", false),
-        Action::LeadExported => ("exported", true),
-        Action::EvidenceTaken => ("took the evidence of", true),
-        Action::LeadDelivered => ("brought", true),
-        Action::AgentProbed => ("probed the agent", false),
-        Action::KeyChanged => ("changed the key of personal data", false),
-        Action::KeyForgotten => ("gave up a lost key of personal data:", false),
-        Action::RecordExported => ("exported this record", false),
-        Action::MemberAdded => ("let in", false),
-        Action::PasswordSet => ("set the password of", false),
-        Action::MemberRemoved => ("shut out", false),
-        Action::SignInFailed => ("sign-in failed:", false),
-        Action::SignInLocked => ("sign-in locked for a while:", false),
-        Action::AccessRefused => ("was refused", false),
-        Action::IdentityConfirmed => ("gave the password again", false),
-        Action::SecondFactorSet => ("switched on the second factor of", false),
-        Action::SecondFactorRemoved => ("switched off the second factor of", false),
-        Action::SecondFactorReset => ("reset the second factor of", false),
-        Action::RecoveryCodesMade => ("made new recovery codes of", false),
-        Action::RecoveryCodeUsed => ("used a recovery code of", false),
-        Action::Approved => ("approved", false),
-        Action::Declined => ("declined", false),
-        Action::Suspended => ("suspended", false),
-        Action::Resumed => ("let go on", false),
-        Action::Closed => ("closed", false),
-        Action::PaymentDemanded => ("demanded payment of", false),
-        Action::PaymentSettled => ("noted the payment of", false),
-        Action::RightsGranted => ("gave rights on", false),
-        Action::RightsRevoked => ("took rights back on", false),
+        AuditAction::SignedIn => ("signed in", false),
+        AuditAction::SignedOut => ("signed out", false),
+        AuditAction::SessionEnded => ("ended a session of", false),
+        AuditAction::LeadSeen => ("saw", true),
+        AuditAction::NoteAdded => ("wrote a note about", true),
+        AuditAction::StageChanged => ("moved", true),
+        AuditAction::LeadResent => ("had delivered again", true),
+        AuditAction::LeadReleased => ("released", true),
+        AuditAction::ConsentRevoked => ("noted a withdrawn consent of", true),
+        AuditAction::LeadErased => ("erased", true),
+        AuditAction::AppointmentConfirmed => ("confirmed an appointment of", true),
+        AuditAction::AppointmentMoved => ("moved an appointment of", true),
+        AuditAction::AppointmentCancelled => ("cancelled an appointment of", true),
+        AuditAction::AppointmentNoShow => ("noted a missed appointment of", true),
+        AuditAction::TimeBlocked => ("blocked a time:", false),
+        AuditAction::TimeUnblocked => ("took a blocked time back:", false),
+        AuditAction::LeadsListed => ("listed leads:", false),
+        AuditAction::LeadExported => ("exported", true),
+        AuditAction::EvidenceTaken => ("took the evidence of", true),
+        AuditAction::LeadDelivered => ("brought", true),
+        AuditAction::AgentProbed => ("probed the agent", false),
+        AuditAction::KeyChanged => ("changed the key of personal data", false),
+        AuditAction::KeyForgotten => ("gave up a lost key of personal data:", false),
+        AuditAction::RecordExported => ("exported this record", false),
+        AuditAction::MemberAdded => ("let in", false),
+        AuditAction::PasswordSet => ("set the password of", false),
+        AuditAction::MemberRemoved => ("shut out", false),
+        AuditAction::SignInFailed => ("sign-in failed:", false),
+        AuditAction::SignInLocked => ("sign-in locked for a while:", false),
+        AuditAction::AccessRefused => ("was refused", false),
+        AuditAction::IdentityConfirmed => ("gave the password again", false),
+        AuditAction::SecondFactorSet => ("switched on the second factor of", false),
+        AuditAction::SecondFactorRemoved => ("switched off the second factor of", false),
+        AuditAction::SecondFactorReset => ("reset the second factor of", false),
+        AuditAction::RecoveryCodesMade => ("made new recovery codes of", false),
+        AuditAction::RecoveryCodeUsed => ("used a recovery code of", false),
+        AuditAction::Approved => ("approved", false),
+        AuditAction::Declined => ("declined", false),
+        AuditAction::Suspended => ("suspended", false),
+        AuditAction::Resumed => ("let go on", false),
+        AuditAction::Closed => ("closed", false),
+        AuditAction::PaymentDemanded => ("demanded payment of", false),
+        AuditAction::PaymentSettled => ("noted the payment of", false),
+        AuditAction::RightsGranted => ("gave rights on", false),
+        AuditAction::RightsRevoked => ("took rights back on", false),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use tradepost_dealer::staff::Action;
+use tradepost_dealer::staff::AuditAction;
 use tradepost_store::ProbeReport;
 use tradepost_wire::json::{self, Value};
 
@@ -92,7 +92,7 @@ impl Console {
         // The place first, so that the record holds no run that did not begin. Where the record
         // fails, the place is free again.
         let place = self.prober.enter(id).ok_or(Stop::Unusable(busy))?;
-        let entry = self.entry(&visitor.member, Some(id), Action::AgentProbed, None);
+        let entry = self.entry(&visitor.member, Some(id), AuditAction::AgentProbed, None);
         self.store.record_all(vec![entry])?;
         let wanted = Wanted {
             dealer_id: id.to_owned(),

@@ -141,7 +141,7 @@ fn proofs_end_with_what_they_prove(store: Store) {
     let added = Member {
         name: "dora".to_owned(),
         dealer_id: None,
-        role: Role::Desk,
+        role: StaffRole::Desk,
         password: "first".to_owned(),
         created_at: at(NOW),
     };

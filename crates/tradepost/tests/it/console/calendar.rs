@@ -8,7 +8,7 @@ use std::time::Duration;
 use tradepost::delivery::Deliveries;
 use tradepost_dealer::delivery::{DeliveryState, LeadKind};
 use tradepost_dealer::record::AppointmentState;
-use tradepost_dealer::settings::Rooftop;
+use tradepost_dealer::settings::RooftopSettings;
 use tradepost_server::outbox::Edge;
 
 use super::*;
@@ -469,7 +469,7 @@ struct Reconfigured {
 }
 
 impl Reconfigured {
-    fn new(change: impl FnOnce(&mut Rooftop)) -> Self {
+    fn new(change: impl FnOnce(&mut RooftopSettings)) -> Self {
         let before = World::with(one_place);
         let lead_id = before.lead("one.example", &drive("Ada", SLOTS[0]));
         let booked = before.server.history(&json!(lead_id)).lead.appointment.unwrap();

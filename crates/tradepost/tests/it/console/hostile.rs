@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use tradepost::console::route::{Right, Row, TABLE};
-use tradepost_dealer::staff::Stage;
+use tradepost_dealer::staff::StaffStage;
 
 use super::*;
 
@@ -156,7 +156,7 @@ fn a_form_that_is_not_ours_changes_nothing() {
     }
     assert_eq!(world.record(ONE).len(), before);
     let (progress, notes) = world.server.store.lead_work(&lead).unwrap();
-    assert_eq!((progress.stage, notes.len()), (Stage::New, 0));
+    assert_eq!((progress.stage, notes.len()), (StaffStage::New, 0));
     // Nor does anybody get signed in by another's page.
     let fields = [("name", "dora".to_owned()), ("password", PASSWORD.to_owned())];
     let answer = world.send("/console/sign-in", "", &[], &fields);

@@ -168,7 +168,10 @@ impl Provider {
             scope: "openid groups".to_owned(),
             name_claim: "login".to_owned(),
             role_claim: "org.groups".to_owned(),
-            grants: vec![grant("it", Role::Engineer, None), grant("sales", Role::Desk, Some(ONE))],
+            grants: vec![
+                grant("it", StaffRole::Engineer, None),
+                grant("sales", StaffRole::Desk, Some(ONE)),
+            ],
         }
     }
 
@@ -482,7 +485,8 @@ fn a_provider_that_never_answers_keeps_no_thread_from_others() {
 fn whoever_signs_in_with_the_provider_proves_it_anew_there() {
     let provider = Provider::start();
     let mut settings = provider.settings();
-    let grant = Grant { value: "boss".into(), role: Role::Manager, dealer_id: Some(ONE.into()) };
+    let grant =
+        Grant { value: "boss".into(), role: StaffRole::Manager, dealer_id: Some(ONE.into()) };
     settings.grants.insert(0, grant);
     let world = World::with(|config| {
         config.server.console.as_mut().unwrap().oidc = Some(settings);

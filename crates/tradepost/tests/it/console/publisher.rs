@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost_dealer::staff::{Action, NewEntry};
+use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_store::refusals::{Refusal, RefusalCount};
 use tradepost_store::staff_events::NewStaffDelivery;
 
@@ -14,7 +14,8 @@ use super::*;
 fn people_of_a_publisher_see_what_is_theirs_and_nothing_of_dealers() {
     let world = World::new();
     let lead = world.lead("one.example", &customer("Ada"));
-    let roles = [("vera", Role::Viewer), ("sam", Role::Seller), ("amy", Role::Approver)];
+    let roles =
+        [("vera", StaffRole::Viewer), ("sam", StaffRole::Seller), ("amy", StaffRole::Approver)];
     let people = roles.map(|(name, role)| {
         world.add(name, role, Some("gazette"));
         world.enter(name)
@@ -81,12 +82,12 @@ fn people_of_a_publisher_see_what_is_theirs_and_nothing_of_dealers() {
 #[test]
 fn people_of_a_publisher_read_its_record_and_its_refusals() {
     let world = World::new();
-    world.add("amy", Role::Approver, Some("gazette"));
-    let entry = |chain: &str, subject: &str| NewEntry {
+    world.add("amy", StaffRole::Approver, Some("gazette"));
+    let entry = |chain: &str, subject: &str| NewAuditEntry {
         chain: chain.to_owned(),
         at: at(NOW),
         actor: "sam by cli:root".to_owned(),
-        action: Action::Suspended,
+        action: AuditAction::Suspended,
         subject: Some(subject.to_owned()),
         detail: Some("creative: approved -> suspended; why: complaint 17".to_owned()),
     };
@@ -137,7 +138,7 @@ fn give_up_message(world: &World, subject: &str) {
 #[test]
 fn whoever_manages_all_dealers_manages_no_publisher() {
     let world = World::new();
-    world.add("amy", Role::Approver, Some("gazette"));
+    world.add("amy", StaffRole::Approver, Some("gazette"));
     let mut amy = world.enter("amy");
     set_up(&mut amy, SignedDuration::ZERO);
     let mut dora = world.enter("dora");
@@ -159,7 +160,7 @@ fn whoever_manages_all_dealers_manages_no_publisher() {
 #[test]
 fn whoever_sees_all_dealers_sees_no_message_to_a_publisher() {
     let world = World::new();
-    world.add("amy", Role::Approver, Some("gazette"));
+    world.add("amy", StaffRole::Approver, Some("gazette"));
     give_up_message(&world, "mb_1");
     let told = "The message about mb_1 has not arrived";
     assert!(text(&world.enter("amy").get("/console")).contains(told));

@@ -2,9 +2,9 @@
 
 use expect_test::expect;
 use tradepost::config::delivery::{By, Delivery, Http, Secret};
-use tradepost_dealer::delivery::{DeliveryState, Destination, Form};
+use tradepost_dealer::delivery::{DeliveryState, LeadDestination, MessageFormat};
 use tradepost_dealer::record::LeadState;
-use tradepost_dealer::staff::{Progress, Stage, readable_detail};
+use tradepost_dealer::staff::{StaffProgress, StaffStage, readable_detail};
 
 use super::*;
 use crate::support::postgres::Scratch;
@@ -31,7 +31,7 @@ fn a_day(world: &World) {
     let (progress, notes) = store.lead_work(&id).unwrap();
     let changed = Some((minutes(12), "maria".to_owned()));
     let (seen_at, answered_at) = (Some(minutes(7)), Some(minutes(12)));
-    assert_eq!(progress, Progress { stage: Stage::Sold, changed, seen_at, answered_at });
+    assert_eq!(progress, StaffProgress { stage: StaffStage::Sold, changed, seen_at, answered_at });
     assert_eq!(notes[0].text.as_deref(), Some("Called.\nComes on Friday."));
     let shown = text(&maria.get(&of("")));
     for part in ["after 7 min", "after 12 min", "Sold by maria", "Comes on Friday.", "dora, <time"]
@@ -138,11 +138,11 @@ fn held_leads_wait_for_a_manager() {
 fn a_lead_is_delivered_again_to_those_who_want_it() {
     let world = World::with(|config| {
         let destination = |name: &str, rooftops: &[&str]| Delivery {
-            destination: Destination {
+            destination: LeadDestination {
                 name: name.to_owned(),
                 rooftops: rooftops.iter().map(|it| (*it).to_owned()).collect(),
                 kinds: Vec::new(),
-                form: Form::Event,
+                form: MessageFormat::Event,
             },
             by: By::Http(Http {
                 url: "http://127.0.0.1:9/".to_owned(),
@@ -218,7 +218,7 @@ fn leads_beyond_those_that_are_shown_are_counted() {
     for number in 0..LEADS {
         world.lead("one.example", &customer(&format!("Ada{number}")));
     }
-    let new = world.server.store.count_leads(Some(ONE), LeadState::Received, Some(Stage::New));
+    let new = world.server.store.count_leads(Some(ONE), LeadState::Received, Some(StaffStage::New));
     assert_eq!(new.unwrap(), LEADS, "none is held back");
     let inbox = text(&world.enter("maria").get("/console"));
     assert!(inbox.contains(&format!("<dd>{LEADS}</dd>")), "{inbox}");

@@ -42,7 +42,7 @@ fn alerts_on(
 
 fn ops(url: String) -> Delivery {
     Delivery {
-        destination: Destination { name: "ops".into(), ..hub(url.clone()).destination },
+        destination: LeadDestination { name: "ops".into(), ..hub(url.clone()).destination },
         ..hub(url)
     }
 }
@@ -116,8 +116,9 @@ fn people_read_alerts_as_mail_and_in_a_chat() {
         from: "tradepost@dealer.example".into(),
         to: vec!["ops@dealer.example".into()],
     };
-    let by_mail = destination("mail", Form::Adf(Options::default()), By::Smtp(Box::new(smtp)));
-    let form = Form::Chat { style: ChatStyle::Slack, contact: false };
+    let by_mail =
+        destination("mail", MessageFormat::Adf(AdfOptions::default()), By::Smtp(Box::new(smtp)));
+    let form = MessageFormat::Chat { style: ChatStyle::Slack, contact: false };
     let http =
         Http { url: room.url(), media_type: "application/json", bearer: None, hmac_key: None };
     let (alerts, _hand) = alerts(

@@ -13,7 +13,7 @@ use crate::beside::published;
 
 /// A room that is told of leads.
 fn room(url: String, contact: bool) -> Delivery {
-    let form = Form::Chat { style: ChatStyle::Slack, contact };
+    let form = MessageFormat::Chat { style: ChatStyle::Slack, contact };
     let http = Http { url, media_type: "application/json", bearer: None, hmac_key: None };
     destination("room", form, By::Http(http))
 }

@@ -21,7 +21,7 @@ pub fn mailbox(server: &MailServer) -> Delivery {
     let by = By::Smtp(Box::new(smtp));
     Delivery {
         timeout: Duration::from_secs(1),
-        ..destination("mail", Form::Adf(Options::default()), by)
+        ..destination("mail", MessageFormat::Adf(AdfOptions::default()), by)
     }
 }
 

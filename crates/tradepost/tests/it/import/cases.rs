@@ -4,7 +4,9 @@ use std::fs;
 use std::io::Cursor;
 
 use jiff::Timestamp;
-use tradepost_dealer::import::{self, Feed, Mapping, Preset, PriceTruth, Rooftop, Target};
+use tradepost_dealer::import::{
+    self, DealerFeed, FeedRooftop, FeedTarget, Mapping, Preset, PricePolicy,
+};
 use tradepost_wire::aap::Vehicle;
 use tradepost_wire::json::{Value, json};
 
@@ -28,21 +30,21 @@ impl Case {
         Some(Self { bytes, cars: cars.as_array().unwrap().clone() })
     }
 
-    fn feed(&self, mapping: Option<&Mapping>, feed_names: &[&str]) -> Feed {
+    fn feed(&self, mapping: Option<&Mapping>, feed_names: &[&str]) -> DealerFeed {
         let now: Timestamp = "2026-11-20T17:00:00Z".parse().unwrap();
         let feed_names = feed_names.iter().map(|name| (*name).to_owned()).collect();
-        let target = Target {
+        let target = FeedTarget {
             dealer_id: "acme".to_owned(),
             name: "Acme Motors".to_owned(),
-            rooftops: vec![Rooftop { name: "Sacramento".to_owned(), feed_names, fees: 0 }],
-            price_truth: PriceTruth::Warn,
+            rooftops: vec![FeedRooftop { name: "Sacramento".to_owned(), feed_names, fees: 0 }],
+            price_truth: PricePolicy::Warn,
         };
         let read = import::read_as(Cursor::new(&self.bytes), &[target], mapping, now);
         read.unwrap().feeds.into_iter().next().unwrap()
     }
 
     /// Compares the listings with the cars, apart from the members in which the file differs.
-    fn check(&self, feed: &Feed, preset: Preset, apart_from: &[&str]) -> Vec<Vehicle> {
+    fn check(&self, feed: &DealerFeed, preset: Preset, apart_from: &[&str]) -> Vec<Vehicle> {
         assert_eq!(feed.report.preset.map(|used| used.name), Some(preset));
         assert_eq!(feed.report.preset.map(|used| used.guessed), Some(true));
         let vehicles: Vec<Vehicle> = feed.units.iter().map(|unit| unit.vehicle).collect();

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::process::{Command, Output, Stdio};
 
 use jiff::SignedDuration;
-use tradepost_dealer::settings::Velocity;
+use tradepost_dealer::settings::LeadRateLimit;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
@@ -120,7 +120,7 @@ fn what_was_proposed_and_then_booked_is_booked_everywhere_and_each_change_is_exp
 fn leads_are_filtered_linked_counted_and_released() {
     let server = start_with(|config| {
         let window = SignedDuration::from_hours(1);
-        let velocity = Velocity { window, per_address: 2, per_contact: 10, all: 10 };
+        let velocity = LeadRateLimit { window, per_address: 2, per_contact: 10, all: 10 };
         config.dealers[0].terms.leads.velocity = velocity;
     });
     let elsewhere = ("/vehicle_of_interest", json!({"vehicle_id": "veh_ho_1001"}));

@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use tradepost::cli::init::TEMPLATE;
 use tradepost::config::{Auth, read};
 use tradepost_dealer::record::{HeldFor, LeadEventKind, LeadState};
-use tradepost_dealer::settings::{Agents, Confirmations, LeadPolicy, Velocity};
+use tradepost_dealer::settings::{AgentPolicy, ConfirmationLimit, LeadPolicy, LeadRateLimit};
 use tradepost_wire::json::{Value, json};
 
 use crate::auth::{bearer, issue};
@@ -21,10 +21,14 @@ fn dealer_with(change: impl FnOnce(&mut LeadPolicy)) -> TestServer {
         let dealer = &mut config.dealers[0];
         dealer.auth = Auth { api_keys: true, ..Auth::default() };
         dealer.terms.rooftops[0].appointments.capacity = MANY;
-        let confirmations =
-            Confirmations { per_address: MANY, per_contact: MANY, per_vehicle: MANY, all: MANY };
+        let confirmations = ConfirmationLimit {
+            per_address: MANY,
+            per_contact: MANY,
+            per_vehicle: MANY,
+            all: MANY,
+        };
         let window = SignedDuration::from_hours(1);
-        let velocity = Velocity { window, per_address: MANY, per_contact: MANY, all: MANY };
+        let velocity = LeadRateLimit { window, per_address: MANY, per_contact: MANY, all: MANY };
         dealer.terms.leads = LeadPolicy { confirmations, velocity, ..dealer.terms.leads.clone() };
         change(&mut dealer.terms.leads);
     })
@@ -75,7 +79,7 @@ fn with_what_init_writes_a_test_drive_is_requested() {
 fn seventy_four_drives_from_one_address_book_as_many_as_the_car_may_have() {
     let server = start_with(|config| {
         config.dealers[0].terms.rooftops[0].appointments.capacity = MANY;
-        config.dealers[0].terms.leads.velocity = Velocity::default();
+        config.dealers[0].terms.leads.velocity = LeadRateLimit::default();
     });
     let answers: Vec<Value> = std::thread::scope(|scope| {
         let server = &server;
@@ -92,18 +96,19 @@ fn seventy_four_drives_from_one_address_book_as_many_as_the_car_may_have() {
 
 #[test]
 fn each_cap_turns_what_is_beyond_it_into_a_request() {
-    let many = Confirmations { per_address: MANY, per_contact: MANY, per_vehicle: MANY, all: MANY };
+    let many =
+        ConfirmationLimit { per_address: MANY, per_contact: MANY, per_vehicle: MANY, all: MANY };
     let other_car = json!({"vehicle_id": "veh_dt_2451"});
     // Ten drives each; what they have in common is capped at three, or is not.
     for (name, caps, same_address, same_contact, same_vehicle, booked) in [
-        ("address", Confirmations { per_address: 3, ..many }, true, false, true, 3),
-        ("another address", Confirmations { per_address: 3, ..many }, false, false, true, 10),
-        ("contact", Confirmations { per_contact: 3, ..many }, false, true, true, 3),
-        ("another contact", Confirmations { per_contact: 3, ..many }, true, false, true, 10),
-        ("vehicle", Confirmations { per_vehicle: 3, ..many }, false, false, true, 3),
-        ("another vehicle", Confirmations { per_vehicle: 3, ..many }, false, false, false, 6),
-        ("all", Confirmations { all: 3, ..many }, false, false, false, 3),
-        ("none", Confirmations { all: 0, ..many }, false, false, false, 0),
+        ("address", ConfirmationLimit { per_address: 3, ..many }, true, false, true, 3),
+        ("another address", ConfirmationLimit { per_address: 3, ..many }, false, false, true, 10),
+        ("contact", ConfirmationLimit { per_contact: 3, ..many }, false, true, true, 3),
+        ("another contact", ConfirmationLimit { per_contact: 3, ..many }, true, false, true, 10),
+        ("vehicle", ConfirmationLimit { per_vehicle: 3, ..many }, false, false, true, 3),
+        ("another vehicle", ConfirmationLimit { per_vehicle: 3, ..many }, false, false, false, 6),
+        ("all", ConfirmationLimit { all: 3, ..many }, false, false, false, 3),
+        ("none", ConfirmationLimit { all: 0, ..many }, false, false, false, 0),
     ] {
         let server = dealer_with(|leads| leads.confirmations = caps);
         let answers: Vec<_> = (0..10)
@@ -130,7 +135,7 @@ fn each_cap_turns_what_is_beyond_it_into_a_request() {
 #[test]
 fn who_moves_an_appointment_has_no_second_one_and_who_has_a_credential_no_cap() {
     let server = dealer_with(|leads| {
-        leads.confirmations = Confirmations { all: 1, ..leads.confirmations };
+        leads.confirmations = ConfirmationLimit { all: 1, ..leads.confirmations };
     });
     let conversation = server.conversation();
     for hour in [18, 19, 20] {
@@ -156,13 +161,13 @@ fn what_is_held_back_is_kept_apart_and_honestly_answered() {
     let agent = |name: &str| ("/source_agent/name", json!(name));
     let agents = |allow: &[&str], deny: &[&str], quota| {
         let names = |list: &[&str]| list.iter().map(|&name| name.to_owned()).collect();
-        Agents { allow: names(allow), deny: names(deny), quota }
+        AgentPolicy { allow: names(allow), deny: names(deny), quota }
     };
     let velocity = |per_address, per_contact, all| {
         let window = SignedDuration::from_hours(1);
-        (agents(&[], &[], None), Velocity { window, per_address, per_contact, all })
+        (agents(&[], &[], None), LeadRateLimit { window, per_address, per_contact, all })
     };
-    let named = |agents: Agents| (agents, velocity(MANY, MANY, MANY).1);
+    let named = |agents: AgentPolicy| (agents, velocity(MANY, MANY, MANY).1);
     let kept = "Demo Toyota San Francisco received the lead and keeps it for a person to look at \
                 before anybody follows up; to be sure, the customer can call. No time is booked \
                 yet; an advisor will arrange one.";
@@ -245,7 +250,7 @@ fn a_lead_that_is_held_back_stays_so_when_it_is_sent_again() {
 fn a_quota_and_a_list_mean_the_credentials_name_whatever_the_lead_says() {
     let server = dealer_with(|leads| {
         let deny = vec!["spam".to_owned()];
-        leads.agents = Agents { allow: vec!["acme".to_owned()], deny, quota: Some(2) };
+        leads.agents = AgentPolicy { allow: vec!["acme".to_owned()], deny, quota: Some(2) };
     });
     let token = issue(&server, "acme", |_| {});
     let send = |n: usize, agent: &str| {

@@ -19,7 +19,7 @@ fn a_customer_gets_everything_and_is_then_in_no_file_any_more() {
         let server = serve(folder.path(), key);
         let ada = send(&server, &of("Ada@Example.com", "+14155550123"));
         let bob = send(&server, &of("bob@example.com", "+14155550199"));
-        let note = tradepost_dealer::staff::Note {
+        let note = tradepost_dealer::staff::LeadNote {
             at: at(NOW),
             author: "dora".to_owned(),
             text: Some("Has a sister.".to_owned()),

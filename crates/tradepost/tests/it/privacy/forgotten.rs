@@ -130,7 +130,7 @@ fn with_one_of_two(open: impl Fn() -> Store, servers: Option<&Scratch>) {
     drop(server);
     let server = serve(&format!("{SECOND} {FIRST}"));
     let bob = send(&server, &of(BOB.0, BOB.1));
-    let note = |text: &str| tradepost_dealer::staff::Note {
+    let note = |text: &str| tradepost_dealer::staff::LeadNote {
         at: at(NOW),
         author: "dora".to_owned(),
         text: Some(text.to_owned()),
@@ -145,11 +145,11 @@ fn with_one_of_two(open: impl Fn() -> Store, servers: Option<&Scratch>) {
         (found.leads.as_slice(), found.notes, found.is_last),
         (&[ada.clone()][..], 0, false)
     );
-    let entry = tradepost_dealer::staff::NewEntry {
+    let entry = tradepost_dealer::staff::NewAuditEntry {
         chain: tradepost_dealer::staff::EVERYBODY.to_owned(),
         at: at(NOW),
         actor: "cli:ana".to_owned(),
-        action: tradepost_dealer::staff::Action::KeyForgotten,
+        action: tradepost_dealer::staff::AuditAction::KeyForgotten,
         subject: Some(lost[0].clone()),
         detail: None,
     };

@@ -31,7 +31,7 @@ fn all_is_there(server: &TestServer, ada: &str, bob: &str) {
 fn two_leads(server: &TestServer) -> [String; 2] {
     let ada = send(server, &of("ada@example.com", "+14155550123"));
     let bob = send(server, &of("bob@example.com", "+14155550199"));
-    let note = tradepost_dealer::staff::Note {
+    let note = tradepost_dealer::staff::LeadNote {
         at: at(NOW),
         author: "dora".to_owned(),
         text: Some("Called; comes on Friday.".to_owned()),

@@ -1,7 +1,7 @@
 //! Searching leads in the console: the same is found in SQLite and in PostgreSQL, with encrypted personal
 //! data and without.
 
-use tradepost_dealer::staff::Note;
+use tradepost_dealer::staff::LeadNote;
 use tradepost_store::staff::{LeadFilter, SEARCHED_LEADS};
 
 use super::*;
@@ -109,7 +109,7 @@ fn check_searches(server: &TestServer) {
     for (lead, id) in leads.iter().zip(&ids) {
         let Some(text) = lead.note else { continue };
         let text = Some(text.to_owned());
-        let note = Note { at: at(NOW), author: "dora".to_owned(), text };
+        let note = LeadNote { at: at(NOW), author: "dora".to_owned(), text };
         add_note(server, id, note);
     }
     let filter = LeadFilter { limit: 50, oldest_first: true, ..LeadFilter::default() };

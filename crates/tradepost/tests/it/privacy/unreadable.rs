@@ -34,7 +34,7 @@ fn damage(folder: &Path, lead_id: &str) -> usize {
 }
 
 fn note(server: &TestServer, lead_id: &str) {
-    let note = tradepost_dealer::staff::Note {
+    let note = tradepost_dealer::staff::LeadNote {
         at: at(NOW),
         author: "dora".to_owned(),
         text: Some("Has a sister.".to_owned()),

@@ -1,7 +1,7 @@
 //! `audit verify` compares notes and staff with the record, and opens everything that is encrypted.
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_dealer::staff::{Note, Role, member_detail};
+use tradepost_dealer::staff::{LeadNote, StaffRole, member_detail};
 use tradepost_store::staff::Member;
 use tradepost_store::verification::{NoteFaultKind, StaffFaultKind};
 
@@ -9,9 +9,9 @@ use super::*;
 use crate::support::postgres::Scratch;
 
 /// A note that was written so many minutes after the beginning.
-fn note(minutes: i64, text: &str) -> Note {
+fn note(minutes: i64, text: &str) -> LeadNote {
     let at: Timestamp = at(NOW);
-    Note {
+    LeadNote {
         at: at + SignedDuration::from_mins(minutes),
         author: "dora".to_owned(),
         text: Some(text.to_owned()),
@@ -23,17 +23,17 @@ fn let_in(store: &Store, name: &str, password: &str) {
     let member = Member {
         name: name.to_owned(),
         dealer_id: Some(dealer::ID.to_owned()),
-        role: Role::Desk,
+        role: StaffRole::Desk,
         password: password.to_owned(),
         created_at: at(NOW),
     };
-    let entry = NewEntry {
+    let entry = NewAuditEntry {
         chain: dealer::ID.to_owned(),
         at: at(NOW),
         actor: "cli:ana".to_owned(),
-        action: Action::MemberAdded,
+        action: AuditAction::MemberAdded,
         subject: Some(name.to_owned()),
-        detail: Some(member_detail(Some(Role::Desk), password)),
+        detail: Some(member_detail(Some(StaffRole::Desk), password)),
     };
     let added = store.write_blocking(move |tx| {
         tx.record(&entry)?;
@@ -144,18 +144,18 @@ fn notes_and_passwords_from_before_the_hashes_are_said_to_be_unverifiable() {
     let [ada, _] = stocked(&server);
     let database = rusqlite::Connection::open(folder.path().join("tradepost.sqlite")).unwrap();
     // As an older version wrote them: entries without hashes, rows without salts.
-    let old = NewEntry {
+    let old = NewAuditEntry {
         chain: dealer::ID.to_owned(),
         at: at(NOW),
         actor: "dora".to_owned(),
-        action: Action::NoteAdded,
+        action: AuditAction::NoteAdded,
         subject: Some(ada.clone()),
         detail: None,
     };
     let entries = [
         old.clone(),
-        NewEntry {
-            action: Action::MemberAdded,
+        NewAuditEntry {
+            action: AuditAction::MemberAdded,
             subject: Some("egon".to_owned()),
             detail: Some("manager".to_owned()),
             ..old

@@ -3,9 +3,9 @@
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use tradepost::config::{Auth, Config, Dealer, RateLimit, Server};
-use tradepost_dealer::import::{PriceTruth, Unit};
+use tradepost_dealer::import::{FeedUnit, PricePolicy};
 use tradepost_dealer::settings::{
-    Appointments, Dealer as Terms, LeadPolicy, Rooftop, SearchPolicy,
+    AppointmentPolicy, DealerSettings as Terms, LeadPolicy, RooftopSettings, SearchPolicy,
 };
 use tradepost_store::Store;
 use tradepost_wire::aap::lead::AppointmentType;
@@ -67,7 +67,7 @@ pub fn config() -> Config {
                     ..LeadPolicy::default()
                 },
                 tombstone_lifetime: hours(24 * 90),
-                price_truth: PriceTruth::Warn,
+                price_truth: PricePolicy::Warn,
             },
             hosts: Vec::new(),
             public_url: Some("https://demo-toyota.example.com".to_owned()),
@@ -88,7 +88,7 @@ pub fn config() -> Config {
     }
 }
 
-fn rooftop(name: &str, phone: &str, types: &[AppointmentType]) -> Rooftop {
+fn rooftop(name: &str, phone: &str, types: &[AppointmentType]) -> RooftopSettings {
     let day = json!({"open": "09:00", "close": "19:00"});
     let week = json!({
         "monday": day, "tuesday": day, "wednesday": day, "thursday": day, "friday": day,
@@ -102,12 +102,12 @@ fn rooftop(name: &str, phone: &str, types: &[AppointmentType]) -> Rooftop {
             "thursday": null, "friday": null, "saturday": null, "sunday": null,
         }}],
     });
-    Rooftop {
+    RooftopSettings {
         profile: tradepost_wire::json::from_value(profile).unwrap(),
         feed_names: Vec::new(),
         time_zone: TimeZone::get("America/Los_Angeles").unwrap(),
         fees: Vec::new(),
-        appointments: Appointments {
+        appointments: AppointmentPolicy {
             types: types.to_vec(),
             slot_minutes: 30,
             capacity: 2,
@@ -129,7 +129,7 @@ pub fn stock(store: &Store, config: &Config) {
 }
 
 /// The feed, with or without the unit that was sold yesterday.
-pub fn units(with_sold: bool) -> Vec<Unit> {
+pub fn units(with_sold: bool) -> Vec<FeedUnit> {
     let base = |id: &str, stock: &str, make: &str, model: &str| {
         json!({
             "dealer_id": ID, "vehicle_id": id, "stock": stock, "make": make, "model": model,
@@ -172,7 +172,7 @@ pub fn units(with_sold: bool) -> Vec<Unit> {
             json!({"vin": SOLD_VIN, "year": 2019, "price": 21000}),
         ));
     }
-    listings.iter().map(|listing| Unit { vehicle: read(listing), sold: false }).collect()
+    listings.iter().map(|listing| FeedUnit { vehicle: read(listing), sold: false }).collect()
 }
 
 fn read(listing: &Value) -> Vehicle {
