@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use tradepost_server::fault::InternalError;
-use tradepost_server::http::Settings;
-use tradepost_server::memory::Memory;
+use tradepost_server::http::HttpSettings;
+use tradepost_server::memory::MemoryStore;
 use tradepost_server::prelude::*;
 
 /// Its id.
@@ -16,7 +16,7 @@ const ID: &str = "sandbox";
 struct Plain {
     card: PublishedCard,
     auth: Authenticator,
-    service: Service,
+    service: TaskService,
 }
 
 /// Everything that can be asked of the agent, which keeps its tasks in memory and is reached below
@@ -25,10 +25,15 @@ pub(crate) fn router(clock: Clock, base_url: &str) -> Result<Router, InternalErr
     let mut card = card::describe("Sandbox", "Makes a task of every message.", base_url);
     card.capabilities.streaming = false;
     let card = PublishedCard::of(&card, clock.now());
-    let memory = Arc::new(Memory::default());
-    let service = Service::open(Arc::clone(&memory) as _, clock.clone(), ID)?;
+    let memory = Arc::new(MemoryStore::default());
+    let service = TaskService::open(Arc::clone(&memory) as _, clock.clone(), ID)?;
     let agent = Plain { card, auth: Authenticator::open_to_all(ID), service };
-    Ok(http::router(Arc::new(Desk::new(Settings::default(), clock, memory, vec![Arc::new(agent)]))))
+    Ok(http::router(Arc::new(AgentRegistry::new(
+        HttpSettings::default(),
+        clock,
+        memory,
+        vec![Arc::new(agent)],
+    ))))
 }
 
 impl Agent for Plain {
@@ -44,9 +49,9 @@ impl Agent for Plain {
         Some(&self.service)
     }
 
-    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
+    fn perform<'a>(&'a self, incoming: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
         self.service.perform(incoming, |_, _| {
-            Ok(Plan::work(async |progress| {
+            Ok(MessagePlan::work(async |progress| {
                 progress.status(TaskState::Completed, Some("Done.")).await
             }))
         })

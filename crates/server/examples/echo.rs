@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 use tradepost_server::prelude::*;
 
 #[derive(Debug)]
-struct Echo(PublishedCard, Authenticator, Service);
+struct Echo(PublishedCard, Authenticator, TaskService);
 
 impl Agent for Echo {
     fn card(&self) -> &PublishedCard {
@@ -17,7 +17,7 @@ impl Agent for Echo {
         &self.1
     }
 
-    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
+    fn perform<'a>(&'a self, incoming: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
         self.2.perform(incoming, |message, _| Ok(plan(message)))
     }
 
@@ -26,13 +26,13 @@ impl Agent for Echo {
     }
 }
 
-fn plan(message: &Message) -> Plan {
+fn plan(message: &Message) -> MessagePlan {
     let said = message.text().unwrap_or_default().to_owned();
     if !said.starts_with("task") {
-        return Plan::Answer(vec![Part::text(said)]);
+        return MessagePlan::Answer(vec![Part::text(said)]);
     }
     let ends = if said.ends_with('?') { TaskState::InputRequired } else { TaskState::Completed };
-    Plan::work(async move |progress| {
+    MessagePlan::work(async move |progress| {
         progress.status(TaskState::Working, None).await?;
         progress.artifact(Artifact::new("echo", vec![Part::text(said)]), false, true).await?;
         progress.status(ends, None).await
@@ -42,8 +42,8 @@ fn plan(message: &Message) -> Plan {
 pub(crate) async fn serve(listener: TcpListener) -> Result<(), Box<dyn std::error::Error>> {
     let card = card::describe("Echo", "Says it.", &format!("http://{}", listener.local_addr()?));
     let card = PublishedCard::of(&card, Clock::system().now());
-    let (auth, service) = (Authenticator::open_to_all("echo"), Service::in_memory("echo")?);
-    http::serve(listener, Desk::of(Arc::new(Echo(card, auth, service))), pending()).await;
+    let (auth, service) = (Authenticator::open_to_all("echo"), TaskService::in_memory("echo")?);
+    http::serve(listener, AgentRegistry::of(Arc::new(Echo(card, auth, service))), pending()).await;
     Ok(())
 }
 

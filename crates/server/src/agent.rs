@@ -1,5 +1,5 @@
-//! The interface between bindings and agents. A binding turns bytes into [`Incoming`] and an
-//! [`Outcome`] into bytes; an [`Agent`] knows neither HTTP nor gRPC.
+//! The interface between bindings and agents. A binding turns bytes into [`AgentRequest`] and an
+//! [`TaskOutcome`] into bytes; an [`Agent`] knows neither HTTP nor gRPC.
 
 use std::any::Any;
 use std::fmt;
@@ -20,16 +20,16 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::RawValue;
 use tradepost_wire::json::Value;
 
-use crate::auth::{Authenticator, Denied, Principal, ShownCredential};
+use crate::auth::{AuthRefusal, Authenticator, Principal, ShownCredential};
 pub use crate::card::Binding;
 use crate::card::{ClaimedExtension, PublishedCard};
 use crate::fault::InternalError;
-use crate::http::exchange::{Parcel, Posted};
-use crate::limit::{Exceeded, Key};
+use crate::http::exchange::{LoggedResponse, RawRequest};
+use crate::limit::{LimitKey, RateLimitExceeded};
 use crate::metrics::Metrics;
 use crate::panics;
 use crate::permission::{self, Permission};
-use crate::refusals::Misfit;
+use crate::refusals::FieldError;
 use crate::tasks::{FOREIGN_TOKEN, PushPage, TaskPage, TaskStream};
 use crate::tools::Tools;
 
@@ -54,7 +54,7 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
     fn auth(&self) -> &Authenticator;
 
     /// Performs a request that passed authentication.
-    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome>;
+    fn perform<'a>(&'a self, incoming: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome>;
 
     /// Returns the host names (without port) of the agent; `None` means every host.
     fn hosts(&self) -> Option<&[String]> {
@@ -110,14 +110,14 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
 
     /// Writes the profile's refusal for a request that failed before it was read; `None` for the
     /// protocol's own error.
-    fn refusal(&self, binding: Binding, trouble: &Trouble) -> Option<ProfileRefusal> {
+    fn refusal(&self, binding: Binding, trouble: &EarlyError) -> Option<ProfileRefusal> {
         let _ = (binding, trouble);
         None
     }
 
     /// Handles a body that was posted to the JSON-RPC endpoint in the agent's own way. The request
     /// is raw and not authenticated.
-    fn posted<'a>(&'a self, posted: Posted<'a>) -> Option<BoxFuture<'a, Parcel>> {
+    fn posted<'a>(&'a self, posted: RawRequest<'a>) -> Option<BoxFuture<'a, LoggedResponse>> {
         let _ = posted;
         None
     }
@@ -135,12 +135,12 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
     }
 
     /// Returns the error code of an answer that is a refusal in the profile's own format.
-    fn code_of(&self, _: &Answer) -> &'static str {
+    fn code_of(&self, _: &AgentAnswer) -> &'static str {
         "OK"
     }
 
     /// Returns the places where the request of such an answer was wrong.
-    fn misfits_of(&self, _: &Answer) -> Vec<Misfit> {
+    fn misfits_of(&self, _: &AgentAnswer) -> Vec<FieldError> {
         Vec::new()
     }
 
@@ -293,18 +293,18 @@ impl Caller {
     /// Returns the key for rate limits. A caller with a name is limited by it, whatever its
     /// address.
     #[must_use]
-    pub fn limit_key(&self) -> Key {
+    pub fn limit_key(&self) -> LimitKey {
         if self.principal.is_anonymous() {
-            Key::address(self.address)
+            LimitKey::address(self.address)
         } else {
-            Key::Credential(self.principal.name.clone())
+            LimitKey::Credential(self.principal.name.clone())
         }
     }
 }
 
 /// Raw request data that is kept as evidence of a consent.
 #[derive(Debug, Clone, Copy)]
-pub struct Sent<'a> {
+pub struct RequestMeta<'a> {
     /// `User-Agent` of the caller.
     pub user_agent: Option<&'a str>,
     /// Bytes of the body.
@@ -314,7 +314,7 @@ pub struct Sent<'a> {
 /// A request with what the transport says about it.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Incoming<'a> {
+pub struct AgentRequest<'a> {
     /// Binding of the request.
     pub binding: Binding,
     /// Protocol release of the request.
@@ -326,7 +326,7 @@ pub struct Incoming<'a> {
     /// The request.
     pub request: A2aRequest,
     /// Raw request data.
-    pub sent: Sent<'a>,
+    pub sent: RequestMeta<'a>,
     /// Last stream event that the caller has received, when it resumes a stream.
     pub resume_after: Option<i64>,
     /// Maximum time for an answer.
@@ -337,38 +337,38 @@ pub struct Incoming<'a> {
 
 /// Result of a request.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum AgentOutcome {
     /// An answer.
-    Answer(Box<Answer>),
+    Answer(Box<AgentAnswer>),
     /// A refusal by the protocol.
     Protocol(ProtocolRefusal),
     /// A refusal by a profile of the protocol.
     Profile(Box<ProfileRefusal>),
     /// A refusal of authentication or permission.
-    Denied(Denied),
+    Denied(AuthRefusal),
     /// An internal error.
     Broken(InternalError),
 }
 
-impl From<Result<Answer, ProtocolRefusal>> for Outcome {
-    fn from(answer: Result<Answer, ProtocolRefusal>) -> Self {
+impl From<Result<AgentAnswer, ProtocolRefusal>> for AgentOutcome {
+    fn from(answer: Result<AgentAnswer, ProtocolRefusal>) -> Self {
         answer.map_or_else(Self::Protocol, |answer| Self::Answer(Box::new(answer)))
     }
 }
 
-impl From<crate::tasks::Outcome<Answer>> for Outcome {
-    fn from(answer: crate::tasks::Outcome<Answer>) -> Self {
+impl From<crate::tasks::TaskOutcome<AgentAnswer>> for AgentOutcome {
+    fn from(answer: crate::tasks::TaskOutcome<AgentAnswer>) -> Self {
         answer.map_or_else(Self::Broken, Self::from)
     }
 }
 
 /// A successful answer.
 #[derive(Debug)]
-pub enum Answer {
+pub enum AgentAnswer {
     /// A message.
     Message(Message),
     /// A message that the agent has serialised itself.
-    Written(Written),
+    Written(SerializedResponse),
     /// The task that a message has started.
     Begun(Task),
     /// A task.
@@ -391,7 +391,7 @@ pub enum Answer {
 
 /// A `SendMessageResponse` that the agent has serialised, which avoids copying its content.
 #[derive(Debug)]
-pub struct Written {
+pub struct SerializedResponse {
     /// The JSON in pieces, which may be shared with other answers.
     pub json: Vec<Bytes>,
     /// The extension that the answer is in.
@@ -404,7 +404,7 @@ pub struct Written {
 #[derive(Debug)]
 pub struct ProfileRefusal {
     /// Row of the profile's error catalog.
-    pub row: Row,
+    pub row: ErrorProperties,
     /// The called skill, where known.
     pub skill: Option<&'static str>,
     /// Message for people.
@@ -429,14 +429,14 @@ pub struct ProfileRefusal {
     /// The extension that the refusal is in.
     pub extension: Option<&'static str>,
     /// Party that caused it.
-    pub blame: Blame,
+    pub blame: ResponsibleParty,
     /// Problems of the request, for the operators of the agent.
-    pub misfits: Vec<Misfit>,
+    pub misfits: Vec<FieldError>,
 }
 
 /// Fixed properties of a profile's error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct ErrorProperties {
     /// Name of the code.
     pub name: &'static str,
     /// Domain of the error catalog.
@@ -451,7 +451,7 @@ pub struct Row {
 
 /// Party that caused a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blame {
+pub enum ResponsibleParty {
     /// The caller.
     Caller,
     /// The caller, by exceeding a rate limit.
@@ -465,9 +465,9 @@ pub enum Blame {
 
 /// Reason why a request failed before it was read.
 #[derive(Debug)]
-pub enum Trouble<'t> {
+pub enum EarlyError<'t> {
     /// The sender exceeds a rate limit.
-    TooOften(Exceeded),
+    TooOften(RateLimitExceeded),
     /// An internal error.
     Broken(&'t InternalError),
 }

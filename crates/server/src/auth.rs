@@ -2,7 +2,7 @@
 //! refuses it.
 //!
 //! The refusal does not tell how close a credential was: an unknown, a revoked, a malformed and a
-//! wrong one are all [`Denied::Invalid`], and only the log has the reason. Every binding calls
+//! wrong one are all [`AuthRefusal::Invalid`], and only the log has the reason. Every binding calls
 //! [`Authenticator::authenticate`] after the transport limits and before it reads the request.
 // The order of checks is that of requirements §2.1.
 
@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
-use key::Keys;
+use key::KeyLookup;
 use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
 
 use crate::clock::Clock;
 use crate::fault::InternalError;
-use crate::limit::{Exceeded, FAILURES, Key, Limiter};
+use crate::limit::{FAILURES, LimitKey, Limiter, RateLimitExceeded};
 use crate::permission::{Permission, Scopes};
-use crate::tls::client::{ClientCertificate, Subject};
+use crate::tls::client::{CertificateSubject, ClientCertificate};
 
 pub mod jwks;
 pub mod jwt;
@@ -96,7 +96,7 @@ impl fmt::Debug for ShownCredential {
 
 /// Reason why a caller is refused.
 #[derive(Debug)]
-pub enum Denied {
+pub enum AuthRefusal {
     /// No credential, and the agent requires one.
     Missing,
     /// An unknown credential.
@@ -114,13 +114,13 @@ pub enum Denied {
     /// A caller without a credential on a web page whose visitors may only read.
     Page,
     /// Too many failures from this address.
-    Limited(Exceeded),
+    Limited(RateLimitExceeded),
     /// The store or the token issuer is unavailable. The fault is transient, because nothing is
     /// known against the caller.
     Unavailable(InternalError),
 }
 
-impl Denied {
+impl AuthRefusal {
     /// Converts a fault, for `map_err`.
     pub fn unavailable(fault: InternalError) -> Self {
         Self::Unavailable(fault.transient())
@@ -130,19 +130,19 @@ impl Denied {
 /// Authentication settings of an agent. The default accepts callers without credentials.
 // Anonymous access is the default of AAP (C-36).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Auth {
+pub struct AuthSettings {
     /// True when callers without a credential are refused. Then there is at least one scheme.
     pub required: bool,
     /// True when API keys of the agent are accepted ([`key`]).
     pub api_keys: bool,
     /// Issuer whose access tokens are accepted.
-    pub jwt: Option<Jwt>,
+    pub jwt: Option<JwtSettings>,
     /// Accepted client certificates; the first that matches counts. They are requested when the
     /// process has a `client_ca`.
     pub certificates: Vec<KnownCertificate>,
 }
 
-impl Auth {
+impl AuthSettings {
     /// Returns true when a credential in the header `Authorization` can be valid.
     #[must_use]
     pub fn takes_bearer(&self) -> bool {
@@ -156,14 +156,14 @@ pub struct KnownCertificate {
     /// Name of the client.
     pub name: String,
     /// Field that identifies the certificate.
-    pub subject: Subject,
+    pub subject: CertificateSubject,
     /// Permissions.
     pub scopes: Scopes,
 }
 
 /// Access tokens of an issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Jwt {
+pub struct JwtSettings {
     /// Exact value of the claim `iss`.
     pub issuer: String,
     /// Value that the claim `aud` must contain.
@@ -185,21 +185,21 @@ pub enum KeySource {
 
 /// Dependencies of authentication.
 #[derive(Debug, Clone)]
-pub struct Means {
+pub struct AuthDeps {
     /// Lookup of API keys.
-    pub keys: Arc<dyn Keys>,
+    pub keys: Arc<dyn KeyLookup>,
     /// Client that fetches keys of token issuers.
     pub web: Arc<dyn jwks::Fetch>,
     /// Clock.
     pub clock: Clock,
 }
 
-impl Means {
+impl AuthDeps {
     /// Creates dependencies without network, for agents that accept no tokens, or those of issuers
     /// whose keys are in files.
     #[must_use]
-    pub fn offline(keys: Arc<dyn Keys>, clock: Clock) -> Self {
-        Self { keys, web: Arc::new(jwks::Nowhere), clock }
+    pub fn offline(keys: Arc<dyn KeyLookup>, clock: Clock) -> Self {
+        Self { keys, web: Arc::new(jwks::NoFetch), clock }
     }
 }
 
@@ -207,8 +207,8 @@ impl Means {
 #[derive(Debug)]
 pub struct Authenticator {
     agent_id: String,
-    policy: Auth,
-    keys: Arc<dyn Keys>,
+    policy: AuthSettings,
+    keys: Arc<dyn KeyLookup>,
     tokens: Option<jwt::Verifier>,
     known: Vec<(&'static str, Principal)>,
     failures: Limiter,
@@ -221,7 +221,11 @@ impl Authenticator {
     ///
     /// # Errors
     /// When the file with the keys of a token issuer cannot be read.
-    pub fn open(agent_id: &str, policy: Auth, means: &Means) -> Result<Self, InternalError> {
+    pub fn open(
+        agent_id: &str,
+        policy: AuthSettings,
+        means: &AuthDeps,
+    ) -> Result<Self, InternalError> {
         let tokens = policy.jwt.clone().map(|jwt| jwt::Verifier::open(jwt, means)).transpose()?;
         let failures = Limiter::new(FAILURES, means.clock.clone());
         let unjudged = Limiter::new(FAILURES, means.clock.clone());
@@ -233,8 +237,8 @@ impl Authenticator {
     /// Creates an authenticator that accepts every caller.
     #[must_use]
     pub fn open_to_all(agent_id: &str) -> Self {
-        let means = Means::offline(Arc::new(key::NoKeys), Clock::system());
-        let open = Self::open(agent_id, Auth::default(), &means);
+        let means = AuthDeps::offline(Arc::new(key::NoKeys), Clock::system());
+        let open = Self::open(agent_id, AuthSettings::default(), &means);
         open.unwrap_or_else(|_| unreachable!("without tokens there is no file to read"))
     }
 
@@ -262,17 +266,17 @@ impl Authenticator {
         headers: &HeaderMap,
         certificate: Option<&ClientCertificate>,
         now: Timestamp,
-    ) -> Result<Principal, Denied> {
+    ) -> Result<Principal, AuthRefusal> {
         // Where the agent accepts no bearer credentials, the header is ignored, because a proxy may
         // have added it.
         let bearer = if self.policy.takes_bearer() { credential(headers) } else { Ok(None) };
         let certificate = certificate.filter(|_| !self.policy.certificates.is_empty());
         let outcome = match (bearer, certificate) {
             (Ok(Some(credential)), _) => self.judge(credential, now).await,
-            (Ok(None), Some(certificate)) => self.judge_certificate(certificate, now),
-            (Ok(None), None) if self.policy.required => Err(Denied::Missing),
+            (Ok(None), Some(certificate)) => self.authenticate_certificate(certificate, now),
+            (Ok(None), None) if self.policy.required => Err(AuthRefusal::Missing),
             (Ok(None), None) => Ok(Principal::anonymous()),
-            (Err(reason), _) => Err(Denied::Invalid { reason }),
+            (Err(reason), _) => Err(AuthRefusal::Invalid { reason }),
         };
         outcome.map_err(|denied| self.record(address, denied))
     }
@@ -286,53 +290,55 @@ impl Authenticator {
 
     /// Returns the protocol's error for a refused caller; `None` where the error catalog has none.
     #[must_use]
-    pub fn refusal(&self, denied: &Denied) -> Option<A2aRefusal> {
+    pub fn refusal(&self, denied: &AuthRefusal) -> Option<A2aRefusal> {
         let takes_bearer = self.policy.takes_bearer();
         let scheme = if takes_bearer { SCHEME } else { CERTIFICATE_SCHEME };
         let unauthenticated = |message: &str| {
             Some(A2aRefusal::new(A2aCode::Unauthenticated, message).with("scheme", scheme))
         };
         match denied {
-            Denied::Missing if !takes_bearer => unauthenticated(
+            AuthRefusal::Missing if !takes_bearer => unauthenticated(
                 "this agent requires a client certificate; show one in the TLS handshake",
             ),
-            Denied::Missing if self.policy.certificates.is_empty() => unauthenticated(
+            AuthRefusal::Missing if self.policy.certificates.is_empty() => unauthenticated(
                 "this agent requires a credential; send one of a scheme that its card declares, in \
                  the header Authorization",
             ),
-            Denied::Missing => unauthenticated(
+            AuthRefusal::Missing => unauthenticated(
                 "this agent requires a credential of a scheme that its card declares; send one in \
                  the header Authorization, or show a client certificate",
             ),
-            Denied::Invalid { .. } => unauthenticated("the credential is not valid"),
-            Denied::Expired => unauthenticated("the credential has expired; get a new one"),
-            Denied::Scope { missing } => {
+            AuthRefusal::Invalid { .. } => unauthenticated("the credential is not valid"),
+            AuthRefusal::Expired => unauthenticated("the credential has expired; get a new one"),
+            AuthRefusal::Scope { missing } => {
                 let message = format!("the credential lacks the scope {missing}");
                 let refusal = A2aRefusal::new(A2aCode::PermissionDenied, message);
                 Some(refusal.with("scope", missing.to_string()))
             }
-            Denied::Page => Some(A2aRefusal::new(
+            AuthRefusal::Page => Some(A2aRefusal::new(
                 A2aCode::PermissionDenied,
                 "web pages of other origins may only read here; send a credential, or ask the \
                  agent's operator to let yours do more",
             )),
-            Denied::Limited(_) | Denied::Unavailable(_) => None,
+            AuthRefusal::Limited(_) | AuthRefusal::Unavailable(_) => None,
         }
     }
 
     /// Returns the value of `WWW-Authenticate` for a refused caller (RFC 6750 §3). Without a
     /// credential it names no error.
     #[must_use]
-    pub fn challenge(&self, denied: &Denied) -> Option<String> {
+    pub fn challenge(&self, denied: &AuthRefusal) -> Option<String> {
         let (error, by_certificate) = match denied {
-            Denied::Missing => (String::new(), true),
-            Denied::Invalid { .. } | Denied::Expired => {
+            AuthRefusal::Missing => (String::new(), true),
+            AuthRefusal::Invalid { .. } | AuthRefusal::Expired => {
                 (", error=\"invalid_token\"".to_owned(), true)
             }
-            Denied::Scope { missing } => {
+            AuthRefusal::Scope { missing } => {
                 (format!(", error=\"insufficient_scope\", scope=\"{missing}\""), false)
             }
-            Denied::Page | Denied::Limited(_) | Denied::Unavailable(_) => return None,
+            AuthRefusal::Page | AuthRefusal::Limited(_) | AuthRefusal::Unavailable(_) => {
+                return None;
+            }
         };
         let (policy, realm) = (&self.policy, &self.agent_id);
         let bearer = policy.takes_bearer().then(|| format!("{SCHEME} realm=\"{realm}\"{error}"));
@@ -348,7 +354,7 @@ impl Authenticator {
         self.unjudged.tidy();
     }
 
-    async fn judge(&self, credential: &str, now: Timestamp) -> Result<Principal, Denied> {
+    async fn judge(&self, credential: &str, now: Timestamp) -> Result<Principal, AuthRefusal> {
         // Not compared in constant time, because these credentials are not secret (see
         // `with_tokens`).
         if let Some((_, principal)) = self.known.iter().find(|(known, _)| *known == credential) {
@@ -360,21 +366,21 @@ impl Authenticator {
         }
         match &self.tokens {
             Some(tokens) => tokens.judge(credential, now).await,
-            None => Err(Denied::Invalid { reason: "malformed key" }),
+            None => Err(AuthRefusal::Invalid { reason: "malformed key" }),
         }
     }
 
-    fn judge_certificate(
+    fn authenticate_certificate(
         &self,
         certificate: &ClientCertificate,
         now: Timestamp,
-    ) -> Result<Principal, Denied> {
+    ) -> Result<Principal, AuthRefusal> {
         // Checked again, because the handshake may have been hours ago.
         if certificate.has_expired(now) {
-            return Err(Denied::Expired);
+            return Err(AuthRefusal::Expired);
         }
         let known = self.policy.certificates.iter().find(|known| certificate.is(&known.subject));
-        let known = known.ok_or(Denied::Invalid { reason: "unknown certificate" })?;
+        let known = known.ok_or(AuthRefusal::Invalid { reason: "unknown certificate" })?;
         // Neither an API key (see `key::is_name`) nor a token can have this name.
         let name = format!("mtls:{}", known.name);
         Ok(Principal { name, scopes: known.scopes.clone() })
@@ -382,29 +388,29 @@ impl Authenticator {
 
     /// Logs and counts a failure, without the credential. A credential that could not be checked
     /// does not count as a failure.
-    fn record(&self, address: IpAddr, denied: Denied) -> Denied {
+    fn record(&self, address: IpAddr, denied: AuthRefusal) -> AuthRefusal {
         let reason = match &denied {
-            Denied::Missing => "no credential",
-            Denied::Invalid { reason } => reason,
-            Denied::Expired => "expired",
-            Denied::Scope { .. } => "scope missing",
-            Denied::Page => "a web page",
-            Denied::Unavailable(fault) => {
+            AuthRefusal::Missing => "no credential",
+            AuthRefusal::Invalid { reason } => reason,
+            AuthRefusal::Expired => "expired",
+            AuthRefusal::Scope { .. } => "scope missing",
+            AuthRefusal::Page => "a web page",
+            AuthRefusal::Unavailable(fault) => {
                 // Rate-limited, so that callers cannot fill the log.
-                if self.unjudged.admit(&Key::address(address)).is_ok() {
+                if self.unjudged.admit(&LimitKey::address(address)).is_ok() {
                     let cause = fault.chain();
                     tracing::warn!(agent = %self.agent_id, cause, "a credential could not be judged");
                 }
                 return denied;
             }
-            Denied::Limited(_) => return denied,
+            AuthRefusal::Limited(_) => return denied,
         };
-        match self.failures.admit(&Key::address(address)) {
+        match self.failures.admit(&LimitKey::address(address)) {
             Ok(()) => {
                 tracing::warn!(agent = %self.agent_id, reason, "authentication failed");
                 denied
             }
-            Err(exceeded) => Denied::Limited(exceeded),
+            Err(exceeded) => AuthRefusal::Limited(exceeded),
         }
     }
 }
@@ -454,7 +460,7 @@ mod tests {
     #[derive(Debug, Default)]
     struct KeysAway(std::sync::atomic::AtomicBool);
 
-    impl Keys for KeysAway {
+    impl KeyLookup for KeysAway {
         fn find(&self, _: &str, _: &str) -> Result<Option<key::ApiKey>, InternalError> {
             match self.0.load(std::sync::atomic::Ordering::Relaxed) {
                 true => Err(InternalError::new("looking a key up", "there are too many sessions")),
@@ -468,10 +474,10 @@ mod tests {
     #[tokio::test]
     async fn a_credential_that_nobody_could_judge_counts_against_nobody() {
         let keys = Arc::new(KeysAway::default());
-        let means = Means::offline(Arc::clone(&keys) as _, Clock::system());
-        let policy = Auth { required: true, api_keys: true, ..Auth::default() };
+        let means = AuthDeps::offline(Arc::clone(&keys) as _, Clock::system());
+        let policy = AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
         let door = Authenticator::open("shop", policy, &means).unwrap();
-        let shown = key::Fresh::generate().unwrap().text;
+        let shown = key::NewApiKey::generate().unwrap().text;
         let headers = HeaderMap::from_iter([(
             header::AUTHORIZATION,
             format!("Bearer {shown}").parse().unwrap(),
@@ -482,12 +488,12 @@ mod tests {
         };
         keys.0.store(true, std::sync::atomic::Ordering::Relaxed);
         for _ in 0..50 {
-            assert!(matches!(ask().await, Denied::Unavailable(_)));
+            assert!(matches!(ask().await, AuthRefusal::Unavailable(_)));
         }
         keys.0.store(false, std::sync::atomic::Ordering::Relaxed);
         for _ in 0..FAILURES.requests {
-            assert!(matches!(ask().await, Denied::Invalid { .. }));
+            assert!(matches!(ask().await, AuthRefusal::Invalid { .. }));
         }
-        assert!(matches!(ask().await, Denied::Limited(_)), "what is wrong counts");
+        assert!(matches!(ask().await, AuthRefusal::Limited(_)), "what is wrong counts");
     }
 }

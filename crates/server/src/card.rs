@@ -21,7 +21,7 @@ use tradepost_wire::json::{self, Value, json};
 use tradepost_wire::problem::Problems;
 use tradepost_wire::words;
 
-use crate::auth::{Auth, Jwt};
+use crate::auth::{AuthSettings, JwtSettings};
 
 mod older;
 
@@ -56,7 +56,7 @@ pub struct PublishedCard {
     /// Identity of the content.
     pub identity: CardIdentity,
     /// Claims of the card.
-    pub claims: Claims,
+    pub claims: CardClaims,
 }
 
 /// Identity of a card's content.
@@ -70,7 +70,7 @@ pub struct CardIdentity {
 
 /// Claims of a card, which the server enforces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Claims {
+pub struct CardClaims {
     /// True when it supports streaming.
     pub streaming: bool,
     /// True when it supports push notifications.
@@ -99,7 +99,7 @@ pub struct ClaimedExtension {
     pub required: bool,
 }
 
-impl Claims {
+impl CardClaims {
     fn of(card: &Value) -> Self {
         let capabilities = card.get("capabilities");
         let list = |owner: Option<&Value>, name: &str| {
@@ -186,7 +186,7 @@ impl PublishedCard {
         let body = write(&card);
         let etag = format!("\"{}\"", hex_hash(&body));
         // Claims are read from the published document, so that both cannot differ.
-        Ok(Self { body, etag, identity, claims: Claims::of(&card) })
+        Ok(Self { body, etag, identity, claims: CardClaims::of(&card) })
     }
 
     /// Creates a card whose identity depends on its content only, in any process; `since` is its
@@ -276,14 +276,14 @@ pub fn describe(name: &str, description: &str, base_url: &str) -> AgentCard {
 
 /// Address on which a process listens. Displays as the beginning of a web address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Origin {
+pub struct ListenOrigin {
     /// True over TLS.
     pub secure: bool,
     /// Address and port.
     pub address: SocketAddr,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ListenOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}", if self.secure { "https" } else { "http" }, self.address)
     }
@@ -321,7 +321,7 @@ fn grpc_address(base_url: &str) -> String {
 
 /// Returns the security schemes that an agent accepts (A2A 1.0 §4.5).
 #[must_use]
-pub fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
+pub fn schemes(auth: &AuthSettings) -> BTreeMap<&'static str, SecurityScheme> {
     let bearer = |description, bearer_format| {
         SecurityScheme::HttpAuth(HttpAuth { description, scheme: "Bearer", bearer_format })
     };
@@ -329,7 +329,7 @@ pub fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
         ("apiKey", bearer("A key that the seller has issued, as a bearer token.".to_owned(), None))
     });
     let jwt = auth.jwt.as_ref().map(|jwt| {
-        let Jwt { issuer, audience, .. } = jwt;
+        let JwtSettings { issuer, audience, .. } = jwt;
         let description = format!("An access token of {issuer} for the audience {audience}.");
         ("jwt", bearer(description, Some("JWT")))
     });
@@ -343,7 +343,7 @@ pub fn schemes(auth: &Auth) -> BTreeMap<&'static str, SecurityScheme> {
 /// Returns the security requirements: any one scheme is sufficient. Optional schemes are not
 /// listed.
 #[must_use]
-pub fn requirements(auth: &Auth) -> Vec<SecurityRequirement> {
+pub fn requirements(auth: &AuthSettings) -> Vec<SecurityRequirement> {
     if !auth.required {
         return Vec::new();
     }

@@ -33,8 +33,8 @@ impl Clock {
 
     /// Creates a clock that stands still until it is moved.
     #[must_use]
-    pub fn manual(start: Timestamp) -> (Self, Hand) {
-        let hand = Hand {
+    pub fn manual(start: Timestamp) -> (Self, ManualClock) {
+        let hand = ManualClock {
             milliseconds: Arc::new(AtomicI64::new(start.as_millisecond())),
             elapsed: Arc::default(),
         };
@@ -84,12 +84,12 @@ pub async fn within<F: Future>(patience: Duration, work: F) -> Result<F::Output,
 
 /// Moves a manual clock.
 #[derive(Debug, Clone)]
-pub struct Hand {
+pub struct ManualClock {
     milliseconds: Arc<AtomicI64>,
     elapsed: Arc<AtomicI64>,
 }
 
-impl Hand {
+impl ManualClock {
     /// Advances both the timestamp and the elapsed time.
     pub fn advance(&self, by: SignedDuration) {
         let milliseconds = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);

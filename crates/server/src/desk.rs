@@ -1,59 +1,59 @@
-//! The agents of a process. On every binding a request passes [`Desk::perform`] on its way to its
+//! The agents of a process. On every binding a request passes [`AgentRegistry::perform`] on its way to its
 //! agent.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use crate::agent::{Caller, Incoming, Outcome, SharedAgent};
-use crate::auth::{Denied, permit};
+use crate::agent::{AgentOutcome, AgentRequest, Caller, SharedAgent};
+use crate::auth::{AuthRefusal, permit};
 use crate::clock::{self, Clock};
 use crate::directory::Directory;
 use crate::fault::{InternalError, LATE};
 use crate::health::Health;
-use crate::http::pending::Pending;
-use crate::http::settings::Settings;
-use crate::memory::Memory;
+use crate::http::pending::PendingMemory;
+use crate::http::settings::HttpSettings;
+use crate::memory::MemoryStore;
 use crate::metrics::Metrics;
 use crate::panics;
-use crate::refusals::Ledger;
-use crate::tls::Identity;
-use crate::tools::{Call, Called, Tools};
+use crate::refusals::RefusalSink;
+use crate::tls::ServerIdentity;
+use crate::tools::{ToolCall, ToolOutcome, Tools};
 use crate::traces::Tracer;
-use crate::turns::{Turn, Turns};
+use crate::turns::{FairScheduler, SchedulerPermit};
 
 /// The agents of a process, with settings, limits and metrics.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tradepost_server::desk::Desk;
+/// use tradepost_server::desk::AgentRegistry;
 /// # fn show(agent: tradepost_server::agent::SharedAgent) {
 /// // One agent that keeps its tasks in memory.
-/// let desk = Arc::new(Desk::of(agent));
+/// let desk = Arc::new(AgentRegistry::of(agent));
 /// let app = tradepost_server::http::router(desk);
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Desk {
+pub struct AgentRegistry {
     /// Limits and options for requests.
-    pub settings: Settings,
+    pub settings: HttpSettings,
     /// Clock.
     pub clock: Clock,
     /// Metrics.
     pub metrics: Arc<Metrics>,
     /// Memory accounting of pending requests.
-    pub(crate) pending: Pending,
+    pub(crate) pending: PendingMemory,
     health: Arc<dyn Health>,
-    agents: RwLock<Arc<Agents>>,
-    turns: Turns,
+    agents: RwLock<Arc<HostedAgents>>,
+    turns: FairScheduler,
     tracer: OnceLock<Tracer>,
-    ledger: OnceLock<Arc<dyn Ledger>>,
+    ledger: OnceLock<Arc<dyn RefusalSink>>,
     certificate: RwLock<Vec<(&'static str, u64)>>,
 }
 
 /// Agents with their lookup by host.
 #[derive(Debug, Default)]
-pub(crate) struct Agents {
+pub(crate) struct HostedAgents {
     all: Vec<SharedAgent>,
     by_host: HashMap<String, SharedAgent>,
     /// The first agent that answers on every host.
@@ -64,7 +64,7 @@ pub(crate) struct Agents {
     directory: OnceLock<Directory>,
 }
 
-impl Agents {
+impl HostedAgents {
     fn new(all: Vec<SharedAgent>) -> Self {
         let mut by_host = HashMap::with_capacity(all.len());
         let mut everywhere = None;
@@ -96,19 +96,19 @@ impl Agents {
     }
 }
 
-impl Desk {
+impl AgentRegistry {
     /// Creates a process with these agents. A host leads to the first agent that names it, and any
     /// other host to the first agent without host names.
     #[must_use]
     pub fn new(
-        settings: Settings,
+        settings: HttpSettings,
         clock: Clock,
         health: Arc<dyn Health>,
         among: Vec<SharedAgent>,
     ) -> Self {
         let desk = Self {
-            pending: Pending::new(settings.max_pending_bytes, settings.max_body_bytes),
-            turns: Turns::new(settings.max_running_requests),
+            pending: PendingMemory::new(settings.max_pending_bytes, settings.max_body_bytes),
+            turns: FairScheduler::new(settings.max_running_requests),
             settings,
             clock,
             metrics: Arc::default(),
@@ -141,22 +141,22 @@ impl Desk {
     }
 
     /// Sets the recorder of refusals. Call it once, before the first request.
-    pub fn remember_with(&self, ledger: Arc<dyn Ledger>) {
+    pub fn set_refusal_sink(&self, ledger: Arc<dyn RefusalSink>) {
         // A second recorder is ignored.
         let _ = self.ledger.set(ledger);
     }
 
     /// Returns the recorder of refusals, if there is one.
     #[must_use]
-    pub fn ledger(&self) -> Option<&dyn Ledger> {
+    pub fn ledger(&self) -> Option<&dyn RefusalSink> {
         self.ledger.get().map(|ledger| &**ledger)
     }
 
     /// Creates a process with one agent that keeps everything in memory, for small machines.
     #[must_use]
     pub fn of(agent: SharedAgent) -> Self {
-        let health = Arc::new(Memory::default());
-        Self::new(Settings::default(), Clock::system(), health, vec![agent])
+        let health = Arc::new(MemoryStore::default());
+        Self::new(HttpSettings::default(), Clock::system(), health, vec![agent])
     }
 
     /// Returns the agent for a `Host` header.
@@ -168,7 +168,7 @@ impl Desk {
     }
 
     /// Returns the id of the agent for a `Host` header, when there are several agents.
-    pub(crate) fn one_of_several(&self, host: Option<&str>) -> Option<String> {
+    pub(crate) fn agent_of_host(&self, host: Option<&str>) -> Option<String> {
         let host = host.map(host_name).unwrap_or_default();
         let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner);
         if agents.all.len() < 2 {
@@ -195,14 +195,14 @@ impl Desk {
         hosts.iter().any(|known| known.eq_ignore_ascii_case(name)) || self.agent(host).is_some()
     }
 
-    pub(crate) fn agents(&self) -> Arc<Agents> {
+    pub(crate) fn agents(&self) -> Arc<HostedAgents> {
         Arc::clone(&self.agents.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Replaces the agents; the previous ones finish their requests.
     pub fn replace(&self, agents: Vec<SharedAgent>) {
         self.turns.among(agents.iter().map(|agent| agent.id()));
-        let agents = Arc::new(Agents::new(agents));
+        let agents = Arc::new(HostedAgents::new(agents));
         *self.agents.write().unwrap_or_else(PoisonError::into_inner) = agents;
     }
 
@@ -244,11 +244,11 @@ impl Desk {
 
     /// Records the state of our certificate, and the number of consecutive failed orders where it
     /// is ordered automatically.
-    pub fn note_certificate(&self, identity: &Identity, failed_orders: Option<u32>) {
+    pub fn record_certificate(&self, identity: &ServerIdentity, failed_orders: Option<u32>) {
         let end = identity.expires_at();
         self.metrics.certificate(end, failed_orders);
         let remarks = vec![
-            ("certificate_ends_soon", identity.ends_soon(self.clock.now()).is_some().into()),
+            ("certificate_ends_soon", identity.expiry_warning(self.clock.now()).is_some().into()),
             ("certificate_missing", (failed_orders.is_some() && end.is_none()).into()),
             ("failed_certificate_orders", failed_orders.unwrap_or_default().into()),
         ];
@@ -282,11 +282,11 @@ impl Desk {
         &'a self,
         agent: &'a SharedAgent,
         caller: &Caller,
-        permitted: Result<(), Denied>,
-    ) -> Result<Turn<'a>, Denied> {
+        permitted: Result<(), AuthRefusal>,
+    ) -> Result<SchedulerPermit<'a>, AuthRefusal> {
         permitted?;
         let turn = self.turns.turn(agent.id(), caller.limit_key());
-        let late = |_| Denied::unavailable(InternalError::new("waiting for others", LATE));
+        let late = |_| AuthRefusal::unavailable(InternalError::new("waiting for others", LATE));
         clock::within(self.settings.request_timeout, turn).await.map_err(late)
     }
 
@@ -308,7 +308,7 @@ impl Desk {
     }
 
     /// Performs an authenticated request when it is its turn.
-    pub async fn perform(&self, agent: &SharedAgent, incoming: Incoming<'_>) -> Outcome {
+    pub async fn perform(&self, agent: &SharedAgent, incoming: AgentRequest<'_>) -> AgentOutcome {
         let (principal, operation) = (&incoming.caller.principal, incoming.request.operation());
         let permitted = permit::check(principal, operation, agent.required(operation));
         match self.turn(agent, incoming.caller, permitted).await {
@@ -316,22 +316,27 @@ impl Desk {
                 // Inside the guard, because a method may panic before it returns its future.
                 let work = async { agent.perform(incoming).await };
                 let performed = self.guard(agent, "performing a request", work).await;
-                performed.unwrap_or_else(Outcome::Broken)
+                performed.unwrap_or_else(AgentOutcome::Broken)
             }
-            Err(denied) => Outcome::Denied(denied),
+            Err(denied) => AgentOutcome::Denied(denied),
         }
     }
 
     /// Calls a tool of an agent for an authenticated caller when it is its turn.
-    pub async fn call(&self, agent: &SharedAgent, tools: &dyn Tools, call: Call<'_>) -> Called {
+    pub async fn call(
+        &self,
+        agent: &SharedAgent,
+        tools: &dyn Tools,
+        call: ToolCall<'_>,
+    ) -> ToolOutcome {
         let permitted = permit::permit(&call.caller.principal, tools.required(call.tool));
         match self.turn(agent, call.caller, permitted).await {
             Ok(_turn) => {
                 let work = async { tools.call(call).await };
                 let called = self.guard(agent, "calling a tool", work).await;
-                called.unwrap_or_else(Called::Broken)
+                called.unwrap_or_else(ToolOutcome::Broken)
             }
-            Err(denied) => Called::Denied(denied),
+            Err(denied) => ToolOutcome::Denied(denied),
         }
     }
 }

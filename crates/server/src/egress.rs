@@ -34,11 +34,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const LOOKUPS: usize = 32;
 
 /// Future of the addresses of a name.
-pub type Resolving = BoxFuture<'static, io::Result<Vec<IpAddr>>>;
+pub type ResolveFuture = BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 
 /// Resolver of host names.
 #[derive(Clone)]
-pub struct Resolver(Arc<dyn Fn(String) -> Resolving + Send + Sync>);
+pub struct Resolver(Arc<dyn Fn(String) -> ResolveFuture + Send + Sync>);
 
 impl Resolver {
     /// Creates the machine's resolver.
@@ -53,7 +53,7 @@ impl Resolver {
     }
 
     /// Creates a resolver from a function.
-    pub fn new(resolve: impl Fn(String) -> Resolving + Send + Sync + 'static) -> Self {
+    pub fn new(resolve: impl Fn(String) -> ResolveFuture + Send + Sync + 'static) -> Self {
         Self(Arc::new(resolve))
     }
 }
@@ -75,7 +75,7 @@ pub struct Egress {
 
 /// A web address that passed the checks that need no name resolution.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Destination {
+pub struct CheckedAddress {
     /// The address, as the client will read it.
     pub url: Url,
     /// Name or address of the host in lower case, without port.
@@ -84,35 +84,35 @@ pub struct Destination {
 
 /// Reason why an address may not be called: what it must be, without naming what it resolves to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Objection(pub &'static str);
+pub struct AddressRefusal(pub &'static str);
 
-impl fmt::Display for Objection {
+impl fmt::Display for AddressRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl std::error::Error for Objection {}
+impl std::error::Error for AddressRefusal {}
 
-const SHAPE: Objection = Objection(
+const SHAPE: AddressRefusal = AddressRefusal(
     "must be an absolute web address of at most 2048 characters, such as \
      https://buyer.example.com/notify",
 );
-const SCHEME: Objection = Objection("must begin with https://");
-const USER: Objection =
-    Objection("must hold no user name and no password; use authentication for credentials");
-const HOST: Objection = Objection(
+const SCHEME: AddressRefusal = AddressRefusal("must begin with https://");
+const USER: AddressRefusal =
+    AddressRefusal("must hold no user name and no password; use authentication for credentials");
+const HOST: AddressRefusal = AddressRefusal(
     "must name its host in the usual form: a name with a dot and no dot at the end, or an address \
      as it is usually written",
 );
-const PORT: Objection = Objection("must have a port from 1 to 65535, or none");
-const LITERAL: Objection = Objection("must be an address on the public Internet");
+const PORT: AddressRefusal = AddressRefusal("must have a port from 1 to 65535, or none");
+const LITERAL: AddressRefusal = AddressRefusal("must be an address on the public Internet");
 /// One message whether the name resolves to our network or not at all, so that the caller cannot
 /// find out which.
-const NAME: Objection =
-    Objection("must name a host that resolves, and to addresses on the public Internet only");
+const NAME: AddressRefusal =
+    AddressRefusal("must name a host that resolves, and to addresses on the public Internet only");
 
-impl From<AddressProblem> for Objection {
+impl From<AddressProblem> for AddressRefusal {
     fn from(problem: AddressProblem) -> Self {
         match problem {
             AddressProblem::Form => SHAPE,
@@ -150,11 +150,11 @@ impl Egress {
     ///
     /// # Errors
     /// What the address must be.
-    pub fn read(&self, text: &str) -> Result<Destination, Objection> {
+    pub fn read(&self, text: &str) -> Result<CheckedAddress, AddressRefusal> {
         if text.len() > LONGEST {
             return Err(SHAPE);
         }
-        let address = WebAddress::read(text).map_err(Objection::from)?;
+        let address = WebAddress::read(text).map_err(AddressRefusal::from)?;
         let url = Url::parse(text).map_err(|_| HOST)?;
         // The client connects to the host that its own parser reads, so both parsers have to agree.
         let host = url.host_str().unwrap_or_default().to_ascii_lowercase();
@@ -174,14 +174,14 @@ impl Egress {
         if !address.is_https && address.reach != HostReach::ThisMachine {
             return Err(SCHEME);
         }
-        Ok(Destination { url, host })
+        Ok(CheckedAddress { url, host })
     }
 
     /// Checks an address, resolving its name.
     ///
     /// # Errors
     /// What the address must be.
-    pub async fn admit(&self, destination: &Destination) -> Result<(), Objection> {
+    pub async fn admit(&self, destination: &CheckedAddress) -> Result<(), AddressRefusal> {
         if web_address::literal(&destination.host).is_some() {
             // `read` has checked it, and there is no name to resolve.
             return Ok(());
@@ -190,8 +190,8 @@ impl Egress {
             Ok(_) => Ok(()),
             // Test kits use host names that a machine without the Internet cannot resolve, and the
             // development switch is for such machines. Requests still need a resolved address.
-            Err(Unresolved::Failed(_)) if self.loopback => Ok(()),
-            Err(Unresolved::Failed(_) | Unresolved::Forbidden) => Err(NAME),
+            Err(ResolveError::Failed(_)) if self.loopback => Ok(()),
+            Err(ResolveError::Failed(_) | ResolveError::Forbidden) => Err(NAME),
         }
     }
 
@@ -200,18 +200,18 @@ impl Egress {
     /// # Errors
     /// When the name does not resolve, or any of its addresses may not be called, because the
     /// client could connect to that one.
-    pub async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, Unresolved> {
+    pub async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>, ResolveError> {
         let resolved = tokio::time::timeout(PATIENCE, self.look_up(host.to_owned())).await;
         let found = resolved
-            .map_err(|_| Unresolved::Failed(io::ErrorKind::TimedOut.into()))?
-            .map_err(Unresolved::Failed)?;
+            .map_err(|_| ResolveError::Failed(io::ErrorKind::TimedOut.into()))?
+            .map_err(ResolveError::Failed)?;
         // An empty list would pass the check below.
         if found.is_empty() {
-            return Err(Unresolved::Failed(io::ErrorKind::NotFound.into()));
+            return Err(ResolveError::Failed(io::ErrorKind::NotFound.into()));
         }
         let local = self.loopback && host == "localhost";
         let may = |ip: &IpAddr| if local { ip.is_loopback() } else { address::is_public(*ip) };
-        if found.iter().all(may) { Ok(found) } else { Err(Unresolved::Forbidden) }
+        if found.iter().all(may) { Ok(found) } else { Err(ResolveError::Forbidden) }
     }
 
     async fn look_up(&self, host: String) -> io::Result<Vec<IpAddr>> {
@@ -231,14 +231,14 @@ impl Egress {
 /// Reason why a name cannot be used.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Unresolved {
+pub enum ResolveError {
     /// The name could not be resolved.
     Failed(io::Error),
     /// The name resolves to a forbidden address.
     Forbidden,
 }
 
-impl fmt::Display for Unresolved {
+impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Failed(_) => "the name could not be resolved",
@@ -247,7 +247,7 @@ impl fmt::Display for Unresolved {
     }
 }
 
-impl std::error::Error for Unresolved {
+impl std::error::Error for ResolveError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Failed(error) => Some(error),

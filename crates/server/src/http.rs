@@ -11,9 +11,9 @@ use axum::routing::{any, get, post};
 use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 
 use crate::agent::Agent;
-use crate::auth::Denied;
+use crate::auth::AuthRefusal;
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
-use crate::desk::Desk;
+use crate::desk::AgentRegistry;
 use crate::panics;
 
 pub mod answers;
@@ -42,10 +42,10 @@ pub(crate) mod settings;
 mod site;
 mod sse;
 
-pub use exchange::{Parcel, Posted, Stamp};
+pub use exchange::{LogFields, LoggedResponse, RawRequest};
 pub use head::{Peer, host};
 pub use plain::{json_response, not_found};
-pub use settings::{Settings, WebOrigin};
+pub use settings::{HttpSettings, WebOrigin};
 pub use site::Site;
 
 use plain::plain_error;
@@ -59,14 +59,14 @@ pub const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 #[derive(Debug, Default)]
 pub struct Routes {
     /// The routes.
-    pub router: Router<Arc<Desk>>,
+    pub router: Router<Arc<AgentRegistry>>,
     /// Paths of the routes, with their names in the log.
     pub paths: &'static [(&'static str, &'static str)],
 }
 
 /// Creates the router for operators, for a separate listener that callers of the public one cannot
 /// overload.
-pub fn operator_router(desk: Arc<Desk>) -> Router {
+pub fn operator_router(desk: Arc<AgentRegistry>) -> Router {
     Router::new()
         .route(LIVE_PATH, get(health::live))
         .route(READY_PATH, get(health::ready))
@@ -86,14 +86,14 @@ pub fn operator_router(desk: Arc<Desk>) -> Router {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tradepost_server::desk::Desk;
+/// use tradepost_server::desk::AgentRegistry;
 /// use tradepost_server::{agent::SharedAgent, http};
 /// fn app(agent: SharedAgent) -> axum::Router {
 /// let own = axum::Router::new().route("/about", axum::routing::get(async || "A shop"));
-/// own.merge(http::router(Arc::new(Desk::of(agent))))
+/// own.merge(http::router(Arc::new(AgentRegistry::of(agent))))
 /// }
 /// ```
-pub fn router(desk: Arc<Desk>) -> Router {
+pub fn router(desk: Arc<AgentRegistry>) -> Router {
     let router = site(desk, Routes::default()).router;
     // `serve` catches panics around the router; a nested router has to do so itself.
     router.layer(middleware::from_fn(async |request, next: Next| {
@@ -103,7 +103,7 @@ pub fn router(desk: Arc<Desk>) -> Router {
 }
 
 /// Creates the public routes, together with those of other protocols.
-pub fn site(desk: Arc<Desk>, others: Routes) -> Site {
+pub fn site(desk: Arc<AgentRegistry>, others: Routes) -> Site {
     let with_slash = format!("{ENDPOINT_PATH}/");
     let router = Router::new()
         .route(HOME_PATH, get(home::get))
@@ -134,7 +134,7 @@ pub fn site(desk: Arc<Desk>, others: Routes) -> Site {
 /// HTTP/1.1 and HTTP/2 share the port.
 pub async fn serve(
     listener: impl Into<server::Listener>,
-    desk: Desk,
+    desk: AgentRegistry,
     stop: impl Future<Output = ()>,
 ) {
     let desk = Arc::new(desk);
@@ -146,8 +146,8 @@ pub async fn serve(
 }
 
 /// Writes the refusal of a caller on another route of an agent's host, in the format of HTTP+JSON.
-pub fn deny(agent: &dyn Agent, denied: Denied) -> Response {
-    let (mut response, stamp) = denied::respond(agent, &rest::HttpJson, denied);
+pub fn deny(agent: &dyn Agent, denied: AuthRefusal) -> Response {
+    let (mut response, stamp) = denied::respond(agent, &rest::HttpJsonErrors, denied);
     response.extensions_mut().insert(stamp);
     response
 }
@@ -157,7 +157,7 @@ async fn unknown(request: Request) -> Response {
     grpc::unknown(&request.into_parts().0).await
 }
 
-async fn method_not_allowed(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+async fn method_not_allowed(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
     // An unknown host reveals nothing, not even its paths.
     if desk.agent(host(request.uri(), request.headers())).is_none() {
         return not_found().await;

@@ -37,11 +37,11 @@ pub mod prelude {
     pub use std::future::pending;
 
     pub use crate::a2a::{Artifact, Content, Message, Part, TaskState};
-    pub use crate::agent::{Agent, BoxFuture, Incoming, Outcome, PageTokens};
+    pub use crate::agent::{Agent, AgentOutcome, AgentRequest, BoxFuture, PageTokens};
     pub use crate::auth::Authenticator;
     pub use crate::card::{self, PublishedCard};
     pub use crate::clock::Clock;
-    pub use crate::desk::Desk;
+    pub use crate::desk::AgentRegistry;
     pub use crate::http;
-    pub use crate::tasks::{Plan, Service};
+    pub use crate::tasks::{MessagePlan, TaskService};
 }

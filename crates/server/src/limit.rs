@@ -4,10 +4,10 @@
 //! use std::net::IpAddr;
 //! use jiff::SignedDuration;
 //! use tradepost_server::clock::Clock;
-//! use tradepost_server::limit::{Key, Limiter, RateLimit};
+//! use tradepost_server::limit::{LimitKey, Limiter, RateLimit};
 //! let limit = RateLimit { requests: 2, window: SignedDuration::from_mins(1) };
 //! let limiter = Limiter::new(limit, Clock::system());
-//! let caller = Key::address(IpAddr::from([192, 0, 2, 1]));
+//! let caller = LimitKey::address(IpAddr::from([192, 0, 2, 1]));
 //! assert!(limiter.admit(&caller).is_ok());
 //! assert!(limiter.admit(&caller).is_ok());
 //! let exceeded = limiter.admit(&caller).unwrap_err();
@@ -33,14 +33,14 @@ use crate::fault::InternalError;
 
 /// Caller for the purpose of limits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Key {
+pub enum LimitKey {
     /// A caller with this credential name.
     Credential(String),
     /// A caller without a credential, by address.
     Address(IpAddr),
 }
 
-impl Key {
+impl LimitKey {
     /// Creates the key of an address.
     #[must_use]
     pub fn address(address: IpAddr) -> Self {
@@ -84,7 +84,7 @@ pub const FAILURES: RateLimit = RateLimit { requests: 10, window: SignedDuration
 
 /// An exceeded rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exceeded {
+pub struct RateLimitExceeded {
     /// Time until the caller's next request will pass.
     pub wait: Duration,
     /// The limit.
@@ -115,24 +115,26 @@ pub struct Lease {
 /// Counts the requests of callers against a limit.
 pub struct Limiter {
     limit: RateLimit,
-    buckets: Option<RateLimiter<Key, HashMapStateStore<Key>, Ticks, NoOpMiddleware<Nanos>>>,
-    shared: Option<Shared>,
+    buckets: Option<
+        RateLimiter<LimitKey, HashMapStateStore<LimitKey>, GovernorClock, NoOpMiddleware<Nanos>>,
+    >,
+    shared: Option<SharedPermits>,
 }
 
 /// Connection of a limiter to the shared source of permits.
-struct Shared {
+struct SharedPermits {
     name: String,
     permits: Arc<dyn Permits>,
-    held: Mutex<Holdings>,
+    held: Mutex<LeasedPermits>,
 }
 
 #[derive(Default)]
-struct Holdings {
+struct LeasedPermits {
     /// Leased permits of each caller, with the time of the lease.
-    callers: HashMap<Key, (u32, Nanos)>,
+    callers: HashMap<LimitKey, (u32, Nanos)>,
     /// Time until which a caller has no permits in any process. They return with time alone, so the
     /// source need not be asked before.
-    dry: HashMap<Key, Nanos>,
+    dry: HashMap<LimitKey, Nanos>,
     /// Number of processes that share the limit, as last known.
     processes: u32,
     /// Time until which the source is not asked, because it was unavailable.
@@ -157,8 +159,9 @@ impl Limiter {
             let window = Duration::try_from(limit.window).ok()?;
             Some(Quota::with_period(window / requests.get())?.allow_burst(requests))
         });
-        let buckets =
-            quota.map(|quota| RateLimiter::new(quota, HashMapStateStore::default(), Ticks(clock)));
+        let buckets = quota.map(|quota| {
+            RateLimiter::new(quota, HashMapStateStore::default(), GovernorClock(clock))
+        });
         Self { limit, buckets, shared: None }
     }
 
@@ -166,7 +169,8 @@ impl Limiter {
     /// all of them.
     #[must_use]
     pub fn among(self, name: &str, permits: Option<Arc<dyn Permits>>) -> Self {
-        let shared = |permits| Shared { name: name.to_owned(), permits, held: Mutex::default() };
+        let shared =
+            |permits| SharedPermits { name: name.to_owned(), permits, held: Mutex::default() };
         Self { shared: permits.map(shared), ..self }
     }
 
@@ -174,7 +178,7 @@ impl Limiter {
     ///
     /// # Errors
     /// When the limit is exceeded, with the time until the next request will pass.
-    pub fn admit(&self, key: &Key) -> Result<(), Exceeded> {
+    pub fn admit(&self, key: &LimitKey) -> Result<(), RateLimitExceeded> {
         let Some(buckets) = &self.buckets else {
             return Ok(());
         };
@@ -197,7 +201,7 @@ impl Limiter {
                 Err(processes) => alone(processes).map(|refused| refused.wait_time_from(now)),
             },
         };
-        refused.map_or(Ok(()), |wait| Err(Exceeded { wait, limit: self.limit }))
+        refused.map_or(Ok(()), |wait| Err(RateLimitExceeded { wait, limit: self.limit }))
     }
 
     /// Removes callers whose buckets are full again, and leased permits that were not used for a
@@ -215,12 +219,12 @@ impl Limiter {
     }
 }
 
-impl Shared {
+impl SharedPermits {
     /// Takes a permit, preferably one already leased. Returns the waiting time, if there is none,
     /// and the number of processes; only the latter as an error when the source is unavailable.
     fn take(
         &self,
-        key: &Key,
+        key: &LimitKey,
         limit: RateLimit,
         now: Nanos,
     ) -> Result<(Option<Duration>, u32), u32> {
@@ -268,9 +272,9 @@ impl Shared {
 
 /// Adapter of our clock for the rate limiter.
 #[derive(Debug, Clone)]
-struct Ticks(Clock);
+struct GovernorClock(Clock);
 
-impl governor::clock::Clock for Ticks {
+impl governor::clock::Clock for GovernorClock {
     type Instant = Nanos;
 
     fn now(&self) -> Nanos {
@@ -289,12 +293,12 @@ mod tests {
         let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
         let limit = RateLimit { requests: 3, window: SignedDuration::from_secs(60) };
         let limiter = Limiter::new(limit, clock);
-        let caller = Key::address([192, 0, 2, 1].into());
+        let caller = LimitKey::address([192, 0, 2, 1].into());
         for _ in 0..3 {
             limiter.admit(&caller).unwrap();
         }
         assert_eq!(limiter.admit(&caller).unwrap_err().wait, Duration::from_secs(20));
-        assert!(limiter.admit(&Key::address([192, 0, 2, 2].into())).is_ok());
+        assert!(limiter.admit(&LimitKey::address([192, 0, 2, 2].into())).is_ok());
         hand.advance(SignedDuration::from_millis(19_999));
         assert!(limiter.admit(&caller).is_err());
         hand.advance(SignedDuration::from_millis(1));
@@ -307,7 +311,7 @@ mod tests {
         let (clock, hand) = Clock::manual(Timestamp::UNIX_EPOCH);
         let limit = RateLimit { requests: 1, window: SignedDuration::from_secs(60) };
         let limiter = Limiter::new(limit, clock);
-        let caller = Key::Credential("acme".to_owned());
+        let caller = LimitKey::Credential("acme".to_owned());
         hand.set(SignedDuration::from_hours(24));
         limiter.admit(&caller).unwrap();
         hand.set(SignedDuration::from_hours(-24));
@@ -318,7 +322,7 @@ mod tests {
 
     #[test]
     fn neighbours_in_an_ipv6_network_share_a_bucket() {
-        let key = |text: &str| Key::address(text.parse().unwrap());
+        let key = |text: &str| LimitKey::address(text.parse().unwrap());
         assert_eq!(key("2001:db8::1"), key("2001:db8::ffff:2"));
         assert_ne!(key("2001:db8::1"), key("2001:db8:0:1::1"));
         assert_eq!(key("::ffff:192.0.2.1"), key("192.0.2.1"));

@@ -11,13 +11,13 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use tradepost_wire::a2a::TaskState;
 
-use crate::auth::key::{ApiKey, Keys};
+use crate::auth::key::{ApiKey, KeyLookup};
 use crate::fault::InternalError;
 use crate::health::Health;
 use crate::seal::Secrets;
 use crate::tasks::log::{
-    Done, Entry, EntryKind, Job, Owner, PushBusy, PushKept, PushPlace, PushTarget, PushWriter,
-    TaskFilter, TaskLog, TaskRow, TaskWriter,
+    BlockedPushes, EntryKind, LogEntry, PushPosition, PushStored, PushTarget, PushWriter,
+    TaskFilter, TaskLog, TaskOwner, TaskRow, TaskWriter, TxCallback, TxJob,
 };
 
 /// Maximum number of completed tasks; the latest are kept.
@@ -25,17 +25,17 @@ const ENDED: usize = 10_000;
 
 /// Storage in memory. Of completed tasks it keeps the latest ten thousand.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub struct MemoryStore {
     /// Held during a transaction and its notifications, so that they happen in the same order.
     turn: Mutex<()>,
-    kept: Mutex<Kept>,
+    kept: Mutex<MemoryState>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    tasks: BTreeMap<String, KeptTask>,
+struct MemoryState {
+    tasks: BTreeMap<String, StoredTask>,
     /// Webhooks by key.
-    places: BTreeMap<i64, KeptPlace>,
+    places: BTreeMap<i64, StoredPosition>,
     last_key: i64,
     /// Ids of completed tasks, oldest first.
     ended: VecDeque<String>,
@@ -44,21 +44,21 @@ struct Kept {
 }
 
 #[derive(Debug)]
-struct KeptTask {
-    owner: Owner,
+struct StoredTask {
+    owner: TaskOwner,
     row: TaskRow,
-    entries: Vec<Entry>,
+    entries: Vec<LogEntry>,
     /// Keys of the task's webhooks, by webhook id.
     places: BTreeMap<String, i64>,
 }
 
 #[derive(Debug, Clone)]
-struct KeptPlace {
+struct StoredPosition {
     agent_id: String,
-    place: PushPlace,
+    place: PushPosition,
 }
 
-impl Memory {
+impl MemoryStore {
     /// Adds an API key.
     pub fn add_key(&self, key: ApiKey) {
         self.lock().keys.insert(key.id.clone(), key);
@@ -73,7 +73,7 @@ impl Memory {
 
     /// Returns webhooks of all agents and callers that were given up.
     #[must_use]
-    pub fn given_up(&self) -> Vec<PushPlace> {
+    pub fn given_up(&self) -> Vec<PushPosition> {
         let kept = self.lock();
         let keys = kept.places.keys().filter_map(|key| kept.place(*key));
         keys.filter(|place| place.off_at.is_some()).collect()
@@ -91,18 +91,18 @@ impl Memory {
             .count()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, MemoryState> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Secrets for Memory {
+impl Secrets for MemoryStore {
     fn secret(&self, name: &'static str, fresh: Vec<u8>) -> Result<Vec<u8>, InternalError> {
         Ok(self.lock().secrets.entry(name).or_insert(fresh).clone())
     }
 }
 
-impl Keys for Memory {
+impl KeyLookup for MemoryStore {
     fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
         Ok(self.lock().keys.get(id).filter(|key| key.agent_id == agent_id).cloned())
     }
@@ -114,7 +114,7 @@ impl Keys for Memory {
     }
 }
 
-impl Health for Memory {
+impl Health for MemoryStore {
     fn check(&self) -> BoxFuture<'_, Result<(), &'static str>> {
         Box::pin(std::future::ready(Ok(())))
     }
@@ -124,12 +124,12 @@ impl Health for Memory {
     }
 }
 
-impl TaskLog for Memory {
-    fn submit(&self, mut job: Job, done: Done) -> Result<(), InternalError> {
+impl TaskLog for MemoryStore {
+    fn submit(&self, mut job: TxJob, done: TxCallback) -> Result<(), InternalError> {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = {
             let mut kept = self.lock();
-            let transaction = Transaction::of(&mut kept);
+            let transaction = MemoryTx::of(&mut kept);
             let outcome = catch_unwind(AssertUnwindSafe(|| job(&transaction)))
                 .unwrap_or_else(|_| Err(InternalError::new("keeping tasks", "a job panicked")));
             transaction.end(outcome.is_ok());
@@ -143,11 +143,11 @@ impl TaskLog for Memory {
     }
 
     fn standing(&self, task_id: &str) -> Result<(i64, bool), InternalError> {
-        let standing = |task: &KeptTask| (task.row.last_seq, task.row.state.terminal());
+        let standing = |task: &StoredTask| (task.row.last_seq, task.row.state.terminal());
         Ok(self.lock().tasks.get(task_id).map(standing).unwrap_or_default())
     }
 
-    fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, InternalError> {
+    fn task(&self, owner: &TaskOwner, task_id: &str) -> Result<Option<TaskRow>, InternalError> {
         Ok(self.lock().task_of(owner, task_id).map(|task| task.row.clone()))
     }
 
@@ -157,7 +157,7 @@ impl TaskLog for Memory {
         (after, until): (i64, i64),
         with_artifacts: bool,
         limit: usize,
-    ) -> Result<Vec<Entry>, InternalError> {
+    ) -> Result<Vec<LogEntry>, InternalError> {
         let kept = self.lock();
         let entries = kept.tasks.get(task_id).map_or(&[][..], |task| &task.entries);
         // Entries are numbered from one without gaps.
@@ -170,7 +170,7 @@ impl TaskLog for Memory {
 
     fn tasks(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         filter: &TaskFilter,
         after: Option<(Timestamp, String)>,
         limit: usize,
@@ -197,12 +197,12 @@ impl TaskLog for Memory {
 
     fn push_configs(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         only: Option<&str>,
         after: &str,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, InternalError> {
+    ) -> Result<Vec<PushPosition>, InternalError> {
         let kept = self.lock();
         let task = kept.task_of(owner, task_id);
         let places = task.into_iter().flat_map(|task| &task.places);
@@ -211,7 +211,7 @@ impl TaskLog for Memory {
         Ok(found.take(limit).filter_map(|(_, key)| kept.place(*key)).collect())
     }
 
-    fn push_place(&self, key: i64) -> Result<Option<PushPlace>, InternalError> {
+    fn push_place(&self, key: i64) -> Result<Option<PushPosition>, InternalError> {
         Ok(self.lock().place(key).filter(|place| place.off_at.is_none()))
     }
 
@@ -219,9 +219,9 @@ impl TaskLog for Memory {
         &self,
         agent_id: &str,
         now: Timestamp,
-        busy: &PushBusy,
+        busy: &BlockedPushes,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, InternalError> {
+    ) -> Result<Vec<PushPosition>, InternalError> {
         let kept = self.lock();
         let mut due: Vec<_> = kept
             .places
@@ -262,8 +262,8 @@ fn in_millis(moment: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(moment.as_millisecond()).unwrap_or(moment)
 }
 
-impl Kept {
-    fn task_of(&self, owner: &Owner, task_id: &str) -> Option<&KeptTask> {
+impl MemoryState {
+    fn task_of(&self, owner: &TaskOwner, task_id: &str) -> Option<&StoredTask> {
         self.tasks.get(task_id).filter(|task| task.owner == *owner)
     }
 
@@ -276,10 +276,10 @@ impl Kept {
     }
 
     /// Returns a webhook with the last entry number of its task.
-    fn place(&self, key: i64) -> Option<PushPlace> {
+    fn place(&self, key: i64) -> Option<PushPosition> {
         let place = &self.places.get(&key)?.place;
         let last_seq = self.tasks.get(&place.task_id)?.row.last_seq;
-        Some(PushPlace { last_seq, ..place.clone() })
+        Some(PushPosition { last_seq, ..place.clone() })
     }
 
     fn forget(&mut self, task_id: &str) {
@@ -291,8 +291,8 @@ impl Kept {
 }
 
 /// A transaction, with the changes to undo if it fails.
-struct Transaction<'k> {
-    kept: RefCell<&'k mut Kept>,
+struct MemoryTx<'k> {
+    kept: RefCell<&'k mut MemoryState>,
     undo: RefCell<Vec<Undo>>,
     ended: RefCell<Vec<String>>,
     last_key: i64,
@@ -304,17 +304,17 @@ enum Undo {
     /// An entry was added to a task, whose previous head this is.
     Entry(TaskRow),
     /// A webhook was changed from this state.
-    Place(i64, Option<Box<KeptPlace>>),
+    Place(i64, Option<Box<StoredPosition>>),
 }
 
-impl<'k> Transaction<'k> {
-    fn of(kept: &'k mut Kept) -> Self {
+impl<'k> MemoryTx<'k> {
+    fn of(kept: &'k mut MemoryState) -> Self {
         let last_key = kept.last_key;
         let (undo, ended) = (RefCell::default(), RefCell::default());
         Self { kept: RefCell::new(kept), undo, ended, last_key }
     }
 
-    fn kept(&self) -> RefMut<'_, Kept> {
+    fn kept(&self) -> RefMut<'_, MemoryState> {
         RefMut::map(self.kept.borrow_mut(), |kept| &mut **kept)
     }
 
@@ -346,13 +346,13 @@ impl<'k> Transaction<'k> {
     }
 
     /// Changes a webhook.
-    fn set(&self, kept: &mut Kept, key: i64, place: Option<KeptPlace>) {
+    fn set(&self, kept: &mut MemoryState, key: i64, place: Option<StoredPosition>) {
         let before = kept.places.get(&key).cloned().map(Box::new);
         self.undo.borrow_mut().push(Undo::Place(key, before));
         set_place(kept, key, place);
     }
 
-    fn change(&self, key: i64, change: impl FnOnce(&mut PushPlace, i64)) {
+    fn change(&self, key: i64, change: impl FnOnce(&mut PushPosition, i64)) {
         let kept = &mut *self.kept();
         let Some(mut changed) = kept.places.get(&key).cloned() else { return };
         let task = kept.tasks.get(&changed.place.task_id);
@@ -361,7 +361,7 @@ impl<'k> Transaction<'k> {
     }
 }
 
-fn set_place(kept: &mut Kept, key: i64, place: Option<KeptPlace>) {
+fn set_place(kept: &mut MemoryState, key: i64, place: Option<StoredPosition>) {
     let before = match &place {
         Some(place) => kept.places.insert(key, place.clone()),
         None => kept.places.remove(&key),
@@ -377,15 +377,15 @@ fn set_place(kept: &mut Kept, key: i64, place: Option<KeptPlace>) {
     }
 }
 
-impl TaskWriter for Transaction<'_> {
-    fn create_task(&self, owner: &Owner, task: &TaskRow) -> Result<(), InternalError> {
+impl TaskWriter for MemoryTx<'_> {
+    fn create_task(&self, owner: &TaskOwner, task: &TaskRow) -> Result<(), InternalError> {
         let mut kept = self.kept();
         if kept.tasks.contains_key(&task.task_id) {
             return Err(InternalError::new("writing a task", "there is one with its id"));
         }
         let row = TaskRow { status_at: in_millis(task.status_at), ..task.clone() };
         let (owner, entries, places) = (owner.clone(), Vec::new(), BTreeMap::new());
-        kept.tasks.insert(task.task_id.clone(), KeptTask { owner, row, entries, places });
+        kept.tasks.insert(task.task_id.clone(), StoredTask { owner, row, entries, places });
         self.undo.borrow_mut().push(Undo::Task(task.task_id.clone()));
         Ok(())
     }
@@ -406,7 +406,7 @@ impl TaskWriter for Transaction<'_> {
         }
         self.undo.borrow_mut().push(Undo::Entry(task.row.clone()));
         let seq = task.row.last_seq + 1;
-        task.entries.push(Entry { seq, kind, body: body.to_owned() });
+        task.entries.push(LogEntry { seq, kind, body: body.to_owned() });
         task.row.last_seq = seq;
         if let Some((state, at)) = status {
             (task.row.state, task.row.status_at) = (state, in_millis(at));
@@ -421,7 +421,7 @@ impl TaskWriter for Transaction<'_> {
         for key in keys {
             let place = kept.places.get(&key).cloned();
             let waits =
-                |kept: &KeptPlace| kept.place.due_at.is_none() && kept.place.off_at.is_none();
+                |kept: &StoredPosition| kept.place.due_at.is_none() && kept.place.off_at.is_none();
             if let Some(mut stirred) = place.filter(waits) {
                 stirred.place.due_at = Some(now);
                 self.set(kept, key, Some(stirred));
@@ -435,20 +435,20 @@ impl TaskWriter for Transaction<'_> {
     }
 }
 
-impl PushWriter for Transaction<'_> {
+impl PushWriter for MemoryTx<'_> {
     fn put_push_config(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         target: &PushTarget,
         most: usize,
         now: Timestamp,
-    ) -> Result<PushKept, InternalError> {
+    ) -> Result<PushStored, InternalError> {
         let kept = &mut *self.kept();
-        let Some(task) = kept.task_of(owner, task_id) else { return Ok(PushKept::NoTask) };
+        let Some(task) = kept.task_of(owner, task_id) else { return Ok(PushStored::NoTask) };
         let (last_seq, same) = (task.row.last_seq, task.places.get(&target.config_id).copied());
         if task.places.len() - usize::from(same.is_some()) >= most {
-            return Ok(PushKept::TooMany);
+            return Ok(PushStored::TooMany);
         }
         // The new webhook gets a key of its own, so results for the old address are no longer
         // recorded.
@@ -457,7 +457,7 @@ impl PushWriter for Transaction<'_> {
         }
         kept.last_key += 1;
         let key = kept.last_key;
-        let place = PushPlace {
+        let place = PushPosition {
             key,
             task_id: task_id.to_owned(),
             owner: owner.principal.clone(),
@@ -470,13 +470,13 @@ impl PushWriter for Transaction<'_> {
             due_at: Some(in_millis(now)),
             off_at: None,
         };
-        self.set(kept, key, Some(KeptPlace { agent_id: owner.agent_id.clone(), place }));
-        Ok(PushKept::Kept)
+        self.set(kept, key, Some(StoredPosition { agent_id: owner.agent_id.clone(), place }));
+        Ok(PushStored::Kept)
     }
 
     fn delete_push_config(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         config_id: &str,
     ) -> Result<(), InternalError> {

@@ -42,14 +42,14 @@ pub const SECONDS: [f64; 12] =
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
-    requests: Family<Ended, Counter>,
-    limited: Family<Asked, Counter>,
-    seconds: Family<Asked, Histogram, fn() -> Histogram>,
+    requests: Family<AnswerLabels, Counter>,
+    limited: Family<RequestLabels, Counter>,
+    seconds: Family<RequestLabels, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
-    panics: Family<OfAgent, Counter>,
+    panics: Family<AgentLabel, Counter>,
     certificate: Certificate,
     /// Interned label values, so that a request needs no copy.
-    names: RwLock<HashSet<Name>>,
+    names: RwLock<HashSet<LabelValue>>,
 }
 
 impl Default for Metrics {
@@ -83,7 +83,7 @@ pub fn histogram() -> Histogram {
 
 catalog! {
     /// Kinds of callers.
-    pub enum Kind {}
+    pub enum CallerKind {}
     /// Authenticated by a credential.
     Known = "key" {}
     /// Without a credential.
@@ -92,7 +92,7 @@ catalog! {
     Unproven = "unproven" {}
 }
 
-impl Kind {
+impl CallerKind {
     /// Returns the kind of an authenticated caller.
     #[must_use]
     pub fn of(caller: &Caller) -> Self {
@@ -100,7 +100,7 @@ impl Kind {
     }
 }
 
-impl EncodeLabelValue for Kind {
+impl EncodeLabelValue for CallerKind {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
         EncodeLabelValue::encode(&self.name(), encoder)
     }
@@ -108,9 +108,9 @@ impl EncodeLabelValue for Kind {
 
 /// Labels of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Asked {
+pub(crate) struct RequestLabels {
     /// Id of the agent; empty without one.
-    pub(crate) agent: Name,
+    pub(crate) agent: LabelValue,
     pub(crate) binding: &'static str,
     /// Skill or tool, or else an operation of the protocol; empty when unknown.
     pub(crate) operation: &'static str,
@@ -118,30 +118,30 @@ pub(crate) struct Asked {
 
 /// Label of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfAgent {
-    agent: Name,
+struct AgentLabel {
+    agent: LabelValue,
 }
 
 /// Labels of an answered request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Ended {
+struct AnswerLabels {
     #[prometheus(flatten)]
-    asked: Asked,
-    caller: Kind,
+    asked: RequestLabels,
+    caller: CallerKind,
     code: &'static str,
 }
 
 /// An interned label value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Name(Arc<str>);
+pub(crate) struct LabelValue(Arc<str>);
 
-impl EncodeLabelValue for Name {
+impl EncodeLabelValue for LabelValue {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
         EncodeLabelValue::encode(&&*self.0, encoder)
     }
 }
 
-impl Borrow<str> for Name {
+impl Borrow<str> for LabelValue {
     fn borrow(&self) -> &str {
         &self.0
     }
@@ -160,32 +160,38 @@ impl Metrics {
     }
 
     /// Returns the label of a configured agent.
-    pub(crate) fn name(&self, id: &str) -> Name {
+    pub(crate) fn name(&self, id: &str) -> LabelValue {
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = names.get(id) {
             return known.clone();
         }
         // Released first, because taking the write lock while holding the read lock would deadlock.
         drop(names);
-        let name = Name(id.into());
+        let name = LabelValue(id.into());
         self.names.write().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
         name
     }
 
     /// Counts an answered request.
-    pub(crate) fn ended(&self, asked: Asked, caller: Kind, code: &'static str, took: Duration) {
+    pub(crate) fn ended(
+        &self,
+        asked: RequestLabels,
+        caller: CallerKind,
+        code: &'static str,
+        took: Duration,
+    ) {
         self.seconds.get_or_create(&asked).observe(took.as_secs_f64());
-        self.requests.get_or_create(&Ended { asked, caller, code }).inc();
+        self.requests.get_or_create(&AnswerLabels { asked, caller, code }).inc();
     }
 
     /// Counts a request refused by a rate limit.
-    pub(crate) fn limited(&self, asked: &Asked) {
+    pub(crate) fn limited(&self, asked: &RequestLabels) {
         self.limited.get_or_create(asked).inc();
     }
 
     /// Counts a panic of the code of a configured agent.
     pub(crate) fn count_panic(&self, agent_id: &str) {
-        self.panics.get_or_create(&OfAgent { agent: self.name(agent_id) }).inc();
+        self.panics.get_or_create(&AgentLabel { agent: self.name(agent_id) }).inc();
     }
 
     /// Sets the state of our certificate.
@@ -253,12 +259,12 @@ mod tests {
         let metrics = Metrics::default();
         let asked = |operation| {
             let agent = metrics.name("larkspur");
-            Asked { agent, binding: "jsonrpc", operation }
+            RequestLabels { agent, binding: "jsonrpc", operation }
         };
         let took = Duration::from_micros(300);
-        metrics.ended(asked("GetTask"), Kind::Known, "OK", took);
-        metrics.ended(asked("GetTask"), Kind::Known, "OK", took);
-        metrics.ended(asked("GetTask"), Kind::Anonymous, "TASK_NOT_FOUND", took);
+        metrics.ended(asked("GetTask"), CallerKind::Known, "OK", took);
+        metrics.ended(asked("GetTask"), CallerKind::Known, "OK", took);
+        metrics.ended(asked("GetTask"), CallerKind::Anonymous, "TASK_NOT_FOUND", took);
         metrics.limited(&asked("SendMessage"));
         let (one, two) = (metrics.begin(), metrics.begin());
         drop(one);

@@ -17,16 +17,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use backoff::Schedule;
+use backoff::RetrySchedule;
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
-use lane::Lane;
-use pump::{Busy, Queue};
-use sender::Sender;
+use lane::WebhookSequence;
+use pump::{ActiveDelivery, DeliveryQueue};
+use sender::NotificationSender;
 
 use crate::fault::InternalError;
 use crate::tasks::Tasks;
-use crate::tasks::log::{PushBusy, PushPlace};
+use crate::tasks::log::{BlockedPushes, PushPosition};
 
 pub mod backoff;
 mod lane;
@@ -37,17 +37,17 @@ mod tests;
 
 /// Sleep and random numbers as dependencies, so that tests run in virtual time.
 #[derive(Clone)]
-pub struct Edge {
+pub struct ClockAndRandom {
     /// Sleeps.
-    pub sleep: Arc<dyn Fn(Duration) -> Sleeping + Send + Sync>,
+    pub sleep: Arc<dyn Fn(Duration) -> SleepFuture + Send + Sync>,
     /// Returns a random number from 0 up to, not including, 1.
     pub random: Arc<dyn Fn() -> f64 + Send + Sync>,
 }
 
 /// Future of a sleep.
-pub type Sleeping = BoxFuture<'static, ()>;
+pub type SleepFuture = BoxFuture<'static, ()>;
 
-impl Edge {
+impl ClockAndRandom {
     /// Creates the real dependencies.
     #[must_use]
     pub fn system() -> Self {
@@ -60,7 +60,7 @@ impl Edge {
     }
 }
 
-impl fmt::Debug for Edge {
+impl fmt::Debug for ClockAndRandom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Edge")
     }
@@ -68,7 +68,7 @@ impl fmt::Debug for Edge {
 
 /// Maximum numbers of concurrent deliveries.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct OutboxLimits {
     /// In total.
     pub all: usize,
     /// Per host.
@@ -77,7 +77,7 @@ pub struct Limits {
     pub per_owner: usize,
 }
 
-impl Default for Limits {
+impl Default for OutboxLimits {
     fn default() -> Self {
         Self { all: 64, per_host: 4, per_owner: 16 }
     }
@@ -85,31 +85,31 @@ impl Default for Limits {
 
 /// Settings of deliveries.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
+pub struct OutboxSettings {
     /// Maximum time of an attempt (A2A 1.0 §4.3.3: 10 to 30 seconds).
     pub timeout: Duration,
     /// Schedule of retries.
-    pub schedule: Schedule,
+    pub schedule: RetrySchedule,
     /// Limits on concurrent deliveries.
-    pub limits: Limits,
+    pub limits: OutboxLimits,
 }
 
-impl Default for Settings {
+impl Default for OutboxSettings {
     fn default() -> Self {
-        let (schedule, limits) = (Schedule::default(), Limits::default());
+        let (schedule, limits) = (RetrySchedule::default(), OutboxLimits::default());
         Self { timeout: Duration::from_secs(15), schedule, limits }
     }
 }
 
 /// Counts since the process began.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub struct OutboxCounts {
     delivered: AtomicU64,
     failed: AtomicU64,
     given_up: AtomicU64,
 }
 
-impl Counts {
+impl OutboxCounts {
     /// Returns the number of accepted entries.
     #[must_use]
     pub fn delivered(&self) -> u64 {
@@ -134,10 +134,10 @@ impl Counts {
 pub struct Outbox {
     agent_id: String,
     tasks: Arc<Tasks>,
-    sender: Arc<dyn Sender>,
-    edge: Edge,
-    settings: Settings,
-    counts: Counts,
+    sender: Arc<dyn NotificationSender>,
+    edge: ClockAndRandom,
+    settings: OutboxSettings,
+    counts: OutboxCounts,
     stopping: AtomicBool,
 }
 
@@ -147,9 +147,9 @@ impl Outbox {
     pub fn new(
         agent_id: &str,
         tasks: Arc<Tasks>,
-        sender: Arc<dyn Sender>,
-        edge: Edge,
-        settings: Settings,
+        sender: Arc<dyn NotificationSender>,
+        edge: ClockAndRandom,
+        settings: OutboxSettings,
     ) -> Self {
         Self {
             agent_id: agent_id.to_owned(),
@@ -157,14 +157,14 @@ impl Outbox {
             sender,
             edge,
             settings,
-            counts: Counts::default(),
+            counts: OutboxCounts::default(),
             stopping: AtomicBool::new(false),
         }
     }
 
     /// Returns the counts.
     #[must_use]
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &OutboxCounts {
         &self.counts
     }
 
@@ -175,27 +175,27 @@ impl Outbox {
     }
 }
 
-impl Queue for Outbox {
-    type Turn = PushPlace;
+impl DeliveryQueue for Outbox {
+    type Turn = PushPosition;
 
     fn now(&self) -> Timestamp {
         self.tasks.clock().now()
     }
 
-    fn edge(&self) -> &Edge {
+    fn edge(&self) -> &ClockAndRandom {
         &self.edge
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> OutboxLimits {
         self.settings.limits
     }
 
     fn due(
         &self,
         now: Timestamp,
-        busy: &PushBusy,
+        busy: &BlockedPushes,
         room: usize,
-    ) -> Result<Vec<PushPlace>, InternalError> {
+    ) -> Result<Vec<PushPosition>, InternalError> {
         self.tasks.kept().push_due(&self.agent_id, now, busy, room)
     }
 
@@ -203,12 +203,16 @@ impl Queue for Outbox {
         self.tasks.kept().push_next_due(&self.agent_id, now)
     }
 
-    fn who(place: &PushPlace) -> Busy {
-        Busy { key: place.key, host: place.target.host.clone(), owner: place.owner.clone() }
+    fn who(place: &PushPosition) -> ActiveDelivery {
+        ActiveDelivery {
+            key: place.key,
+            host: place.target.host.clone(),
+            owner: place.owner.clone(),
+        }
     }
 
-    async fn work(self: Arc<Self>, place: PushPlace) -> Result<(), InternalError> {
-        Lane::new(&self, place.key).work().await
+    async fn work(self: Arc<Self>, place: PushPosition) -> Result<(), InternalError> {
+        WebhookSequence::new(&self, place.key).work().await
     }
 
     async fn stirred(&self) {

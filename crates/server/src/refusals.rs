@@ -4,11 +4,11 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use crate::metrics::Kind;
+use crate::metrics::CallerKind;
 
 /// A problem of a request, without the caller's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misfit {
+pub struct FieldError {
     /// JSON Pointer, in which names chosen by the caller are masked.
     pub pointer: String,
     /// The violated keyword of JSON Schema.
@@ -17,7 +17,7 @@ pub struct Misfit {
 
 /// A refused request.
 #[derive(Debug, Clone)]
-pub struct Refused {
+pub struct RefusedRequest {
     /// Id of the agent.
     pub agent: String,
     /// Time.
@@ -30,13 +30,13 @@ pub struct Refused {
     /// Skill or tool, or else the operation, where known.
     pub operation: Option<&'static str>,
     /// Kind of caller.
-    pub caller: Kind,
+    pub caller: CallerKind,
     /// Problems of the request.
-    pub misfits: Vec<Misfit>,
+    pub misfits: Vec<FieldError>,
 }
 
 /// Recorder of refusals.
-pub trait Ledger: fmt::Debug + Send + Sync {
+pub trait RefusalSink: fmt::Debug + Send + Sync {
     /// Records a refusal. Must not block, because the caller waits for its answer.
-    fn note(&self, refused: Refused);
+    fn note(&self, refused: RefusedRequest);
 }

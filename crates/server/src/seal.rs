@@ -59,7 +59,7 @@ impl Seal {
 
     /// Returns true when a text has the form of a signed one, for any purpose.
     #[must_use]
-    pub fn is_form_of_sealed(text: &str) -> bool {
+    pub fn looks_sealed(text: &str) -> bool {
         let signature = text.split_once('.').map_or("", |(signature, _)| signature);
         signature.len() == 2 * SIGNATURE_BYTES
             && signature.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -28,19 +28,19 @@ mod stream;
 mod webhooks;
 
 pub(crate) use cursor::FOREIGN_TOKEN;
-use fold::Unfolded;
-use log::{EntryKind, LogWriter, Owner, PushPlace, TaskFilter, TaskLog, TaskRow};
-pub use progress::{Ended, Progress};
-pub use service::{Plan, Service};
-use stream::Watch;
-pub use stream::{Item, TaskStream, Until};
-pub use webhooks::{PushPage, Webhook, Webhooks};
+use fold::ReplayError;
+use log::{EntryKind, LogWriter, PushPosition, TaskFilter, TaskLog, TaskOwner, TaskRow};
+pub use progress::{TaskEnded, TaskProgress};
+pub use service::{MessagePlan, TaskService};
+use stream::LogWatch;
+pub use stream::{StreamEnd, StreamItem, TaskStream};
+pub use webhooks::{CheckedWebhook, PushPage, Webhooks};
 
 /// Work on a task. A task that is not completed by its work is ended as failed.
-pub type Work = Box<dyn FnOnce(Progress) -> BoxFuture<'static, Worked> + Send>;
+pub type TaskWork = Box<dyn FnOnce(TaskProgress) -> BoxFuture<'static, WorkResult> + Send>;
 
 /// Result of work: `Err` for an internal error. That the task has ended meanwhile is none.
-pub type Worked = Result<(), InternalError>;
+pub type WorkResult = Result<(), InternalError>;
 
 /// A page of tasks.
 #[derive(Debug)]
@@ -56,24 +56,24 @@ pub struct TaskPage {
 }
 
 /// A result or a refusal by the protocol, or an internal error.
-pub type Outcome<T> = Result<Result<T, A2aRefusal>, InternalError>;
+pub type TaskOutcome<T> = Result<Result<T, A2aRefusal>, InternalError>;
 
 /// Reason why an operation was not done.
 #[derive(Debug)]
-pub enum Undone {
+pub enum TaskError {
     /// A refusal by the protocol.
     Refused(A2aRefusal),
     /// An internal error.
     Broken(InternalError),
 }
 
-impl From<A2aRefusal> for Undone {
+impl From<A2aRefusal> for TaskError {
     fn from(refusal: A2aRefusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<InternalError> for Undone {
+impl From<InternalError> for TaskError {
     fn from(fault: InternalError) -> Self {
         Self::Broken(fault)
     }
@@ -93,8 +93,8 @@ pub struct Tasks {
     agent_id: String,
     log: Arc<dyn TaskLog>,
     clock: Clock,
-    live: Mutex<HashMap<String, Live>>,
-    cursors: cursor::Signer,
+    live: Mutex<HashMap<String, LiveTask>>,
+    cursors: cursor::PageTokenSigner,
     /// Places in the log's queue for the entries of all tasks: work waits for one, where a request
     /// would be refused.
     room: Arc<tokio::sync::Semaphore>,
@@ -109,7 +109,7 @@ const ALL_IN_FLIGHT: usize = 4096;
 
 /// A task with running work or followers.
 #[derive(Debug)]
-struct Live {
+struct LiveTask {
     /// Number of the last entry on disk.
     committed: watch::Sender<i64>,
     /// Lock for one piece of work at a time.
@@ -120,7 +120,7 @@ struct Live {
 
 /// A task that was started or continued.
 #[derive(Debug)]
-pub struct Begun {
+pub struct StartedTask {
     /// Id of the task.
     pub task_id: String,
     /// Number of the message's entry in the log.
@@ -138,13 +138,13 @@ impl Tasks {
         clock: Clock,
         agent_id: &str,
     ) -> Result<Arc<Self>, InternalError> {
-        let cursors = cursor::Signer::open(&*log)?;
+        let cursors = cursor::PageTokenSigner::open(&*log)?;
         let room = Arc::new(tokio::sync::Semaphore::new(ALL_IN_FLIGHT));
         let (live, closing) = (Mutex::new(HashMap::new()), watch::Sender::new(false));
         let (stirred, agent_id) = (tokio::sync::Notify::new(), agent_id.to_owned());
         let tasks = Arc::new(Self { agent_id, log, clock, live, cursors, room, closing, stirred });
         // Before any request, because nobody works on these tasks.
-        tasks.end_left()?;
+        tasks.fail_abandoned()?;
         let ear: Weak<Self> = Arc::downgrade(&tasks);
         tasks.log.hear(ear)?;
         Ok(tasks)
@@ -191,7 +191,11 @@ impl Tasks {
     /// When the task does not exist, has ended or has another context, or when the log fails.
     // Tasks that have ended, are unknown or have another context are refused (A2A 1.0 §3.1.1, §3.4;
     // E-17 to E-20).
-    pub fn addressed(&self, owner: &Owner, message: &Message) -> Result<Option<TaskRow>, Undone> {
+    pub fn addressed(
+        &self,
+        owner: &TaskOwner,
+        message: &Message,
+    ) -> Result<Option<TaskRow>, TaskError> {
         // References are checked too: another caller's task gets the same answer as a missing one.
         for task_id in &message.reference_task_ids {
             self.found(owner, task_id)?;
@@ -210,7 +214,7 @@ impl Tasks {
     }
 
     /// Returns the owner's task.
-    fn found(&self, owner: &Owner, task_id: &str) -> Result<TaskRow, Undone> {
+    fn found(&self, owner: &TaskOwner, task_id: &str) -> Result<TaskRow, TaskError> {
         Ok(self.log.task(owner, task_id)?.ok_or_else(|| not_found(task_id))?)
     }
 
@@ -221,12 +225,12 @@ impl Tasks {
     /// When the task has ended, or when the log fails; then nothing was started.
     pub async fn begin(
         self: &Arc<Self>,
-        owner: &Owner,
+        owner: &TaskOwner,
         continues: Option<TaskRow>,
         message: &Message,
-        webhook: Option<Webhook>,
-        work: Work,
-    ) -> Result<Begun, Undone> {
+        webhook: Option<CheckedWebhook>,
+        work: TaskWork,
+    ) -> Result<StartedTask, TaskError> {
         let (now, owner) = (self.clock.now(), owner.clone());
         let is_new = continues.is_none();
         let row = continues.unwrap_or_else(|| TaskRow {
@@ -270,18 +274,23 @@ impl Tasks {
             let ended = || ended("the task has ended and takes no further message");
             let seq = logged.await?.ok_or_else(ended)?;
             let task_id = row.task_id.clone();
-            let shared = |live: &Live| (Arc::clone(&live.turn), Arc::clone(&live.stop));
+            let shared = |live: &LiveTask| (Arc::clone(&live.turn), Arc::clone(&live.stop));
             let (turn, stop) = tasks.follow(&task_id, seq, shared);
-            let progress = Progress::new(Arc::clone(&tasks), row, stop);
+            let progress = TaskProgress::new(Arc::clone(&tasks), row, stop);
             tokio::spawn(async move { tasks.work(turn, progress, work).await });
-            Ok(Begun { task_id, seq })
+            Ok(StartedTask { task_id, seq })
         });
         begun.await.map_err(InternalError::on("beginning a task"))?
     }
 
     /// Runs the work on a task when it is its turn. Any failure ends the task; the caller does not
     /// see the cause.
-    async fn work(&self, turn: Arc<tokio::sync::Mutex<()>>, progress: Progress, work: Work) {
+    async fn work(
+        &self,
+        turn: Arc<tokio::sync::Mutex<()>>,
+        progress: TaskProgress,
+        work: TaskWork,
+    ) {
         let guard = turn.lock().await;
         let copy = progress.clone();
         let worked = AssertUnwindSafe(async { work(copy).await }).catch_unwind();
@@ -294,7 +303,7 @@ impl Tasks {
         // The state is known only when all reports are on disk.
         let flushed = progress.flush().await;
         let cause = match worked.and(flushed) {
-            Ok(()) if progress.may_be_left() => None,
+            Ok(()) if progress.is_settled() => None,
             Ok(()) => Some(InternalError::new("working on a task", "it was left")),
             Err(fault) => Some(fault),
         };
@@ -309,7 +318,7 @@ impl Tasks {
     }
 
     /// Ends a task as failed. The log has the cause, under the caller's error id.
-    async fn fail(&self, progress: &Progress, fault: &InternalError) {
+    async fn fail(&self, progress: &TaskProgress, fault: &InternalError) {
         let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
         let agent = &self.agent_id;
         let task = progress.task_id();
@@ -344,8 +353,8 @@ impl Tasks {
     /// Runs a long read on a blocking thread.
     async fn read<T: Send + 'static>(
         self: &Arc<Self>,
-        job: impl FnOnce(&Arc<Self>) -> Result<T, Undone> + Send + 'static,
-    ) -> Result<T, Undone> {
+        job: impl FnOnce(&Arc<Self>) -> Result<T, TaskError> + Send + 'static,
+    ) -> Result<T, TaskError> {
         let tasks = Arc::clone(self);
         let read = tokio::task::spawn_blocking(move || job(&tasks));
         read.await.map_err(InternalError::on("reading tasks"))?
@@ -357,10 +366,10 @@ impl Tasks {
     /// When it does not exist, or when the log fails.
     pub async fn get(
         self: &Arc<Self>,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         history: Option<u32>,
-    ) -> Result<Task, Undone> {
+    ) -> Result<Task, TaskError> {
         let (owner, task_id) = (owner.clone(), task_id.to_owned());
         self.read(move |tasks| {
             let row = tasks.found(&owner, &task_id)?;
@@ -375,14 +384,14 @@ impl Tasks {
     /// When the page token is not one of this list, or when the log fails.
     pub async fn list(
         self: &Arc<Self>,
-        owner: &Owner,
+        owner: &TaskOwner,
         query: ListTasks,
-    ) -> Result<TaskPage, Undone> {
+    ) -> Result<TaskPage, TaskError> {
         let owner = owner.clone();
         self.read(move |tasks| tasks.page(&owner, &query)).await
     }
 
-    fn page(&self, owner: &Owner, query: &ListTasks) -> Result<TaskPage, Undone> {
+    fn page(&self, owner: &TaskOwner, query: &ListTasks) -> Result<TaskPage, TaskError> {
         let filter = TaskFilter::from(query);
         let read = |token: &String| {
             self.cursors.read(owner, &filter, token).ok_or_else(cursor::foreign_token)
@@ -400,12 +409,12 @@ impl Tasks {
                 Ok(task) => tasks.push(task),
                 // One unreadable task must not hide the others. A request for it alone gets the
                 // error.
-                Err(Unfolded::Unreadable(fault)) => {
+                Err(ReplayError::Unreadable(fault)) => {
                     let cause = fault.chain();
                     let task = &row.task_id;
                     tracing::error!(agent = %self.agent_id, %task, cause, "an unreadable task is not listed");
                 }
-                Err(Unfolded::Broken(fault)) => return Err(fault.into()),
+                Err(ReplayError::Broken(fault)) => return Err(fault.into()),
             }
         }
         Ok(TaskPage { tasks, next_page_token, page_size, total_size })
@@ -415,7 +424,11 @@ impl Tasks {
     ///
     /// # Errors
     /// When the task does not exist or has ended in another way, or when the log fails.
-    pub async fn cancel(self: &Arc<Self>, owner: &Owner, task_id: &str) -> Result<Task, Undone> {
+    pub async fn cancel(
+        self: &Arc<Self>,
+        owner: &TaskOwner,
+        task_id: &str,
+    ) -> Result<Task, TaskError> {
         let row = self.found(owner, task_id)?;
         let now = self.clock.now();
         let event = fold::status_event(&row, TaskState::Canceled, None, now)?;
@@ -448,10 +461,10 @@ impl Tasks {
     /// When it does not exist or has ended, or when the log fails.
     pub async fn subscribe(
         self: &Arc<Self>,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         after: Option<i64>,
-    ) -> Result<TaskStream, Undone> {
+    ) -> Result<TaskStream, TaskError> {
         let (owner, task_id) = (owner.clone(), task_id.to_owned());
         self.read(move |tasks| {
             // Checked first, because watching creates an entry for any id.
@@ -464,7 +477,7 @@ impl Tasks {
             // The first entry has the initial state; before it there is no task.
             let from = after.map_or(row.last_seq, |after| after.clamp(1, row.last_seq));
             let task = fold::task(&*tasks.log, &row, from, None, true)?;
-            Ok(TaskStream::new(watch, task, from, Until::End))
+            Ok(TaskStream::new(watch, task, from, StreamEnd::End))
         })
         .await
     }
@@ -476,10 +489,10 @@ impl Tasks {
     /// When the log fails.
     pub fn first_event_of(
         &self,
-        place: &PushPlace,
+        place: &PushPosition,
         agent_id: &str,
     ) -> Result<String, InternalError> {
-        let owner = Owner { agent_id: agent_id.to_owned(), principal: place.owner.clone() };
+        let owner = TaskOwner { agent_id: agent_id.to_owned(), principal: place.owner.clone() };
         let row = self.log.task(&owner, &place.task_id)?;
         let row =
             row.ok_or_else(|| InternalError::new("reading a webhook's task", "it is gone"))?;
@@ -494,15 +507,15 @@ impl Tasks {
     /// When the log fails.
     pub async fn stream_begun(
         self: &Arc<Self>,
-        owner: &Owner,
-        begun: &Begun,
+        owner: &TaskOwner,
+        begun: &StartedTask,
         history: Option<u32>,
-    ) -> Result<TaskStream, Undone> {
+    ) -> Result<TaskStream, TaskError> {
         let (owner, task_id, seq) = (owner.clone(), begun.task_id.clone(), begun.seq);
         self.read(move |tasks| {
             let (row, watch) = tasks.watch(&owner, &task_id)?;
             let task = fold::task(&*tasks.log, &row, seq, history, true)?;
-            Ok(TaskStream::new(watch, task, seq, Until::Pause))
+            Ok(TaskStream::new(watch, task, seq, StreamEnd::Pause))
         })
         .await
     }
@@ -510,11 +523,11 @@ impl Tasks {
     /// Starts to watch a task and then reads it, so that no entry in between is missed.
     fn watch(
         self: &Arc<Self>,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
-    ) -> Result<(TaskRow, Watch), InternalError> {
+    ) -> Result<(TaskRow, LogWatch), InternalError> {
         let committed = self.follow(task_id, 0, |live| live.committed.subscribe());
-        let watch = Watch { tasks: Arc::clone(self), task_id: task_id.to_owned(), committed };
+        let watch = LogWatch { tasks: Arc::clone(self), task_id: task_id.to_owned(), committed };
         let row = self.log.task(owner, task_id)?;
         let row = row.ok_or_else(|| InternalError::new("following a task", "it is gone"))?;
         self.committed(task_id, row.last_seq);
@@ -527,12 +540,12 @@ impl Tasks {
     /// When the log fails.
     pub async fn settled(
         self: &Arc<Self>,
-        owner: &Owner,
-        begun: &Begun,
+        owner: &TaskOwner,
+        begun: &StartedTask,
         history: Option<u32>,
-    ) -> Result<Task, Undone> {
+    ) -> Result<Task, TaskError> {
         // The history is read with the task below.
-        let mut stream = self.stream_begun(owner, begun, Some(0)).await?.until_the_end();
+        let mut stream = self.stream_begun(owner, begun, Some(0)).await?.unbounded();
         while stream.next().await?.is_some() {}
         self.get(owner, &begun.task_id, history).await
     }
@@ -547,9 +560,9 @@ impl Tasks {
         self.stir();
     }
 
-    fn follow<T>(&self, task_id: &str, seq: i64, read: impl FnOnce(&Live) -> T) -> T {
+    fn follow<T>(&self, task_id: &str, seq: i64, read: impl FnOnce(&LiveTask) -> T) -> T {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = live.entry(task_id.to_owned()).or_insert_with(|| Live {
+        let entry = live.entry(task_id.to_owned()).or_insert_with(|| LiveTask {
             committed: watch::Sender::new(seq),
             turn: Arc::default(),
             stop: Arc::new(watch::Sender::new(false)),
@@ -562,7 +575,7 @@ impl Tasks {
     /// Removes a task without running work and followers.
     fn release(&self, task_id: &str) {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = |live: &Live| {
+        let idle = |live: &LiveTask| {
             live.committed.receiver_count() == 0 && Arc::strong_count(&live.turn) == 1
         };
         if live.get(task_id).is_some_and(idle) {

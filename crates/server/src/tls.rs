@@ -1,7 +1,7 @@
 //! TLS of the server: its own certificate, and the accepted client certificates (A2A 1.0 §7.1).
 //!
 //! Versions 1.2 and 1.3 are supported, with the cipher suites of rustls and ring. A running server
-//! has an [`Identity`], which follows the files.
+//! has an [`ServerIdentity`], which follows the files.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -22,7 +22,7 @@ use rustls::{Error, InconsistentKeys, RootCertStore, ServerConfig, version};
 use challenge::Challenges;
 
 use crate::clock::Clock;
-use crate::limit::{FAILURES, Key, Limiter};
+use crate::limit::{FAILURES, LimitKey, Limiter};
 
 pub mod challenge;
 pub mod client;
@@ -39,7 +39,7 @@ const CLIENT_CA: &str = "server.tls.client_ca";
 
 /// PEM files, which are read again when they change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Files {
+pub struct PemFiles {
     /// Certificate chain without the authority, beginning with the server's own.
     pub certificate: PathBuf,
     /// Private key of the certificate.
@@ -50,24 +50,24 @@ pub struct Files {
 
 /// Reason why a file cannot be used, without any of its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct TlsFileError {
     /// Dotted configuration key of the file.
     pub key: &'static str,
     /// Message: what is wrong, and what is needed.
     pub message: String,
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for TlsFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.key, self.message)
     }
 }
 
-impl std::error::Error for Mistake {}
+impl std::error::Error for TlsFileError {}
 
 /// The files, read and checked.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedFiles {
     /// Configuration for rustls.
     pub config: Arc<ServerConfig>,
     /// End of our certificate, when it could be read.
@@ -82,7 +82,7 @@ pub struct Loaded {
 ///
 /// # Errors
 /// Every mistake in them.
-pub fn load(files: &Files) -> Result<Loaded, Vec<Mistake>> {
+pub fn load(files: &PemFiles) -> Result<LoadedFiles, Vec<TlsFileError>> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let chain = at(CERTIFICATE, &files.certificate, certificates(&files.certificate));
     let key = at(KEY, &files.key, private_key(&files.key, &provider));
@@ -109,30 +109,30 @@ pub fn load(files: &Files) -> Result<Loaded, Vec<Mistake>> {
         Err(_) => Some((CERTIFICATE, format!("{certificate_path} is damaged"))),
     };
     if let Some((key, message)) = wrong {
-        return Err(vec![Mistake { key, message }]);
+        return Err(vec![TlsFileError { key, message }]);
     }
     let shown = Arc::new(SingleCertAndKey::from(certified));
     let config = server(provider, shown, clients).map_err(unfit)?;
-    Ok(Loaded { config: config.into(), expires_at, begins_at, certificate })
+    Ok(LoadedFiles { config: config.into(), expires_at, begins_at, certificate })
 }
 
 /// Creates the configuration for the time without a certificate: connections end with an alert.
-fn without(files: &Files) -> Result<Arc<ServerConfig>, Vec<Mistake>> {
+fn without(files: &PemFiles) -> Result<Arc<ServerConfig>, Vec<TlsFileError>> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let clients = clients(files, &provider).transpose().map_err(|mistake| vec![mistake])?;
     let nothing = Arc::new(ResolvesServerCertUsingSni::new());
     Ok(server(provider, nothing, clients).map_err(unfit)?.into())
 }
 
-fn unfit(error: Error) -> Vec<Mistake> {
-    vec![Mistake { key: "server.tls", message: error.to_string() }]
+fn unfit(error: Error) -> Vec<TlsFileError> {
+    vec![TlsFileError { key: "server.tls", message: error.to_string() }]
 }
 
 /// Creates the verifier of client certificates, where they are accepted.
 fn clients(
-    files: &Files,
+    files: &PemFiles,
     provider: &Arc<CryptoProvider>,
-) -> Option<Result<Arc<dyn ClientCertVerifier>, Mistake>> {
+) -> Option<Result<Arc<dyn ClientCertVerifier>, TlsFileError>> {
     let path = files.client_ca.as_deref()?;
     let verifier = authorities(path).and_then(|roots| {
         let builder =
@@ -166,8 +166,8 @@ fn server(
     Ok(config)
 }
 
-fn at<T>(key: &'static str, path: &Path, read: Result<T, String>) -> Result<T, Mistake> {
-    read.map_err(|why| Mistake { key, message: format!("{} {why}", path.display()) })
+fn at<T>(key: &'static str, path: &Path, read: Result<T, String>) -> Result<T, TlsFileError> {
+    read.map_err(|why| TlsFileError { key, message: format!("{} {why}", path.display()) })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
@@ -221,9 +221,9 @@ type FileState = Option<(Option<SystemTime>, u64)>;
 
 /// The server's certificate, which follows its files.
 #[derive(Debug)]
-pub struct Identity {
-    files: Files,
-    held: RwLock<Held>,
+pub struct ServerIdentity {
+    files: PemFiles,
+    held: RwLock<LoadedIdentity>,
     /// Challenges for authorities that validate our names.
     challenges: Option<Challenges>,
     clock: Clock,
@@ -232,7 +232,7 @@ pub struct Identity {
 
 /// Content of the files, with the state in which they were read.
 #[derive(Debug)]
-struct Held {
+struct LoadedIdentity {
     state: [FileState; 3],
     config: Arc<ServerConfig>,
     /// Validity of the certificate, when it could be read.
@@ -240,9 +240,9 @@ struct Held {
     expires_at: Option<jiff::Timestamp>,
 }
 
-impl Held {
-    fn of(state: [FileState; 3], loaded: Loaded, clock: &Clock) -> Self {
-        let Loaded { config, begins_at, expires_at, .. } = loaded;
+impl LoadedIdentity {
+    fn of(state: [FileState; 3], loaded: LoadedFiles, clock: &Clock) -> Self {
+        let LoadedFiles { config, begins_at, expires_at, .. } = loaded;
         if let Some(expires_at) = expires_at.filter(|end| *end <= clock.now()) {
             tracing::warn!(%expires_at, "the certificate has expired");
         }
@@ -253,15 +253,15 @@ impl Held {
 /// Maximum time before its end at which a certificate is reported; less for short-lived ones.
 const SOON: jiff::SignedDuration = jiff::SignedDuration::from_hours(14 * 24);
 
-impl Identity {
+impl ServerIdentity {
     /// Reads the files.
     ///
     /// # Errors
     /// Every mistake in them.
-    pub fn open(files: Files, clock: &Clock) -> Result<Self, Vec<Mistake>> {
+    pub fn open(files: PemFiles, clock: &Clock) -> Result<Self, Vec<TlsFileError>> {
         // The state is read first, so that a change during the read is noticed next time.
         let state = state(&files);
-        let held = Held::of(state, load(&files)?, clock);
+        let held = LoadedIdentity::of(state, load(&files)?, clock);
         Ok(Self::with(files, held, None, clock))
     }
 
@@ -271,30 +271,35 @@ impl Identity {
     /// # Errors
     /// Every mistake in the file of client authorities.
     pub fn ordered(
-        files: Files,
+        files: PemFiles,
         challenges: Challenges,
         clock: &Clock,
-    ) -> Result<Self, Vec<Mistake>> {
+    ) -> Result<Self, Vec<TlsFileError>> {
         let state = state(&files);
         let config = without(&files)?;
         let held = match load(&files) {
-            Ok(loaded) => Held::of(state, loaded, clock),
+            Ok(loaded) => LoadedIdentity::of(state, loaded, clock),
             Err(mistakes) => {
                 if files.certificate.exists() {
                     tracing::error!(cause = joined(&mistakes), "there is no certificate to use");
                 }
-                Held { state, config, begins_at: None, expires_at: None }
+                LoadedIdentity { state, config, begins_at: None, expires_at: None }
             }
         };
         Ok(Self::with(files, held, Some(challenges), clock))
     }
 
-    fn with(files: Files, held: Held, challenges: Option<Challenges>, clock: &Clock) -> Self {
+    fn with(
+        files: PemFiles,
+        held: LoadedIdentity,
+        challenges: Option<Challenges>,
+        clock: &Clock,
+    ) -> Self {
         let failures = Limiter::new(FAILURES, clock.clone());
         Self { files, held: RwLock::new(held), challenges, clock: clock.clone(), failures }
     }
 
-    fn held(&self) -> RwLockReadGuard<'_, Held> {
+    fn held(&self) -> RwLockReadGuard<'_, LoadedIdentity> {
         self.held.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -319,7 +324,7 @@ impl Identity {
     /// Returns the end of the certificate when operators should be warned: in the last two weeks,
     /// or in the last quarter of a short life.
     #[must_use]
-    pub fn ends_soon(&self, now: jiff::Timestamp) -> Option<jiff::Timestamp> {
+    pub fn expiry_warning(&self, now: jiff::Timestamp) -> Option<jiff::Timestamp> {
         let held = self.held();
         let end = held.expires_at?;
         let quarter = held.begins_at.map_or(SOON, |begin| end.duration_since(begin) / 4);
@@ -345,7 +350,7 @@ impl Identity {
         match loaded {
             Ok(loaded) => {
                 tracing::info!("certificate replaced");
-                *held = Held::of(state, loaded, &self.clock);
+                *held = LoadedIdentity::of(state, loaded, &self.clock);
             }
             Err(mistakes) => {
                 // Logged once per state of the files.
@@ -357,17 +362,17 @@ impl Identity {
 
     /// Logs a client whose certificate is rejected, rate-limited per address.
     pub fn record_failure(&self, address: IpAddr, reason: &str) {
-        if self.failures.admit(&Key::address(address)).is_ok() {
+        if self.failures.admit(&LimitKey::address(address)).is_ok() {
             tracing::warn!(reason, "authentication failed");
         }
     }
 }
 
-fn joined(mistakes: &[Mistake]) -> String {
+fn joined(mistakes: &[TlsFileError]) -> String {
     mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-fn state(files: &Files) -> [FileState; 3] {
+fn state(files: &PemFiles) -> [FileState; 3] {
     let paths = [Some(&files.certificate), Some(&files.key), files.client_ca.as_ref()];
     paths.map(|path| {
         let metadata = std::fs::metadata(path?).ok()?;

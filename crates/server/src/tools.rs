@@ -12,12 +12,12 @@ pub use tradepost_wire::mcp::{
     Annotations, ListedTool, McpListing, Resource, ServerInfo, ToolResult,
 };
 
-use crate::agent::{Caller, ProfileRefusal, Sent};
-use crate::auth::Denied;
-use crate::desk::Desk;
+use crate::agent::{Caller, ProfileRefusal, RequestMeta};
+use crate::auth::AuthRefusal;
+use crate::desk::AgentRegistry;
 use crate::fault::InternalError;
 use crate::permission::Permission;
-use crate::refusals::Misfit;
+use crate::refusals::FieldError;
 
 /// The MCP tools of an agent.
 pub trait Tools: fmt::Debug + Send + Sync {
@@ -28,7 +28,7 @@ pub trait Tools: fmt::Debug + Send + Sync {
     fn listing(&self) -> &McpListing;
 
     /// Calls a known tool.
-    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Called>;
+    fn call<'a>(&'a self, call: ToolCall<'a>) -> BoxFuture<'a, ToolOutcome>;
 
     /// Returns true when there is a tool with this name, listed or not.
     fn has(&self, name: &str) -> bool {
@@ -50,7 +50,10 @@ pub trait Tools: fmt::Debug + Send + Sync {
     }
 
     /// Authenticates a request in the agent's own way; `None` uses the agent's authenticator.
-    fn admit<'a>(&'a self, knock: Knock<'a>) -> Option<BoxFuture<'a, Result<Caller, Turned>>> {
+    fn admit<'a>(
+        &'a self,
+        knock: ToolAuth<'a>,
+    ) -> Option<BoxFuture<'a, Result<Caller, AuthRejected>>> {
         let _ = knock;
         None
     }
@@ -59,9 +62,9 @@ pub trait Tools: fmt::Debug + Send + Sync {
 /// A request before authentication.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Knock<'a> {
+pub struct ToolAuth<'a> {
     /// Agents of the process.
-    pub desk: &'a Desk,
+    pub desk: &'a AgentRegistry,
     /// Head of the request.
     pub parts: &'a Parts,
     /// Body of the request.
@@ -72,12 +75,12 @@ pub struct Knock<'a> {
 }
 
 /// Refusal of authentication.
-pub type Turned = Box<ProfileRefusal>;
+pub type AuthRejected = Box<ProfileRefusal>;
 
 /// A call of a tool.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Call<'a> {
+pub struct ToolCall<'a> {
     /// Name of the tool.
     pub tool: &'a str,
     /// Arguments, unchecked.
@@ -85,27 +88,27 @@ pub struct Call<'a> {
     /// Caller.
     pub caller: &'a Caller,
     /// Raw request data.
-    pub sent: Sent<'a>,
+    pub sent: RequestMeta<'a>,
     /// Maximum time for an answer.
     pub patience: Duration,
 }
 
 /// Result of a call.
 #[derive(Debug)]
-pub enum Called {
+pub enum ToolOutcome {
     /// An answer, also of a call that failed.
-    Answer(Box<Answer>),
+    Answer(Box<ToolAnswer>),
     /// A refusal by a profile, before the tool is called.
     Profile(Box<ProfileRefusal>),
     /// A refusal of authentication or permission.
-    Denied(Denied),
+    Denied(AuthRefusal),
     /// An internal error.
     Broken(InternalError),
 }
 
 /// Answer of a tool, with its log fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct ToolAnswer {
     /// Result for the caller.
     pub result: ToolResult,
     /// Error code of the agent's catalog, or `OK`.
@@ -117,13 +120,13 @@ pub struct Answer {
     /// The id by which people find a refusal; its caller need not have it.
     pub error_id: Option<String>,
     /// Where the request was wrong.
-    pub misfits: Vec<Misfit>,
+    pub misfits: Vec<FieldError>,
 }
 
-impl From<ToolResult> for Called {
+impl From<ToolResult> for ToolOutcome {
     fn from(result: ToolResult) -> Self {
         let code = if result.is_error { "FAILED" } else { "OK" };
-        Self::Answer(Box::new(Answer {
+        Self::Answer(Box::new(ToolAnswer {
             result,
             code,
             tool: None,

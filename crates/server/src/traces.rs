@@ -16,7 +16,7 @@ use crate::clock::Clock;
 
 /// Kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum SpanKind {
     /// A request that we received.
     Server,
     /// A request that we sent.
@@ -31,7 +31,7 @@ pub struct Span {
     /// Id of the parent span.
     pub parent: Option<[u8; 8]>,
     /// Kind.
-    pub side: Side,
+    pub side: SpanKind,
     /// Name.
     pub name: String,
     /// Start.
@@ -61,7 +61,7 @@ pub struct Tracer {
 
 /// A span in progress.
 #[derive(Debug, Clone, Copy)]
-pub struct Begun {
+pub struct ActiveSpan {
     /// Ids of the trace and the span.
     pub trace: Trace,
     parent: Option<[u8; 8]>,
@@ -80,7 +80,7 @@ pub fn current() -> Option<Trace> {
 }
 
 /// Runs work in a span, if there is one.
-pub async fn within<T>(begun: Option<&Begun>, work: impl Future<Output = T>) -> T {
+pub async fn within<T>(begun: Option<&ActiveSpan>, work: impl Future<Output = T>) -> T {
     match begun {
         Some(begun) => CURRENT.scope(begun.trace, work).await,
         None => work.await,
@@ -101,7 +101,7 @@ impl Tracer {
     /// that servers with the same percentage record the same traces. A caller may choose the id to
     /// that end.
     #[must_use]
-    pub fn begin(&self, caller: Option<Trace>) -> Option<Begun> {
+    pub fn begin(&self, caller: Option<Trace>) -> Option<ActiveSpan> {
         let mut random = [0; 24];
         getrandom::fill(&mut random).ok()?;
         let (fresh, span) = random.split_at(16);
@@ -111,14 +111,14 @@ impl Tracer {
         let is_sampled = is_wanted && u64::from(self.percent) > share(&id);
         let trace = Trace { id, span: span.try_into().ok()?, is_sampled };
         let parent = caller.map(|caller| caller.span);
-        Some(Begun { trace, parent, at: self.clock.now(), since: Instant::now() })
+        Some(ActiveSpan { trace, parent, at: self.clock.now(), since: Instant::now() })
     }
 
     /// Ends a span.
     pub fn end(
         &self,
-        begun: &Begun,
-        side: Side,
+        begun: &ActiveSpan,
+        side: SpanKind,
         name: impl Into<String>,
         attributes: Vec<(&'static str, String)>,
         failed: bool,
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(seen, Some(begun.trace));
         assert_eq!(begun.trace.id, [7; 16]);
         assert_ne!(begun.trace.span, [1; 8]);
-        tracer.end(&begun, Side::Server, "work", Vec::new(), false);
+        tracer.end(&begun, SpanKind::Server, "work", Vec::new(), false);
         let spans = kept.0.lock().unwrap();
         assert_eq!((spans.len(), spans[0].parent), (1, Some([1; 8])));
     }
@@ -188,7 +188,7 @@ mod tests {
         {
             let begun = tracer.begin(by).unwrap();
             assert!(!begun.trace.is_sampled);
-            tracer.end(&begun, Side::Server, "work", Vec::new(), false);
+            tracer.end(&begun, SpanKind::Server, "work", Vec::new(), false);
         }
         assert!(kept.0.lock().unwrap().is_empty());
         let half = Tracer::new(kept, 50, Clock::system());

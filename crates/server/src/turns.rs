@@ -11,14 +11,14 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::limit::Key;
+use crate::limit::LimitKey;
 
 /// Divisor for the share of one agent among several.
 const SHARES: usize = 4;
 
 /// The places, and the requests that wait for one.
 #[derive(Debug)]
-pub struct Turns(Mutex<State>);
+pub struct FairScheduler(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -30,48 +30,48 @@ struct State {
     running: HashMap<String, usize>,
     /// Agents with waiting requests, in the order of their turns.
     order: VecDeque<String>,
-    lines: HashMap<String, Line>,
+    lines: HashMap<String, AgentQueue>,
     /// Counter for the ids of waiting requests.
     tickets: u64,
 }
 
 /// Requests waiting for one agent.
 #[derive(Debug, Default)]
-struct Line {
+struct AgentQueue {
     /// Callers with waiting requests, in the order of their turns.
-    order: VecDeque<Key>,
-    waiting: HashMap<Key, VecDeque<Waiting>>,
+    order: VecDeque<LimitKey>,
+    waiting: HashMap<LimitKey, VecDeque<QueuedRequest>>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct QueuedRequest {
     ticket: u64,
     called: oneshot::Sender<()>,
 }
 
 /// A place, which is free again when this is dropped.
 #[derive(Debug)]
-pub struct Turn<'t> {
-    turns: &'t Turns,
+pub struct SchedulerPermit<'t> {
+    turns: &'t FairScheduler,
     agent: &'t str,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for SchedulerPermit<'_> {
     fn drop(&mut self) {
         self.turns.lock().leave(self.agent);
     }
 }
 
 /// A waiting request, which may be cancelled.
-struct Wait<'t> {
-    turns: &'t Turns,
+struct CancellableWait<'t> {
+    turns: &'t FairScheduler,
     agent: &'t str,
-    caller: Key,
+    caller: LimitKey,
     ticket: u64,
     called: oneshot::Receiver<()>,
 }
 
-impl Drop for Wait<'_> {
+impl Drop for CancellableWait<'_> {
     fn drop(&mut self) {
         let mut state = self.turns.lock();
         // Under the lock, which every call takes, so it is either called or cancelled.
@@ -85,7 +85,7 @@ impl Drop for Wait<'_> {
     }
 }
 
-impl Turns {
+impl FairScheduler {
     /// Creates this many places.
     #[must_use]
     pub fn new(places: usize) -> Self {
@@ -123,8 +123,8 @@ impl Turns {
     }
 
     /// Waits for a place.
-    pub async fn turn<'t>(&'t self, agent: &'t str, caller: Key) -> Turn<'t> {
-        let place = || Turn { turns: self, agent };
+    pub async fn turn<'t>(&'t self, agent: &'t str, caller: LimitKey) -> SchedulerPermit<'t> {
+        let place = || SchedulerPermit { turns: self, agent };
         let mut wait = {
             let mut state = self.lock();
             if state.enter(agent) {
@@ -132,8 +132,8 @@ impl Turns {
                 return place();
             }
             let (sender, called) = oneshot::channel();
-            let ticket = state.line_up(agent, &caller, sender);
-            Wait { turns: self, agent, caller, ticket, called }
+            let ticket = state.enqueue(agent, &caller, sender);
+            CancellableWait { turns: self, agent, caller, ticket, called }
         };
         // The sender is kept until the request is called or cancelled.
         let called = (&mut wait.called).await;
@@ -183,7 +183,7 @@ impl State {
         self.call();
     }
 
-    fn line_up(&mut self, agent: &str, caller: &Key, called: oneshot::Sender<()>) -> u64 {
+    fn enqueue(&mut self, agent: &str, caller: &LimitKey, called: oneshot::Sender<()>) -> u64 {
         self.tickets = self.tickets.wrapping_add(1);
         let ticket = self.tickets;
         if !self.lines.contains_key(agent) {
@@ -193,7 +193,7 @@ impl State {
         if !line.waiting.contains_key(caller) {
             line.order.push_back(caller.clone());
         }
-        line.waiting.entry(caller.clone()).or_default().push_back(Waiting { ticket, called });
+        line.waiting.entry(caller.clone()).or_default().push_back(QueuedRequest { ticket, called });
         ticket
     }
 
@@ -208,8 +208,8 @@ impl State {
                 passed += 1;
                 continue;
             }
-            let next = self.lines.get_mut(&agent).and_then(Line::next);
-            if self.lines.get(&agent).is_some_and(Line::is_empty) {
+            let next = self.lines.get_mut(&agent).and_then(AgentQueue::next);
+            if self.lines.get(&agent).is_some_and(AgentQueue::is_empty) {
                 self.lines.remove(&agent);
             } else {
                 self.order.push_back(agent.clone());
@@ -223,7 +223,7 @@ impl State {
         }
     }
 
-    fn forget(&mut self, agent: &str, caller: &Key, ticket: u64) {
+    fn forget(&mut self, agent: &str, caller: &LimitKey, ticket: u64) {
         let Some(line) = self.lines.get_mut(agent) else { return };
         if let Some(waiting) = line.waiting.get_mut(caller) {
             waiting.retain(|other| other.ticket != ticket);
@@ -239,13 +239,13 @@ impl State {
     }
 }
 
-impl Line {
+impl AgentQueue {
     fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 
     /// Returns the next request of the caller whose turn it is, and moves the caller to the end.
-    fn next(&mut self) -> Option<Waiting> {
+    fn next(&mut self) -> Option<QueuedRequest> {
         let caller = self.order.pop_front()?;
         let waiting = self.waiting.get_mut(&caller)?;
         let next = waiting.pop_front();
@@ -267,11 +267,11 @@ mod tests {
 
     use super::*;
 
-    fn caller(last: u8) -> Key {
-        Key::address([192, 0, 2, last].into())
+    fn caller(last: u8) -> LimitKey {
+        LimitKey::address([192, 0, 2, last].into())
     }
 
-    type Asked<'t> = Pin<Box<dyn Future<Output = Turn<'t>> + 't>>;
+    type Asked<'t> = Pin<Box<dyn Future<Output = SchedulerPermit<'t>> + 't>>;
 
     /// Polls all requests in the order of arrival; each ends at once.
     fn drain<'t>(
@@ -289,7 +289,11 @@ mod tests {
         }
     }
 
-    fn ask<'t>(turns: &'t Turns, agent: &'static str, who: u8) -> (&'static str, u8, Asked<'t>) {
+    fn ask<'t>(
+        turns: &'t FairScheduler,
+        agent: &'static str,
+        who: u8,
+    ) -> (&'static str, u8, Asked<'t>) {
         let mut turn: Asked<'t> = Box::pin(turns.turn(agent, caller(who)));
         let mut context = Context::from_waker(Waker::noop());
         assert!(turn.as_mut().poll(&mut context).is_pending());
@@ -298,7 +302,7 @@ mod tests {
 
     #[test]
     fn agents_take_turns_and_so_do_the_callers_of_each() {
-        let turns = Turns::new(1);
+        let turns = FairScheduler::new(1);
         turns.among(["noisy", "quiet"].into_iter());
         let mut context = Context::from_waker(Waker::noop());
         let mut first: Asked<'_> = Box::pin(turns.turn("noisy", caller(1)));
@@ -324,7 +328,7 @@ mod tests {
 
     #[test]
     fn one_agent_among_several_has_a_share_and_one_alone_has_everything() {
-        let turns = Turns::new(8);
+        let turns = FairScheduler::new(8);
         turns.among(["slow", "other"].into_iter());
         let mut context = Context::from_waker(Waker::noop());
         let mut now = |agent: &'static str| {
@@ -349,7 +353,7 @@ mod tests {
 
     #[test]
     fn one_busy_caller_leaves_places_to_others() {
-        let turns = Turns::with_share(4, 2);
+        let turns = FairScheduler::with_share(4, 2);
         let mut context = Context::from_waker(Waker::noop());
         let mut held = Vec::new();
         let mut waiting = Vec::new();
@@ -372,7 +376,7 @@ mod tests {
 
     #[test]
     fn whoever_is_called_and_goes_gives_the_place_to_the_next() {
-        let turns = Turns::new(1);
+        let turns = FairScheduler::new(1);
         let mut context = Context::from_waker(Waker::noop());
         let mut first: Asked<'_> = Box::pin(turns.turn("a", caller(1)));
         let Poll::Ready(first) = first.as_mut().poll(&mut context) else {

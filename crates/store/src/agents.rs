@@ -8,16 +8,19 @@ use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use sha2::{Digest as _, Sha256};
-use tradepost_server::auth::key::Keys;
+use tradepost_server::auth::key::KeyLookup;
 use tradepost_server::health::Health;
 use tradepost_server::limit::{Lease, Permits, RateLimit};
 use tradepost_server::seal::Secrets;
-use tradepost_server::tasks::log::{Done, Ear, Job};
+use tradepost_server::tasks::log::{LogListener, TxCallback, TxJob};
 use tradepost_wire::fault::InternalError;
 
-use super::{ApiKey, Entry, News, Owner, PushBusy, PushPlace, Store, TaskFilter, TaskLog, TaskRow};
+use super::{
+    ApiKey, BlockedPushes, LogEntry, News, PushPosition, Store, TaskFilter, TaskLog, TaskOwner,
+    TaskRow,
+};
 
-impl Keys for Store {
+impl KeyLookup for Store {
     fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
         self.key_readers.any(|reader| {
             let look = || reader.api_key(agent_id, id);
@@ -90,12 +93,12 @@ impl Permits for Store {
 }
 
 impl TaskLog for Store {
-    fn submit(&self, mut job: Job, done: Done) -> Result<(), InternalError> {
+    fn submit(&self, mut job: TxJob, done: TxCallback) -> Result<(), InternalError> {
         // Events of a task in the order in which they happened.
         self.writer.submit_in_order(move |tx| job(tx), done)
     }
 
-    fn hear(&self, ear: Weak<dyn Ear>) -> Result<(), InternalError> {
+    fn hear(&self, ear: Weak<dyn LogListener>) -> Result<(), InternalError> {
         Self::hear(self, move |news| {
             let Some(ear) = ear.upgrade() else { return };
             match news {
@@ -110,7 +113,7 @@ impl TaskLog for Store {
         self.read(|db| db.standing(task_id))
     }
 
-    fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, InternalError> {
+    fn task(&self, owner: &TaskOwner, task_id: &str) -> Result<Option<TaskRow>, InternalError> {
         self.read(|db| db.task(owner, task_id))
     }
 
@@ -120,13 +123,13 @@ impl TaskLog for Store {
         range: (i64, i64),
         with_artifacts: bool,
         limit: usize,
-    ) -> Result<Vec<Entry>, InternalError> {
+    ) -> Result<Vec<LogEntry>, InternalError> {
         self.read(|db| db.task_entries(task_id, range, with_artifacts, limit))
     }
 
     fn tasks(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         filter: &TaskFilter,
         after: Option<(Timestamp, String)>,
         limit: usize,
@@ -140,16 +143,16 @@ impl TaskLog for Store {
 
     fn push_configs(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         only: Option<&str>,
         after: &str,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, InternalError> {
+    ) -> Result<Vec<PushPosition>, InternalError> {
         self.read(|db| db.push_configs(owner, task_id, only, after, limit))
     }
 
-    fn push_place(&self, key: i64) -> Result<Option<PushPlace>, InternalError> {
+    fn push_place(&self, key: i64) -> Result<Option<PushPosition>, InternalError> {
         self.read(|db| db.push_place(key))
     }
 
@@ -157,9 +160,9 @@ impl TaskLog for Store {
         &self,
         agent_id: &str,
         now: Timestamp,
-        busy: &PushBusy,
+        busy: &BlockedPushes,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, InternalError> {
+    ) -> Result<Vec<PushPosition>, InternalError> {
         self.read_due(|db| db.push_due(agent_id, now, busy, limit))
     }
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliverySource, DeliveryState, NewDelivery};
 use tradepost_wire::fault::InternalError;
 
-use super::{Notice, PushBusy, PushPlace, Store};
+use super::{BlockedPushes, Notice, PushPosition, Store};
 
 impl Store {
     /// The events of a dealer's leads of which nobody has been told, the first ones first, each
@@ -38,7 +38,7 @@ impl Store {
     pub fn deliveries_due(
         &self,
         now: Timestamp,
-        busy: &PushBusy,
+        busy: &BlockedPushes,
         limit: usize,
     ) -> Result<Vec<DeliveryRecord>, InternalError> {
         self.read_due(|db| db.deliveries_due(now, busy, limit))
@@ -89,7 +89,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, InternalError> {
+    pub fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPosition>, InternalError> {
         self.read(|db| db.push_troubled(waiting))
     }
 

@@ -67,8 +67,8 @@ pub use tradepost_server::auth::key::ApiKey;
 pub use tradepost_server::card::CardIdentity;
 use tradepost_server::limit::Permits;
 pub use tradepost_server::tasks::log::{
-    Entry, EntryKind, Owner, PushBusy, PushKept, PushPlace, PushTarget, TaskFilter, TaskLog,
-    TaskRow,
+    BlockedPushes, EntryKind, LogEntry, PushPosition, PushStored, PushTarget, TaskFilter, TaskLog,
+    TaskOwner, TaskRow,
 };
 pub use transfer::{Moved, NotMoved};
 

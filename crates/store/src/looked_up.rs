@@ -50,7 +50,7 @@ mod tests {
     use std::cell::Cell;
 
     use jiff::Timestamp;
-    use tradepost_server::auth::key::Keys as _;
+    use tradepost_server::auth::key::KeyLookup as _;
 
     use super::*;
     use crate::Store;

@@ -2,8 +2,8 @@
 //! that the others would wait behind it.
 
 use tradepost_publisher::shelf::{Shelf, StoreWork};
-use tradepost_server::limit::Key;
-use tradepost_server::turns::{Turn, Turns};
+use tradepost_server::limit::LimitKey;
+use tradepost_server::turns::{FairScheduler, SchedulerPermit};
 use tradepost_wire::fault::InternalError;
 
 use super::{Readers, Store};
@@ -30,13 +30,13 @@ pub(crate) struct PublisherAccess {
     readers: Readers,
     /// Asked whether anything has changed: each connection to a file counts for itself.
     watcher: Readers,
-    reads: Turns,
-    writes: Turns,
+    reads: FairScheduler,
+    writes: FairScheduler,
 }
 
 impl PublisherAccess {
     pub(crate) fn new(readers: Readers, watcher: Readers) -> Self {
-        let turns = || Turns::with_share(PLACES, share());
+        let turns = || FairScheduler::with_share(PLACES, share());
         Self { readers, watcher, reads: turns(), writes: turns() }
     }
 }
@@ -56,12 +56,12 @@ impl Store {
 
     /// Waits until it is a caller's turn to have the store work for a publisher: a busy caller waits behind its own
     /// requests, and not others behind it. The place is given back when the turn is dropped.
-    pub async fn shelf_turn<'s>(&'s self, caller: &'s str, work: StoreWork) -> Turn<'s> {
+    pub async fn shelf_turn<'s>(&'s self, caller: &'s str, work: StoreWork) -> SchedulerPermit<'s> {
         let turns = match work {
             StoreWork::Read => &self.publishers.reads,
             StoreWork::Write => &self.publishers.writes,
         };
-        turns.turn(caller, Key::Credential(caller.to_owned())).await
+        turns.turn(caller, LimitKey::Credential(caller.to_owned())).await
     }
 
     /// A number that is another one once anything in the database has changed, by whatever process; `None`

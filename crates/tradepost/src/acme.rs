@@ -1,7 +1,7 @@
 //! The server's own certificate, ordered from an authority and renewed before it ends (ACME, RFC 8555).
 //!
 //! What is ordered goes into a file, from which the listener takes it as it takes any other
-//! ([`Identity`]): an order that fails changes nothing. Names are shown to be ours on the port that serves
+//! ([`ServerIdentity`]): an order that fails changes nothing. Names are shown to be ours on the port that serves
 //! (`tls-alpn-01`, RFC 8737), so that no second one is needed.
 
 use std::fmt;
@@ -14,9 +14,9 @@ use folder::Folder;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tradepost_server::clock::Clock;
-use tradepost_server::outbox::Edge;
+use tradepost_server::outbox::ClockAndRandom;
 use tradepost_server::tls::challenge::Challenges;
-use tradepost_server::tls::{self, Files, Identity, Loaded, peer};
+use tradepost_server::tls::{self, LoadedFiles, PemFiles, ServerIdentity, peer};
 use tradepost_wire::backoff::{Backoff, drawn};
 use tradepost_wire::format::rfc3339;
 use trouble::{Code, Trouble};
@@ -64,7 +64,7 @@ pub struct Orders {
     settings: Acme,
     folder: Folder,
     clock: Clock,
-    edge: Edge,
+    edge: ClockAndRandom,
     /// By which this process is late or early: those that got certificates at once do not come back at
     /// once.
     spread: f64,
@@ -108,7 +108,7 @@ fn wanted(settings: &Acme) -> String {
 impl Orders {
     /// Orders that are not yet begun.
     #[must_use]
-    pub fn new(settings: Acme, clock: Clock, edge: Edge) -> Self {
+    pub fn new(settings: Acme, clock: Clock, edge: ClockAndRandom) -> Self {
         let folder = Folder::new(settings.folder.clone());
         let standing = RwLock::new(folder.standing(&wanted(&settings)).unwrap_or_default());
         let spread = (edge.random)();
@@ -125,7 +125,7 @@ impl Orders {
     }
 
     /// Orders whenever something is due, for as long as the process lives.
-    pub async fn run(&self, identity: &Identity) {
+    pub async fn run(&self, identity: &ServerIdentity) {
         loop {
             let pause = self.step(identity).await;
             tokio::select! {
@@ -150,7 +150,7 @@ impl Orders {
     /// What people should know: that several orders have failed, or one without which nobody is served;
     /// and whether it is so bad.
     #[must_use]
-    pub fn amiss(&self, identity: &Identity) -> Option<(String, bool)> {
+    pub fn amiss(&self, identity: &ServerIdentity) -> Option<(String, bool)> {
         let standing = self.standing.read().unwrap_or_else(PoisonError::into_inner).clone();
         let now = self.clock.now();
         let unserved = identity.expires_at().is_none_or(|end| end <= now);
@@ -194,7 +194,7 @@ impl Orders {
     }
 
     /// Orders if something is due. How long to wait until the next look.
-    async fn step(&self, identity: &Identity) -> Duration {
+    async fn step(&self, identity: &ServerIdentity) -> Duration {
         let standing = self.current();
         let now = self.clock.now();
         let at = self.due(&standing, now).max(standing.next_at.unwrap_or(Timestamp::MIN));
@@ -236,7 +236,7 @@ impl Orders {
     }
 
     /// Notes that an order has failed. How long to wait.
-    fn failed(&self, standing: Standing, trouble: Trouble, identity: &Identity) -> Duration {
+    fn failed(&self, standing: Standing, trouble: Trouble, identity: &ServerIdentity) -> Duration {
         let backoff = match trouble.code {
             _ if trouble.is_spent => REFUSED,
             Code::Folder | Code::Unreachable | Code::Slow => UNHEARD,
@@ -278,7 +278,7 @@ impl Orders {
     }
 
     /// Has one issued, and puts it in place when it can be used. When it ends.
-    async fn order(&self, identity: &Identity) -> Result<Timestamp, Trouble> {
+    async fn order(&self, identity: &ServerIdentity) -> Result<Timestamp, Trouble> {
         let web = web::Web::open(&self.settings)?;
         let pem = order::obtain(&self.settings, &self.folder, &web).await;
         let pem = pem.map_err(|trouble| Trouble { wait: web.wait(), ..trouble })?;
@@ -304,11 +304,11 @@ impl Orders {
 /// From when to when the certificate in a file is good, if it can be used for all the names; or everything
 /// that speaks against it.
 fn held(file: &Path, names: &[String]) -> Result<(Timestamp, Timestamp), Vec<String>> {
-    let files = Files { certificate: file.to_owned(), key: file.to_owned(), client_ca: None };
+    let files = PemFiles { certificate: file.to_owned(), key: file.to_owned(), client_ca: None };
     let loaded = tls::load(&files).map_err(|mistakes| {
         mistakes.into_iter().map(|mistake| mistake.message).collect::<Vec<_>>()
     })?;
-    let Loaded { certificate, begins_at, expires_at, .. } = loaded;
+    let LoadedFiles { certificate, begins_at, expires_at, .. } = loaded;
     let covers = |name: &&String| certificate.as_ref().is_some_and(|leaf| peer::is_for(leaf, name));
     let missing = names.iter().filter(|name| !covers(name));
     let missing: Vec<_> = missing.map(|name| format!("it is not for {name}")).collect();

@@ -13,17 +13,17 @@ use tradepost_keys::private::SigningKey;
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::{Endpoint, Profile, Transport};
 use tradepost_publisher::publisher::Publisher as Selling;
-use tradepost_server::auth::{Authenticator, Means};
+use tradepost_server::auth::{AuthDeps, Authenticator};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::fault::InternalError;
 use tradepost_server::http::mcp;
-use tradepost_server::outbox::Edge;
+use tradepost_server::outbox::ClockAndRandom;
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_store::Store;
 use tradepost_wire::adcp::signing::SignedKind;
 
-use crate::config::{Origin, Publisher, WebhookKeyFile};
+use crate::config::{ListenOrigin, Publisher, WebhookKeyFile};
 use seller::PublisherAgent;
 
 pub mod card;
@@ -55,8 +55,8 @@ const NOTICE_PATIENCE: Duration = Duration::from_secs(15);
 pub fn open(
     config: Publisher,
     store: &Arc<Store>,
-    means: &Means,
-    origin: Origin,
+    means: &AuthDeps,
+    origin: ListenOrigin,
     patience: Duration,
 ) -> Result<PublisherAgent, InternalError> {
     let clock = &means.clock;
@@ -104,7 +104,7 @@ pub fn open(
         stir: vault.stir(),
         sender: HttpSender::new(egress.apart(), NOTICE_PATIENCE),
         clock: clock.clone(),
-        edge: Edge::system(),
+        edge: ClockAndRandom::system(),
         shared: Some(Arc::clone(store)),
     };
     let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);

@@ -9,12 +9,12 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use tradepost_buyer::signed::signers::Keys;
 use tradepost_publisher::profile::Profile;
-pub use tradepost_server::auth::{Auth, Jwt, KeySource, KnownCertificate};
-pub use tradepost_server::card::Origin;
+pub use tradepost_server::auth::{AuthSettings, JwtSettings, KeySource, KnownCertificate};
+pub use tradepost_server::card::ListenOrigin;
 use tradepost_server::http;
 pub use tradepost_server::http::WebOrigin;
 use tradepost_server::limit;
-pub use tradepost_server::tls::Files as Tls;
+pub use tradepost_server::tls::PemFiles as Tls;
 use tradepost_store::DatabaseUrl;
 use tradepost_wire::aap::Version;
 use tradepost_wire::words;
@@ -169,8 +169,8 @@ impl Server {
 
     /// What the HTTP server takes of it.
     #[must_use]
-    pub fn http(&self) -> http::Settings {
-        http::Settings {
+    pub fn http(&self) -> http::HttpSettings {
+        http::HttpSettings {
             max_body_bytes: self.max_body_bytes,
             read_timeout: lasting(self.read_timeout),
             request_timeout: lasting(self.request_timeout),
@@ -187,8 +187,8 @@ impl Server {
 
     /// What it is reached at when it listens on an address.
     #[must_use]
-    pub fn origin(&self, address: SocketAddr) -> Origin {
-        Origin { secure: self.tls.is_some(), address }
+    pub fn origin(&self, address: SocketAddr) -> ListenOrigin {
+        ListenOrigin { secure: self.tls.is_some(), address }
     }
 }
 
@@ -259,7 +259,7 @@ pub struct Dealer {
     /// Whether `acceptedOutputModes` without a type of ours is refused (C-26).
     pub strict_output_modes: bool,
     /// How callers say who they are.
-    pub auth: Auth,
+    pub auth: AuthSettings,
     /// How its card is signed; it is not when `None` (A2A §8.4).
     pub card_signing: Option<CardSigning>,
     /// Where its leads are delivered to; names are unique.

@@ -20,10 +20,10 @@ use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::background::piece;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_server::http::intake::{self, BodyReader, Unread};
+use tradepost_server::http::intake::{self, BodyError, BodyReader};
 use tradepost_server::http::{self, HSTS};
-use tradepost_server::limit::Key;
-use tradepost_server::turns::Turns;
+use tradepost_server::limit::LimitKey;
+use tradepost_server::turns::FairScheduler;
 use tradepost_store::Store;
 use tradepost_store::staff::Member;
 
@@ -92,8 +92,8 @@ pub struct Console {
     second_factor: SecondFactorPolicy,
     trust_forwarded_for: bool,
     forms: BodyReader,
-    turns: Turns,
-    sign_in_turns: Turns,
+    turns: FairScheduler,
+    sign_in_turns: FairScheduler,
     /// Whether browsers reach it over TLS, spoken here or by a proxy.
     is_over_tls: bool,
 }
@@ -141,11 +141,11 @@ impl Console {
         wiring.console_metrics.begin();
         let base = settings.base(server);
         let provider = |of| oidc::Provider::open(of, &base, wiring.means());
-        let limits = http::Settings {
+        let limits = http::HttpSettings {
             max_pending_bytes: FORMS_BYTES,
             read_timeout: FORM_TIME,
             trust_forwarded_for: server.trust_forwarded_for,
-            ..http::Settings::default()
+            ..http::HttpSettings::default()
         };
         Ok(Self {
             provider: settings.oidc.clone().map(provider).transpose()?,
@@ -160,8 +160,8 @@ impl Console {
             offers: offer::Offers::default(),
             trust_forwarded_for: server.trust_forwarded_for,
             forms: BodyReader::new(&limits, route::LARGE_FORM),
-            turns: Turns::new(PAGES_AT_ONCE),
-            sign_in_turns: Turns::new(SIGN_INS_AT_ONCE),
+            turns: FairScheduler::new(PAGES_AT_ONCE),
+            sign_in_turns: FairScheduler::new(SIGN_INS_AT_ONCE),
             is_over_tls: base.starts_with("https://"),
         })
     }
@@ -267,7 +267,7 @@ impl Console {
         let task = tokio::spawn(async move {
             let turns =
                 if asked.is_sign_in_form() { &console.sign_in_turns } else { &console.turns };
-            let turn = turns.turn("console", Key::address(asked.address));
+            let turn = turns.turn("console", LimitKey::address(asked.address));
             let Ok(_turn) = tokio::time::timeout(TURN_TIME, turn).await else {
                 return Err(Stop::Busy);
             };
@@ -373,13 +373,15 @@ fn early(mut response: Response, parts: &Parts, body: Body) -> Response {
 }
 
 /// An answer to a form that was not taken.
-fn unreadable(unread: Unread) -> Response {
+fn unreadable(unread: BodyError) -> Response {
     let text = match unread {
-        Unread::TooLarge(_) => "the form is too large\n",
-        Unread::OtherType | Unread::Encoded => "a form is sent as it is, without an encoding\n",
-        Unread::Broken => "the form ended early\n",
-        Unread::Late(_) | Unread::Slow => "the form took too long\n",
-        Unread::NoRoom => "too many forms are under way; send it again in a moment\n",
+        BodyError::TooLarge(_) => "the form is too large\n",
+        BodyError::OtherType | BodyError::Encoded => {
+            "a form is sent as it is, without an encoding\n"
+        }
+        BodyError::Broken => "the form ended early\n",
+        BodyError::Late(_) | BodyError::Slow => "the form took too long\n",
+        BodyError::NoRoom => "too many forms are under way; send it again in a moment\n",
     };
     let mut response = bare(unread.status(), text);
     unread.mark(&mut response);

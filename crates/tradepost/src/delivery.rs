@@ -23,11 +23,11 @@ use tradepost_dealer::settings;
 use tradepost_publisher::staff_event::StaffEventKind;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_server::outbox::backoff::{Advice, Schedule};
-use tradepost_server::outbox::pump::{self, Busy, Queue};
-use tradepost_server::outbox::{Edge, Limits};
-use tradepost_server::traces::{self, Side, Tracer};
-use tradepost_store::{HostedState, PushBusy, Store};
+use tradepost_server::outbox::backoff::{RetryDecision, RetrySchedule};
+use tradepost_server::outbox::pump::{self, ActiveDelivery, DeliveryQueue};
+use tradepost_server::outbox::{ClockAndRandom, OutboxLimits};
+use tradepost_server::traces::{self, SpanKind, Tracer};
+use tradepost_store::{BlockedPushes, HostedState, Store};
 
 use crate::config::Dealer;
 use crate::config::delivery::{Delivery, PublisherDestination, PublisherDestinations};
@@ -52,7 +52,7 @@ const GRACE: SignedDuration = SignedDuration::from_mins(1);
 const STEPS: u32 = 3;
 
 /// How many deliveries run at once: in all, to one destination, and of one dealer.
-const LIMITS: Limits = Limits { all: 32, per_host: 2, per_owner: 16 };
+const LIMITS: OutboxLimits = OutboxLimits { all: 32, per_host: 2, per_owner: 16 };
 
 /// When to look again for a dealer that the store has and that is not open here.
 const UNTIL_OPEN: SignedDuration = SignedDuration::from_secs(10);
@@ -64,7 +64,7 @@ const NOWHERE: &str = "no such destination is configured any more";
 pub struct Deliveries {
     store: Arc<Store>,
     clock: Clock,
-    edge: Edge,
+    edge: ClockAndRandom,
     /// The longest pause after the first failure.
     pub first_pause: Duration,
     outlets: RwLock<Arc<[Arc<Outlet>]>>,
@@ -119,7 +119,7 @@ opaque!(Deliveries);
 impl Deliveries {
     /// Delivers the leads of no dealer yet.
     #[must_use]
-    pub fn new(store: Arc<Store>, clock: Clock, edge: Edge) -> Self {
+    pub fn new(store: Arc<Store>, clock: Clock, edge: ClockAndRandom) -> Self {
         Self {
             store,
             clock,
@@ -267,7 +267,7 @@ impl Deliveries {
                 DeliverySource::Lead => "deliver lead",
                 DeliverySource::Publisher => "tell people",
             };
-            tracer.end(begun, Side::Client, name, attributes, sent.is_err());
+            tracer.end(begun, SpanKind::Client, name, attributes, sent.is_err());
         }
         match sent {
             Ok(answer) => self.taken(&record, answer).await,
@@ -358,15 +358,15 @@ impl Deliveries {
         if failed.verdict == Verdict::Refused {
             return Err(now);
         }
-        let schedule = Schedule {
+        let schedule = RetrySchedule {
             attempts: delivery.attempts,
             first: self.first_pause,
             longest: LONGEST_PAUSE,
         };
         let advice = schedule.advise(record.attempts, failed.retry_after, (self.edge.random)());
         match advice {
-            Advice::GiveUp => Err(now),
-            Advice::Again(pause) => {
+            RetryDecision::GiveUp => Err(now),
+            RetryDecision::Again(pause) => {
                 // A moment that is still to come, so that it is waited for.
                 let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
                 let again = later(now, pause.max(SignedDuration::from_millis(1)));
@@ -519,25 +519,25 @@ fn later(now: Timestamp, by: SignedDuration) -> Timestamp {
     now.checked_add(by).unwrap_or(Timestamp::MAX)
 }
 
-impl Queue for Deliveries {
+impl DeliveryQueue for Deliveries {
     type Turn = DeliveryRecord;
 
     fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    fn edge(&self) -> &Edge {
+    fn edge(&self) -> &ClockAndRandom {
         &self.edge
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> OutboxLimits {
         LIMITS
     }
 
     fn due(
         &self,
         now: Timestamp,
-        busy: &PushBusy,
+        busy: &BlockedPushes,
         room: usize,
     ) -> Result<Vec<DeliveryRecord>, InternalError> {
         if self.stopping.load(Ordering::SeqCst) {
@@ -560,9 +560,9 @@ impl Queue for Deliveries {
         self.store.deliveries_next_due(now)
     }
 
-    fn who(due: &DeliveryRecord) -> Busy {
+    fn who(due: &DeliveryRecord) -> ActiveDelivery {
         let host = format!("{}/{}", due.dealer_id, due.destination);
-        Busy { key: due.key, host, owner: due.dealer_id.clone() }
+        ActiveDelivery { key: due.key, host, owner: due.dealer_id.clone() }
     }
 
     async fn work(self: Arc<Self>, due: DeliveryRecord) -> Result<(), InternalError> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_server::refusals::{Ledger, Refused};
+use tradepost_server::refusals::{RefusalSink, RefusedRequest};
 use tradepost_store::Store;
 use tradepost_store::refusals::{Refusal, RefusalCount};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -110,9 +110,9 @@ impl Refusals {
     }
 }
 
-impl Ledger for Refusals {
-    fn note(&self, refused: Refused) {
-        let Refused { agent, at, code, error_id, operation, caller, misfits } = refused;
+impl RefusalSink for Refusals {
+    fn note(&self, refused: RefusedRequest) {
+        let RefusedRequest { agent, at, code, error_id, operation, caller, misfits } = refused;
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         *waiting.counts.entry((agent.clone(), hour(at), code)).or_default() += 1;
         if let Some(error_id) = error_id.filter(|_| waiting.refusals.len() < WAITING) {

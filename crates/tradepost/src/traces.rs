@@ -11,7 +11,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tradepost_server::egress::client;
 use tradepost_server::fault::InternalError;
-use tradepost_server::traces::{Side, Span, Spans};
+use tradepost_server::traces::{Span, SpanKind, Spans};
 use tradepost_wire::format::hex;
 use tradepost_wire::json::{Value, json};
 
@@ -145,8 +145,8 @@ fn span(span: &Span) -> Value {
         "flags": 1,
         "name": span.name,
         "kind": match span.side {
-            Side::Server => 2,
-            Side::Client => 3,
+            SpanKind::Server => 2,
+            SpanKind::Client => 3,
         },
         "startTimeUnixNano": began.to_string(),
         "endTimeUnixNano": began.saturating_add(took).to_string(),

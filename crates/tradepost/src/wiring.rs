@@ -11,16 +11,16 @@ use tokio::sync::Notify;
 use tradepost_buyer::transport::Limits;
 use tradepost_buyer::{Transport, Url};
 use tradepost_server::agent::SharedAgent;
-use tradepost_server::auth::Means;
+use tradepost_server::auth::AuthDeps;
 use tradepost_server::auth::jwks::Fetch;
-use tradepost_server::auth::key::Keys;
+use tradepost_server::auth::key::KeyLookup;
 use tradepost_server::auth::known::KnownKeys;
 use tradepost_server::clock::Clock;
-use tradepost_server::desk::Desk;
+use tradepost_server::desk::AgentRegistry;
 use tradepost_server::fault::InternalError;
 use tradepost_server::http::{self, Site};
 use tradepost_server::metrics::Metrics;
-use tradepost_server::outbox::Edge;
+use tradepost_server::outbox::ClockAndRandom;
 use tradepost_server::traces::Tracer;
 use tradepost_store::{Counted, News, Store};
 
@@ -46,7 +46,7 @@ const SUMMED_UP: SignedDuration = SignedDuration::from_mins(1);
 #[derive(Debug)]
 pub struct Wiring {
     /// Its agents.
-    pub desk: Arc<Desk>,
+    pub desk: Arc<AgentRegistry>,
     /// What delivers the notifications of its publishers, once somebody runs it.
     pub notices: Vec<Arc<Notices>>,
     /// What delivers the leads of its dealers, once somebody runs it.
@@ -115,7 +115,8 @@ impl Wiring {
         let shared = |publisher| Arc::new(publisher) as SharedAgent;
         let publishers: Vec<_> = publishers.into_iter().map(shared).collect();
         // Of no dealer yet: dealers are opened on these, and `take_over` brings them in.
-        let deliveries = Deliveries::new(Arc::clone(&store), clock.clone(), Edge::system());
+        let deliveries =
+            Deliveries::new(Arc::clone(&store), clock.clone(), ClockAndRandom::system());
         // Before a publisher can sell anything.
         deliveries.add_publishers(&destinations)?;
         let deliveries = Arc::new(deliveries);
@@ -138,7 +139,7 @@ impl Wiring {
         let register = |registry: &mut Registry| console_metrics.register(registry);
         let (desk, counted) = desk_counting(&server, &store, clock.clone(), Vec::new(), register);
         let refusals = Arc::new(Refusals::new(Arc::clone(&store), clock.clone()));
-        desk.remember_with(Arc::clone(&refusals) as _);
+        desk.set_refusal_sink(Arc::clone(&refusals) as _);
         let sellers = Arc::new(Sellers(RwLock::default()));
         let wiring = Self {
             desk,
@@ -300,7 +301,7 @@ impl Wiring {
 
     /// What administrators' credentials are judged with.
     #[must_use]
-    pub const fn means(&self) -> &Means {
+    pub const fn means(&self) -> &AuthDeps {
         &self.ground.means
     }
 
@@ -334,7 +335,7 @@ pub fn desk(
     store: &Arc<Store>,
     clock: Clock,
     agents: Vec<SharedAgent>,
-) -> (Arc<Desk>, Counted) {
+) -> (Arc<AgentRegistry>, Counted) {
     desk_counting(server, store, clock, agents, |_| {})
 }
 
@@ -345,33 +346,33 @@ fn desk_counting(
     clock: Clock,
     agents: Vec<SharedAgent>,
     register: impl FnOnce(&mut Registry),
-) -> (Arc<Desk>, Counted) {
+) -> (Arc<AgentRegistry>, Counted) {
     let mut metrics = Metrics::default();
     register(metrics.registry());
     let ids = agents.iter().map(|agent| agent.id().to_owned()).collect();
     let counted: Counted = Arc::new(RwLock::new(ids));
     store.count_in(metrics.registry(), Arc::clone(&counted));
-    let desk = Desk::new(server.http(), clock, Arc::clone(store) as _, agents);
+    let desk = AgentRegistry::new(server.http(), clock, Arc::clone(store) as _, agents);
     (Arc::new(desk.counting(metrics)), counted)
 }
 
 /// Everything that can be asked of a process.
 #[must_use]
-pub fn site(desk: Arc<Desk>) -> Site {
+pub fn site(desk: Arc<AgentRegistry>) -> Site {
     http::site(desk, adcp::http::routes())
 }
 
 /// What credentials are judged with: keys of the store, and issuers on the web.
 #[must_use]
-pub fn means(store: &Arc<Store>, clock: &Clock) -> Means {
+pub fn means(store: &Arc<Store>, clock: &Clock) -> AuthDeps {
     let web = Arc::new(Issuers(Transport::new(LIMITS)));
-    let keys: Arc<dyn Keys> = Arc::clone(store) as _;
+    let keys: Arc<dyn KeyLookup> = Arc::clone(store) as _;
     // A file does not go away for a while.
     let keys = match store.is_shared() {
         true => Arc::new(KnownKeys::of(keys, clock.clone())),
         false => keys,
     };
-    Means { keys, web, clock: clock.clone() }
+    AuthDeps { keys, web, clock: clock.clone() }
 }
 
 /// What fetching an issuer's keys may cost.

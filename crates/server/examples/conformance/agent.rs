@@ -7,17 +7,19 @@ use std::sync::Arc;
 use tradepost_server::a2a::card::{AgentCapabilities, AgentCard, AgentExtension, AgentSkill};
 use tradepost_server::a2a::error::{A2aCode, A2aRefusal};
 use tradepost_server::a2a::{A2aRequest, Capability, SendMessage};
-use tradepost_server::agent::{self, Agent, Answer, Binding, BoxFuture, Incoming, PageTokens};
-use tradepost_server::auth::{Auth, Authenticator, Means, Principal};
+use tradepost_server::agent::{
+    self, Agent, AgentAnswer, AgentRequest, Binding, BoxFuture, PageTokens,
+};
+use tradepost_server::auth::{AuthDeps, AuthSettings, Authenticator, Principal};
 use tradepost_server::card::{self, CardIdentity, PublishedCard, SigningKey};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::fault::InternalError;
 use tradepost_server::outbox::sender::HttpSender;
-use tradepost_server::outbox::{Edge, Outbox, Settings};
+use tradepost_server::outbox::{ClockAndRandom, Outbox, OutboxSettings};
 use tradepost_server::permission::Scopes;
 use tradepost_server::tasks::log::TaskLog;
-use tradepost_server::tasks::{Outcome, Service};
+use tradepost_server::tasks::{TaskOutcome, TaskService};
 use tradepost_wire::http::MediaType;
 use tradepost_wire::json::json;
 
@@ -36,7 +38,7 @@ pub(crate) struct Conformance {
     key: Option<SigningKey>,
     lenient: bool,
     /// Its tasks.
-    pub(crate) service: Service,
+    pub(crate) service: TaskService,
     egress: Egress,
     /// Lets callers in: those with an API key under its name or a token of the kit, and where the
     /// profile permits it everybody else as nobody.
@@ -54,7 +56,7 @@ impl Conformance {
     pub(crate) fn open(
         profile: Profile,
         log: Arc<dyn TaskLog>,
-        means: &Means,
+        means: &AuthDeps,
         base_url: &str,
     ) -> Result<Self, InternalError> {
         let clock = means.clock.clone();
@@ -62,7 +64,7 @@ impl Conformance {
         let auth = Authenticator::open(Self::ID, policy(profile), means)?.with_tokens(tokens());
         let base_url = base_url.to_owned();
         let egress = Egress::new(Resolver::system(), false);
-        let service = Service::open(log, clock, Self::ID)?.calling(egress.clone());
+        let service = TaskService::open(log, clock, Self::ID)?.calling(egress.clone());
         let (key, lenient) = (None, false);
         Ok(Self { card, profile, base_url, key, lenient, service, egress, auth })
     }
@@ -76,7 +78,11 @@ impl Conformance {
 
     /// What delivers to its webhooks, if it has any. One of it is to run.
     #[must_use]
-    pub(crate) fn outbox(&self, settings: Settings, edge: Edge) -> Option<Arc<Outbox>> {
+    pub(crate) fn outbox(
+        &self,
+        settings: OutboxSettings,
+        edge: ClockAndRandom,
+    ) -> Option<Arc<Outbox>> {
         if !self.profile.has(Capability::Push) {
             return None;
         }
@@ -105,7 +111,7 @@ impl Conformance {
         Self { lenient: true, ..self }
     }
 
-    async fn answer(&self, incoming: Incoming<'_>) -> Outcome<Answer> {
+    async fn answer(&self, incoming: AgentRequest<'_>) -> TaskOutcome<AgentAnswer> {
         match &incoming.request {
             A2aRequest::GetExtendedAgentCard => {
                 return self.extended_card(&incoming.caller.principal);
@@ -128,7 +134,7 @@ impl Conformance {
     }
 
     /// The card for a caller that has said who it is; the gate has seen to that.
-    fn extended_card(&self, caller: &Principal) -> Outcome<Answer> {
+    fn extended_card(&self, caller: &Principal) -> TaskOutcome<AgentAnswer> {
         let missing = |code: A2aCode| Ok(Err(A2aRefusal::new(code, code.title())));
         match self.profile.extended_card() {
             ExtendedCard::Off => missing(A2aCode::UnsupportedOperation),
@@ -136,7 +142,7 @@ impl Conformance {
             ExtendedCard::Set => {
                 let public = describe(self.profile, &self.base_url, &self.card.identity.id);
                 let card = extended::card(public, caller, self.key.as_ref())?;
-                Ok(Ok(Answer::ExtendedCard(card)))
+                Ok(Ok(AgentAnswer::ExtendedCard(card)))
             }
         }
     }
@@ -151,7 +157,7 @@ impl Agent for Conformance {
         &self.auth
     }
 
-    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, agent::Outcome> {
+    fn perform<'a>(&'a self, incoming: AgentRequest<'a>) -> BoxFuture<'a, agent::AgentOutcome> {
         Box::pin(async move { self.answer(incoming).await.into() })
     }
 
@@ -188,8 +194,12 @@ fn check_output_modes(send: &SendMessage) -> Result<(), A2aRefusal> {
 }
 
 /// Who has an API key is somebody, and everybody else is nobody in particular.
-fn policy(profile: Profile) -> Auth {
-    Auth { required: profile.requires_credential(), api_keys: true, ..Auth::default() }
+fn policy(profile: Profile) -> AuthSettings {
+    AuthSettings {
+        required: profile.requires_credential(),
+        api_keys: true,
+        ..AuthSettings::default()
+    }
 }
 
 /// The credentials that the kit's successor sends: everybody knows them, and what they open is

@@ -4,7 +4,7 @@
 //! `cargo run -p tradepost-server --example conformance -- push --push-allow-loopback`
 
 use clap::Parser as _;
-use tradepost_server::memory::Memory;
+use tradepost_server::memory::MemoryStore;
 
 mod agent;
 mod extended;
@@ -18,5 +18,5 @@ pub(crate) use profile::Profile;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    run(Arguments::parse(), Kept::on(Memory::default())).await
+    run(Arguments::parse(), Kept::on(MemoryStore::default())).await
 }

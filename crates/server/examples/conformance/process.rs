@@ -12,17 +12,17 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tradepost_server::agent::SharedAgent;
-use tradepost_server::auth::Means;
-use tradepost_server::auth::key::Keys;
+use tradepost_server::auth::AuthDeps;
+use tradepost_server::auth::key::KeyLookup;
 use tradepost_server::background::{keep_going, piece};
 use tradepost_server::card::SigningKey;
 use tradepost_server::clock::Clock;
-use tradepost_server::desk::Desk;
+use tradepost_server::desk::AgentRegistry;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::health::Health;
 use tradepost_server::http;
-use tradepost_server::outbox::backoff::Schedule;
-use tradepost_server::outbox::{Edge, Settings};
+use tradepost_server::outbox::backoff::RetrySchedule;
+use tradepost_server::outbox::{ClockAndRandom, OutboxSettings};
 use tradepost_server::tasks::log::TaskLog;
 
 use super::{Conformance, Profile};
@@ -60,7 +60,7 @@ impl Arguments {
     fn agent(
         &self,
         log: Arc<dyn TaskLog>,
-        means: &Means,
+        means: &AuthDeps,
         base_url: &str,
     ) -> Result<Conformance, Box<dyn Error>> {
         let egress = Egress::new(Resolver::system(), self.push_allow_loopback);
@@ -74,23 +74,23 @@ impl Arguments {
         Ok(agent)
     }
 
-    fn settings(&self) -> Result<Settings, Box<dyn Error>> {
-        let default = Settings::default();
-        let schedule = Schedule { attempts: self.push_attempts, ..default.schedule };
-        Ok(Settings { timeout: self.push_timeout.try_into()?, schedule, ..default })
+    fn settings(&self) -> Result<OutboxSettings, Box<dyn Error>> {
+        let default = OutboxSettings::default();
+        let schedule = RetrySchedule { attempts: self.push_attempts, ..default.schedule };
+        Ok(OutboxSettings { timeout: self.push_timeout.try_into()?, schedule, ..default })
     }
 }
 
 /// Where everything is kept.
 pub(crate) struct Kept {
     tasks: Arc<dyn TaskLog>,
-    keys: Arc<dyn Keys>,
+    keys: Arc<dyn KeyLookup>,
     health: Arc<dyn Health>,
 }
 
 impl Kept {
     /// In one place.
-    pub(crate) fn on(store: impl TaskLog + Keys + Health + 'static) -> Self {
+    pub(crate) fn on(store: impl TaskLog + KeyLookup + Health + 'static) -> Self {
         let store = Arc::new(store);
         Self { tasks: Arc::clone(&store) as _, keys: Arc::clone(&store) as _, health: store }
     }
@@ -107,12 +107,12 @@ pub(crate) async fn run(arguments: Arguments, kept: Kept) -> Result<(), Box<dyn 
     let listener = TcpListener::bind(arguments.listen).await?;
     let base_url = format!("http://{}", listener.local_addr()?);
     let clock = Clock::system();
-    let means = Means::offline(kept.keys, clock.clone());
+    let means = AuthDeps::offline(kept.keys, clock.clone());
     let agent = arguments.agent(kept.tasks, &means, &base_url)?;
-    let outbox = agent.outbox(arguments.settings()?, Edge::system());
+    let outbox = agent.outbox(arguments.settings()?, ClockAndRandom::system());
     let agent: SharedAgent = Arc::new(agent);
     tokio::spawn(keep_fresh(Arc::clone(&agent)));
-    let desk = Desk::new(http::Settings::default(), clock, kept.health, vec![agent]);
+    let desk = AgentRegistry::new(http::HttpSettings::default(), clock, kept.health, vec![agent]);
     let grace = desk.settings.shutdown_grace;
     // Dropped when deliveries are to stop.
     let (stop_deliveries, stopped) = watch::channel(());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tradepost_server::a2a::{Artifact, Content, Message, Part, Task, TaskState};
 use tradepost_server::fault::InternalError;
-use tradepost_server::tasks::{Ended, Plan, Progress};
+use tradepost_server::tasks::{MessagePlan, TaskEnded, TaskProgress};
 use tradepost_wire::json::json;
 
 /// How long the kit's long task works: twice its own patience.
@@ -15,15 +15,15 @@ const LONG: Duration = Duration::from_secs(4);
 const PATIENT: Duration = Duration::from_secs(600);
 
 /// What is to be done about a message, with the task that it continues.
-pub(crate) fn plan(message: &Message, task: Option<&Task>) -> Plan {
+pub(crate) fn plan(message: &Message, task: Option<&Task>) -> MessagePlan {
     let scenario = scenario(message, task);
     if scenario == Scenario::Message {
-        return Plan::Answer(vec![Part::text("Direct message response")]);
+        return MessagePlan::Answer(vec![Part::text("Direct message response")]);
     }
-    Plan::Work(Box::new(move |progress| {
+    MessagePlan::Work(Box::new(move |progress| {
         Box::pin(async move {
             // That the task was canceled meanwhile is nobody's fault.
-            let _: Result<(), Ended> = work(scenario, &progress).await?;
+            let _: Result<(), TaskEnded> = work(scenario, &progress).await?;
             Ok(())
         })
     }))
@@ -118,7 +118,10 @@ fn named(message: &Message) -> Option<Scenario> {
     find(&message.message_id).or_else(|| find(message.text()?))
 }
 
-async fn work(scenario: Scenario, progress: &Progress) -> Result<Result<(), Ended>, InternalError> {
+async fn work(
+    scenario: Scenario,
+    progress: &TaskProgress,
+) -> Result<Result<(), TaskEnded>, InternalError> {
     use TaskState::{AuthRequired, InputRequired, Rejected, Working};
     const HELLO: Option<&str> = Some("Hello from TCK");
     Ok(match scenario {
@@ -151,11 +154,11 @@ async fn work(scenario: Scenario, progress: &Progress) -> Result<Result<(), Ende
 }
 
 async fn finish(
-    progress: &Progress,
+    progress: &TaskProgress,
     working: bool,
     artifact: Option<Product>,
     says: Option<&str>,
-) -> Result<(), Ended> {
+) -> Result<(), TaskEnded> {
     if working {
         progress.status(TaskState::Working, None).await?;
     }
@@ -170,7 +173,7 @@ async fn finish(
     progress.status(TaskState::Completed, says).await
 }
 
-async fn flood(progress: &Progress, events: u32) -> Result<(), Ended> {
+async fn flood(progress: &TaskProgress, events: u32) -> Result<(), TaskEnded> {
     progress.status(TaskState::Working, None).await?;
     for number in 0..events {
         let part = Part::data(json!({"number": number}));

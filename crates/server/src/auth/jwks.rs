@@ -13,7 +13,7 @@ use tradepost_keys::{Algorithm, PublicKey};
 use tradepost_wire::json;
 use tradepost_wire::json::Value;
 
-use super::{KeySource, Means};
+use super::{AuthDeps, KeySource};
 use crate::clock::Clock;
 use crate::fault::InternalError;
 
@@ -34,9 +34,9 @@ pub trait Fetch: fmt::Debug + Send + Sync {
 
 /// A client that fetches nothing.
 #[derive(Debug)]
-pub(super) struct Nowhere;
+pub(super) struct NoFetch;
 
-impl Fetch for Nowhere {
+impl Fetch for NoFetch {
     fn fetch(&self, _url: Url) -> BoxFuture<'_, Result<Vec<u8>, String>> {
         Box::pin(std::future::ready(Err("this process fetches no keys".to_owned())))
     }
@@ -78,7 +78,7 @@ fn read_set(bytes: &[u8]) -> Result<Vec<IssuerKey>, &'static str> {
 
 /// Keys with the time at which they were fetched.
 #[derive(Debug, Clone)]
-struct Held {
+struct FetchedKeys {
     keys: Arc<[IssuerKey]>,
     /// Time of the fetch, by [`Clock::elapsed`].
     since: Duration,
@@ -86,11 +86,11 @@ struct Held {
 
 /// Public keys of an issuer.
 #[derive(Debug)]
-pub enum KeySet {
+pub enum IssuerKeys {
     /// Keys from a file.
-    File(FromFile),
+    File(FileKeys),
     /// Keys from the web.
-    Web(Box<FromWeb>),
+    Web(Box<WebKeys>),
 }
 
 /// State of a file, by which changes are detected.
@@ -98,31 +98,31 @@ type FileState = (Option<SystemTime>, u64);
 
 /// Keys from a file.
 #[derive(Debug)]
-pub struct FromFile {
+pub struct FileKeys {
     path: PathBuf,
     held: RwLock<(FileState, Arc<[IssuerKey]>)>,
 }
 
 /// Keys from the web.
 #[derive(Debug)]
-pub struct FromWeb {
+pub struct WebKeys {
     url: Url,
     web: Arc<dyn Fetch>,
     clock: Clock,
-    held: RwLock<Option<Held>>,
+    held: RwLock<Option<FetchedKeys>>,
     /// Time of the last fetch. The lock is held while fetching.
     attempted: tokio::sync::Mutex<Option<Duration>>,
 }
 
-impl KeySet {
+impl IssuerKeys {
     /// Opens a source. A file is read now, a web address when the first token arrives.
     ///
     /// # Errors
     /// When the file cannot be read or is not a key set.
-    pub fn open(source: &KeySource, means: &Means) -> Result<Self, InternalError> {
+    pub fn open(source: &KeySource, means: &AuthDeps) -> Result<Self, InternalError> {
         match source {
-            KeySource::File(path) => FromFile::open(path).map(Self::File),
-            KeySource::Url(url) => FromWeb::open(url, means).map(Box::new).map(Self::Web),
+            KeySource::File(path) => FileKeys::open(path).map(Self::File),
+            KeySource::Url(url) => WebKeys::open(url, means).map(Box::new).map(Self::Web),
         }
     }
 
@@ -138,7 +138,7 @@ impl KeySet {
     }
 }
 
-impl FromFile {
+impl FileKeys {
     fn open(path: &Path) -> Result<Self, InternalError> {
         let held = Self::read(path)?;
         Ok(Self { path: path.to_owned(), held: RwLock::new(held) })
@@ -180,21 +180,21 @@ impl FromFile {
     }
 }
 
-impl FromWeb {
-    fn open(url: &str, means: &Means) -> Result<Self, InternalError> {
+impl WebKeys {
+    fn open(url: &str, means: &AuthDeps) -> Result<Self, InternalError> {
         let url = Url::parse(url).map_err(InternalError::on("reading jwks_url"))?;
         let attempted = tokio::sync::Mutex::new(None);
         let (web, held) = (Arc::clone(&means.web), RwLock::new(None));
         Ok(Self { url, web, clock: means.clock.clone(), held, attempted })
     }
 
-    fn held(&self) -> Option<Held> {
+    fn held(&self) -> Option<FetchedKeys> {
         self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     async fn find(&self, id: Option<&str>) -> Result<Arc<[IssuerKey]>, InternalError> {
         let now = self.clock.elapsed();
-        let has = |held: &Held| {
+        let has = |held: &FetchedKeys| {
             id.is_none_or(|id| held.keys.iter().any(|key| key.id.as_deref() == Some(id)))
         };
         let held = self.held();
@@ -231,7 +231,7 @@ impl FromWeb {
         *attempted = Some(now);
         match self.fetch().await {
             Ok(keys) => {
-                let held = Held { keys: keys.into(), since: now };
+                let held = FetchedKeys { keys: keys.into(), since: now };
                 *self.held.write().unwrap_or_else(PoisonError::into_inner) = Some(held);
             }
             Err(fault) => {

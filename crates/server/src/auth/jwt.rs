@@ -7,16 +7,16 @@ use jiff::Timestamp;
 use tradepost_keys::jwt::{ExpectedClaims, TokenRefusal, UnverifiedToken};
 use tradepost_wire::json::Value;
 
-use super::jwks::KeySet;
-use super::{Denied, Jwt, Means, Principal};
+use super::jwks::IssuerKeys;
+use super::{AuthDeps, AuthRefusal, JwtSettings, Principal};
 use crate::fault::InternalError;
 use crate::permission::{Permission, Scopes};
 
 /// Verifies access tokens.
 #[derive(Debug)]
 pub struct Verifier {
-    policy: Jwt,
-    keys: KeySet,
+    policy: JwtSettings,
+    keys: IssuerKeys,
 }
 
 impl Verifier {
@@ -24,25 +24,26 @@ impl Verifier {
     ///
     /// # Errors
     /// When the file with the keys cannot be read.
-    pub fn open(policy: Jwt, means: &Means) -> Result<Self, InternalError> {
-        let keys = KeySet::open(&policy.keys, means)?;
+    pub fn open(policy: JwtSettings, means: &AuthDeps) -> Result<Self, InternalError> {
+        let keys = IssuerKeys::open(&policy.keys, means)?;
         Ok(Self { policy, keys })
     }
 
     /// Returns the principal of a token.
-    pub(super) async fn judge(&self, text: &str, now: Timestamp) -> Result<Principal, Denied> {
-        let token = UnverifiedToken::read(text).map_err(|reason| Denied::Invalid { reason })?;
+    pub(super) async fn judge(&self, text: &str, now: Timestamp) -> Result<Principal, AuthRefusal> {
+        let token =
+            UnverifiedToken::read(text).map_err(|reason| AuthRefusal::Invalid { reason })?;
         // Key id and algorithm are not verified yet; they only select among the issuer's keys.
         let key_id = token.key_id();
-        let keys = self.keys.find(key_id).await.map_err(Denied::unavailable)?;
+        let keys = self.keys.find(key_id).await.map_err(AuthRefusal::unavailable)?;
         let candidates = keys.iter().filter(|key| key.fits(key_id, token.algorithm()));
         let candidates: Vec<_> = candidates.map(|candidate| &candidate.key).collect();
         if candidates.is_empty() {
-            return Err(Denied::Invalid { reason: "no key of the issuer fits the token" });
+            return Err(AuthRefusal::Invalid { reason: "no key of the issuer fits the token" });
         }
         // The signature is verified from here on.
         let claims = token.claims(&candidates)?;
-        let Jwt { issuer, audience, .. } = &self.policy;
+        let JwtSettings { issuer, audience, .. } = &self.policy;
         let subject = ExpectedClaims { issuer, audience }.subject(&claims, now)?;
         // When the policy names a claim, a token without it has no permissions.
         let scopes = self.policy.scope_claim.as_ref().map_or(Scopes::All, |name| {
@@ -53,7 +54,7 @@ impl Verifier {
     }
 }
 
-impl From<TokenRefusal> for Denied {
+impl From<TokenRefusal> for AuthRefusal {
     fn from(refused: TokenRefusal) -> Self {
         match refused {
             TokenRefusal::Expired => Self::Expired,

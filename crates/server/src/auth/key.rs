@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tradepost_wire::format::hex;
 
-use super::{ANONYMOUS, Denied, Principal};
+use super::{ANONYMOUS, AuthRefusal, Principal};
 use crate::fault::InternalError;
 use crate::permission::{Permission, Scopes};
 
@@ -22,7 +22,7 @@ const ID_BYTES: usize = 8;
 const SECRET_BYTES: usize = 32;
 
 /// Lookup of issued API keys.
-pub trait Keys: fmt::Debug + Send + Sync {
+pub trait KeyLookup: fmt::Debug + Send + Sync {
     /// Returns the key of this agent with this id. It is looked up each time, so that changes by
     /// other processes take effect with the next request.
     ///
@@ -39,7 +39,7 @@ pub trait Keys: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone, Copy)]
 pub struct NoKeys;
 
-impl Keys for NoKeys {
+impl KeyLookup for NoKeys {
     fn find(&self, _: &str, _: &str) -> Result<Option<ApiKey>, InternalError> {
         Ok(None)
     }
@@ -71,7 +71,7 @@ pub struct ApiKey {
 }
 
 /// A new key, with the only copy of its text.
-pub struct Fresh {
+pub struct NewApiKey {
     /// Public part, by which it is listed and revoked.
     pub id: String,
     /// The whole key, for the caller.
@@ -80,7 +80,7 @@ pub struct Fresh {
     pub hash: [u8; 32],
 }
 
-impl Fresh {
+impl NewApiKey {
     /// Generates a key from the operating system's random source.
     ///
     /// # Errors
@@ -113,31 +113,31 @@ pub fn is_name(name: &str) -> bool {
 
 /// Returns the principal of a key.
 pub(super) fn judge(
-    keys: &dyn Keys,
+    keys: &dyn KeyLookup,
     agent_id: &str,
     text: &str,
     now: Timestamp,
-) -> Result<Principal, Denied> {
+) -> Result<Principal, AuthRefusal> {
     // A malformed key is not looked up, so it does not reach the store.
-    let id = id_of(text).ok_or(Denied::Invalid { reason: "malformed key" })?;
-    let record = keys.find(agent_id, id).map_err(Denied::unavailable)?;
+    let id = id_of(text).ok_or(AuthRefusal::Invalid { reason: "malformed key" })?;
+    let record = keys.find(agent_id, id).map_err(AuthRefusal::unavailable)?;
     let hash = hash(text);
     // An unknown id costs the same work.
     let kept = record.as_ref().map_or([0; 32], |record| record.hash);
     let right = bool::from(hash.ct_eq(&kept));
     let Some(record) = record else {
-        return Err(Denied::Invalid { reason: "unknown key" });
+        return Err(AuthRefusal::Invalid { reason: "unknown key" });
     };
     if !right {
-        return Err(Denied::Invalid { reason: "wrong secret" });
+        return Err(AuthRefusal::Invalid { reason: "wrong secret" });
     }
     // After the secret, so that the public part alone does not tell that a key was revoked or has
     // expired.
     if record.revoked_at.is_some() {
-        return Err(Denied::Invalid { reason: "revoked key" });
+        return Err(AuthRefusal::Invalid { reason: "revoked key" });
     }
     if record.expires_at.is_some_and(|end| end <= now) {
-        return Err(Denied::Expired);
+        return Err(AuthRefusal::Expired);
     }
     let today = now.to_zoned(TimeZone::UTC).date();
     // Once a day, so that a busy key does not cause a write with every request.
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_key_has_its_id_and_256_bits_and_no_two_are_alike() {
-        let (one, two) = (Fresh::generate().unwrap(), Fresh::generate().unwrap());
+        let (one, two) = (NewApiKey::generate().unwrap(), NewApiKey::generate().unwrap());
         assert_eq!(one.text.len(), 3 + 16 + 1 + 64);
         assert_eq!(id_of(&one.text), Some(one.id.as_str()));
         assert_eq!(one.hash, hash(&one.text));
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn only_the_exact_form_is_a_key() {
-        let good = Fresh::generate().unwrap().text;
+        let good = NewApiKey::generate().unwrap().text;
         let upper = good.to_uppercase().replacen("TP_", PREFIX, 1);
         let bad = [&good[..83], &good[3..], &upper, &format!("{good}0"), "tp_", "tp__", "tp_é_é"];
         for text in bad {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::civil::Date;
 
-use super::key::{ApiKey, Keys};
+use super::key::{ApiKey, KeyLookup};
 use crate::clock::Clock;
 use crate::fault::InternalError;
 
@@ -24,29 +24,29 @@ const MOST: usize = 10_000;
 /// Cache in front of a key store.
 #[derive(Debug)]
 pub struct KnownKeys {
-    keys: Arc<dyn Keys>,
+    keys: Arc<dyn KeyLookup>,
     clock: Clock,
     state: Mutex<State>,
 }
 
 /// An agent id and the public part of a key.
-type Name = (String, String);
+type KeyName = (String, String);
 
 #[derive(Debug, Default)]
 struct State {
     /// Keys with the time of their lookup, by [`Clock::elapsed`].
-    known: HashMap<Name, (ApiKey, Duration)>,
+    known: HashMap<KeyName, (ApiKey, Duration)>,
     /// Time of the last attempt since the outage began.
     tried_at: Option<Duration>,
 }
 
 impl State {
-    fn get(&self, name: &Name, now: Duration) -> Option<ApiKey> {
+    fn get(&self, name: &KeyName, now: Duration) -> Option<ApiKey> {
         let (key, at) = self.known.get(name)?;
         (now.saturating_sub(*at) < HOLDS).then(|| key.clone())
     }
 
-    fn keep(&mut self, name: Name, key: ApiKey, now: Duration) {
+    fn keep(&mut self, name: KeyName, key: ApiKey, now: Duration) {
         if self.known.len() >= MOST && !self.known.contains_key(&name) {
             self.known.retain(|_, (_, at)| now.saturating_sub(*at) < HOLDS);
         }
@@ -60,7 +60,7 @@ impl State {
 impl KnownKeys {
     /// Creates a cache in front of these keys.
     #[must_use]
-    pub fn of(keys: Arc<dyn Keys>, clock: Clock) -> Self {
+    pub fn of(keys: Arc<dyn KeyLookup>, clock: Clock) -> Self {
         Self { keys, clock, state: Mutex::default() }
     }
 
@@ -69,7 +69,7 @@ impl KnownKeys {
     }
 }
 
-impl Keys for KnownKeys {
+impl KeyLookup for KnownKeys {
     fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
         let (name, now) = ((agent_id.to_owned(), id.to_owned()), self.clock.elapsed());
         let meanwhile = self.with(|state| {
@@ -135,7 +135,7 @@ mod tests {
         asked: AtomicUsize,
     }
 
-    impl Keys for Far {
+    impl KeyLookup for Far {
         fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
             self.asked.fetch_add(1, Ordering::SeqCst);
             if self.is_away.load(Ordering::SeqCst) {

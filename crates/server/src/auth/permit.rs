@@ -2,23 +2,23 @@
 
 use tradepost_wire::a2a::Operation;
 
-use super::{Denied, Principal};
+use super::{AuthRefusal, Principal};
 use crate::permission::Permission;
 
 /// Checks that a caller has the permission for an operation, before anything is looked up (A2A 1.0
 /// §13.1).
 ///
 /// # Errors
-/// [`Denied::Scope`], without a credential [`Denied::Page`], and for the extended card without one
-/// [`Denied::Missing`].
+/// [`AuthRefusal::Scope`], without a credential [`AuthRefusal::Page`], and for the extended card without one
+/// [`AuthRefusal::Missing`].
 pub fn check(
     principal: &Principal,
     operation: Operation,
     needed: Option<Permission>,
-) -> Result<(), Denied> {
+) -> Result<(), AuthRefusal> {
     // The extended card always requires authentication (A2A 1.0 §13.3).
     if operation == Operation::GetExtendedAgentCard && principal.is_anonymous() {
-        return Err(Denied::Missing);
+        return Err(AuthRefusal::Missing);
     }
     permit(principal, needed)
 }
@@ -26,15 +26,15 @@ pub fn check(
 /// Checks that a caller has a permission.
 ///
 /// # Errors
-/// [`Denied::Scope`], and without a credential [`Denied::Page`].
-pub fn permit(principal: &Principal, needed: Option<Permission>) -> Result<(), Denied> {
+/// [`AuthRefusal::Scope`], and without a credential [`AuthRefusal::Page`].
+pub fn permit(principal: &Principal, needed: Option<Permission>) -> Result<(), AuthRefusal> {
     match needed {
         Some(missing) if !principal.scopes.permit(missing.clone()) => {
             // A caller without a credential lacks a permission only when it comes from a web page
             // (see `http::cors`).
             Err(match principal.is_anonymous() {
-                true => Denied::Page,
-                false => Denied::Scope { missing },
+                true => AuthRefusal::Page,
+                false => AuthRefusal::Scope { missing },
             })
         }
         Some(_) | None => Ok(()),

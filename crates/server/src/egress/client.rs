@@ -17,7 +17,7 @@ const IDLE: Duration = Duration::from_secs(30);
 /// # Errors
 /// When this machine has no trusted certificates.
 pub fn build(egress: &Egress, timeout: Duration, secure: bool) -> Result<Client, InternalError> {
-    finish(base(timeout).dns_resolver(Guarded(egress.clone())), secure)
+    finish(base(timeout).dns_resolver(CheckedResolver(egress.clone())), secure)
 }
 
 /// Creates a client without the guard, for addresses that the operator has configured.
@@ -77,9 +77,9 @@ fn without_tls(builder: ClientBuilder) -> Result<ClientBuilder, InternalError> {
 }
 
 /// Resolver of the client: it returns checked addresses, and the client connects to no others.
-struct Guarded(Egress);
+struct CheckedResolver(Egress);
 
-impl reqwest::dns::Resolve for Guarded {
+impl reqwest::dns::Resolve for CheckedResolver {
     fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
         let (egress, host) = (self.0.clone(), name.as_str().to_owned());
         Box::pin(async move {

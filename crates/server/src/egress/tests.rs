@@ -12,7 +12,7 @@ fn egress(loopback: bool, addresses: &'static [&'static str]) -> Egress {
     Egress::new(resolver, loopback)
 }
 
-fn judge(loopback: bool, text: &str) -> Result<String, Objection> {
+fn judge(loopback: bool, text: &str) -> Result<String, AddressRefusal> {
     egress(loopback, &[]).read(text).map(|destination| destination.host)
 }
 

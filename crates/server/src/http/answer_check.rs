@@ -4,7 +4,7 @@
 use tradepost_wire::a2a::error::FieldViolation;
 use tradepost_wire::a2a::response_check::{in_one_line, message_problems, task_problems};
 
-use crate::agent::{Agent, Answer};
+use crate::agent::{Agent, AgentAnswer};
 use crate::fault::InternalError;
 
 /// Returns an answer that conforms to the data model. Invalid tasks of a list are left out and
@@ -15,22 +15,27 @@ use crate::fault::InternalError;
 ///
 /// # Errors
 /// What is wrong with the answer, for the log.
-pub(super) fn checked(agent: &dyn Agent, answer: Answer) -> Result<Answer, InternalError> {
+pub(super) fn checked(
+    agent: &dyn Agent,
+    answer: AgentAnswer,
+) -> Result<AgentAnswer, InternalError> {
     let problems = match &answer {
-        Answer::Message(message) | Answer::MessageStream(message) => message_problems(message),
-        Answer::Begun(task) | Answer::Task(task) => task_problems(task),
-        Answer::Tasks(_)
-        | Answer::Written(_)
-        | Answer::PushConfig(_)
-        | Answer::PushConfigs(_)
-        | Answer::Done
-        | Answer::ExtendedCard(_)
-        | Answer::Stream(_) => Vec::new(),
+        AgentAnswer::Message(message) | AgentAnswer::MessageStream(message) => {
+            message_problems(message)
+        }
+        AgentAnswer::Begun(task) | AgentAnswer::Task(task) => task_problems(task),
+        AgentAnswer::Tasks(_)
+        | AgentAnswer::Written(_)
+        | AgentAnswer::PushConfig(_)
+        | AgentAnswer::PushConfigs(_)
+        | AgentAnswer::Done
+        | AgentAnswer::ExtendedCard(_)
+        | AgentAnswer::Stream(_) => Vec::new(),
     };
     if !problems.is_empty() {
         return Err(invalid(&problems));
     }
-    let Answer::Tasks(mut page) = answer else { return Ok(answer) };
+    let AgentAnswer::Tasks(mut page) = answer else { return Ok(answer) };
     page.tasks.retain(|task| {
         let problems = task_problems(task);
         if !problems.is_empty() {
@@ -39,7 +44,7 @@ pub(super) fn checked(agent: &dyn Agent, answer: Answer) -> Result<Answer, Inter
         }
         problems.is_empty()
     });
-    Ok(Answer::Tasks(page))
+    Ok(AgentAnswer::Tasks(page))
 }
 
 fn invalid(problems: &[FieldViolation]) -> InternalError {

@@ -16,12 +16,14 @@ use tradepost_wire::a2a::{self, A2aRelease};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json as value};
 
-use super::exchange::{Parcel, Stamp};
+use super::exchange::{LogFields, LoggedResponse};
 use super::plain::json_response;
-use crate::agent::{Agent, Answer, Binding, Blame, PAUSE, ProfileRefusal, Written};
-use crate::auth::{Denied, SCHEME};
+use crate::agent::{
+    Agent, AgentAnswer, Binding, PAUSE, ProfileRefusal, ResponsibleParty, SerializedResponse,
+};
+use crate::auth::{AuthRefusal, SCHEME};
 use crate::fault::InternalError;
-use crate::limit::Exceeded;
+use crate::limit::RateLimitExceeded;
 use crate::tasks::{PushPage, TaskPage};
 
 /// Header that names the extensions in use. A constant, so that it is not parsed for each answer.
@@ -29,21 +31,21 @@ const EXTENSIONS: HeaderName = HeaderName::from_static(a2a::EXTENSIONS_HEADER);
 
 /// Writer of refusals in the format of a binding. A given status is used; otherwise the binding's
 /// usual one for the error.
-pub trait Dialect {
+pub trait ErrorWriter {
     /// Writes a refusal by the protocol.
-    fn protocol(&self, refusal: &A2aRefusal, status: Option<StatusCode>) -> Parcel;
+    fn protocol(&self, refusal: &A2aRefusal, status: Option<StatusCode>) -> LoggedResponse;
     /// Writes a refusal by a profile.
-    fn profile(&self, refusal: ProfileRefusal) -> Parcel;
+    fn profile(&self, refusal: ProfileRefusal) -> LoggedResponse;
     /// Returns the binding.
     fn binding(&self) -> Binding;
     /// Writes an internal error.
-    fn broken(&self, agent: &dyn Agent, fault: &InternalError) -> Parcel {
+    fn broken(&self, agent: &dyn Agent, fault: &InternalError) -> LoggedResponse {
         let (refusal, error_id) = broken(agent, fault);
         let (response, stamp) = self.protocol(&refusal, None);
-        (response, Stamp { error_id: Some(error_id), ..stamp })
+        (response, LogFields { error_id: Some(error_id), ..stamp })
     }
     /// Writes the refusal for an exceeded rate limit.
-    fn too_often(&self, exceeded: Exceeded) -> Parcel {
+    fn too_often(&self, exceeded: RateLimitExceeded) -> LoggedResponse {
         self.protocol(&too_often(exceeded), None)
     }
 }
@@ -88,18 +90,18 @@ pub(super) fn broken(agent: &dyn Agent, fault: &InternalError) -> (A2aRefusal, S
 }
 
 /// Adds the value of `WWW-Authenticate` to an agent's refusal that has none (RFC 9110 §11.6.1).
-pub(super) fn with_usual_challenge(agent: &dyn Agent, refusal: A2aRefusal) -> A2aRefusal {
+pub(super) fn with_default_challenge(agent: &dyn Agent, refusal: A2aRefusal) -> A2aRefusal {
     if refusal.code != A2aCode::Unauthenticated || refusal.challenge().is_some() {
         return refusal;
     }
     let auth = agent.auth();
-    let challenge = auth.challenge(&Denied::Missing);
+    let challenge = auth.challenge(&AuthRefusal::Missing);
     let challenge = challenge.unwrap_or_else(|| format!("{SCHEME} realm=\"{}\"", auth.agent_id()));
     refusal.with_challenge(challenge)
 }
 
 /// Returns the protocol's refusal for an exceeded rate limit.
-pub(super) fn too_often(exceeded: Exceeded) -> A2aRefusal {
+pub(super) fn too_often(exceeded: RateLimitExceeded) -> A2aRefusal {
     let refusal = A2aRefusal::new(A2aCode::ResourceExhausted, A2aCode::ResourceExhausted.title());
     refusal.with_wait(exceeded.wait)
 }
@@ -177,35 +179,39 @@ pub(super) fn head(response: &mut Response, extension: Option<&str>, challenge: 
 }
 
 /// Returns the log fields of a profile's refusal.
-pub(super) fn stamp(refusal: ProfileRefusal) -> Stamp {
-    Stamp {
+pub(super) fn stamp(refusal: ProfileRefusal) -> LogFields {
+    LogFields {
         code: refusal.row.name,
         skill: refusal.skill,
         error_id: refusal.error_id,
-        too_often: refusal.blame == Blame::TooOften,
+        too_often: refusal.blame == ResponsibleParty::TooOften,
         misfits: refusal.misfits,
-        ..Stamp::default()
+        ..LogFields::default()
     }
 }
 
 /// Returns the log fields of a protocol refusal.
-pub(super) fn stamp_of(refusal: &A2aRefusal) -> Stamp {
+pub(super) fn stamp_of(refusal: &A2aRefusal) -> LogFields {
     let too_often = refusal.code == A2aCode::ResourceExhausted;
-    Stamp { code: refusal.code.name(), too_often, ..Stamp::default() }
+    LogFields { code: refusal.code.name(), too_often, ..LogFields::default() }
 }
 
 /// Returns the log fields of an answer.
-pub(super) fn stamp_answer(agent: &dyn Agent, answer: &Answer) -> Stamp {
-    let skill = if let Answer::Written(written) = answer { Some(written.skill) } else { None };
+pub(super) fn stamp_answer(agent: &dyn Agent, answer: &AgentAnswer) -> LogFields {
+    let skill = if let AgentAnswer::Written(written) = answer { Some(written.skill) } else { None };
     let misfits = agent.misfits_of(answer);
-    Stamp { code: agent.code_of(answer), skill, misfits, ..Stamp::default() }
+    LogFields { code: agent.code_of(answer), skill, misfits, ..LogFields::default() }
 }
 
 /// Writes an answer that an agent has serialised itself, with our own JSON around it.
-pub(super) fn written(before: String, written: Written, after: &'static str) -> Response {
+pub(super) fn written(
+    before: String,
+    written: SerializedResponse,
+    after: &'static str,
+) -> Response {
     /// Size in bytes from which copying costs more than sending the pieces separately.
     const LONG: usize = 4 * 1024;
-    let Written { json, extension, .. } = written;
+    let SerializedResponse { json, extension, .. } = written;
     let mut pieces = vec![before.into()];
     pieces.extend(json);
     pieces.push(Bytes::from_static(after.as_bytes()));
@@ -219,12 +225,12 @@ pub(super) fn written(before: String, written: Written, after: &'static str) -> 
 
 /// Creates a body whose pieces are sent without copying.
 pub(super) fn in_pieces(pieces: Vec<Bytes>) -> Body {
-    Body::new(Pieces(pieces.into_iter()))
+    Body::new(PiecesBody(pieces.into_iter()))
 }
 
-struct Pieces(std::vec::IntoIter<Bytes>);
+struct PiecesBody(std::vec::IntoIter<Bytes>);
 
-impl HttpBody for Pieces {
+impl HttpBody for PiecesBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -248,11 +254,11 @@ impl HttpBody for Pieces {
 
 /// Serialises a value of ours to a JSON response.
 pub(super) fn write<T: Serialize>(envelope: &T) -> Response {
-    write_around(envelope, 0)
+    write_wrapped(envelope, 0)
 }
 
 /// Serialises a value around this many bytes that are already serialised.
-pub(super) fn write_around<T: Serialize>(envelope: &T, written: usize) -> Response {
+pub(super) fn write_wrapped<T: Serialize>(envelope: &T, written: usize) -> Response {
     const SIZE_OF_ENVELOPE: usize = 1024;
     let mut bytes = Vec::with_capacity(SIZE_OF_ENVELOPE + written);
     match tradepost_wire::json::to_writer(&mut bytes, envelope) {
@@ -273,8 +279,11 @@ mod tests {
             for (before, after) in [("", ""), (r#"{"result":"#, "}")] {
                 let json = vec![b'1'; length];
                 let text = [before.as_bytes(), &json, after.as_bytes()].concat();
-                let written =
-                    super::Written { json: vec![json.into()], extension: "urn:x", skill: "search" };
+                let written = super::SerializedResponse {
+                    json: vec![json.into()],
+                    extension: "urn:x",
+                    skill: "search",
+                };
                 let response = super::written(before.to_owned(), written, after);
                 assert_eq!(response.headers()[a2a::EXTENSIONS_HEADER], "urn:x");
                 let mut body = response.into_body();

@@ -11,12 +11,12 @@ use tradepost_wire::http::date;
 use super::cors;
 use super::head::host;
 use super::plain::{json_response, not_found};
-use crate::desk::Desk;
+use crate::desk::AgentRegistry;
 
 /// Time for which a client need not ask again.
 pub(super) const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
-pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+pub(super) async fn get(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
     let host = host(request.uri(), request.headers());
     let Some(agent) = desk.agent(host) else {
         return not_found().await;

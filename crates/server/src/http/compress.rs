@@ -26,7 +26,7 @@ const WORTH: u64 = 1_024;
 
 /// Marks an answer that must not be compressed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct AsItIs;
+pub(super) struct NoCompression;
 
 /// Returns true when a request accepts gzip (RFC 9110 §12.5.3).
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
@@ -50,7 +50,7 @@ fn is_worth_it(response: &Response) -> bool {
     text.iter().any(|text| kind.starts_with(text))
         && response.body().size_hint().exact().is_some_and(|size| size >= WORTH)
         && !headers.contains_key(header::CONTENT_ENCODING)
-        && response.extensions().get::<AsItIs>().is_none()
+        && response.extensions().get::<NoCompression>().is_none()
 }
 
 /// Compresses an answer, where that is worth it.

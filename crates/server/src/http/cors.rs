@@ -14,7 +14,7 @@ use super::plain::plain_error;
 use super::settings::WebOrigin;
 use crate::auth::Principal;
 use crate::card::ENDPOINT_PATH;
-use crate::desk::Desk;
+use crate::desk::AgentRegistry;
 
 /// Request headers that a page may send, beside the standard ones.
 const SENT: HeaderValue = HeaderValue::from_static(
@@ -30,7 +30,7 @@ const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 
 /// Web page that a request comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Page {
+enum CallerPage {
     /// No page.
     Absent,
     /// A page of a configured origin.
@@ -41,8 +41,8 @@ enum Page {
     Unwelcome,
 }
 
-impl Page {
-    fn of(desk: &Desk, headers: &HeaderMap) -> Self {
+impl CallerPage {
+    fn of(desk: &AgentRegistry, headers: &HeaderMap) -> Self {
         // Browsers send one origin; of several none is trusted.
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let origin = match (origins.next(), origins.next()) {
@@ -66,15 +66,17 @@ impl Page {
 }
 
 /// Sets the headers that let a page read the answer, if it may.
-pub(super) fn open(desk: &Desk, asked: &HeaderMap, response: &mut Response) {
+pub(super) fn open(desk: &AgentRegistry, asked: &HeaderMap, response: &mut Response) {
     let headers = response.headers_mut();
     let any = HeaderValue::from_static("*");
     // An answer that every page may read is the same for all of them, and can be cached as such.
-    let readers = match Page::of(desk, asked) {
-        Page::Absent if desk.settings.web_origins.contains(&WebOrigin::Any) => Some(any),
-        Page::Named | Page::Other if desk.settings.web_origins == [WebOrigin::Any] => Some(any),
-        Page::Other | Page::Named => asked.get(header::ORIGIN).cloned(),
-        Page::Absent | Page::Unwelcome => None,
+    let readers = match CallerPage::of(desk, asked) {
+        CallerPage::Absent if desk.settings.web_origins.contains(&WebOrigin::Any) => Some(any),
+        CallerPage::Named | CallerPage::Other if desk.settings.web_origins == [WebOrigin::Any] => {
+            Some(any)
+        }
+        CallerPage::Other | CallerPage::Named => asked.get(header::ORIGIN).cloned(),
+        CallerPage::Absent | CallerPage::Unwelcome => None,
     };
     // Otherwise a cache could return an answer for one page to another.
     if desk.settings.web_origins != [WebOrigin::Any] {
@@ -87,16 +89,20 @@ pub(super) fn open(desk: &Desk, asked: &HeaderMap, response: &mut Response) {
 }
 
 /// Restricts a caller without a credential that comes from a web page.
-pub(super) fn limit(desk: &Desk, headers: &HeaderMap, principal: Principal) -> Principal {
-    match Page::of(desk, headers) {
+pub(super) fn limit(desk: &AgentRegistry, headers: &HeaderMap, principal: Principal) -> Principal {
+    match CallerPage::of(desk, headers) {
         // A user gave the page its credential, so it has all its permissions.
-        Page::Other | Page::Unwelcome if principal.is_anonymous() => principal.reading(),
-        Page::Absent | Page::Named | Page::Other | Page::Unwelcome => principal,
+        CallerPage::Other | CallerPage::Unwelcome if principal.is_anonymous() => {
+            principal.reading()
+        }
+        CallerPage::Absent | CallerPage::Named | CallerPage::Other | CallerPage::Unwelcome => {
+            principal
+        }
     }
 }
 
 /// Answers a preflight request; `None` for other requests.
-pub(super) fn preflight(desk: &Desk, request: &Request) -> Option<Response> {
+pub(super) fn preflight(desk: &AgentRegistry, request: &Request) -> Option<Response> {
     let (headers, path) = (request.headers(), request.uri().path());
     let path = path.strip_suffix('/').unwrap_or(path);
     let method = if path == ENDPOINT_PATH {
@@ -112,7 +118,7 @@ pub(super) fn preflight(desk: &Desk, request: &Request) -> Option<Response> {
     if !asks {
         return None;
     }
-    if Page::of(desk, headers) == Page::Unwelcome {
+    if CallerPage::of(desk, headers) == CallerPage::Unwelcome {
         let message = "web pages of this origin may not call here";
         return Some(plain_error(StatusCode::FORBIDDEN, "PERMISSION_DENIED", message));
     }

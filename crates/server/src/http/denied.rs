@@ -4,12 +4,16 @@
 
 use axum::http::StatusCode;
 
-use super::answers::Dialect;
-use super::exchange::Parcel;
-use crate::agent::{Agent, ProfileRefusal, Trouble};
-use crate::auth::Denied;
+use super::answers::ErrorWriter;
+use super::exchange::LoggedResponse;
+use crate::agent::{Agent, EarlyError, ProfileRefusal};
+use crate::auth::AuthRefusal;
 
-pub(super) fn respond(agent: &dyn Agent, dialect: &impl Dialect, denied: Denied) -> Parcel {
+pub(super) fn respond(
+    agent: &dyn Agent,
+    dialect: &impl ErrorWriter,
+    denied: AuthRefusal,
+) -> LoggedResponse {
     if let Some(refusal) = agent.auth().refusal(&denied) {
         let refusal = match agent.auth().challenge(&denied) {
             Some(challenge) => refusal.with_challenge(challenge),
@@ -18,8 +22,8 @@ pub(super) fn respond(agent: &dyn Agent, dialect: &impl Dialect, denied: Denied)
         return dialect.protocol(&refusal, None);
     }
     match denied {
-        Denied::Limited(exceeded) => {
-            match agent.refusal(dialect.binding(), &Trouble::TooOften(exceeded)) {
+        AuthRefusal::Limited(exceeded) => {
+            match agent.refusal(dialect.binding(), &EarlyError::TooOften(exceeded)) {
                 Some(refusal) => {
                     let jsonrpc_status = Some(StatusCode::TOO_MANY_REQUESTS.as_u16());
                     dialect.profile(ProfileRefusal { jsonrpc_status, ..refusal })
@@ -27,17 +31,17 @@ pub(super) fn respond(agent: &dyn Agent, dialect: &impl Dialect, denied: Denied)
                 None => dialect.too_often(exceeded),
             }
         }
-        Denied::Unavailable(fault) => {
-            match agent.refusal(dialect.binding(), &Trouble::Broken(&fault)) {
+        AuthRefusal::Unavailable(fault) => {
+            match agent.refusal(dialect.binding(), &EarlyError::Broken(&fault)) {
                 Some(refusal) => dialect.profile(refusal),
                 None => dialect.broken(agent, &fault),
             }
         }
-        Denied::Missing
-        | Denied::Invalid { .. }
-        | Denied::Expired
-        | Denied::Page
-        | Denied::Scope { .. } => {
+        AuthRefusal::Missing
+        | AuthRefusal::Invalid { .. }
+        | AuthRefusal::Expired
+        | AuthRefusal::Page
+        | AuthRefusal::Scope { .. } => {
             unreachable!("these have a row in the protocol's catalog")
         }
     }

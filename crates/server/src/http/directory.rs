@@ -12,7 +12,7 @@ use super::cors;
 use super::head::host;
 use super::plain::not_found;
 use crate::background::piece;
-use crate::desk::Desk;
+use crate::desk::AgentRegistry;
 
 /// Media type of the document (RFC 9727 §4).
 const MEDIA_TYPE: HeaderValue = HeaderValue::from_static(
@@ -23,7 +23,7 @@ const MEDIA_TYPE: HeaderValue = HeaderValue::from_static(
 const LINK: HeaderValue =
     HeaderValue::from_static("</.well-known/api-catalog>; rel=\"api-catalog\"");
 
-pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+pub(super) async fn get(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
     if !desk.has_directory(host(request.uri(), request.headers())) {
         return not_found().await;
     }

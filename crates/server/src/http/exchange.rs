@@ -8,15 +8,15 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::agent::{Caller, SharedAgent};
-use crate::desk::Desk;
-use crate::metrics::Kind;
-use crate::refusals::Misfit;
+use crate::desk::AgentRegistry;
+use crate::metrics::CallerKind;
+use crate::refusals::FieldError;
 
 /// A raw request to the JSON-RPC endpoint.
 #[derive(Debug, Clone, Copy)]
-pub struct Posted<'a> {
+pub struct RawRequest<'a> {
     /// Agents of the process.
-    pub desk: &'a Desk,
+    pub desk: &'a AgentRegistry,
     /// Agent that is addressed.
     pub agent: &'a SharedAgent,
     /// Head of the request.
@@ -26,11 +26,11 @@ pub struct Posted<'a> {
 }
 
 /// A response with its log fields.
-pub type Parcel = (Response, Stamp);
+pub type LoggedResponse = (Response, LogFields);
 
 /// Log fields of an answer.
 #[derive(Debug, Clone)]
-pub struct Stamp {
+pub struct LogFields {
     /// The agent, where one was addressed.
     pub agent: Option<SharedAgent>,
     /// Error code, or `OK`.
@@ -40,23 +40,23 @@ pub struct Stamp {
     /// Operation of the protocol.
     pub operation: Option<&'static str>,
     /// Kind of caller.
-    pub caller: Kind,
+    pub caller: CallerKind,
     /// Error id.
     pub error_id: Option<String>,
     /// True when the sender exceeds a rate limit.
     pub too_often: bool,
     /// Problems of the request.
-    pub misfits: Vec<Misfit>,
+    pub misfits: Vec<FieldError>,
 }
 
 /// Attaches the log fields to an agent's response.
-pub(super) fn stamped((mut response, stamp): Parcel, agent: &SharedAgent) -> Response {
+pub(super) fn stamped((mut response, stamp): LoggedResponse, agent: &SharedAgent) -> Response {
     let agent = Some(Arc::clone(agent));
-    response.extensions_mut().insert(Stamp { agent, ..stamp });
+    response.extensions_mut().insert(LogFields { agent, ..stamp });
     response
 }
 
-impl Default for Stamp {
+impl Default for LogFields {
     /// Creates empty fields.
     fn default() -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Default for Stamp {
             code: "OK",
             skill: None,
             operation: None,
-            caller: Kind::Unproven,
+            caller: CallerKind::Unproven,
             error_id: None,
             too_often: false,
             misfits: Vec::new(),
@@ -72,11 +72,11 @@ impl Default for Stamp {
     }
 }
 
-impl Stamp {
+impl LogFields {
     /// Sets the caller, after authentication.
     #[must_use]
     pub fn by(self, caller: &Caller) -> Self {
-        Self { caller: Kind::of(caller), ..self }
+        Self { caller: CallerKind::of(caller), ..self }
     }
 
     /// Sets the operation.

@@ -18,7 +18,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use axum::response::{IntoResponse as _, Response};
 use call::Deadline;
-use errors::{Failure, Grpc};
+use errors::{GrpcErrors, GrpcFailure};
 use serde::Serialize;
 use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
 use tradepost_wire::a2a::{A2aRelease, Event, Operation};
@@ -26,14 +26,14 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
-use super::answers::Dialect as _;
-use super::exchange::{Parcel, Posted, stamped};
+use super::answers::ErrorWriter as _;
+use super::exchange::{LoggedResponse, RawRequest, stamped};
 use super::head::host;
 use super::perform::perform;
 use super::plain::{not_found, plain_error};
 use super::{answers, denied, intake};
-use crate::agent::{Answer, Binding, SharedAgent};
-use crate::desk::Desk;
+use crate::agent::{AgentAnswer, Binding, SharedAgent};
+use crate::desk::AgentRegistry;
 use crate::fault::InternalError;
 
 mod call;
@@ -47,13 +47,13 @@ const SERVICE: &str = "/lf.a2a.v1.A2AService/";
 pub(super) const ROUTE: &str = "/lf.a2a.v1.A2AService/{method}";
 
 /// Handles every method of the service.
-pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+pub(super) async fn handle(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let agent = desk.agent(host(&parts.uri, &parts.headers));
     let Some(agent) = &agent.filter(|agent| agent.speaks(Binding::Grpc)) else {
         return unknown(&parts).await;
     };
-    if let Some(refused) = not_grpc(&parts) {
+    if let Some(refused) = respond_not_grpc(&parts) {
         return refused;
     }
     let parcel = match Deadline::of(&parts.headers) {
@@ -62,12 +62,12 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
             let answered = desk.guard(agent, "answering a request", answered);
             match deadline.limit(answered).await {
                 Some(Ok(parcel)) => parcel,
-                Some(Err(fault)) => Grpc.broken(&**agent, &fault),
+                Some(Err(fault)) => GrpcErrors.broken(&**agent, &fault),
                 None => errors::too_late().into_parcel(),
             }
         }
         Err(message) => {
-            Failure::from(&A2aRefusal::new(A2aCode::InvalidRequest, message)).into_parcel()
+            GrpcFailure::from(&A2aRefusal::new(A2aCode::InvalidRequest, message)).into_parcel()
         }
     };
     stamped(parcel, agent)
@@ -97,7 +97,7 @@ fn head(body: Body) -> Response {
 }
 
 /// Answers a request that is no gRPC call, with an HTTP status as gRPC requires.
-fn not_grpc(parts: &Parts) -> Option<Response> {
+fn respond_not_grpc(parts: &Parts) -> Option<Response> {
     if parts.method != Method::POST {
         let message = "call methods with POST";
         let mut response = plain_error(StatusCode::METHOD_NOT_ALLOWED, "UNIMPLEMENTED", message);
@@ -120,15 +120,15 @@ fn not_grpc(parts: &Parts) -> Option<Response> {
 }
 
 async fn answer(
-    desk: &Desk,
+    desk: &AgentRegistry,
     agent: &SharedAgent,
     parts: &Parts,
     body: Body,
     deadline: Deadline,
-) -> Parcel {
+) -> LoggedResponse {
     let name = parts.uri.path().strip_prefix(SERVICE).unwrap_or_default();
     let Some(operation) = Operation::from_name(name) else {
-        return Failure::from(&unknown_method(name)).into_parcel();
+        return GrpcFailure::from(&unknown_method(name)).into_parcel();
     };
     let bytes = match call::receive(desk, parts, body).await {
         Ok(bytes) => bytes,
@@ -136,7 +136,7 @@ async fn answer(
     };
     let caller = match intake::caller(desk, &**agent, parts).await {
         Ok(caller) => caller,
-        Err(denied) => return denied::respond(&**agent, &Grpc, denied),
+        Err(denied) => return denied::respond(&**agent, &GrpcErrors, denied),
     };
     let activated = intake::activated_extensions(&parts.headers);
     let request = protobuf::read(schema::request(operation), &bytes)
@@ -145,10 +145,10 @@ async fn answer(
             intake::check_version(&**agent, parts)?;
             agent.accept(A2aRelease::V1_0, operation, &activated, &caller, Some(params))
         });
-    let posted = Posted { desk, agent, parts, bytes: &bytes };
+    let posted = RawRequest { desk, agent, parts, bytes: &bytes };
     let spoken = (A2aRelease::V1_0, activated.as_slice());
     let write = |answer| result(agent, operation, answer, deadline);
-    let (response, stamp) = perform(posted, &caller, spoken, request, &Grpc, write).await;
+    let (response, stamp) = perform(posted, &caller, spoken, request, &GrpcErrors, write).await;
     (response, stamp.by(&caller).of(operation))
 }
 
@@ -170,29 +170,29 @@ fn unknown_method(name: &str) -> A2aRefusal {
 fn result(
     agent: &SharedAgent,
     operation: Operation,
-    answer: Answer,
+    answer: AgentAnswer,
     deadline: Deadline,
 ) -> Result<Response, InternalError> {
     let document = match answer {
-        Answer::Message(message) | Answer::MessageStream(message) => {
+        AgentAnswer::Message(message) | AgentAnswer::MessageStream(message) => {
             document(&Event::Message(message))
         }
-        Answer::Written(written) => {
+        AgentAnswer::Written(written) => {
             // The agent serialised it as JSON for the other bindings.
             tradepost_wire::json::from_slice(&written.json.concat())
                 .map_err(InternalError::on("reading an answer"))
         }
-        Answer::Begun(task) => document(&Event::Task(task)),
-        Answer::Task(task) => document(&task),
-        Answer::Tasks(page) => Ok(answers::page(&page)),
-        Answer::PushConfig(config) => document(&config),
-        Answer::PushConfigs(configs) => Ok(answers::push_configs(&configs)),
-        Answer::Done => Ok(json!({})),
-        Answer::ExtendedCard(card) => {
+        AgentAnswer::Begun(task) => document(&Event::Task(task)),
+        AgentAnswer::Task(task) => document(&task),
+        AgentAnswer::Tasks(page) => Ok(answers::page(&page)),
+        AgentAnswer::PushConfig(config) => document(&config),
+        AgentAnswer::PushConfigs(configs) => Ok(answers::push_configs(&configs)),
+        AgentAnswer::Done => Ok(json!({})),
+        AgentAnswer::ExtendedCard(card) => {
             let response = stream::one_message(message(operation, &card)?);
             return Ok(answers::private(response));
         }
-        Answer::Stream(events) => {
+        AgentAnswer::Stream(events) => {
             return Ok(stream::task_events(events, Arc::clone(agent), deadline));
         }
     };

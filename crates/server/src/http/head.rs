@@ -23,7 +23,7 @@ pub(super) fn peer(extensions: &Extensions) -> Option<SocketAddr> {
 /// Refuses a request without a host or with several (RFC 9112 §3.2), because a proxy in front could
 /// have read another one. In HTTP/2 `:authority` is the host, and a `Host` header must agree (RFC
 /// 9113 §8.3.1).
-pub(super) fn name_one_host(request: &Request) -> Result<(), Box<Response>> {
+pub(super) fn check_single_host(request: &Request) -> Result<(), Box<Response>> {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let host = hosts.next();
     let one = hosts.next().is_none()

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use super::plain::{json_response, plain_error};
 use crate::background::piece;
-use crate::desk::Desk;
+use crate::desk::AgentRegistry;
 use crate::metrics::MEDIA_TYPE;
 
 /// Answers that the process runs.
@@ -18,7 +18,7 @@ pub(super) async fn live() -> Response {
 }
 
 /// Answers whether new data can be stored. The cause of a failure has been logged.
-pub(super) async fn ready(State(desk): State<Arc<Desk>>) -> Response {
+pub(super) async fn ready(State(desk): State<Arc<AgentRegistry>>) -> Response {
     match desk.check().await {
         Ok(()) => json_response(StatusCode::OK, with_remarks(desk).await),
         Err(why) => plain_error(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", why),
@@ -29,7 +29,7 @@ pub(super) async fn ready(State(desk): State<Arc<Desk>>) -> Response {
 const REMARKS: Duration = Duration::from_secs(1);
 
 /// Writes the ready state with the warnings whose count is not zero. The names are fixed.
-async fn with_remarks(desk: Arc<Desk>) -> String {
+async fn with_remarks(desk: Arc<AgentRegistry>) -> String {
     let remarks = tokio::task::spawn_blocking(move || desk.remarks());
     // A slow store is no reason to report the process as not ready.
     let remarks = tokio::time::timeout(REMARKS, remarks).await;
@@ -40,7 +40,7 @@ async fn with_remarks(desk: Arc<Desk>) -> String {
 }
 
 /// Writes the metrics. Some are read from the store, so this runs on a blocking thread.
-pub(super) async fn metrics(State(desk): State<Arc<Desk>>) -> Response {
+pub(super) async fn metrics(State(desk): State<Arc<AgentRegistry>>) -> Response {
     let metrics = Arc::clone(&desk.metrics);
     match piece("writing what was counted", move || metrics.write()).await {
         Some(Ok(text)) => {

@@ -14,7 +14,7 @@ use super::head::{asks_for, host};
 use super::plain::{json_response, not_found};
 use crate::agent::Agent;
 use crate::card::ENDPOINT_PATH;
-use crate::desk::Desk;
+use crate::desk::AgentRegistry;
 
 /// Content security policy of our pages: their own style, and nothing else.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -25,7 +25,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 /// The page.
 #[derive(Debug, Template)]
 #[template(path = "home.html")]
-struct Page<'c> {
+struct HomePage<'c> {
     name: &'c str,
     description: &'c str,
     card: String,
@@ -38,13 +38,13 @@ struct Page<'c> {
     needs_credential: bool,
 }
 
-pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+pub(super) async fn get(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
     let Some(agent) = desk.agent(host(request.uri(), request.headers())) else {
         return not_found().await;
     };
     let card: Value = tradepost_wire::json::from_slice(&agent.card().body)
         .unwrap_or_else(|_| unreachable!("a card of ours is JSON"));
-    let page = Page::of(&*agent, &card);
+    let page = HomePage::of(&*agent, &card);
     let mut response = if asks_for(request.headers(), "text/html") {
         let text = page.render().unwrap_or_else(|_| unreachable!("the page holds texts alone"));
         let headers = [
@@ -64,7 +64,7 @@ pub(super) async fn get(State(desk): State<Arc<Desk>>, request: Request) -> Resp
     response
 }
 
-impl<'c> Page<'c> {
+impl<'c> HomePage<'c> {
     fn of(agent: &dyn Agent, card: &'c Value) -> Self {
         let list = |name: &str| card.get(name).and_then(Value::as_array).into_iter().flatten();
         let skills: Vec<_> =

@@ -20,19 +20,19 @@ use tradepost_wire::http::MediaType;
 
 use super::cors;
 use super::head::{host, peer};
-use super::pending::{Held, Pending};
-use super::settings::Settings;
-use crate::agent::{Agent, Caller, Sent};
-use crate::auth::{Denied, Principal, ShownCredential};
+use super::pending::{PendingMemory, RequestMemory};
+use super::settings::HttpSettings;
+use crate::agent::{Agent, Caller, RequestMeta};
+use crate::auth::{AuthRefusal, Principal, ShownCredential};
 use crate::clock;
-use crate::desk::Desk;
+use crate::desk::AgentRegistry;
 use crate::fault::{InternalError, LATE};
-use crate::limit::Key;
+use crate::limit::LimitKey;
 use crate::tls::client::ClientCertificate;
 
 /// Reason why a body was not read, for which each binding has its own error format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unread {
+pub enum BodyError {
     /// The body is longer than the permitted number of bytes.
     TooLarge(usize),
     /// The body has another media type.
@@ -49,7 +49,7 @@ pub enum Unread {
     NoRoom,
 }
 
-impl Unread {
+impl BodyError {
     /// Returns the HTTP status.
     #[must_use]
     pub const fn status(self) -> StatusCode {
@@ -140,12 +140,12 @@ const DRAINING: Duration = Duration::from_secs(5);
 
 /// A complete body. Its memory counts as pending while it exists.
 #[derive(Debug)]
-pub struct Whole<'d> {
+pub struct FullBody<'d> {
     bytes: Vec<u8>,
-    _held: Held<'d>,
+    _held: RequestMemory<'d>,
 }
 
-impl Deref for Whole<'_> {
+impl Deref for FullBody<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -156,10 +156,10 @@ impl Deref for Whole<'_> {
 /// Reads a JSON body, within the limits.
 // Bodies that are too large or have another type are refused before parsing (E-004, E-005).
 pub async fn receive<'d>(
-    desk: &'d Desk,
+    desk: &'d AgentRegistry,
     parts: &Parts,
     mut body: Body,
-) -> Result<Whole<'d>, Unread> {
+) -> Result<FullBody<'d>, BodyError> {
     let read = read_json(desk, parts, &mut body).await;
     if read.as_ref().is_err_and(|unread| unread.is_under_way()) {
         discard(&parts.headers, body);
@@ -189,7 +189,7 @@ async fn drain(mut body: Body) {
 /// a memory limit of which each address has a share.
 #[derive(Debug)]
 pub struct BodyReader {
-    pending: Pending,
+    pending: PendingMemory,
     patience: Duration,
     trust_forwarded_for: bool,
 }
@@ -198,9 +198,9 @@ impl BodyReader {
     /// Creates a reader with the limits of a listener; `largest` is the maximum size of a body in
     /// bytes.
     #[must_use]
-    pub fn new(settings: &Settings, largest: usize) -> Self {
+    pub fn new(settings: &HttpSettings, largest: usize) -> Self {
         Self {
-            pending: Pending::new(settings.max_pending_bytes, largest),
+            pending: PendingMemory::new(settings.max_pending_bytes, largest),
             patience: settings.read_timeout,
             trust_forwarded_for: settings.trust_forwarded_for,
         }
@@ -215,24 +215,24 @@ impl BodyReader {
         parts: &Parts,
         body: &mut Body,
         limit: usize,
-    ) -> Result<Whole<'_>, Unread> {
+    ) -> Result<FullBody<'_>, BodyError> {
         let address = address_of(self.trust_forwarded_for, &parts.headers, &parts.extensions);
-        let held = self.pending.hold(Key::address(address), None);
-        hold_whole(held, self.patience, &parts.headers, body, limit).await
+        let held = self.pending.hold(LimitKey::address(address), None);
+        read_counted(held, self.patience, &parts.headers, body, limit).await
     }
 }
 
 async fn read_json<'d>(
-    desk: &'d Desk,
+    desk: &'d AgentRegistry,
     parts: &Parts,
     body: &mut Body,
-) -> Result<Whole<'d>, Unread> {
+) -> Result<FullBody<'d>, BodyError> {
     let limit = desk.settings.max_body_bytes;
     if is_longer(&parts.headers, limit) {
-        return Err(Unread::TooLarge(limit));
+        return Err(BodyError::TooLarge(limit));
     }
     if !media_type(&parts.headers).is_json() {
-        return Err(Unread::OtherType);
+        return Err(BodyError::OtherType);
     }
     collect(desk, parts, body, limit).await
 }
@@ -257,66 +257,67 @@ fn is_encoded(headers: &HeaderMap) -> bool {
 
 /// Reads a body of any type within the size limit and the time limit.
 pub async fn collect<'d>(
-    desk: &'d Desk,
+    desk: &'d AgentRegistry,
     parts: &Parts,
     body: &mut Body,
     limit: usize,
-) -> Result<Whole<'d>, Unread> {
-    let agent = desk.one_of_several(host(&parts.uri, &parts.headers));
-    let held = desk.pending.hold(Key::address(address(desk, parts)), agent);
-    hold_whole(held, desk.settings.read_timeout, &parts.headers, body, limit).await
+) -> Result<FullBody<'d>, BodyError> {
+    let agent = desk.agent_of_host(host(&parts.uri, &parts.headers));
+    let held = desk.pending.hold(LimitKey::address(address(desk, parts)), agent);
+    read_counted(held, desk.settings.read_timeout, &parts.headers, body, limit).await
 }
 
 /// Reads a body of any type into memory counted by `held`.
-async fn hold_whole<'p>(
-    mut held: Held<'p>,
+async fn read_counted<'p>(
+    mut held: RequestMemory<'p>,
     patience: Duration,
     headers: &HeaderMap,
     body: &mut Body,
     limit: usize,
-) -> Result<Whole<'p>, Unread> {
+) -> Result<FullBody<'p>, BodyError> {
     if is_longer(headers, limit) {
-        return Err(Unread::TooLarge(limit));
+        return Err(BodyError::TooLarge(limit));
     }
     if is_encoded(headers) {
-        return Err(Unread::Encoded);
+        return Err(BodyError::Encoded);
     }
     let gathered = gather(&mut held, headers, body, limit);
-    let bytes = clock::within(patience, gathered).await.unwrap_or(Err(Unread::Late(patience)))?;
-    Ok(Whole { bytes, _held: held })
+    let bytes =
+        clock::within(patience, gathered).await.unwrap_or(Err(BodyError::Late(patience)))?;
+    Ok(FullBody { bytes, _held: held })
 }
 
 /// Copies the body into its own buffer, because a frame of one byte keeps the whole buffer alive
 /// that it was read into.
 async fn gather(
-    held: &mut Held<'_>,
+    held: &mut RequestMemory<'_>,
     headers: &HeaderMap,
     body: &mut Body,
     limit: usize,
-) -> Result<Vec<u8>, Unread> {
+) -> Result<Vec<u8>, BodyError> {
     // Heads are counted too, because they stay in memory as long as bodies.
     let head: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     if !held.grow(head) {
-        return Err(Unread::NoRoom);
+        return Err(BodyError::NoRoom);
     }
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| match is_timeout(&error) {
-            true => Unread::Slow,
-            false => Unread::Broken,
+            true => BodyError::Slow,
+            false => BodyError::Broken,
         })?;
         // Trailers are ignored.
         let Ok(data) = frame.into_data() else { continue };
         let length = bytes.len() + data.len();
         // Checked while reading, because a chunked body declares no length.
         if length > limit {
-            return Err(Unread::TooLarge(limit));
+            return Err(BodyError::TooLarge(limit));
         }
         if length > bytes.capacity() {
             // Doubled each time, so that a body in small pieces is copied seldom.
             let capacity = length.max(bytes.capacity() * 2).min(limit);
             if !held.grow(capacity - bytes.capacity()) {
-                return Err(Unread::NoRoom);
+                return Err(BodyError::NoRoom);
             }
             bytes.reserve_exact(capacity - bytes.len());
         }
@@ -403,7 +404,11 @@ pub(super) fn extensions_of(headers: &HeaderMap, release: A2aRelease) -> Vec<Str
 
 /// Authenticates the caller.
 // Missing or invalid credentials are refused before the request is parsed (A2A 1.0 §3.3.2, E-110).
-pub async fn caller(desk: &Desk, agent: &dyn Agent, parts: &Parts) -> Result<Caller, Denied> {
+pub async fn caller(
+    desk: &AgentRegistry,
+    agent: &dyn Agent,
+    parts: &Parts,
+) -> Result<Caller, AuthRefusal> {
     let address = address(desk, parts);
     let now = desk.clock.now();
     let certificate = parts.extensions.get::<ClientCertificate>();
@@ -417,13 +422,20 @@ pub async fn caller(desk: &Desk, agent: &dyn Agent, parts: &Parts) -> Result<Cal
 ///
 /// # Errors
 /// When it takes longer.
-pub async fn in_time<T>(desk: &Desk, found: impl Future<Output = T>) -> Result<T, Denied> {
-    let late = |_| Denied::unavailable(InternalError::new("finding out who calls", LATE));
+pub async fn in_time<T>(
+    desk: &AgentRegistry,
+    found: impl Future<Output = T>,
+) -> Result<T, AuthRefusal> {
+    let late = |_| AuthRefusal::unavailable(InternalError::new("finding out who calls", LATE));
     clock::within(desk.settings.request_timeout, found).await.map_err(late)
 }
 
 /// Identifies the caller of a public resource: a credential is checked all the same.
-pub async fn visitor(desk: &Desk, agent: &dyn Agent, parts: &Parts) -> Result<Caller, Denied> {
+pub async fn visitor(
+    desk: &AgentRegistry,
+    agent: &dyn Agent,
+    parts: &Parts,
+) -> Result<Caller, AuthRefusal> {
     let certificate = parts.extensions.get::<ClientCertificate>();
     if agent.auth().is_shown(&parts.headers, certificate) {
         return caller(desk, agent, parts).await;
@@ -433,7 +445,7 @@ pub async fn visitor(desk: &Desk, agent: &dyn Agent, parts: &Parts) -> Result<Ca
 }
 
 /// Returns the network address of the caller.
-pub fn address(desk: &Desk, parts: &Parts) -> IpAddr {
+pub fn address(desk: &AgentRegistry, parts: &Parts) -> IpAddr {
     address_of(desk.settings.trust_forwarded_for, &parts.headers, &parts.extensions)
 }
 
@@ -461,7 +473,7 @@ pub fn resume_after(headers: &HeaderMap) -> Option<i64> {
 }
 
 /// Returns the raw request data for evidence.
-pub fn sent<'a>(parts: &'a Parts, body: &'a [u8]) -> Sent<'a> {
+pub fn sent<'a>(parts: &'a Parts, body: &'a [u8]) -> RequestMeta<'a> {
     let user_agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
-    Sent { user_agent, body }
+    RequestMeta { user_agent, body }
 }

@@ -15,19 +15,19 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::jsonrpc::{self, Id};
 
-use super::answers::Dialect;
-use super::exchange::{Parcel, Posted, Stamp, stamped};
+use super::answers::ErrorWriter;
+use super::exchange::{LogFields, LoggedResponse, RawRequest, stamped};
 use super::head::host;
-use super::intake::Unread;
+use super::intake::BodyError;
 use super::plain::{json_response, not_found};
-use super::sse::Frame as _;
+use super::sse::SseFrame as _;
 use super::{answers, cors, denied, intake, sse};
-use crate::agent::{Agent, Answer, Binding, Caller, ProfileRefusal, SharedAgent};
-use crate::desk::Desk;
+use crate::agent::{Agent, AgentAnswer, Binding, Caller, ProfileRefusal, SharedAgent};
+use crate::desk::AgentRegistry;
 use crate::fault::InternalError;
 
 /// Handles `POST /a2a`.
-pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+pub(super) async fn post(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let host = host(&parts.uri, &parts.headers);
     let Some(agent) = &desk.agent(host) else {
@@ -35,7 +35,7 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
     };
     let (mut response, stamp) = match intake::receive(&desk, &parts, body).await {
         Ok(bytes) => {
-            let posted = Posted { desk: &desk, agent, parts: &parts, bytes: &bytes };
+            let posted = RawRequest { desk: &desk, agent, parts: &parts, bytes: &bytes };
             let answered = async {
                 match agent.posted(posted) {
                     Some(answer) => answer.await,
@@ -44,13 +44,13 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
             };
             desk.guard(agent, "answering a request", answered).await.unwrap_or_else(|fault| {
                 let id = jsonrpc::read(&bytes).map_or_else(|reject| reject.id, |sent| sent.id);
-                JsonRpc(&id).broken(&**agent, &fault)
+                RpcErrors(&id).broken(&**agent, &fault)
             })
         }
         Err(unread) => {
             let refusal = not_taken(&**agent, unread);
             let status = Some(unread.status());
-            let (mut response, stamp) = JsonRpc(&Id::null()).protocol(&refusal, status);
+            let (mut response, stamp) = RpcErrors(&Id::null()).protocol(&refusal, status);
             unread.mark(&mut response);
             (response, stamp)
         }
@@ -60,21 +60,21 @@ pub(super) async fn post(State(desk): State<Arc<Desk>>, request: Request) -> Res
 }
 
 /// Returns the refusal of a body that was not read.
-fn not_taken(agent: &dyn Agent, unread: Unread) -> ProtocolRefusal {
+fn not_taken(agent: &dyn Agent, unread: BodyError) -> ProtocolRefusal {
     let mut refusal = unread.refusal();
-    if unread == Unread::OtherType {
+    if unread == BodyError::OtherType {
         refusal.code = agent.other_media_type();
     }
     refusal
 }
 
-async fn admit(posted: Posted<'_>) -> Parcel {
-    let Posted { desk, agent, parts, bytes } = posted;
+async fn admit(posted: RawRequest<'_>) -> LoggedResponse {
+    let RawRequest { desk, agent, parts, bytes } = posted;
     // Authentication comes before parsing, so a refused caller learns nothing about its body, not
     // even its id.
     let caller = match intake::caller(desk, &**agent, parts).await {
         Ok(caller) => caller,
-        Err(denied) => return denied::respond(&**agent, &JsonRpc(&Id::null()), denied),
+        Err(denied) => return denied::respond(&**agent, &RpcErrors(&Id::null()), denied),
     };
     match jsonrpc::read(bytes) {
         Ok(envelope) => answer(posted, &caller, envelope).await,
@@ -83,32 +83,40 @@ async fn admit(posted: Posted<'_>) -> Parcel {
 }
 
 /// Answers bytes that are not a request.
-pub fn rejected(reject: &jsonrpc::RpcReject) -> Parcel {
-    JsonRpc(&reject.id).protocol(&reject.refusal(), None)
+pub fn rejected(reject: &jsonrpc::RpcReject) -> LoggedResponse {
+    RpcErrors(&reject.id).protocol(&reject.refusal(), None)
 }
 
 /// Performs an authenticated caller's request.
-pub async fn answer(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::RpcRequest) -> Parcel {
+pub async fn answer(
+    posted: RawRequest<'_>,
+    caller: &Caller,
+    envelope: jsonrpc::RpcRequest,
+) -> LoggedResponse {
     let of = |release: A2aRelease| release.operation(&envelope.method);
     // For the log, also where the request is refused before its release is known.
     let operation = of(A2aRelease::V1_0).or_else(|| of(A2aRelease::V0_3));
     let (response, stamp) = perform(posted, caller, envelope).await;
-    (response, Stamp { operation: operation.map(Operation::name), ..stamp.by(caller) })
+    (response, LogFields { operation: operation.map(Operation::name), ..stamp.by(caller) })
 }
 
-async fn perform(posted: Posted<'_>, caller: &Caller, envelope: jsonrpc::RpcRequest) -> Parcel {
-    let Posted { agent, parts, .. } = posted;
+async fn perform(
+    posted: RawRequest<'_>,
+    caller: &Caller,
+    envelope: jsonrpc::RpcRequest,
+) -> LoggedResponse {
+    let RawRequest { agent, parts, .. } = posted;
     let (id, params) = (&envelope.id, envelope.params);
     let release = match intake::release(&**agent, parts, &envelope.method) {
         Ok(release) => release,
-        Err(refusal) => return JsonRpc(id).protocol(&refusal, None),
+        Err(refusal) => return RpcErrors(id).protocol(&refusal, None),
     };
     let activated = intake::extensions_of(&parts.headers, release);
     let request = operation(release, &envelope.method)
         .and_then(|operation| agent.accept(release, operation, &activated, caller, params));
     let write = |answer| Ok(result(agent, id, release, answer));
     let spoken = (release, activated.as_slice());
-    super::perform::perform(posted, caller, spoken, request, &JsonRpc(id), write).await
+    super::perform::perform(posted, caller, spoken, request, &RpcErrors(id), write).await
 }
 
 /// Returns the operation of a method name.
@@ -140,24 +148,24 @@ fn operation(release: A2aRelease, method: &str) -> Result<Operation, ProtocolRef
 /// Writer of errors in an envelope with this id. The HTTP status is the given one or
 /// [`A2aCode::jsonrpc_http`].
 #[derive(Debug)]
-pub struct JsonRpc<'a>(pub &'a Id);
+pub struct RpcErrors<'a>(pub &'a Id);
 
-impl Dialect for JsonRpc<'_> {
-    fn protocol(&self, refusal: &ProtocolRefusal, status: Option<StatusCode>) -> Parcel {
+impl ErrorWriter for RpcErrors<'_> {
+    fn protocol(&self, refusal: &ProtocolRefusal, status: Option<StatusCode>) -> LoggedResponse {
         let error = error_body(refusal);
-        let mut response = answers::write(&Failure { jsonrpc: "2.0", id: self.0, error });
+        let mut response = answers::write(&RpcFailure { jsonrpc: "2.0", id: self.0, error });
         let usual = StatusCode::from_u16(refusal.code.jsonrpc_http()).unwrap_or(StatusCode::OK);
         *response.status_mut() = status.unwrap_or(usual);
         answers::mark_refusal(&mut response, refusal);
         (response, answers::stamp_of(refusal))
     }
 
-    fn profile(&self, refusal: ProfileRefusal) -> Parcel {
+    fn profile(&self, refusal: ProfileRefusal) -> LoggedResponse {
         let ProfileRefusal { row, summary, document, .. } = &refusal;
         let error = ErrorBody { code: row.jsonrpc, message: summary, data: Some(document) };
-        let failure = Failure { jsonrpc: "2.0", id: self.0, error };
+        let failure = RpcFailure { jsonrpc: "2.0", id: self.0, error };
         // The summary is a short form of the document.
-        let mut response = answers::write_around(&failure, document.get().len() + summary.len());
+        let mut response = answers::write_wrapped(&failure, document.get().len() + summary.len());
         let status = refusal.jsonrpc_status.and_then(|status| StatusCode::from_u16(status).ok());
         *response.status_mut() = status.unwrap_or(StatusCode::OK);
         answers::mark(&mut response, &refusal);
@@ -170,38 +178,42 @@ impl Dialect for JsonRpc<'_> {
 }
 
 /// Writes an answer of the protocol.
-fn result(agent: &SharedAgent, id: &Id, release: A2aRelease, answer: Answer) -> Response {
-    let frame = || Frame { id: id.clone(), agent: Arc::clone(agent), release };
+fn result(agent: &SharedAgent, id: &Id, release: A2aRelease, answer: AgentAnswer) -> Response {
+    let frame = || RpcFrame { id: id.clone(), agent: Arc::clone(agent), release };
     match (release, answer) {
-        (_, Answer::Done) => succeed(id, Value::Null),
-        (_, Answer::ExtendedCard(card)) => answers::private(succeed(id, card)),
-        (_, Answer::MessageStream(message)) => {
+        (_, AgentAnswer::Done) => succeed(id, Value::Null),
+        (_, AgentAnswer::ExtendedCard(card)) => answers::private(succeed(id, card)),
+        (_, AgentAnswer::MessageStream(message)) => {
             sse::one_event(&answers::json(&Event::Message(message)), &frame())
         }
-        (_, Answer::Stream(events)) => sse::task_events(events, frame()),
-        (A2aRelease::V1_0, Answer::Written(written)) => {
+        (_, AgentAnswer::Stream(events)) => sse::task_events(events, frame()),
+        (A2aRelease::V1_0, AgentAnswer::Written(written)) => {
             let before = format!(r#"{{"jsonrpc":"2.0","id":{},"result":"#, id.as_json());
             answers::written(before, written, "}")
         }
-        (A2aRelease::V1_0, Answer::Message(message)) => succeed(id, Event::Message(message)),
-        (A2aRelease::V1_0, Answer::Task(task)) => succeed(id, task),
-        (A2aRelease::V1_0, Answer::Begun(task)) => succeed(id, Event::Task(task)),
-        (A2aRelease::V1_0, Answer::Tasks(page)) => succeed(id, answers::page(&page)),
-        (A2aRelease::V1_0, Answer::PushConfig(config)) => succeed(id, config),
-        (A2aRelease::V1_0, Answer::PushConfigs(page)) => succeed(id, answers::push_configs(&page)),
-        (A2aRelease::V0_3, Answer::Written(written)) => {
+        (A2aRelease::V1_0, AgentAnswer::Message(message)) => succeed(id, Event::Message(message)),
+        (A2aRelease::V1_0, AgentAnswer::Task(task)) => succeed(id, task),
+        (A2aRelease::V1_0, AgentAnswer::Begun(task)) => succeed(id, Event::Task(task)),
+        (A2aRelease::V1_0, AgentAnswer::Tasks(page)) => succeed(id, answers::page(&page)),
+        (A2aRelease::V1_0, AgentAnswer::PushConfig(config)) => succeed(id, config),
+        (A2aRelease::V1_0, AgentAnswer::PushConfigs(page)) => {
+            succeed(id, answers::push_configs(&page))
+        }
+        (A2aRelease::V0_3, AgentAnswer::Written(written)) => {
             // Agents serialise only for 1.0; for clients of 0.3 the JSON is parsed and converted.
             let json = written.json.concat();
             let json = String::from_utf8_lossy(&json);
             json_response(StatusCode::OK, frame().event(&json, true))
         }
-        (A2aRelease::V0_3, Answer::Message(message)) => succeed(id, older::message(&message)),
-        (A2aRelease::V0_3, Answer::Task(task) | Answer::Begun(task)) => {
+        (A2aRelease::V0_3, AgentAnswer::Message(message)) => succeed(id, older::message(&message)),
+        (A2aRelease::V0_3, AgentAnswer::Task(task) | AgentAnswer::Begun(task)) => {
             succeed(id, older::task(&task))
         }
-        (A2aRelease::V0_3, Answer::Tasks(page)) => succeed(id, list(&page.tasks, older::task)),
-        (A2aRelease::V0_3, Answer::PushConfig(config)) => succeed(id, older::push_config(&config)),
-        (A2aRelease::V0_3, Answer::PushConfigs(page)) => {
+        (A2aRelease::V0_3, AgentAnswer::Tasks(page)) => succeed(id, list(&page.tasks, older::task)),
+        (A2aRelease::V0_3, AgentAnswer::PushConfig(config)) => {
+            succeed(id, older::push_config(&config))
+        }
+        (A2aRelease::V0_3, AgentAnswer::PushConfigs(page)) => {
             succeed(id, list(&page.configs, older::push_config))
         }
     }
@@ -213,21 +225,21 @@ fn list<T>(items: &[T], write: fn(&T) -> Value) -> Value {
 
 /// Frames of a stream, each of which is a complete JSON-RPC response.
 // Each event has the id of the request (A2A 1.0 §9.4.2, CT-03).
-struct Frame {
+struct RpcFrame {
     id: Id,
     agent: SharedAgent,
     release: A2aRelease,
 }
 
-impl Frame {
+impl RpcFrame {
     fn failure(&self, fault: &InternalError) -> String {
         let (refusal, _) = answers::broken(&*self.agent, fault);
         let error = error_body(&refusal);
-        answers::json(&Failure { jsonrpc: "2.0", id: &self.id, error })
+        answers::json(&RpcFailure { jsonrpc: "2.0", id: &self.id, error })
     }
 }
 
-impl sse::Frame for Frame {
+impl sse::SseFrame for RpcFrame {
     fn event(&self, json: &str, is_last: bool) -> String {
         let id = self.id.as_json();
         match self.release {
@@ -257,18 +269,18 @@ fn error_body(refusal: &ProtocolRefusal) -> ErrorBody<'_, ProtocolRefusal> {
 
 /// Writes a result for the request with this id.
 pub fn succeed(id: &Id, result: impl Serialize) -> Response {
-    answers::write(&Success { jsonrpc: "2.0", id, result })
+    answers::write(&RpcSuccess { jsonrpc: "2.0", id, result })
 }
 
 #[derive(Serialize)]
-struct Success<'a, T> {
+struct RpcSuccess<'a, T> {
     jsonrpc: &'static str,
     id: &'a Id,
     result: T,
 }
 
 #[derive(Serialize)]
-struct Failure<'a, D> {
+struct RpcFailure<'a, D> {
     jsonrpc: &'static str,
     id: &'a Id,
     error: ErrorBody<'a, D>,

@@ -17,16 +17,16 @@ use tradepost_wire::json::JsonPieces;
 use tradepost_wire::jsonrpc::{self, Id};
 use tradepost_wire::mcp::{self, McpError};
 
-use super::answers::{self, Dialect as _};
+use super::answers::{self, ErrorWriter as _};
 use super::denied;
-use super::exchange::{Parcel, Stamp, stamped};
+use super::exchange::{LogFields, LoggedResponse, stamped};
 use super::head::host;
-use super::intake::{self, Unread};
-use super::jsonrpc::JsonRpc;
+use super::intake::{self, BodyError};
+use super::jsonrpc::RpcErrors;
 use super::plain::{json_response, not_found};
 use crate::agent::{Caller, SharedAgent};
-use crate::desk::Desk;
-use crate::tools::{Answer, Call, Called, Knock, Tools, Turned};
+use crate::desk::AgentRegistry;
+use crate::tools::{AuthRejected, ToolAnswer, ToolAuth, ToolCall, ToolOutcome, Tools};
 
 /// Path of the endpoint.
 pub const PATH: &str = "/mcp";
@@ -35,23 +35,23 @@ pub const PATH: &str = "/mcp";
 pub(super) const PATH_WITH_SLASH: &str = "/mcp/";
 
 /// Handles every method on the path.
-pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+pub(super) async fn handle(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let agent = desk.agent(host(&parts.uri, &parts.headers));
     let Some((agent, tools)) = agent.as_ref().and_then(|agent| Some((agent, agent.tools()?)))
     else {
         return not_found().await;
     };
-    let inside = Inside { desk: &desk, agent, tools, parts: &parts };
+    let inside = CheckedRequest { desk: &desk, agent, tools, parts: &parts };
     let answered = async {
-        match may_come_in(tools, &parts) {
+        match check_head(tools, &parts) {
             Ok(()) => inside.take(body).await,
             Err(fail) => respond(&fail, &Id::null()),
         }
     };
     let answered = desk.guard(agent, "answering a request", answered).await;
     let (mut response, stamp) =
-        answered.unwrap_or_else(|fault| JsonRpc(&Id::null()).broken(&**agent, &fault));
+        answered.unwrap_or_else(|fault| RpcErrors(&Id::null()).broken(&**agent, &fault));
     if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     }
@@ -59,7 +59,7 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
 }
 
 /// Checks the head of a request before its body is read.
-fn may_come_in(tools: &dyn Tools, parts: &Parts) -> Result<(), McpError> {
+fn check_head(tools: &dyn Tools, parts: &Parts) -> Result<(), McpError> {
     let invalid = |status: StatusCode, message| {
         Err(McpError::new(A2aCode::InvalidRequest, message).with_status(status.as_u16()))
     };
@@ -99,24 +99,24 @@ fn reads_json(headers: &HeaderMap) -> bool {
 
 /// A request whose head has been checked.
 #[derive(Clone, Copy)]
-struct Inside<'a> {
-    desk: &'a Desk,
+struct CheckedRequest<'a> {
+    desk: &'a AgentRegistry,
     agent: &'a SharedAgent,
     tools: &'a dyn Tools,
     parts: &'a Parts,
 }
 
-impl Inside<'_> {
-    async fn take(self, body: Body) -> Parcel {
+impl CheckedRequest<'_> {
+    async fn take(self, body: Body) -> LoggedResponse {
         let unread = match intake::receive(self.desk, self.parts, body).await {
             Ok(bytes) => return self.answer(&bytes).await,
             Err(unread) => unread,
         };
         // A signature over a body with two media types would be ambiguous, so it is checked first.
-        if unread == Unread::OtherType
+        if unread == BodyError::OtherType
             && let Some(Err(turned)) = self.admit(&[], None).await
         {
-            return JsonRpc(&Id::null()).profile(*turned);
+            return RpcErrors(&Id::null()).profile(*turned);
         }
         let refusal = unread.refusal();
         let fail = McpError::new(refusal.code, refusal.message);
@@ -131,12 +131,12 @@ impl Inside<'_> {
         self,
         bytes: &[u8],
         request: Option<&mcp::McpRequest>,
-    ) -> Option<Result<Caller, Turned>> {
+    ) -> Option<Result<Caller, AuthRejected>> {
         let Self { desk, parts, .. } = self;
-        Some(self.tools.admit(Knock { desk, parts, bytes, request })?.await)
+        Some(self.tools.admit(ToolAuth { desk, parts, bytes, request })?.await)
     }
 
-    async fn answer(self, bytes: &[u8]) -> Parcel {
+    async fn answer(self, bytes: &[u8]) -> LoggedResponse {
         let message = match jsonrpc::read_message(bytes) {
             Ok(message) => message,
             Err(reject) => {
@@ -145,7 +145,7 @@ impl Inside<'_> {
                 if !reject.twice.is_empty()
                     && let Some(Err(turned)) = self.admit(bytes, None).await
                 {
-                    return JsonRpc(&reject.id).profile(*turned);
+                    return RpcErrors(&reject.id).profile(*turned);
                 }
                 return respond(&McpError::rejected(&reject), &reject.id);
             }
@@ -154,16 +154,16 @@ impl Inside<'_> {
         let request = match mcp::request(message, header) {
             Ok(Some(request)) => request,
             // Notifications are accepted and ignored.
-            Ok(None) => return (json_response(StatusCode::ACCEPTED, ""), Stamp::default()),
+            Ok(None) => return (json_response(StatusCode::ACCEPTED, ""), LogFields::default()),
             Err((id, fail)) => return respond(&fail, &id),
         };
         let caller = match self.admit(bytes, Some(&request)).await {
             Some(Ok(caller)) => caller,
-            Some(Err(turned)) => return JsonRpc(&request.id).profile(*turned),
+            Some(Err(turned)) => return RpcErrors(&request.id).profile(*turned),
             None => match intake::caller(self.desk, &**self.agent, self.parts).await {
                 Ok(caller) => caller,
                 Err(denied) => {
-                    return denied::respond(&**self.agent, &JsonRpc(&request.id), denied);
+                    return denied::respond(&**self.agent, &RpcErrors(&request.id), denied);
                 }
             },
         };
@@ -173,16 +173,16 @@ impl Inside<'_> {
         } else {
             self.introduce(&request)
         };
-        (response, Stamp { operation, ..stamp.by(&caller) })
+        (response, LogFields { operation, ..stamp.by(&caller) })
     }
 
     /// Answers every message that is not a tool call.
-    fn introduce(self, request: &mcp::McpRequest) -> Parcel {
+    fn introduce(self, request: &mcp::McpRequest) -> LoggedResponse {
         let introduction = || self.tools.introduction();
         match mcp::answer(request, introduction, self.tools.listing()) {
             Some(Ok(result)) => {
                 let body = mcp::body(&request.id, &result);
-                (json_response(StatusCode::OK, body), Stamp::default())
+                (json_response(StatusCode::OK, body), LogFields::default())
             }
             Some(Err(fail)) => respond(&fail, &request.id),
             None => {
@@ -194,7 +194,12 @@ impl Inside<'_> {
         }
     }
 
-    async fn call(self, caller: &Caller, mut request: mcp::McpRequest, bytes: &[u8]) -> Parcel {
+    async fn call(
+        self,
+        caller: &Caller,
+        mut request: mcp::McpRequest,
+        bytes: &[u8],
+    ) -> LoggedResponse {
         let Self { desk, agent, tools, parts } = self;
         let tool = match request.tool(|name| tools.has(name)) {
             // Copied, because the arguments are taken out of the request next.
@@ -202,20 +207,21 @@ impl Inside<'_> {
             Err(fail) => return respond(&fail, &request.id),
         };
         let arguments = request.take_arguments();
-        let dialect = JsonRpc(&request.id);
+        let dialect = RpcErrors(&request.id);
         let (sent, patience) = (intake::sent(parts, bytes), desk.settings.request_timeout);
-        let call = Call { tool, arguments, caller, sent, patience };
+        let call = ToolCall { tool, arguments, caller, sent, patience };
         match desk.call(agent, tools, call).await {
-            Called::Answer(answer) => {
-                let Answer { result, code, tool, too_often, error_id, misfits } = *answer;
+            ToolOutcome::Answer(answer) => {
+                let ToolAnswer { result, code, tool, too_often, error_id, misfits } = *answer;
                 let body = body_of(result.body(&request.id, request.lifecycle));
                 let skill = tool;
-                let stamp = Stamp { code, skill, too_often, error_id, misfits, ..Stamp::default() };
+                let stamp =
+                    LogFields { code, skill, too_often, error_id, misfits, ..LogFields::default() };
                 (json_response(StatusCode::OK, body), stamp)
             }
-            Called::Profile(refusal) => dialect.profile(*refusal),
-            Called::Denied(denied) => denied::respond(&**agent, &dialect, denied),
-            Called::Broken(fault) => dialect.broken(&**agent, &fault),
+            ToolOutcome::Profile(refusal) => dialect.profile(*refusal),
+            ToolOutcome::Denied(denied) => denied::respond(&**agent, &dialect, denied),
+            ToolOutcome::Broken(fault) => dialect.broken(&**agent, &fault),
         }
     }
 }
@@ -229,8 +235,8 @@ fn body_of(text: JsonPieces) -> Body {
     answers::in_pieces(text.into_iter().map(Bytes::from_owner).collect())
 }
 
-fn respond(fail: &McpError, id: &Id) -> Parcel {
+fn respond(fail: &McpError, id: &Id) -> LoggedResponse {
     let status = StatusCode::from_u16(fail.status).unwrap_or(StatusCode::BAD_REQUEST);
     let response = json_response(status, fail.body(id));
-    (response, Stamp { code: fail.name, ..Stamp::default() })
+    (response, LogFields { code: fail.name, ..LogFields::default() })
 }

@@ -14,19 +14,19 @@ use jiff::SignedDuration;
 use tower::Service as _;
 use tradepost_wire::http::trace::{TRACEPARENT, Trace};
 
-use super::compress::AsItIs;
-use super::exchange::Stamp;
-use super::head::name_one_host;
+use super::compress::NoCompression;
+use super::exchange::LogFields;
+use super::head::check_single_host;
 use super::site::{Site, known_path};
 use super::{intake, mcp, plain};
 use crate::card::{ENDPOINT_PATH, HTTP_JSON_PATH};
 use crate::clock::Clock;
-use crate::desk::Desk;
-use crate::limit::{Key, Limiter, RateLimit};
-use crate::metrics::{Asked, Kind, Metrics};
+use crate::desk::AgentRegistry;
+use crate::limit::{LimitKey, Limiter, RateLimit};
+use crate::metrics::{CallerKind, Metrics, RequestLabels};
 use crate::panics;
-use crate::refusals::Refused;
-use crate::traces::{self, Begun, Side, Tracer};
+use crate::refusals::RefusedRequest;
+use crate::traces::{self, ActiveSpan, SpanKind, Tracer};
 
 /// Rate limit of logged refusals per address.
 const WRITTEN: RateLimit = RateLimit { requests: 60, window: SignedDuration::from_mins(1) };
@@ -36,7 +36,7 @@ pub(super) const SUMMARIES: Duration = Duration::from_secs(10);
 
 /// Refusals that are logged, and counts of the others.
 #[derive(Debug)]
-pub(super) struct Refusals {
+pub(super) struct RefusalLog {
     /// True when the client's address is taken from the last entry of `X-Forwarded-For`.
     trust_forwarded_for: bool,
     written: Limiter,
@@ -44,7 +44,7 @@ pub(super) struct Refusals {
     unwritten: Mutex<BTreeMap<(String, &'static str), u64>>,
 }
 
-impl Refusals {
+impl RefusalLog {
     pub(super) fn new(trust_forwarded_for: bool, clock: Clock) -> Self {
         let written = Limiter::new(WRITTEN, clock);
         Self { trust_forwarded_for, written, unwritten: Mutex::default() }
@@ -52,7 +52,7 @@ impl Refusals {
 
     /// Returns true when a refusal is logged. Refusals for rate limits never are, because callers
     /// can cause any number of them.
-    fn is_written(&self, caller: &Key, agent: &str, stamp: &Stamp) -> bool {
+    fn is_written(&self, caller: &LimitKey, agent: &str, stamp: &LogFields) -> bool {
         if !stamp.too_often && self.written.admit(caller).is_ok() {
             return true;
         }
@@ -79,7 +79,7 @@ impl Refusals {
 pub(super) async fn observe(
     mut site: Site,
     request: Request,
-    refusals: &Refusals,
+    refusals: &RefusalLog,
 ) -> Result<Response, Infallible> {
     let started = tokio::time::Instant::now();
     let method = request.method().clone();
@@ -93,7 +93,7 @@ pub(super) async fn observe(
     let tracer = desk.as_ref().and_then(|desk| desk.tracer());
     let begun = tracer.and_then(|tracer| tracer.begin(caller_trace(headers)));
     // First, because every route depends on the host.
-    let mut response = match name_one_host(&request) {
+    let mut response = match check_single_host(&request) {
         Ok(()) => {
             let answered = traces::within(begun.as_ref(), site.router.call(request));
             match panics::catch("answering a request", answered).await {
@@ -106,7 +106,7 @@ pub(super) async fn observe(
     let status = response.status().as_u16();
     let took = started.elapsed();
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-    let stamp = response.extensions_mut().remove::<Stamp>();
+    let stamp = response.extensions_mut().remove::<LogFields>();
     if let Some(metrics) = counted {
         count(metrics, path, status, stamp.as_ref(), took);
     }
@@ -122,8 +122,8 @@ pub(super) async fn observe(
             if code == "OK" {
                 tracing::debug!(%method, path, status, micros, agent, code, skill, "answered");
             } else {
-                response.extensions_mut().insert(AsItIs);
-                let is_written = refusals.is_written(&Key::address(caller), agent, &stamp);
+                response.extensions_mut().insert(NoCompression);
+                let is_written = refusals.is_written(&LimitKey::address(caller), agent, &stamp);
                 if is_written {
                     tracing::info!(%method, path, status, micros, agent, code, error_id, "refused");
                 }
@@ -138,9 +138,9 @@ pub(super) async fn observe(
 }
 
 /// Records a refusal; excess ones only as a count.
-fn note(desk: &Desk, stamp: Stamp, is_written: bool) {
+fn note(desk: &AgentRegistry, stamp: LogFields, is_written: bool) {
     if let (Some(ledger), Some(agent)) = (desk.ledger(), &stamp.agent) {
-        ledger.note(Refused {
+        ledger.note(RefusedRequest {
             agent: agent.id_or_none().to_owned(),
             at: desk.clock.now(),
             code: stamp.code,
@@ -162,10 +162,10 @@ fn caller_trace(headers: &HeaderMap) -> Option<Trace> {
 /// Ends the span of a request, with the log fields.
 fn trace(
     tracer: &Tracer,
-    begun: &Begun,
+    begun: &ActiveSpan,
     (method, path): (&str, &str),
     status: u16,
-    stamp: Option<&Stamp>,
+    stamp: Option<&LogFields>,
 ) {
     let mut attributes = vec![
         ("http.request.method", method.to_owned()),
@@ -186,7 +186,7 @@ fn trace(
         attributes.extend(id.map(|id| ("tradepost.error_id", id)));
     }
     let failed = status >= 500 || stamp.is_some_and(|stamp| is_ours(stamp.code));
-    tracer.end(begun, Side::Server, name, attributes, failed);
+    tracer.end(begun, SpanKind::Server, name, attributes, failed);
 }
 
 /// Returns true for codes of internal errors.
@@ -195,7 +195,7 @@ fn is_ours(code: &str) -> bool {
 }
 
 /// Counts a request in the metrics.
-fn count(metrics: &Metrics, path: &str, status: u16, stamp: Option<&Stamp>, took: Duration) {
+fn count(metrics: &Metrics, path: &str, status: u16, stamp: Option<&LogFields>, took: Duration) {
     const BAD_REQUEST: u16 = 400;
     let agent = stamp.and_then(|stamp| stamp.agent.as_ref()).map_or("", |agent| agent.id_or_none());
     let operation = stamp.and_then(|stamp| stamp.skill.or(stamp.operation)).unwrap_or_default();
@@ -205,11 +205,11 @@ fn count(metrics: &Metrics, path: &str, status: u16, stamp: Option<&Stamp>, took
         None if status < BAD_REQUEST => "OK",
         None => "HTTP_ERROR",
     };
-    let asked = Asked { agent: metrics.name(agent), binding: binding(path), operation };
+    let asked = RequestLabels { agent: metrics.name(agent), binding: binding(path), operation };
     if stamp.is_some_and(|stamp| stamp.too_often) {
         metrics.limited(&asked);
     }
-    metrics.ended(asked, stamp.map_or(Kind::Unproven, |stamp| stamp.caller), code, took);
+    metrics.ended(asked, stamp.map_or(CallerKind::Unproven, |stamp| stamp.caller), code, took);
 }
 
 /// Returns the binding of a path for the log.

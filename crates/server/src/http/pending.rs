@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::limit::{Key, give_back};
+use crate::limit::{LimitKey, give_back};
 
 /// Divisor for the share of one address, and of the requests for one agent among several.
 const SHARES: usize = 4;
 
 /// Memory of pending requests, in total and by address.
 #[derive(Debug)]
-pub(crate) struct Pending {
+pub(crate) struct PendingMemory {
     limit: usize,
     share: usize,
     kept: Mutex<Kept>,
@@ -21,11 +21,11 @@ pub(crate) struct Pending {
 struct Kept {
     total: usize,
     /// Ordered, because hashing an address takes longer than finding it among few.
-    by_address: BTreeMap<Key, usize>,
+    by_address: BTreeMap<LimitKey, usize>,
     by_agent: BTreeMap<String, usize>,
 }
 
-impl Pending {
+impl PendingMemory {
     /// Creates a limit of `limit` bytes in total; one address may use a quarter of them, and so may
     /// the requests for one agent among several, each at least `largest`.
     #[must_use]
@@ -38,21 +38,21 @@ impl Pending {
     }
 
     /// Starts counting a request from an address, for one agent among several.
-    pub(super) fn hold(&self, address: Key, agent: Option<String>) -> Held<'_> {
-        Held { pending: self, address, agent, bytes: 0 }
+    pub(super) fn hold(&self, address: LimitKey, agent: Option<String>) -> RequestMemory<'_> {
+        RequestMemory { pending: self, address, agent, bytes: 0 }
     }
 }
 
 /// Memory of one request.
 #[derive(Debug)]
-pub(super) struct Held<'p> {
-    pending: &'p Pending,
-    address: Key,
+pub(super) struct RequestMemory<'p> {
+    pending: &'p PendingMemory,
+    address: LimitKey,
     agent: Option<String>,
     bytes: usize,
 }
 
-impl Held<'_> {
+impl RequestMemory<'_> {
     /// Counts `more` bytes; `false` when they exceed a limit.
     pub(super) fn grow(&mut self, more: usize) -> bool {
         let mut kept = self.pending.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,7 +82,7 @@ impl Held<'_> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for RequestMemory<'_> {
     fn drop(&mut self) {
         let mut kept = self.pending.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.total -= self.bytes;
@@ -97,13 +97,13 @@ impl Drop for Held<'_> {
 mod tests {
     use super::*;
 
-    fn address(last: u8) -> Key {
-        Key::address([192, 0, 2, last].into())
+    fn address(last: u8) -> LimitKey {
+        LimitKey::address([192, 0, 2, last].into())
     }
 
     #[test]
     fn one_address_has_a_share_and_all_have_the_whole_until_it_is_given_back() {
-        let pending = Pending::new(400_000, 10);
+        let pending = PendingMemory::new(400_000, 10);
         let mut first = pending.hold(address(1), None);
         assert!(first.grow(60_000) && first.grow(40_000));
         assert!(!first.grow(1), "a quarter is enough for one");
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn one_agent_has_a_share_whoever_sends() {
-        let pending = Pending::new(400_000, 10);
+        let pending = PendingMemory::new(400_000, 10);
         let hold = |last, agent: &str| pending.hold(address(last), Some(agent.to_owned()));
         let mut crowd: Vec<_> = (0..10).map(|last| hold(last, "noisy")).collect();
         assert_eq!(crowd.iter_mut().map(|held| held.grow(20_000)).filter(|fits| *fits).count(), 5);
@@ -136,6 +136,6 @@ mod tests {
 
     #[test]
     fn the_largest_body_always_fits() {
-        assert!(Pending::new(1, 1_000_000).hold(address(1), None).grow(1_000_000));
+        assert!(PendingMemory::new(1, 1_000_000).hold(address(1), None).grow(1_000_000));
     }
 }

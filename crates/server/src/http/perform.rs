@@ -4,29 +4,29 @@ use axum::response::Response;
 use tradepost_wire::a2a::error::A2aRefusal;
 use tradepost_wire::a2a::{A2aRelease, A2aRequest};
 
-use super::answers::{self, Dialect};
-use super::exchange::{Parcel, Posted};
+use super::answers::{self, ErrorWriter};
+use super::exchange::{LoggedResponse, RawRequest};
 use super::{answer_check, denied, intake};
-use crate::agent::{Answer, Caller, Incoming, Outcome};
+use crate::agent::{AgentAnswer, AgentOutcome, AgentRequest, Caller};
 use crate::fault::InternalError;
 
 /// Performs a request, unless parsing refused it. `activated` are the extensions that the caller
 /// activates in its release, and `write` serialises an answer for the binding.
 pub(super) async fn perform(
-    Posted { desk, agent, parts, bytes }: Posted<'_>,
+    RawRequest { desk, agent, parts, bytes }: RawRequest<'_>,
     caller: &Caller,
     (release, activated): (A2aRelease, &[String]),
     read: Result<A2aRequest, A2aRefusal>,
-    dialect: &impl Dialect,
-    write: impl FnOnce(Answer) -> Result<Response, InternalError>,
-) -> Parcel {
+    dialect: &impl ErrorWriter,
+    write: impl FnOnce(AgentAnswer) -> Result<Response, InternalError>,
+) -> LoggedResponse {
     let request = match read {
         Ok(request) => request,
         Err(refusal) => return dialect.protocol(&refusal, None),
     };
     let (binding, sent) = (dialect.binding(), intake::sent(parts, bytes));
     let resume_after = intake::resume_after(&parts.headers);
-    let incoming = Incoming {
+    let incoming = AgentRequest {
         binding,
         release,
         caller,
@@ -40,14 +40,14 @@ pub(super) async fn perform(
     let outcome = desk.perform(agent, incoming).await;
     let agent = &**agent;
     let (mut response, stamp) = match outcome {
-        Outcome::Profile(refusal) => dialect.profile(*refusal),
-        Outcome::Denied(denied) => denied::respond(agent, dialect, denied),
-        Outcome::Protocol(refusal) => {
-            let refusal = answers::with_usual_challenge(agent, refusal);
+        AgentOutcome::Profile(refusal) => dialect.profile(*refusal),
+        AgentOutcome::Denied(denied) => denied::respond(agent, dialect, denied),
+        AgentOutcome::Protocol(refusal) => {
+            let refusal = answers::with_default_challenge(agent, refusal);
             dialect.protocol(&refusal, None)
         }
-        Outcome::Broken(fault) => dialect.broken(agent, &fault),
-        Outcome::Answer(answer) => {
+        AgentOutcome::Broken(fault) => dialect.broken(agent, &fault),
+        AgentOutcome::Answer(answer) => {
             let stamp = answers::stamp_answer(agent, &answer);
             match answer_check::checked(agent, *answer).and_then(write) {
                 Ok(response) => (response, stamp),

@@ -11,23 +11,23 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
-pub(super) use errors::HttpJson;
+pub(super) use errors::HttpJsonErrors;
 use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
 use tradepost_wire::a2a::http_json::{self, MatchedRoute};
 use tradepost_wire::a2a::request::{invalid_param, with_violation};
 use tradepost_wire::a2a::{self, A2aRelease, Event, Operation};
 use tradepost_wire::json::json;
 
-use super::answers::Dialect as _;
-use super::exchange::{Parcel, Posted, stamped};
+use super::answers::ErrorWriter as _;
+use super::exchange::{LoggedResponse, RawRequest, stamped};
 use super::head::{asks_for, host};
-use super::intake::{Unread, Whole};
+use super::intake::{BodyError, FullBody};
 use super::perform::perform;
 use super::plain::not_found;
 use super::{answers, denied, intake, sse};
-use crate::agent::{Agent, Answer, Binding, Caller, SharedAgent};
+use crate::agent::{Agent, AgentAnswer, Binding, Caller, SharedAgent};
 use crate::card::HTTP_JSON_PATH;
-use crate::desk::Desk;
+use crate::desk::AgentRegistry;
 use crate::fault::InternalError;
 
 mod errors;
@@ -40,7 +40,7 @@ const A2A_JSON: &str = "application/a2a+json";
 const JSON: &str = "application/json";
 
 /// Handles every path and method under `/rest`.
-pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+pub(super) async fn handle(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let agent = desk.agent(host(&parts.uri, &parts.headers));
     let Some(agent) = &agent.filter(|agent| agent.speaks(Binding::HttpJson)) else {
@@ -48,7 +48,8 @@ pub(super) async fn handle(State(desk): State<Arc<Desk>>, request: Request) -> R
     };
     let answered = answer(&desk, agent, &parts, body);
     let answered = desk.guard(agent, "answering a request", answered).await;
-    let (mut response, stamp) = answered.unwrap_or_else(|fault| HttpJson.broken(&**agent, &fault));
+    let (mut response, stamp) =
+        answered.unwrap_or_else(|fault| HttpJsonErrors.broken(&**agent, &fault));
     // Streams have another type.
     if let Some(kind) =
         response.headers_mut().get_mut(header::CONTENT_TYPE).filter(|kind| **kind == JSON)
@@ -73,10 +74,15 @@ fn media_type(headers: &HeaderMap) -> &'static str {
     if asks_for(headers, JSON) && !asks_for(headers, A2A_JSON) { JSON } else { A2A_JSON }
 }
 
-async fn answer(desk: &Desk, agent: &SharedAgent, parts: &Parts, body: Body) -> Parcel {
+async fn answer(
+    desk: &AgentRegistry,
+    agent: &SharedAgent,
+    parts: &Parts,
+    body: Body,
+) -> LoggedResponse {
     let Some(target) = find(parts.uri.path()) else {
         let message = "no operation has this path; read A2A §11.3 for those that do";
-        return HttpJson.protocol(&A2aRefusal::new(A2aCode::MethodNotFound, message), None);
+        return HttpJsonErrors.protocol(&A2aRefusal::new(A2aCode::MethodNotFound, message), None);
     };
     let Some(operation) = target.operation(parts.method.as_str()) else {
         return wrong_method(&target);
@@ -87,25 +93,25 @@ async fn answer(desk: &Desk, agent: &SharedAgent, parts: &Parts, body: Body) -> 
     };
     let caller = match intake::caller(desk, &**agent, parts).await {
         Ok(caller) => caller,
-        Err(denied) => return denied::respond(&**agent, &HttpJson, denied),
+        Err(denied) => return denied::respond(&**agent, &HttpJsonErrors, denied),
     };
     let activated = intake::activated_extensions(&parts.headers);
-    let given = Given { target: &target, operation, activated: &activated, caller: &caller };
+    let given = RequestFacts { target: &target, operation, activated: &activated, caller: &caller };
     let request = read(&**agent, parts, given, bytes.as_deref());
-    let posted = Posted { desk, agent, parts, bytes: bytes.as_deref().unwrap_or_default() };
+    let posted = RawRequest { desk, agent, parts, bytes: bytes.as_deref().unwrap_or_default() };
     let spoken = (A2aRelease::V1_0, activated.as_slice());
     let write = |answer| Ok(result(agent, answer));
-    let (response, stamp) = perform(posted, &caller, spoken, request, &HttpJson, write).await;
+    let (response, stamp) = perform(posted, &caller, spoken, request, &HttpJsonErrors, write).await;
     (response, stamp.by(&caller).of(operation))
 }
 
 /// Reads the body, where the operation has one. It is optional where the path is sufficient.
 async fn receive<'d>(
-    desk: &'d Desk,
+    desk: &'d AgentRegistry,
     operation: Operation,
     parts: &Parts,
     body: Body,
-) -> Result<Option<Whole<'d>>, Unread> {
+) -> Result<Option<FullBody<'d>>, BodyError> {
     // The body of another method has no meaning, and is not read.
     if parts.method != axum::http::Method::POST {
         return Ok(None);
@@ -120,7 +126,7 @@ async fn receive<'d>(
 
 /// Facts about a request before its parameters are parsed.
 #[derive(Clone, Copy)]
-struct Given<'a> {
+struct RequestFacts<'a> {
     target: &'a MatchedRoute,
     operation: Operation,
     activated: &'a [String],
@@ -130,11 +136,11 @@ struct Given<'a> {
 fn read(
     agent: &dyn Agent,
     parts: &Parts,
-    given: Given<'_>,
+    given: RequestFacts<'_>,
     body: Option<&[u8]>,
 ) -> Result<a2a::A2aRequest, A2aRefusal> {
     const CONFLICT: &str = "must be as in the path, or absent";
-    let Given { target, operation, activated, caller } = given;
+    let RequestFacts { target, operation, activated, caller } = given;
     let (params, conflict) = http_json::params(operation, target, parts.uri.query(), body)?;
     intake::check_version(agent, parts)?;
     let read = agent.accept(A2aRelease::V1_0, operation, activated, caller, Some(params));
@@ -149,11 +155,11 @@ fn read(
 }
 
 /// Refuses a method that a path does not support.
-fn wrong_method(target: &MatchedRoute) -> Parcel {
+fn wrong_method(target: &MatchedRoute) -> LoggedResponse {
     let allowed = target.allowed();
     let refusal = A2aRefusal::new(A2aCode::MethodNotFound, format!("use {allowed} on this path"));
     let status = Some(StatusCode::METHOD_NOT_ALLOWED);
-    let (mut response, stamp) = HttpJson.protocol(&refusal, status);
+    let (mut response, stamp) = HttpJsonErrors.protocol(&refusal, status);
     if let Ok(value) = HeaderValue::from_str(&allowed) {
         response.headers_mut().insert(header::ALLOW, value);
     }
@@ -162,44 +168,44 @@ fn wrong_method(target: &MatchedRoute) -> Parcel {
 
 /// Refuses a body that was not read. Another media type is the protocol's own error
 /// `CONTENT_TYPE_NOT_SUPPORTED`.
-fn not_taken(unread: Unread) -> Parcel {
-    let (mut response, stamp) = if unread == Unread::OtherType {
+fn not_taken(unread: BodyError) -> LoggedResponse {
+    let (mut response, stamp) = if unread == BodyError::OtherType {
         let message = "the Content-Type must be application/a2a+json or application/json";
         let refusal = A2aRefusal::new(A2aCode::ContentTypeNotSupported, message)
             .with("supportedMediaTypes", format!("{A2A_JSON}, {JSON}"));
-        HttpJson.protocol(&refusal, None)
+        HttpJsonErrors.protocol(&refusal, None)
     } else {
-        HttpJson.protocol(&unread.refusal(), Some(unread.status()))
+        HttpJsonErrors.protocol(&unread.refusal(), Some(unread.status()))
     };
     unread.mark(&mut response);
     (response, stamp)
 }
 
 /// Writes an answer of the protocol.
-fn result(agent: &SharedAgent, answer: Answer) -> Response {
-    let frame = || Frame(Arc::clone(agent));
+fn result(agent: &SharedAgent, answer: AgentAnswer) -> Response {
+    let frame = || RestFrame(Arc::clone(agent));
     match answer {
-        Answer::Written(written) => answers::written(String::new(), written, ""),
-        Answer::Message(message) => answers::write(&Event::Message(message)),
-        Answer::Task(task) => answers::write(&task),
-        Answer::Begun(task) => answers::write(&Event::Task(task)),
-        Answer::Tasks(page) => answers::write(&answers::page(&page)),
-        Answer::PushConfig(config) => answers::write(&config),
-        Answer::PushConfigs(page) => answers::write(&answers::push_configs(&page)),
-        Answer::Done => answers::write(&json!({})),
-        Answer::ExtendedCard(card) => answers::private(answers::write(&card)),
-        Answer::MessageStream(message) => {
+        AgentAnswer::Written(written) => answers::written(String::new(), written, ""),
+        AgentAnswer::Message(message) => answers::write(&Event::Message(message)),
+        AgentAnswer::Task(task) => answers::write(&task),
+        AgentAnswer::Begun(task) => answers::write(&Event::Task(task)),
+        AgentAnswer::Tasks(page) => answers::write(&answers::page(&page)),
+        AgentAnswer::PushConfig(config) => answers::write(&config),
+        AgentAnswer::PushConfigs(page) => answers::write(&answers::push_configs(&page)),
+        AgentAnswer::Done => answers::write(&json!({})),
+        AgentAnswer::ExtendedCard(card) => answers::private(answers::write(&card)),
+        AgentAnswer::MessageStream(message) => {
             sse::one_event(&answers::json(&Event::Message(message)), &frame())
         }
-        Answer::Stream(events) => sse::task_events(events, frame()),
+        AgentAnswer::Stream(events) => sse::task_events(events, frame()),
     }
 }
 
 /// Frames of a stream, each of which is a `StreamResponse` alone.
 // The data of an event is a StreamResponse (A2A 1.0 §11.7, CT-03).
-struct Frame(SharedAgent);
+struct RestFrame(SharedAgent);
 
-impl sse::Frame for Frame {
+impl sse::SseFrame for RestFrame {
     fn event(&self, json: &str, _: bool) -> String {
         json.to_owned()
     }

@@ -6,19 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderName, StatusCode, header};
-use connection::{Client, Protocol};
-use room::{Place, Room};
+use connection::{ConnectionClient, ProtocolSettings};
+use room::{ConnectionSlot, ConnectionSlots};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::head::Peer;
-use super::observe::{Refusals, SUMMARIES};
+use super::observe::{RefusalLog, SUMMARIES};
 use super::plain::plain_error_body;
-use super::settings::Settings;
+use super::settings::HttpSettings;
 use super::site::Site;
 use crate::background::keep_going;
 use crate::clock::Clock;
-use crate::tls::Identity;
+use crate::tls::ServerIdentity;
 
 mod arrival;
 mod connection;
@@ -29,13 +29,13 @@ mod room;
 #[derive(Debug)]
 pub struct Listener {
     tcp: TcpListener,
-    identity: Option<Arc<Identity>>,
+    identity: Option<Arc<ServerIdentity>>,
 }
 
 impl Listener {
     /// Listens for TLS connections.
     #[must_use]
-    pub fn over_tls(tcp: TcpListener, identity: Arc<Identity>) -> Self {
+    pub fn over_tls(tcp: TcpListener, identity: Arc<ServerIdentity>) -> Self {
         Self { tcp, identity: Some(identity) }
     }
 }
@@ -52,16 +52,16 @@ impl From<TcpListener> for Listener {
 pub async fn serve(
     listener: impl Into<Listener>,
     site: impl Into<Site>,
-    settings: &Settings,
+    settings: &HttpSettings,
     stop: impl Future<Output = ()>,
 ) {
     let Listener { tcp, identity } = listener.into();
     // Every connection holds a receiver until it has ended.
     let (stopping, stopped) = watch::channel(());
-    let host = Host {
-        protocol: Protocol::new(settings.read_timeout),
+    let host = ConnectionDeps {
+        protocol: ProtocolSettings::new(settings.read_timeout),
         site: site.into(),
-        refusals: Arc::new(Refusals::new(settings.trust_forwarded_for, Clock::system())),
+        refusals: Arc::new(RefusalLog::new(settings.trust_forwarded_for, Clock::system())),
     };
     let refusals = Arc::clone(&host.refusals);
     let summaries = tokio::spawn(keep_going("summaries of the log", move || {
@@ -73,7 +73,7 @@ pub async fn serve(
             }
         }
     }));
-    let room = Room::new(settings);
+    let room = ConnectionSlots::new(settings);
     tokio::pin!(stop);
     loop {
         // When all places are taken by busy connections, the next one waits in the system's queue.
@@ -91,7 +91,7 @@ pub async fn serve(
             Ok((stream, _, None)) => {
                 // Over TLS no answer is possible before the handshake, which would need a place.
                 if identity.is_none() {
-                    turn_away(&stream);
+                    reject_connection(&stream);
                 }
                 continue;
             }
@@ -108,7 +108,7 @@ pub async fn serve(
         match identity.clone() {
             None => tokio::spawn(host.welcome(stream, address, place, stopped)),
             Some(identity) => {
-                tokio::spawn(host.welcome_over_tls(stream, address, place, stopped, identity))
+                tokio::spawn(host.accept_tls(stream, address, place, stopped, identity))
             }
         };
     }
@@ -125,7 +125,7 @@ pub async fn serve(
 
 /// Tells an address that is busy on all its connections why it gets no more, as far as that is
 /// possible without waiting.
-fn turn_away(stream: &TcpStream) {
+fn reject_connection(stream: &TcpStream) {
     let status = StatusCode::SERVICE_UNAVAILABLE;
     let message = "your address has all the connections that one may have; use those";
     let body = plain_error_body(status, "RESOURCE_EXHAUSTED", message);
@@ -147,32 +147,32 @@ fn closing_answer(status: StatusCode, more: &[(HeaderName, &str)], body: &str) -
 
 /// Dependencies of a connection.
 #[derive(Debug, Clone)]
-struct Host {
-    protocol: Protocol,
+struct ConnectionDeps {
+    protocol: ProtocolSettings,
     site: Site,
-    refusals: Arc<Refusals>,
+    refusals: Arc<RefusalLog>,
 }
 
-impl Host {
+impl ConnectionDeps {
     async fn welcome(
         self,
         stream: TcpStream,
         address: SocketAddr,
-        place: Place,
+        place: ConnectionSlot,
         stopped: watch::Receiver<()>,
     ) {
-        let client = Client { peer: Peer(address), secure: false, certificate: None };
+        let client = ConnectionClient { peer: Peer(address), secure: false, certificate: None };
         self.protocol.serve(stream, client, (self.site, self.refusals), place, stopped).await;
     }
 
     /// Separate from the unencrypted variant, whose futures would otherwise be a kilobyte larger.
-    async fn welcome_over_tls(
+    async fn accept_tls(
         self,
         stream: TcpStream,
         address: SocketAddr,
-        place: Place,
+        place: ConnectionSlot,
         mut stopped: watch::Receiver<()>,
-        identity: Arc<Identity>,
+        identity: Arc<ServerIdentity>,
     ) {
         let peer = Peer(address);
         // No request has begun, so nothing is lost when the server stops or another connection
@@ -183,7 +183,7 @@ impl Host {
             shaken = handshake::shake(stream, peer, &identity, self.protocol.patience) => shaken,
         };
         if let Some((stream, certificate)) = shaken {
-            let client = Client { peer, secure: true, certificate };
+            let client = ConnectionClient { peer, secure: true, certificate };
             self.protocol.serve(stream, client, (self.site, self.refusals), place, stopped).await;
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Limits and options for requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct HttpSettings {
     /// Maximum size of a request body in bytes.
     pub max_body_bytes: usize,
     /// Maximum time for receiving a request, for headers and body each.
@@ -30,7 +30,7 @@ pub struct Settings {
     pub web_origins: Vec<WebOrigin>,
 }
 
-impl Default for Settings {
+impl Default for HttpSettings {
     /// Defaults for a small machine on the public Internet.
     fn default() -> Self {
         Self {

@@ -10,7 +10,7 @@ use tradepost_wire::a2a::card::{DIRECTORY_PATH, WELL_KNOWN_PATH};
 use super::head::host;
 use super::{grpc, mcp, rest};
 use crate::card::ENDPOINT_PATH;
-use crate::desk::Desk;
+use crate::desk::AgentRegistry;
 
 /// Path of the liveness check.
 pub(super) const LIVE_PATH: &str = "/healthz";
@@ -29,7 +29,7 @@ pub(super) const HOME_PATH: &str = "/";
 pub struct Site {
     pub(super) router: Router,
     /// Process whose metrics, tracer and recorder are used.
-    pub(super) desk: Option<Arc<Desk>>,
+    pub(super) desk: Option<Arc<AgentRegistry>>,
     /// Paths outside the A2A bindings, with their names in the log.
     pub(super) paths: &'static [(&'static str, &'static str)],
 }

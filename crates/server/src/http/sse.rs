@@ -10,13 +10,13 @@ use futures_util::stream;
 
 use crate::fault::InternalError;
 use crate::panics;
-use crate::tasks::{Item, TaskStream};
+use crate::tasks::{StreamItem, TaskStream};
 
 /// Time of silence after which a comment keeps the connection open.
 const SILENCE: Duration = Duration::from_secs(15);
 
 /// Writer of stream events in the format of a binding.
-pub(super) trait Frame: Send + 'static {
+pub(super) trait SseFrame: Send + 'static {
     /// Returns the data of an event; `is_last` is for bindings that mark the last one.
     fn event(&self, json: &str, is_last: bool) -> String;
     /// Returns a whole event for a failed stream; the cause is for the log.
@@ -24,7 +24,7 @@ pub(super) trait Frame: Send + 'static {
 }
 
 /// Creates a response with a task's events until it pauses or ends.
-pub(super) fn task_events(events: TaskStream, frame: impl Frame) -> Response {
+pub(super) fn task_events(events: TaskStream, frame: impl SseFrame) -> Response {
     let body = stream::unfold(Some((events, frame)), |state| async move {
         let (mut events, frame) = state?;
         // Cancelling is safe: `next` takes an entry only when it is about to return it.
@@ -32,7 +32,7 @@ pub(super) fn task_events(events: TaskStream, frame: impl Frame) -> Response {
         let next = tokio::time::timeout(SILENCE, next).await.map(Result::flatten);
         let (text, more) = match next {
             Err(_) => (":\n\n".to_owned(), true),
-            Ok(Ok(Some(Item { seq, json }))) => {
+            Ok(Ok(Some(StreamItem { seq, json }))) => {
                 (format!("id: {seq}\ndata: {}\n\n", frame.event(&json, events.is_closed())), true)
             }
             Ok(Ok(None)) => return None,
@@ -45,7 +45,7 @@ pub(super) fn task_events(events: TaskStream, frame: impl Frame) -> Response {
 }
 
 /// Creates a response with one event.
-pub(super) fn one_event(json: &str, frame: &impl Frame) -> Response {
+pub(super) fn one_event(json: &str, frame: &impl SseFrame) -> Response {
     response(Body::from(format!("data: {}\n\n", frame.event(json, true))))
 }
 

@@ -6,7 +6,7 @@ use tradepost_wire::backoff::{Backoff, drawn};
 
 /// Schedule of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Schedule {
+pub struct RetrySchedule {
     /// Number of consecutive failures after which the webhook is given up; at least one.
     pub attempts: u32,
     /// Maximum pause after the first failure. It doubles with each one.
@@ -15,7 +15,7 @@ pub struct Schedule {
     pub longest: Duration,
 }
 
-impl Default for Schedule {
+impl Default for RetrySchedule {
     /// Twelve attempts within about two hours.
     fn default() -> Self {
         Self { attempts: 12, first: Duration::from_secs(2), longest: Duration::from_secs(60 * 60) }
@@ -24,26 +24,31 @@ impl Default for Schedule {
 
 /// Decision after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Advice {
+pub enum RetryDecision {
     /// Retry after this pause.
     Again(Duration),
     /// Give up.
     GiveUp,
 }
 
-impl Schedule {
+impl RetrySchedule {
     /// Decides after the `failures`th consecutive failure. The pause is random between zero and a
     /// maximum that doubles with each failure (full jitter, with `random` from 0 to 1), so that a
     /// recovering receiver does not get all retries at once; at least what the receiver asks for.
     #[must_use]
-    pub fn advise(self, failures: u32, retry_after: Option<Duration>, random: f64) -> Advice {
+    pub fn advise(
+        self,
+        failures: u32,
+        retry_after: Option<Duration>,
+        random: f64,
+    ) -> RetryDecision {
         if failures >= self.attempts {
-            return Advice::GiveUp;
+            return RetryDecision::GiveUp;
         }
         let backoff = Backoff { first: self.first, longest: self.longest };
         let most = backoff.pause(failures.saturating_sub(1));
         let pause = drawn(Duration::ZERO, most, random);
-        Advice::Again(pause.max(retry_after.unwrap_or_default()).min(self.longest))
+        RetryDecision::Again(pause.max(retry_after.unwrap_or_default()).min(self.longest))
     }
 }
 
@@ -53,13 +58,13 @@ mod tests {
 
     #[test]
     fn p_03_pauses_double_up_to_a_bound_and_end() {
-        let schedule = Schedule { attempts: 8, ..Schedule::default() };
+        let schedule = RetrySchedule { attempts: 8, ..RetrySchedule::default() };
         let pauses = |random: f64, retry_after: Option<u64>| -> Vec<Option<u64>> {
             let retry_after = retry_after.map(Duration::from_secs);
             (1..=8)
                 .map(|failures| match schedule.advise(failures, retry_after, random) {
-                    Advice::Again(pause) => Some(u64::try_from(pause.as_millis()).unwrap()),
-                    Advice::GiveUp => None,
+                    RetryDecision::Again(pause) => Some(u64::try_from(pause.as_millis()).unwrap()),
+                    RetryDecision::GiveUp => None,
                 })
                 .collect()
         };
@@ -69,8 +74,8 @@ mod tests {
         assert!(pauses(0.0, None).into_iter().eq(seconds([0; 7])));
         assert!(pauses(1.0, Some(20)).into_iter().eq(seconds([20, 20, 20, 20, 32, 64, 128])));
         assert!(pauses(0.0, Some(1_000_000)).into_iter().eq(seconds([3600; 7])), "clamped");
-        let endless = Schedule { attempts: u32::MAX, ..schedule };
-        let longest = Advice::Again(Duration::from_secs(3600));
+        let endless = RetrySchedule { attempts: u32::MAX, ..schedule };
+        let longest = RetryDecision::Again(Duration::from_secs(3600));
         assert_eq!(endless.advise(4_000_000_000, None, 1.0), longest);
     }
 }

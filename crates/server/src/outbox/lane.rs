@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 
 use jiff::SignedDuration;
 
-use super::backoff::Advice;
-use super::sender::{Failed, Notification};
+use super::backoff::RetryDecision;
+use super::sender::{AttemptError, Notification};
 use super::{Outbox, pump};
 use crate::fault::InternalError;
-use crate::tasks::log::{self, Entry, EntryKind, LogWriter, PushPlace};
+use crate::tasks::log::{self, EntryKind, LogEntry, LogWriter, PushPosition};
 
 /// Maximum number of entries before other webhooks get their turn.
 const TURN: usize = 64;
@@ -19,23 +19,23 @@ const TURN: usize = 64;
 const BATCH: usize = 8;
 
 /// A series of deliveries to one webhook.
-pub(super) struct Lane<'a> {
+pub(super) struct WebhookSequence<'a> {
     outbox: &'a Arc<Outbox>,
     key: i64,
     /// Entries after the position that have been read.
-    read: VecDeque<Entry>,
+    read: VecDeque<LogEntry>,
 }
 
 /// The next delivery.
-struct Next {
-    place: PushPlace,
+struct NextDelivery {
+    place: PushPosition,
     /// Number of the entry; for the initial task the last entry that it includes.
     seq: i64,
     /// The `StreamResponse`, unless streams do not contain the entry.
     json: Option<String>,
 }
 
-impl<'a> Lane<'a> {
+impl<'a> WebhookSequence<'a> {
     pub(super) fn new(outbox: &'a Arc<Outbox>, key: i64) -> Self {
         Self { outbox, key, read: VecDeque::new() }
     }
@@ -68,7 +68,7 @@ impl<'a> Lane<'a> {
     }
 
     /// Returns the next delivery; `None` when there is none, or the webhook was deleted.
-    async fn next(&mut self) -> Result<Option<Next>, InternalError> {
+    async fn next(&mut self) -> Result<Option<NextDelivery>, InternalError> {
         let key = self.key;
         let mut read = std::mem::take(&mut self.read);
         let looked = pump::read(self.outbox, move |outbox| {
@@ -77,7 +77,7 @@ impl<'a> Lane<'a> {
             let Some(sent) = place.sent_seq else {
                 let json = Some(outbox.tasks.first_event_of(&place, &outbox.agent_id)?);
                 let seq = place.from_seq;
-                return Ok((Some(Next { place, seq, json }), read));
+                return Ok((Some(NextDelivery { place, seq, json }), read));
             };
             // Entries do not change, so they are read in batches; the webhook may change, and is
             // read for each.
@@ -90,7 +90,7 @@ impl<'a> Lane<'a> {
                     EntryKind::Message => None,
                     EntryKind::Status | EntryKind::Artifact => Some(entry.body),
                 };
-                Next { place, seq: entry.seq, json }
+                NextDelivery { place, seq: entry.seq, json }
             });
             Ok((next, read))
         });
@@ -99,23 +99,27 @@ impl<'a> Lane<'a> {
         Ok(next)
     }
 
-    async fn failed(&self, place: &PushPlace, failed: Failed) -> Result<(), InternalError> {
+    async fn failed(
+        &self,
+        place: &PushPosition,
+        failed: AttemptError,
+    ) -> Result<(), InternalError> {
         let outbox = self.outbox;
         let failures = place.failures.saturating_add(1);
         let now = outbox.tasks.clock().now();
         let advice = if failed.why.is_final() {
-            Advice::GiveUp
+            RetryDecision::GiveUp
         } else {
             outbox.settings.schedule.advise(failures, failed.retry_after, (outbox.edge.random)())
         };
         let next = match advice {
-            Advice::Again(pause) => {
+            RetryDecision::Again(pause) => {
                 // In the future, so that the retry waits.
                 let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
                 let pause = pause.max(SignedDuration::from_millis(1));
                 Ok(now.checked_add(pause).unwrap_or(jiff::Timestamp::MAX))
             }
-            Advice::GiveUp => Err(now),
+            RetryDecision::GiveUp => Err(now),
         };
         let (key, why) = (self.key, failed.why.to_string());
         self.note(move |tx| tx.push_failed(key, &why, next)).await?;
@@ -141,7 +145,7 @@ impl<'a> Lane<'a> {
     }
 }
 
-fn notification(place: &PushPlace, seq: i64, body: String) -> Notification {
+fn notification(place: &PushPosition, seq: i64, body: String) -> Notification {
     let target = &place.target;
     let authorization = target.scheme.as_ref().map(|scheme| match &target.credentials {
         Some(credentials) => format!("{scheme} {credentials}"),

@@ -13,15 +13,15 @@ use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::{Id, JoinSet};
 
-use super::{Edge, Limits};
+use super::{ClockAndRandom, OutboxLimits};
 use crate::fault::InternalError;
-use crate::tasks::log::PushBusy;
+use crate::tasks::log::BlockedPushes;
 
 /// Pause after an internal error.
 const FAULT_PAUSE: Duration = Duration::from_secs(10);
 
 /// A delivery in progress.
-pub struct Busy {
+pub struct ActiveDelivery {
     /// Key that prevents a second delivery.
     pub key: i64,
     /// Host of the receiver.
@@ -31,7 +31,7 @@ pub struct Busy {
 }
 
 /// A queue of deliveries.
-pub trait Queue: fmt::Debug + Send + Sync + Sized + 'static {
+pub trait DeliveryQueue: fmt::Debug + Send + Sync + Sized + 'static {
     /// A due delivery.
     type Turn: Send + 'static;
 
@@ -39,16 +39,16 @@ pub trait Queue: fmt::Debug + Send + Sync + Sized + 'static {
     fn now(&self) -> Timestamp;
 
     /// Returns sleep and random numbers.
-    fn edge(&self) -> &Edge;
+    fn edge(&self) -> &ClockAndRandom;
 
     /// Returns the limits on concurrent deliveries.
-    fn limits(&self) -> Limits;
+    fn limits(&self) -> OutboxLimits;
 
     /// Returns due deliveries without those that have to wait; at most `room`. May block on a disk.
     fn due(
         &self,
         now: Timestamp,
-        busy: &PushBusy,
+        busy: &BlockedPushes,
         room: usize,
     ) -> Result<Vec<Self::Turn>, InternalError>;
 
@@ -56,7 +56,7 @@ pub trait Queue: fmt::Debug + Send + Sync + Sized + 'static {
     fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, InternalError>;
 
     /// Returns key, host and owner of a delivery.
-    fn who(turn: &Self::Turn) -> Busy;
+    fn who(turn: &Self::Turn) -> ActiveDelivery;
 
     /// Delivers.
     fn work(
@@ -72,7 +72,7 @@ pub trait Queue: fmt::Debug + Send + Sync + Sized + 'static {
 }
 
 /// Delivers until `stop` resolves, and then waits for deliveries in progress, at most for `grace`.
-pub async fn run<Q: Queue>(queue: Arc<Q>, stop: impl Future<Output = ()>, grace: Duration) {
+pub async fn run<Q: DeliveryQueue>(queue: Arc<Q>, stop: impl Future<Output = ()>, grace: Duration) {
     let mut running = JoinSet::new();
     let mut busy = HashMap::new();
     tokio::pin!(stop);
@@ -109,10 +109,10 @@ pub async fn run<Q: Queue>(queue: Arc<Q>, stop: impl Future<Output = ()>, grace:
 }
 
 /// Starts due deliveries within the limits. Returns the time until more become due.
-async fn fill<Q: Queue>(
+async fn fill<Q: DeliveryQueue>(
     queue: &Arc<Q>,
     running: &mut JoinSet<()>,
-    busy: &mut HashMap<Id, Busy>,
+    busy: &mut HashMap<Id, ActiveDelivery>,
 ) -> Result<Option<Duration>, InternalError> {
     let (now, limits) = (queue.now(), queue.limits());
     loop {
@@ -128,7 +128,8 @@ async fn fill<Q: Queue>(
             let who = Q::who(&turn);
             // The queue knows what was in progress when it was asked, and not what else it
             // returned.
-            let count = |is: &dyn Fn(&Busy) -> bool| busy.values().filter(|b| is(b)).count();
+            let count =
+                |is: &dyn Fn(&ActiveDelivery) -> bool| busy.values().filter(|b| is(b)).count();
             if count(&|b| b.host == who.host) < limits.per_host
                 && count(&|b| b.owner == who.owner) < limits.per_owner
             {
@@ -146,12 +147,12 @@ async fn fill<Q: Queue>(
     Ok(next.map(|at| Duration::try_from(until(at)).unwrap_or_default()))
 }
 
-fn start<Q: Queue>(
+fn start<Q: DeliveryQueue>(
     queue: &Arc<Q>,
     turn: Q::Turn,
-    who: Busy,
+    who: ActiveDelivery,
     running: &mut JoinSet<()>,
-    busy: &mut HashMap<Id, Busy>,
+    busy: &mut HashMap<Id, ActiveDelivery>,
 ) {
     let (queue, key) = (Arc::clone(queue), who.key);
     let handle = running.spawn(async move {
@@ -167,8 +168,8 @@ fn start<Q: Queue>(
 }
 
 /// Returns what has to wait: deliveries in progress, and hosts and owners at their limit.
-fn passed_over(limits: Limits, busy: &HashMap<Id, Busy>) -> PushBusy {
-    let at_bound = |name: fn(&Busy) -> &String, bound: usize| {
+fn passed_over(limits: OutboxLimits, busy: &HashMap<Id, ActiveDelivery>) -> BlockedPushes {
+    let at_bound = |name: fn(&ActiveDelivery) -> &String, bound: usize| {
         let mut counts: HashMap<&String, usize> = HashMap::new();
         for who in busy.values() {
             *counts.entry(name(who)).or_default() += 1;
@@ -176,7 +177,7 @@ fn passed_over(limits: Limits, busy: &HashMap<Id, Busy>) -> PushBusy {
         let full = counts.into_iter().filter(|(_, count)| *count >= bound);
         full.map(|(name, _)| name.clone()).collect()
     };
-    PushBusy {
+    BlockedPushes {
         keys: busy.values().map(|who| who.key).collect(),
         hosts: at_bound(|who| &who.host, limits.per_host),
         owners: at_bound(|who| &who.owner, limits.per_owner),
@@ -184,7 +185,7 @@ fn passed_over(limits: Limits, busy: &HashMap<Id, Busy>) -> PushBusy {
 }
 
 /// Reads from the queue on a blocking thread.
-pub(super) async fn read<Q: Queue, T: Send + 'static>(
+pub(super) async fn read<Q: DeliveryQueue, T: Send + 'static>(
     queue: &Arc<Q>,
     job: impl FnOnce(&Q) -> Result<T, InternalError> + Send + 'static,
 ) -> Result<T, InternalError> {

@@ -12,7 +12,7 @@ use reqwest::header::{
 use reqwest::{Client, Response, StatusCode, Url};
 use tradepost_wire::http::date;
 
-use crate::egress::{Egress, Unresolved, client};
+use crate::egress::{Egress, ResolveError, client};
 use crate::fault::InternalError;
 
 /// Media type of a notification.
@@ -59,7 +59,7 @@ impl fmt::Debug for Notification {
 
 /// Answer of a receiver that accepted a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
+pub struct ReceiverReply {
     /// HTTP status, 2xx.
     pub status: u16,
     /// Body; empty when it was long or late.
@@ -68,16 +68,16 @@ pub struct Taken {
 
 /// A failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Failed {
+pub struct AttemptError {
     /// Reason.
-    pub why: Why,
+    pub why: FailureReason,
     /// Pause that the receiver asks for.
     pub retry_after: Option<Duration>,
 }
 
 /// Reasons for a failed attempt, without text of the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum FailureReason {
     /// The HTTP status is not 2xx.
     Status(u16),
     /// HTTP status 410: the receiver is gone for good.
@@ -96,7 +96,7 @@ pub enum Why {
     Broken,
 }
 
-impl Why {
+impl FailureReason {
     /// Returns true when a retry is useless.
     #[must_use]
     pub fn is_final(self) -> bool {
@@ -111,7 +111,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for FailureReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => write!(f, "HTTP {status}"),
@@ -127,12 +127,12 @@ impl fmt::Display for Why {
 }
 
 /// Future of an attempt.
-pub type Sending<'a> = BoxFuture<'a, Result<(), Failed>>;
+pub type SendFuture<'a> = BoxFuture<'a, Result<(), AttemptError>>;
 
 /// Sends notifications.
-pub trait Sender: Send + Sync + fmt::Debug {
+pub trait NotificationSender: Send + Sync + fmt::Debug {
     /// Sends a notification once.
-    fn send(&self, notification: Notification) -> Sending<'_>;
+    fn send(&self, notification: Notification) -> SendFuture<'_>;
 }
 
 /// Sends notifications by HTTP.
@@ -158,9 +158,9 @@ impl HttpSender {
         Self { egress: None, timeout, plain: OnceLock::new(), secure: OnceLock::new() }
     }
 
-    async fn attempt(&self, notification: Notification) -> Result<(), Failed> {
+    async fn attempt(&self, notification: Notification) -> Result<(), AttemptError> {
         // A value that does not fit into a header cannot be sent by retrying.
-        let not_permitted = Failed { why: Why::NotPermitted, retry_after: None };
+        let not_permitted = AttemptError { why: FailureReason::NotPermitted, retry_after: None };
         let headers = headers(&notification).ok_or(not_permitted)?;
         self.post(&notification.url, |_| Some(headers), notification.body).await
     }
@@ -175,7 +175,7 @@ impl HttpSender {
         url: &str,
         headers: impl FnOnce(&Url) -> Option<HeaderMap>,
         body: String,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), AttemptError> {
         self.ask(url, headers, body).await.map(|_| ())
     }
 
@@ -188,16 +188,16 @@ impl HttpSender {
         url: &str,
         headers: impl FnOnce(&Url) -> Option<HeaderMap>,
         body: String,
-    ) -> Result<Taken, Failed> {
-        let failed = |why| Failed { why, retry_after: None };
+    ) -> Result<ReceiverReply, AttemptError> {
+        let failed = |why| AttemptError { why, retry_after: None };
         // Checked again, because the setting that permitted it may have changed since it was
         // stored.
-        let url = self.destination(url).ok_or_else(|| failed(Why::NotPermitted))?;
+        let url = self.destination(url).ok_or_else(|| failed(FailureReason::NotPermitted))?;
         let client = self.client(url.scheme() == "https").map_err(|fault| {
             tracing::error!(cause = %fault.chain(), "no client for webhooks");
-            failed(Why::Broken)
+            failed(FailureReason::Broken)
         })?;
-        let headers = headers(&url).ok_or_else(|| failed(Why::NotPermitted))?;
+        let headers = headers(&url).ok_or_else(|| failed(FailureReason::NotPermitted))?;
         let request = client.post(url).headers(headers).body(body);
         let response = request.send().await.map_err(|error| failed(why(&error)))?;
         let status = response.status();
@@ -205,10 +205,12 @@ impl HttpSender {
         let doubted = doubts_signature(response.headers());
         let said = tokio::time::timeout(DRAIN, drain(response)).await.unwrap_or_default();
         match status {
-            status if status.is_success() => Ok(Taken { status: status.as_u16(), said }),
-            StatusCode::GONE => Err(failed(Why::Gone)),
-            StatusCode::UNAUTHORIZED if doubted => Err(failed(Why::Unverified)),
-            status => Err(Failed { why: Why::Status(status.as_u16()), retry_after }),
+            status if status.is_success() => Ok(ReceiverReply { status: status.as_u16(), said }),
+            StatusCode::GONE => Err(failed(FailureReason::Gone)),
+            StatusCode::UNAUTHORIZED if doubted => Err(failed(FailureReason::Unverified)),
+            status => {
+                Err(AttemptError { why: FailureReason::Status(status.as_u16()), retry_after })
+            }
         }
     }
 
@@ -233,8 +235,8 @@ impl HttpSender {
     }
 }
 
-impl Sender for HttpSender {
-    fn send(&self, notification: Notification) -> Sending<'_> {
+impl NotificationSender for HttpSender {
+    fn send(&self, notification: Notification) -> SendFuture<'_> {
         Box::pin(self.attempt(notification))
     }
 }
@@ -285,20 +287,20 @@ async fn drain(mut response: Response) -> Vec<u8> {
     read
 }
 
-fn why(error: &reqwest::Error) -> Why {
+fn why(error: &reqwest::Error) -> FailureReason {
     // The guard's error is a source of the client's error.
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if let Some(Unresolved::Forbidden) = error.downcast_ref::<Unresolved>() {
-            return Why::Forbidden;
+        if let Some(ResolveError::Forbidden) = error.downcast_ref::<ResolveError>() {
+            return FailureReason::Forbidden;
         }
         cause = error.source();
     }
     if error.is_timeout() {
-        Why::TimedOut
+        FailureReason::TimedOut
     } else if error.is_connect() {
-        Why::Unreachable
+        FailureReason::Unreachable
     } else {
-        Why::Broken
+        FailureReason::Broken
     }
 }

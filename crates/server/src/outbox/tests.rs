@@ -9,13 +9,13 @@ use tradepost_wire::a2a::{
 };
 use tradepost_wire::json::{Value, json};
 
-use super::sender::{Failed, Notification, Sending, Why};
+use super::sender::{AttemptError, FailureReason, Notification, SendFuture};
 use super::*;
-use crate::clock::{Clock, Hand};
+use crate::clock::{Clock, ManualClock};
 use crate::egress::{Egress, Resolver};
-use crate::memory::Memory;
-use crate::tasks::log::Owner;
-use crate::tasks::{Ended, Progress, Tasks, Webhooks};
+use crate::memory::MemoryStore;
+use crate::tasks::log::TaskOwner;
+use crate::tasks::{TaskEnded, TaskProgress, Tasks, Webhooks};
 
 const AGENT: &str = "agent";
 const NOW: &str = "2026-04-30T12:00:00Z";
@@ -24,7 +24,7 @@ const NOW: &str = "2026-04-30T12:00:00Z";
 #[derive(Debug)]
 struct Script {
     clock: Clock,
-    answers: Mutex<HashMap<String, Vec<Result<(), Failed>>>>,
+    answers: Mutex<HashMap<String, Vec<Result<(), AttemptError>>>>,
     /// Paths that never answer, once their scripted answers are used up.
     mute: Vec<&'static str>,
     seen: Mutex<Vec<Seen>>,
@@ -41,8 +41,8 @@ struct Seen {
     headers: (Option<String>, Option<String>),
 }
 
-impl Sender for Script {
-    fn send(&self, notification: Notification) -> Sending<'_> {
+impl NotificationSender for Script {
+    fn send(&self, notification: Notification) -> SendFuture<'_> {
         let path = notification.url.rsplit('/').next().unwrap().to_owned();
         let (at, body) = (self.clock.now(), notification.body);
         let headers = (notification.authorization, notification.token);
@@ -94,13 +94,13 @@ impl Script {
 }
 
 /// Scripted answers by path.
-type Answers<'a> = &'a [(&'a str, Vec<Result<(), Failed>>)];
+type Answers<'a> = &'a [(&'a str, Vec<Result<(), AttemptError>>)];
 
 /// A log with tasks, and an outbox in virtual time.
 struct World {
-    log: Arc<Memory>,
+    log: Arc<MemoryStore>,
     clock: Clock,
-    hand: Hand,
+    hand: ManualClock,
     tasks: Arc<Tasks>,
     webhooks: Webhooks,
     script: Arc<Script>,
@@ -116,8 +116,8 @@ impl World {
     }
 
     fn on(
-        log: Arc<Memory>,
-        (clock, hand): (Clock, Hand),
+        log: Arc<MemoryStore>,
+        (clock, hand): (Clock, ManualClock),
         mute: &[&'static str],
         answers: Option<Answers<'_>>,
     ) -> Self {
@@ -135,17 +135,17 @@ impl World {
             most: Mutex::default(),
         });
         let timer = hand.clone();
-        let edge = Edge {
+        let edge = ClockAndRandom {
             sleep: Arc::new(move |duration| {
                 timer.advance(SignedDuration::try_from(duration).unwrap());
                 Box::pin(tokio::task::yield_now())
             }),
             random: Arc::new(|| 1.0),
         };
-        let schedule = Schedule { attempts: 6, ..Schedule::default() };
-        let limits = Limits { all: 6, per_host: 2, per_owner: 4 };
-        let sender = Arc::clone(&script) as Arc<dyn Sender>;
-        let settings = Settings { schedule, limits, ..Settings::default() };
+        let schedule = RetrySchedule { attempts: 6, ..RetrySchedule::default() };
+        let limits = OutboxLimits { all: 6, per_host: 2, per_owner: 4 };
+        let sender = Arc::clone(&script) as Arc<dyn NotificationSender>;
+        let settings = OutboxSettings { schedule, limits, ..OutboxSettings::default() };
         let outbox = Outbox::new(AGENT, Arc::clone(&tasks), sender, edge, settings);
         let outbox = Arc::new(outbox);
         let (stop, stopped) = tokio::sync::oneshot::channel();
@@ -172,9 +172,10 @@ impl World {
     /// Creates a task that waits for input, with webhooks at these hosts and paths.
     async fn task(&self, owner: &str, hooks: &[&str]) -> String {
         let owner = self.owner(owner);
-        let work: crate::tasks::Work = Box::new(|progress| {
+        let work: crate::tasks::TaskWork = Box::new(|progress| {
             Box::pin(async move {
-                let _: Result<(), Ended> = progress.status(TaskState::InputRequired, None).await;
+                let _: Result<(), TaskEnded> =
+                    progress.status(TaskState::InputRequired, None).await;
                 Ok(())
             })
         });
@@ -193,9 +194,9 @@ impl World {
         let owner = self.owner(owner);
         let said = message(Some(task_id));
         let row = self.tasks.addressed(&owner, &said).unwrap();
-        let work: crate::tasks::Work = Box::new(move |progress| {
+        let work: crate::tasks::TaskWork = Box::new(move |progress| {
             Box::pin(async move {
-                let _: Result<(), Ended> = produce(&progress, artifacts).await;
+                let _: Result<(), TaskEnded> = produce(&progress, artifacts).await;
                 Ok(())
             })
         });
@@ -203,8 +204,8 @@ impl World {
         self.tasks.settled(&owner, &begun, None).await.unwrap();
     }
 
-    fn owner(&self, name: &str) -> Owner {
-        Owner { agent_id: AGENT.to_owned(), principal: name.to_owned() }
+    fn owner(&self, name: &str) -> TaskOwner {
+        TaskOwner { agent_id: AGENT.to_owned(), principal: name.to_owned() }
     }
 
     fn seen(&self, path: &str) -> Vec<Seen> {
@@ -235,7 +236,7 @@ impl World {
     }
 }
 
-async fn produce(progress: &Progress, artifacts: usize) -> Result<(), Ended> {
+async fn produce(progress: &TaskProgress, artifacts: usize) -> Result<(), TaskEnded> {
     for number in 0..artifacts {
         let artifact = Artifact {
             artifact_id: "a".to_owned(),
@@ -270,8 +271,8 @@ fn config(task_id: &str, hook: &str) -> PushConfig {
     }
 }
 
-fn failed(why: Why) -> Result<(), Failed> {
-    Err(Failed { why, retry_after: None })
+fn failed(why: FailureReason) -> Result<(), AttemptError> {
+    Err(AttemptError { why, retry_after: None })
 }
 
 const TASK: &str = "task TASK_STATE_INPUT_REQUIRED";
@@ -280,7 +281,7 @@ const DONE: &str = "statusUpdate TASK_STATE_COMPLETED";
 
 #[tokio::test]
 async fn p_03_a_failing_receiver_is_retried_on_schedule_and_given_up() {
-    let world = World::new(&[], &[("down", vec![failed(Why::Status(503)); 6])]);
+    let world = World::new(&[], &[("down", vec![failed(FailureReason::Status(503)); 6])]);
     let task_id = world.task("ada", &["a.example/down"]).await;
     world.until("given up", |world| world.outbox.counts().given_up() == 1).await;
     assert_eq!(world.seconds("down"), [0, 2, 6, 14, 30, 62], "2, 4, 8, 16 and 32 seconds apart");
@@ -303,10 +304,10 @@ async fn p_03_a_failing_receiver_is_retried_on_schedule_and_given_up() {
 async fn p_03_whoever_asks_for_a_pause_gets_it_and_success_begins_the_count_anew() {
     let asks = |seconds| {
         let retry_after = Some(Duration::from_secs(seconds));
-        Err(Failed { why: Why::Status(429), retry_after })
+        Err(AttemptError { why: FailureReason::Status(429), retry_after })
     };
-    let mut answers = vec![asks(100), failed(Why::TimedOut), asks(1_000_000), Ok(())];
-    answers.extend(vec![failed(Why::Unreachable); 2]);
+    let mut answers = vec![asks(100), failed(FailureReason::TimedOut), asks(1_000_000), Ok(())];
+    answers.extend(vec![failed(FailureReason::Unreachable); 2]);
     let world = World::new(&[], &[("busy", answers)]);
     let task_id = world.task("ada", &["a.example/busy"]).await;
     world.until_received("busy", 4).await;
@@ -320,7 +321,7 @@ async fn p_03_whoever_asks_for_a_pause_gets_it_and_success_begins_the_count_anew
 
 #[tokio::test]
 async fn a_receiver_that_is_gone_is_given_up_at_once() {
-    let answers = [("gone", vec![Ok(()), failed(Why::Gone)])];
+    let answers = [("gone", vec![Ok(()), failed(FailureReason::Gone)])];
     let world = World::new(&[], &answers);
     let task_id = world.task("ada", &["a.example/gone", "a.example/there"]).await;
     world.finish("ada", &task_id, 1).await;
@@ -333,7 +334,7 @@ async fn a_receiver_that_is_gone_is_given_up_at_once() {
 
 #[tokio::test]
 async fn another_process_goes_on_where_this_one_stopped() {
-    let answers = [("hook", vec![Ok(()), Ok(()), Ok(()), failed(Why::Broken)])];
+    let answers = [("hook", vec![Ok(()), Ok(()), Ok(()), failed(FailureReason::Broken)])];
     let world = World::new(&[], &answers);
     let task_id = world.task("ada", &["a.example/hook"]).await;
     world.until_received("hook", 1).await;
@@ -384,7 +385,7 @@ async fn receivers_that_never_answer_delay_nobody_else() {
 
 #[tokio::test]
 async fn a_webhook_that_is_deleted_or_replaced_hears_nothing_more() {
-    let world = World::new(&[], &[("old", vec![Ok(()), failed(Why::Status(500))])]);
+    let world = World::new(&[], &[("old", vec![Ok(()), failed(FailureReason::Status(500))])]);
     let owner = world.owner("ada");
     let task_id = world.task("ada", &["a.example/old", "a.example/kept"]).await;
     world.until_received("kept", 1).await;

@@ -6,22 +6,22 @@ use tradepost_wire::a2a::error::A2aRefusal;
 use tradepost_wire::a2a::request::{ListScope, RequestedPage, invalid_param};
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::log::{Owner, TaskFilter, TaskRow};
+use super::log::{TaskFilter, TaskOwner, TaskRow};
 use crate::fault::InternalError;
 use crate::seal::{Seal, Secrets};
 
 /// Signer of page tokens.
 #[derive(Debug)]
-pub(super) struct Signer(Seal);
+pub(super) struct PageTokenSigner(Seal);
 
-impl Signer {
+impl PageTokenSigner {
     /// Opens the log's key, so that tokens outlive the process.
     pub(super) fn open(secrets: &dyn Secrets) -> Result<Self, InternalError> {
         Seal::open(secrets, "page-tokens").map(Self)
     }
 
     /// Writes the token for the tasks after one.
-    pub(super) fn write(&self, owner: &Owner, filter: &TaskFilter, last: &TaskRow) -> String {
+    pub(super) fn write(&self, owner: &TaskOwner, filter: &TaskFilter, last: &TaskRow) -> String {
         let place = format!("{}.{}", last.status_at.as_millisecond(), last.task_id);
         self.0.write(&of_tasks(owner, filter), &place)
     }
@@ -29,7 +29,7 @@ impl Signer {
     /// Reads a token, if it was issued for this owner and filter.
     pub(super) fn read(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         filter: &TaskFilter,
         token: &str,
     ) -> Option<(Timestamp, String)> {
@@ -40,7 +40,7 @@ impl Signer {
 
     /// Returns true when a token was issued for this owner and list. For an unknown list only its
     /// form is checked.
-    pub(super) fn is_known(&self, owner: &Owner, page: &RequestedPage) -> bool {
+    pub(super) fn is_known(&self, owner: &TaskOwner, page: &RequestedPage) -> bool {
         let token = page.token.as_str();
         match &page.list {
             Some(ListScope::Tasks(query)) => {
@@ -49,18 +49,23 @@ impl Signer {
             Some(ListScope::PushConfigs { task_id }) => {
                 self.read_push(owner, task_id, token).is_some()
             }
-            None => Seal::is_form_of_sealed(token),
+            None => Seal::looks_sealed(token),
         }
     }
 
     /// Writes the token for the webhooks after one.
-    pub(super) fn write_push(&self, owner: &Owner, task_id: &str, last: &str) -> String {
+    pub(super) fn write_push(&self, owner: &TaskOwner, task_id: &str, last: &str) -> String {
         self.0.write(&of_webhooks(owner, task_id), last)
     }
 
     /// Returns the last webhook of the previous page, if the token was issued for this owner and
     /// task.
-    pub(super) fn read_push(&self, owner: &Owner, task_id: &str, token: &str) -> Option<String> {
+    pub(super) fn read_push(
+        &self,
+        owner: &TaskOwner,
+        task_id: &str,
+        token: &str,
+    ) -> Option<String> {
         self.0.read(&of_webhooks(owner, task_id), token).map(str::to_owned)
     }
 }
@@ -82,7 +87,7 @@ pub(super) fn foreign_token() -> A2aRefusal {
 }
 
 /// Returns what a token of a list of tasks is bound to.
-fn of_tasks(owner: &Owner, filter: &TaskFilter) -> [String; 5] {
+fn of_tasks(owner: &TaskOwner, filter: &TaskFilter) -> [String; 5] {
     let state = filter.state.map(tradepost_wire::a2a::TaskState::name).unwrap_or_default();
     let since = filter.since.map(|at| at.to_string()).unwrap_or_default();
     let context = filter.context_id.clone().unwrap_or_default();
@@ -91,6 +96,6 @@ fn of_tasks(owner: &Owner, filter: &TaskFilter) -> [String; 5] {
 
 /// Returns what a token of a list of webhooks is bound to. It has another length than for tasks, so
 /// the two cannot be confused.
-fn of_webhooks(owner: &Owner, task_id: &str) -> [String; 4] {
+fn of_webhooks(owner: &TaskOwner, task_id: &str) -> [String; 4] {
     [owner.agent_id.clone(), owner.principal.clone(), "webhooks".to_owned(), task_id.to_owned()]
 }

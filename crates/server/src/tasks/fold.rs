@@ -5,21 +5,21 @@ use tradepost_wire::a2a::{
     Artifact, ArtifactUpdate, Event, Message, Part, Role, StatusUpdate, Task, TaskState, TaskStatus,
 };
 
-use super::log::{Entry, EntryKind, TaskLog, TaskRow};
+use super::log::{EntryKind, LogEntry, TaskLog, TaskRow};
 use crate::fault::InternalError;
 
 /// Number of entries read at once.
 const BATCH: usize = 500;
 
 /// Reason why a task cannot be read.
-pub(super) enum Unfolded {
+pub(super) enum ReplayError {
     /// An entry of its log is unreadable: the store works, and so do other tasks.
     Unreadable(InternalError),
     /// The store fails.
     Broken(InternalError),
 }
 
-impl Unfolded {
+impl ReplayError {
     // Not a `From` of `InternalError`, because a second one would make `?` ambiguous in closures that
     // return faults.
     fn into_fault(self) -> InternalError {
@@ -37,7 +37,7 @@ pub(super) fn task(
     history: Option<u32>,
     with_artifacts: bool,
 ) -> Result<Task, InternalError> {
-    read(log, row, until, history, with_artifacts).map_err(Unfolded::into_fault)
+    read(log, row, until, history, with_artifacts).map_err(ReplayError::into_fault)
 }
 
 /// Returns the task as it was after entry `until`, and distinguishes an unreadable entry from a
@@ -48,21 +48,21 @@ pub(super) fn read(
     until: i64,
     history: Option<u32>,
     with_artifacts: bool,
-) -> Result<Task, Unfolded> {
-    let mut folded = Folded::new(row);
+) -> Result<Task, ReplayError> {
+    let mut folded = ReplayedTask::new(row);
     let mut after = 0;
     loop {
         let entries = log.task_entries(&row.task_id, (after, until), with_artifacts, BATCH);
-        let entries = entries.map_err(Unfolded::Broken)?;
+        let entries = entries.map_err(ReplayError::Broken)?;
         for entry in &entries {
             after = entry.seq;
-            folded.add(entry).map_err(Unfolded::Unreadable)?;
+            folded.add(entry).map_err(ReplayError::Unreadable)?;
         }
         if entries.len() < BATCH {
             break;
         }
     }
-    let Folded { status, artifacts, history: mut said } = folded;
+    let ReplayedTask { status, artifacts, history: mut said } = folded;
     if let Some(most) = history {
         // The latest messages (A2A 1.0 §3.2.4, O-05); an empty history is left out.
         said.drain(..said.len().saturating_sub(most as usize));
@@ -77,19 +77,19 @@ pub(super) fn read(
     })
 }
 
-struct Folded {
+struct ReplayedTask {
     status: TaskStatus,
     artifacts: Vec<Artifact>,
     history: Vec<Message>,
 }
 
-impl Folded {
+impl ReplayedTask {
     fn new(row: &TaskRow) -> Self {
         let status = TaskStatus { state: row.state, message: None, timestamp: row.status_at };
         Self { status, artifacts: Vec::new(), history: Vec::new() }
     }
 
-    fn add(&mut self, entry: &Entry) -> Result<(), InternalError> {
+    fn add(&mut self, entry: &LogEntry) -> Result<(), InternalError> {
         let on = InternalError::on::<tradepost_wire::json::Error>;
         match entry.kind {
             EntryKind::Message => {

@@ -27,7 +27,7 @@ pub struct TaskRow {
 
 /// Owner of tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner {
+pub struct TaskOwner {
     /// Id of the agent.
     pub agent_id: String,
     /// Name of the caller.
@@ -47,7 +47,7 @@ pub enum EntryKind {
 
 /// An entry of a task's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogEntry {
     /// Number, from 1, without gaps.
     pub seq: i64,
     /// Kind.
@@ -103,7 +103,7 @@ impl fmt::Debug for PushTarget {
 
 /// A webhook with its position in the task's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PushPlace {
+pub struct PushPosition {
     /// Key of the webhook, which is never reused.
     pub key: i64,
     /// Id of the task.
@@ -130,7 +130,7 @@ pub struct PushPlace {
 
 /// Result of storing a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PushKept {
+pub enum PushStored {
     /// Stored.
     Kept,
     /// The owner has no such task.
@@ -141,7 +141,7 @@ pub enum PushKept {
 
 /// Webhooks that have to wait although they are due.
 #[derive(Debug, Clone, Default)]
-pub struct PushBusy {
+pub struct BlockedPushes {
     /// Keys with a delivery in progress.
     pub keys: Vec<i64>,
     /// Hosts at their limit.
@@ -151,13 +151,13 @@ pub struct PushBusy {
 }
 
 /// A transaction. It may be run again when the first attempt is not committed.
-pub type Job = Box<dyn FnMut(&dyn LogWriter) -> Result<(), InternalError> + Send>;
+pub type TxJob = Box<dyn FnMut(&dyn LogWriter) -> Result<(), InternalError> + Send>;
 
 /// Callback for the result of a transaction.
-pub type Done = Box<dyn FnOnce(Result<(), InternalError>) + Send>;
+pub type TxCallback = Box<dyn FnOnce(Result<(), InternalError>) + Send>;
 
 /// Listener for changes by other processes that share a log.
-pub trait Ear: Send + Sync {
+pub trait LogListener: Send + Sync {
     /// Called after another process has appended up to an entry; `ended` is true when that ended
     /// the task.
     fn appended(&self, task_id: &str, seq: i64, ended: bool);
@@ -173,7 +173,7 @@ pub trait TaskLog: Secrets {
     ///
     /// # Errors
     /// When the log fails.
-    fn hear(&self, _ear: Weak<dyn Ear>) -> Result<(), InternalError> {
+    fn hear(&self, _ear: Weak<dyn LogListener>) -> Result<(), InternalError> {
         Ok(())
     }
 
@@ -189,13 +189,13 @@ pub trait TaskLog: Secrets {
     ///
     /// # Errors
     /// When nothing can be queued; then `done` is never called.
-    fn submit(&self, job: Job, done: Done) -> Result<(), InternalError>;
+    fn submit(&self, job: TxJob, done: TxCallback) -> Result<(), InternalError>;
 
     /// Returns the owner's task.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, InternalError>;
+    fn task(&self, owner: &TaskOwner, task_id: &str) -> Result<Option<TaskRow>, InternalError>;
 
     /// Returns entries of a task's log within a range (start exclusive, end inclusive), at most
     /// `limit`; those of artifacts only on request.
@@ -208,7 +208,7 @@ pub trait TaskLog: Secrets {
         range: (i64, i64),
         with_artifacts: bool,
         limit: usize,
-    ) -> Result<Vec<Entry>, InternalError>;
+    ) -> Result<Vec<LogEntry>, InternalError>;
 
     /// Returns the owner's tasks, most recent status first, after the one with this time and id;
     /// and the number of all matches.
@@ -217,7 +217,7 @@ pub trait TaskLog: Secrets {
     /// When they cannot be read.
     fn tasks(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         filter: &TaskFilter,
         after: Option<(Timestamp, String)>,
         limit: usize,
@@ -237,18 +237,18 @@ pub trait TaskLog: Secrets {
     /// When they cannot be read.
     fn push_configs(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         only: Option<&str>,
         after: &str,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, InternalError>;
+    ) -> Result<Vec<PushPosition>, InternalError>;
 
     /// Returns a webhook by its key, unless it was deleted, replaced or given up.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn push_place(&self, key: i64) -> Result<Option<PushPlace>, InternalError>;
+    fn push_place(&self, key: i64) -> Result<Option<PushPosition>, InternalError>;
 
     /// Returns an agent's due webhooks, the longest due first, without the busy ones.
     ///
@@ -258,9 +258,9 @@ pub trait TaskLog: Secrets {
         &self,
         agent_id: &str,
         now: Timestamp,
-        busy: &PushBusy,
+        busy: &BlockedPushes,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, InternalError>;
+    ) -> Result<Vec<PushPosition>, InternalError>;
 
     /// Returns the time at which the next of an agent's webhooks becomes due.
     ///
@@ -279,7 +279,7 @@ pub trait TaskWriter {
     ///
     /// # Errors
     /// When it cannot be written.
-    fn create_task(&self, owner: &Owner, task: &TaskRow) -> Result<(), InternalError>;
+    fn create_task(&self, owner: &TaskOwner, task: &TaskRow) -> Result<(), InternalError>;
 
     /// Appends an entry to a task's log, and changes the state if one is given; the task's waiting
     /// webhooks become due. Returns `None`, without appending, when the task has ended.
@@ -311,12 +311,12 @@ pub trait PushWriter {
     /// When it cannot be written.
     fn put_push_config(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         target: &PushTarget,
         most: usize,
         now: Timestamp,
-    ) -> Result<PushKept, InternalError>;
+    ) -> Result<PushStored, InternalError>;
 
     /// Deletes a webhook, if there is one.
     ///
@@ -324,7 +324,7 @@ pub trait PushWriter {
     /// When it cannot be written.
     fn delete_push_config(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         config_id: &str,
     ) -> Result<(), InternalError>;

@@ -5,13 +5,13 @@ use std::sync::PoisonError;
 
 use tradepost_wire::a2a::TaskState;
 
-use super::log::{self, Ear, EntryKind, TaskRow};
+use super::log::{self, EntryKind, LogListener, TaskRow};
 use super::{Tasks, fold};
 use crate::fault::InternalError;
 
 impl Tasks {
     /// Ends tasks without a worker as failed.
-    pub(super) fn end_left(&self) -> Result<(), InternalError> {
+    pub(super) fn fail_abandoned(&self) -> Result<(), InternalError> {
         // Usually there are none, and reading blocks nobody.
         if self.log.unfinished_tasks(&self.agent_id)?.is_empty() {
             return Ok(());
@@ -50,11 +50,11 @@ impl Tasks {
             }
         }
         self.stir();
-        self.end_left()
+        self.fail_abandoned()
     }
 }
 
-impl Ear for Tasks {
+impl LogListener for Tasks {
     fn appended(&self, task_id: &str, seq: i64, ended: bool) {
         self.committed(task_id, seq);
         if ended {

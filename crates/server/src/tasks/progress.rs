@@ -16,11 +16,11 @@ const IN_FLIGHT: u32 = 256;
 
 /// The task has ended, so further reports are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended;
+pub struct TaskEnded;
 
 /// Handle on the task being worked on. Clones refer to the same task.
 #[derive(Debug, Clone)]
-pub struct Progress(Arc<Inner>);
+pub struct TaskProgress(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -36,7 +36,7 @@ struct Inner {
     invalid: OnceLock<String>,
 }
 
-impl Progress {
+impl TaskProgress {
     pub(super) fn new(tasks: Arc<Tasks>, row: TaskRow, ended: Arc<watch::Sender<bool>>) -> Self {
         Self(Arc::new(Inner {
             tasks,
@@ -59,7 +59,7 @@ impl Progress {
     ///
     /// # Errors
     /// When the task has ended.
-    pub async fn status(&self, state: TaskState, says: Option<&str>) -> Result<(), Ended> {
+    pub async fn status(&self, state: TaskState, says: Option<&str>) -> Result<(), TaskEnded> {
         let settled = state.terminal() || state.interrupted();
         let now = self.0.tasks.clock.now();
         let message = says.map(|text| fold::said(&self.0.row, text));
@@ -81,7 +81,7 @@ impl Progress {
         artifact: Artifact,
         append: bool,
         last_chunk: bool,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), TaskEnded> {
         let problems = artifact_problems(&artifact);
         if !problems.is_empty() {
             // Only the first problem is kept, because it ends the task.
@@ -100,9 +100,9 @@ impl Progress {
     }
 
     /// Records that a report was lost, which ends the task as failed.
-    fn lost(&self) -> Ended {
+    fn lost(&self) -> TaskEnded {
         self.0.broken.store(true, Ordering::SeqCst);
-        Ended
+        TaskEnded
     }
 
     async fn append(
@@ -110,19 +110,19 @@ impl Progress {
         kind: EntryKind,
         body: String,
         status: Option<(TaskState, jiff::Timestamp)>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), TaskEnded> {
         let inner = &self.0;
         // The task's own limit first, so that work at its limit holds no place in the shared queue.
-        let room = Arc::clone(&inner.room).acquire_owned().await.map_err(|_| Ended)?;
-        let place = Arc::clone(&inner.tasks.room).acquire_owned().await.map_err(|_| Ended)?;
+        let room = Arc::clone(&inner.room).acquire_owned().await.map_err(|_| TaskEnded)?;
+        let place = Arc::clone(&inner.tasks.room).acquire_owned().await.map_err(|_| TaskEnded)?;
         // After the wait, in which the task may have ended.
         if *inner.ended.borrow() || inner.broken.load(Ordering::SeqCst) {
-            return Err(Ended);
+            return Err(TaskEnded);
         }
         let (tasks, task_id) = (Arc::clone(&inner.tasks), inner.row.task_id.clone());
         let ended = Arc::clone(&inner.ended);
         let broken = Arc::clone(&inner.broken);
-        let receipt = Receipt { broken, stored: false, _room: room, _place: place };
+        let receipt = EntryPermits { broken, stored: false, _room: room, _place: place };
         let job_id = task_id.clone();
         let queued = log::submit(
             &*inner.tasks.log,
@@ -141,12 +141,12 @@ impl Progress {
                 }
             },
         );
-        queued.map_err(|_| Ended)
+        queued.map_err(|_| TaskEnded)
     }
 
     /// Returns true when the work may end: it has reported a final or paused state, or the task has
     /// ended without it.
-    pub(super) fn may_be_left(&self) -> bool {
+    pub(super) fn is_settled(&self) -> bool {
         self.0.settled.load(Ordering::SeqCst) || *self.0.ended.borrow()
     }
 
@@ -185,14 +185,14 @@ impl Progress {
 
 /// Permits of an entry while it is queued. A transaction that cannot begin is dropped silently, so
 /// an entry counts as lost unless it was stored.
-struct Receipt {
+struct EntryPermits {
     broken: Arc<AtomicBool>,
     stored: bool,
     _room: OwnedSemaphorePermit,
     _place: OwnedSemaphorePermit,
 }
 
-impl Drop for Receipt {
+impl Drop for EntryPermits {
     fn drop(&mut self) {
         // Before the permits are released, because whoever waits for them reads this next.
         if !self.stored {

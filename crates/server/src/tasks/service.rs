@@ -9,35 +9,35 @@ use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
 use tradepost_wire::a2a::request::RequestedPage;
 use tradepost_wire::a2a::{A2aRequest, Message, Part, SendMessage, Task};
 
-use super::log::{Owner, TaskLog};
-use super::{Ended, Outcome, Progress, Tasks, Undone, Webhooks, Work, fold};
-use crate::agent::{self, Answer, Caller, Incoming, PageTokens};
+use super::log::{TaskLog, TaskOwner};
+use super::{TaskEnded, TaskError, TaskOutcome, TaskProgress, TaskWork, Tasks, Webhooks, fold};
+use crate::agent::{self, AgentAnswer, AgentRequest, Caller, PageTokens};
 use crate::clock::Clock;
 use crate::egress::{Egress, Resolver};
 use crate::fault::InternalError;
-use crate::memory::Memory;
+use crate::memory::MemoryStore;
 use crate::metrics::Metrics;
 use crate::panics;
 
 /// Decision of an agent about a message.
-pub enum Plan {
+pub enum MessagePlan {
     /// Answers at once, without a task.
     Answer(Vec<Part>),
     /// Starts work on a task.
-    Work(Work),
+    Work(TaskWork),
 }
 
-impl Plan {
+impl MessagePlan {
     /// Creates work that ends after it has reported a paused or final state, or when the task has
     /// ended without it.
-    pub fn work<F>(work: impl FnOnce(Progress) -> F + Send + 'static) -> Self
+    pub fn work<F>(work: impl FnOnce(TaskProgress) -> F + Send + 'static) -> Self
     where
-        F: Future<Output = Result<(), Ended>> + Send + 'static,
+        F: Future<Output = Result<(), TaskEnded>> + Send + 'static,
     {
         Self::Work(Box::new(move |progress| {
             Box::pin(async move {
                 // A cancellation meanwhile is no error.
-                let _: Result<(), Ended> = work(progress).await;
+                let _: Result<(), TaskEnded> = work(progress).await;
                 Ok(())
             })
         }))
@@ -46,13 +46,13 @@ impl Plan {
 
 /// The tasks of an agent and their webhooks.
 #[derive(Debug)]
-pub struct Service {
+pub struct TaskService {
     agent_id: String,
     tasks: Arc<Tasks>,
     webhooks: Webhooks,
 }
 
-impl Service {
+impl TaskService {
     /// Opens an agent's tasks in a log, with webhooks at public addresses.
     ///
     /// # Errors
@@ -88,21 +88,21 @@ impl Service {
     /// # Errors
     /// When the machine has no random source.
     pub fn in_memory(agent_id: &str) -> Result<Self, InternalError> {
-        Self::open(Arc::new(Memory::default()), Clock::system(), agent_id)
+        Self::open(Arc::new(MemoryStore::default()), Clock::system(), agent_id)
     }
 
-    fn owner(&self, caller: &Caller) -> Owner {
+    fn owner(&self, caller: &Caller) -> TaskOwner {
         let principal = caller.principal.name.clone();
-        Owner { agent_id: self.agent_id.clone(), principal }
+        TaskOwner { agent_id: self.agent_id.clone(), principal }
     }
 
     /// Performs a request, for [`Agent::perform`](crate::agent::Agent::perform); see
     /// [`Self::answer`].
     pub fn perform<'a>(
         &'a self,
-        incoming: Incoming<'a>,
-        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, A2aRefusal> + Send + 'a,
-    ) -> BoxFuture<'a, agent::Outcome> {
+        incoming: AgentRequest<'a>,
+        plan: impl FnOnce(&Message, Option<&Task>) -> Result<MessagePlan, A2aRefusal> + Send + 'a,
+    ) -> BoxFuture<'a, agent::AgentOutcome> {
         Box::pin(async move { self.answer(incoming, plan).await.into() })
     }
 
@@ -113,21 +113,21 @@ impl Service {
     /// When the log cannot be read or written.
     pub async fn answer(
         &self,
-        incoming: Incoming<'_>,
-        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, A2aRefusal> + Send,
-    ) -> Outcome<Answer> {
+        incoming: AgentRequest<'_>,
+        plan: impl FnOnce(&Message, Option<&Task>) -> Result<MessagePlan, A2aRefusal> + Send,
+    ) -> TaskOutcome<AgentAnswer> {
         match self.done(incoming, plan).await {
             Ok(answer) => Ok(Ok(answer)),
-            Err(Undone::Refused(refusal)) => Ok(Err(refusal)),
-            Err(Undone::Broken(fault)) => Err(fault),
+            Err(TaskError::Refused(refusal)) => Ok(Err(refusal)),
+            Err(TaskError::Broken(fault)) => Err(fault),
         }
     }
 
     async fn done(
         &self,
-        incoming: Incoming<'_>,
-        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, A2aRefusal> + Send,
-    ) -> Result<Answer, Undone> {
+        incoming: AgentRequest<'_>,
+        plan: impl FnOnce(&Message, Option<&Task>) -> Result<MessagePlan, A2aRefusal> + Send,
+    ) -> Result<AgentAnswer, TaskError> {
         let owner = &self.owner(incoming.caller);
         let metrics = incoming.metrics;
         let (tasks, webhooks) = (&self.tasks, &self.webhooks);
@@ -137,26 +137,26 @@ impl Service {
                 self.send(owner, send, true, metrics, plan).await?
             }
             A2aRequest::GetTask { id, history_length } => {
-                Answer::Task(tasks.get(owner, &id, history_length).await?)
+                AgentAnswer::Task(tasks.get(owner, &id, history_length).await?)
             }
-            A2aRequest::ListTasks(query) => Answer::Tasks(tasks.list(owner, query).await?),
-            A2aRequest::CancelTask { id } => Answer::Task(tasks.cancel(owner, &id).await?),
+            A2aRequest::ListTasks(query) => AgentAnswer::Tasks(tasks.list(owner, query).await?),
+            A2aRequest::CancelTask { id } => AgentAnswer::Task(tasks.cancel(owner, &id).await?),
             A2aRequest::SubscribeToTask { id } => {
-                Answer::Stream(tasks.subscribe(owner, &id, incoming.resume_after).await?)
+                AgentAnswer::Stream(tasks.subscribe(owner, &id, incoming.resume_after).await?)
             }
             A2aRequest::CreatePushConfig(config) => {
-                Answer::PushConfig(webhooks.create(owner, config).await?)
+                AgentAnswer::PushConfig(webhooks.create(owner, config).await?)
             }
             A2aRequest::GetPushConfig { task_id, id } => {
-                Answer::PushConfig(webhooks.get(owner, &task_id, &id)?)
+                AgentAnswer::PushConfig(webhooks.get(owner, &task_id, &id)?)
             }
             A2aRequest::ListPushConfigs { task_id, page_size, page_token } => {
                 let page = webhooks.list(owner, &task_id, page_size, page_token.as_deref())?;
-                Answer::PushConfigs(page)
+                AgentAnswer::PushConfigs(page)
             }
             A2aRequest::DeletePushConfig { task_id, id } => {
                 webhooks.delete(owner, &task_id, &id).await?;
-                Answer::Done
+                AgentAnswer::Done
             }
             A2aRequest::GetExtendedAgentCard => {
                 let code = A2aCode::ExtendedAgentCardNotConfigured;
@@ -167,12 +167,12 @@ impl Service {
 
     async fn send(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         send: SendMessage,
         streams: bool,
         metrics: &Arc<Metrics>,
-        plan: impl FnOnce(&Message, Option<&Task>) -> Result<Plan, A2aRefusal> + Send,
-    ) -> Result<Answer, Undone> {
+        plan: impl FnOnce(&Message, Option<&Task>) -> Result<MessagePlan, A2aRefusal> + Send,
+    ) -> Result<AgentAnswer, TaskError> {
         let message = &send.message;
         let webhook = self.webhooks.of_message(&send)?;
         let continues = self.tasks.addressed(owner, message)?;
@@ -183,35 +183,36 @@ impl Service {
         let earlier = match &continues {
             Some(row) => match self.tasks.get(owner, &row.task_id, None).await {
                 Ok(task) => Some(task),
-                Err(Undone::Refused(_)) => None,
+                Err(TaskError::Refused(_)) => None,
                 Err(broken) => return Err(broken),
             },
             None => None,
         };
         let work = match plan(message, earlier.as_ref())? {
-            Plan::Work(work) => self.counted(Arc::clone(metrics), work),
-            Plan::Answer(parts) => {
+            MessagePlan::Work(work) => self.counted(Arc::clone(metrics), work),
+            MessagePlan::Answer(parts) => {
                 // Without a task, a webhook would get nothing.
                 let reply = reply(message, parts);
-                let answer = if streams { Answer::MessageStream } else { Answer::Message };
+                let answer =
+                    if streams { AgentAnswer::MessageStream } else { AgentAnswer::Message };
                 return Ok(answer(reply));
             }
         };
         let begun = self.tasks.begin(owner, continues, message, webhook, work).await?;
         if streams {
             let stream = self.tasks.stream_begun(owner, &begun, send.history_length).await?;
-            return Ok(Answer::Stream(stream));
+            return Ok(AgentAnswer::Stream(stream));
         }
         let task = if send.return_immediately {
             self.tasks.get(owner, &begun.task_id, send.history_length).await?
         } else {
             self.tasks.settled(owner, &begun, send.history_length).await?
         };
-        Ok(Answer::Begun(task))
+        Ok(AgentAnswer::Begun(task))
     }
 
     /// Wraps work so that a panic is counted and fails the task.
-    fn counted(&self, metrics: Arc<Metrics>, work: Work) -> Work {
+    fn counted(&self, metrics: Arc<Metrics>, work: TaskWork) -> TaskWork {
         let agent_id = self.agent_id.clone();
         Box::new(move |progress| {
             Box::pin(async move {
@@ -226,7 +227,7 @@ impl Service {
     }
 }
 
-impl PageTokens for Service {
+impl PageTokens for TaskService {
     fn is_known(&self, caller: &Caller, page: &RequestedPage) -> bool {
         self.tasks.cursors.is_known(&self.owner(caller), page)
     }

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tradepost_wire::a2a::{Event, StatusUpdate, Task, TaskState};
 
 use super::Tasks;
-use super::log::{Entry, EntryKind};
+use super::log::{EntryKind, LogEntry};
 use crate::fault::InternalError;
 
 /// Number of entries read at once, which bounds the memory of a slow reader.
@@ -15,7 +15,7 @@ const BATCH: usize = 100;
 
 /// Condition for closing a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
+pub enum StreamEnd {
     /// The task pauses or ends: for the stream of a sent message.
     Pause,
     /// The task ends: for a subscription.
@@ -24,7 +24,7 @@ pub enum Until {
 
 /// An item of a stream: an event as JSON, and the number after which to resume.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct StreamItem {
     /// Number of the entry; for the initial task the last entry that it includes.
     pub seq: i64,
     /// The `StreamResponse`.
@@ -34,25 +34,25 @@ pub struct Item {
 /// A stream of a task's events. Dropping it ends it.
 #[derive(Debug)]
 pub struct TaskStream {
-    watch: Watch,
+    watch: LogWatch,
     first: Option<Task>,
     seen: i64,
-    until: Until,
-    read: VecDeque<Entry>,
+    until: StreamEnd,
+    read: VecDeque<LogEntry>,
     closed: bool,
     /// Signals that the process stops; `None` for a stream that is followed to the end.
     closing: Option<watch::Receiver<bool>>,
 }
 
 impl TaskStream {
-    pub(super) fn new(watch: Watch, task: Task, seen: i64, until: Until) -> Self {
+    pub(super) fn new(watch: LogWatch, task: Task, seen: i64, until: StreamEnd) -> Self {
         let closing = Some(watch.tasks.closing.subscribe());
         let read = VecDeque::new();
         Self { watch, first: Some(task), seen, until, read, closed: false, closing }
     }
 
     /// Returns a stream that does not end when the process stops.
-    pub(super) fn until_the_end(self) -> Self {
+    pub(super) fn unbounded(self) -> Self {
         Self { closing: None, ..self }
     }
 
@@ -61,13 +61,13 @@ impl TaskStream {
     ///
     /// # Errors
     /// When the log fails.
-    pub async fn next(&mut self) -> Result<Option<Item>, InternalError> {
+    pub async fn next(&mut self) -> Result<Option<StreamItem>, InternalError> {
         if let Some(task) = self.first.take() {
             // With more entries, those decide whether the stream is over.
             self.closed = self.is_over(task.status.state) && !self.lags();
             let json = tradepost_wire::json::to_string(&Event::Task(task))
                 .map_err(InternalError::on("writing a task"))?;
-            return Ok(Some(Item { seq: self.seen, json }));
+            return Ok(Some(StreamItem { seq: self.seen, json }));
         }
         while !self.closed && !self.closing.as_ref().is_some_and(|closing| *closing.borrow()) {
             if let Some(entry) = self.read.pop_front() {
@@ -114,7 +114,7 @@ impl TaskStream {
 
     /// Returns true when a stream has ended because the process stops, with more to come.
     #[must_use]
-    pub fn was_cut(&self) -> bool {
+    pub fn was_interrupted(&self) -> bool {
         !self.is_closed()
     }
 
@@ -122,8 +122,8 @@ impl TaskStream {
         *self.watch.committed.borrow() > self.seen
     }
 
-    fn item(&mut self, entry: Entry) -> Result<Option<Item>, InternalError> {
-        let item = Item { seq: entry.seq, json: entry.body };
+    fn item(&mut self, entry: LogEntry) -> Result<Option<StreamItem>, InternalError> {
+        let item = StreamItem { seq: entry.seq, json: entry.body };
         match entry.kind {
             EntryKind::Message => Ok(None),
             EntryKind::Artifact => Ok(Some(item)),
@@ -146,19 +146,19 @@ impl TaskStream {
     }
 
     fn is_over(&self, state: TaskState) -> bool {
-        state.terminal() || (self.until == Until::Pause && state.interrupted())
+        state.terminal() || (self.until == StreamEnd::Pause && state.interrupted())
     }
 }
 
 /// Watch on a task's log. It keeps the task live.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct LogWatch {
     pub(super) tasks: Arc<Tasks>,
     pub(super) task_id: String,
     pub(super) committed: watch::Receiver<i64>,
 }
 
-impl Drop for Watch {
+impl Drop for LogWatch {
     fn drop(&mut self) {
         // Replaced before `release`, because the receiver still counts.
         let (_, nobody) = watch::channel(0);

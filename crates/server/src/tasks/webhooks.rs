@@ -13,9 +13,9 @@ use tradepost_wire::a2a::request::{invalid_fields, invalid_param};
 use tradepost_wire::a2a::{AuthenticationInfo, PushConfig, SendMessage};
 use tradepost_wire::problem::clip;
 
-use super::log::{self, LogWriter, Owner, PushKept, PushPlace, PushTarget, TaskRow};
-use super::{Tasks, Undone, cursor, not_found};
-use crate::egress::{Destination, Egress};
+use super::log::{self, LogWriter, PushPosition, PushStored, PushTarget, TaskOwner, TaskRow};
+use super::{TaskError, Tasks, cursor, not_found};
+use crate::egress::{CheckedAddress, Egress};
 use crate::fault::InternalError;
 
 /// Maximum number of webhooks of a task.
@@ -39,26 +39,26 @@ pub struct Webhooks {
 
 /// A webhook that passed the checks that need no name resolution.
 #[derive(Debug, Clone)]
-pub struct Webhook {
+pub struct CheckedWebhook {
     target: PushTarget,
-    destination: Destination,
+    destination: CheckedAddress,
     /// Path of the webhook in the request, for error messages.
     prefix: String,
 }
 
-impl Webhook {
+impl CheckedWebhook {
     /// Stores the webhook with a task, beginning with its current last entry.
     pub(super) fn keep(
         &self,
         tx: &dyn LogWriter,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         now: Timestamp,
     ) -> Result<(), InternalError> {
         match tx.put_push_config(owner, task_id, &self.target, MOST, now)? {
-            PushKept::Kept => Ok(()),
+            PushStored::Kept => Ok(()),
             // `admit` has checked this, and another request was faster.
-            PushKept::NoTask | PushKept::TooMany => {
+            PushStored::NoTask | PushStored::TooMany => {
                 Err(InternalError::new("keeping a webhook", "the task has no room for it any more"))
             }
         }
@@ -86,7 +86,11 @@ impl Webhooks {
     ///
     /// # Errors
     /// The reason why it cannot be added, or when the log fails.
-    pub async fn create(&self, owner: &Owner, config: PushConfig) -> Result<PushConfig, Undone> {
+    pub async fn create(
+        &self,
+        owner: &TaskOwner,
+        config: PushConfig,
+    ) -> Result<PushConfig, TaskError> {
         let task_id = config.task_id.clone().unwrap_or_default();
         let webhook = self.read(config, "")?;
         let row = self.tasks.found(owner, &task_id)?;
@@ -97,9 +101,9 @@ impl Webhooks {
         let job =
             move |tx: &dyn LogWriter| tx.put_push_config(&job_owner, &job_task, &target, MOST, now);
         match log::write(&*self.tasks.log, job).await? {
-            PushKept::NoTask => Err(not_found(&task_id).into()),
-            PushKept::TooMany => Err(too_many("taskId").into()),
-            PushKept::Kept => {
+            PushStored::NoTask => Err(not_found(&task_id).into()),
+            PushStored::TooMany => Err(too_many("taskId").into()),
+            PushStored::Kept => {
                 self.tasks.stir();
                 Ok(shown(&task_id, webhook.target))
             }
@@ -110,7 +114,7 @@ impl Webhooks {
     ///
     /// # Errors
     /// When it does not exist, or when the log fails.
-    pub fn get(&self, owner: &Owner, task_id: &str, id: &str) -> Result<PushConfig, Undone> {
+    pub fn get(&self, owner: &TaskOwner, task_id: &str, id: &str) -> Result<PushConfig, TaskError> {
         let found = self.tasks.log.push_configs(owner, task_id, Some(id), "", 1)?;
         let found = found.into_iter().next().map(|place| shown(task_id, place.target));
         // The same answer for a missing task, a missing webhook, and those of another caller.
@@ -125,11 +129,11 @@ impl Webhooks {
     /// fails.
     pub fn list(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         page_size: Option<u32>,
         page_token: Option<&str>,
-    ) -> Result<PushPage, Undone> {
+    ) -> Result<PushPage, TaskError> {
         self.tasks.found(owner, task_id)?;
         let cursors = &self.tasks.cursors;
         let after = page_token.map(|token| cursors.read_push(owner, task_id, token));
@@ -137,7 +141,8 @@ impl Webhooks {
             after.unwrap_or_else(|| Some(String::new())).ok_or_else(cursor::foreign_token)?;
         let limit = page_size.unwrap_or(PAGE_SIZE) as usize;
         let mut found = self.tasks.log.push_configs(owner, task_id, None, &after, limit + 1)?;
-        let token = |last: &PushPlace| cursors.write_push(owner, task_id, &last.target.config_id);
+        let token =
+            |last: &PushPosition| cursors.write_push(owner, task_id, &last.target.config_id);
         let next_page_token = cursor::cut(&mut found, limit, token);
         let configs = found.into_iter().map(|place| shown(task_id, place.target)).collect();
         Ok(PushPage { configs, next_page_token })
@@ -149,7 +154,12 @@ impl Webhooks {
     /// When the task does not exist, or when the log fails.
     // Deleting a deleted webhook succeeds, and an unknown task is refused (A2A 1.0 §3.1.7 to
     // §3.1.10, E-23).
-    pub async fn delete(&self, owner: &Owner, task_id: &str, id: &str) -> Result<(), Undone> {
+    pub async fn delete(
+        &self,
+        owner: &TaskOwner,
+        task_id: &str,
+        id: &str,
+    ) -> Result<(), TaskError> {
         self.tasks.found(owner, task_id)?;
         let (owner, task_id, id) = (owner.clone(), task_id.to_owned(), id.to_owned());
         let job = move |tx: &dyn LogWriter| tx.delete_push_config(&owner, &task_id, &id);
@@ -160,7 +170,7 @@ impl Webhooks {
     ///
     /// # Errors
     /// Every wrong field of it.
-    pub fn of_message(&self, send: &SendMessage) -> Result<Option<Webhook>, A2aRefusal> {
+    pub fn of_message(&self, send: &SendMessage) -> Result<Option<CheckedWebhook>, A2aRefusal> {
         const FIELD: &str = "configuration.taskPushNotificationConfig.";
         let Some(config) = &send.push_config else { return Ok(None) };
         if config.task_id.is_some() && config.task_id != send.message.task_id {
@@ -177,13 +187,13 @@ impl Webhooks {
     /// The reason why not, or when the log fails.
     pub async fn admit(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task: Option<&TaskRow>,
-        webhook: &Webhook,
-    ) -> Result<(), Undone> {
+        webhook: &CheckedWebhook,
+    ) -> Result<(), TaskError> {
         if let Some(task) = task {
             let kept = self.tasks.log.push_configs(owner, &task.task_id, None, "", MOST)?;
-            let is_same = |place: &PushPlace| place.target.config_id == webhook.target.config_id;
+            let is_same = |place: &PushPosition| place.target.config_id == webhook.target.config_id;
             if kept.len() >= MOST && !kept.iter().any(is_same) {
                 return Err(too_many(&format!("{}taskId", webhook.prefix)).into());
             }
@@ -193,7 +203,7 @@ impl Webhooks {
         Ok(admitted.map_err(|objection| invalid_param(&field, objection.0))?)
     }
 
-    fn read(&self, config: PushConfig, prefix: &str) -> Result<Webhook, A2aRefusal> {
+    fn read(&self, config: PushConfig, prefix: &str) -> Result<CheckedWebhook, A2aRefusal> {
         let mut violations = Vec::new();
         let mut wrong = |field: &str, description: &str| {
             let field = format!("{prefix}{field}");
@@ -233,7 +243,7 @@ impl Webhooks {
                     scheme,
                     credentials,
                 };
-                Ok(Webhook { target, destination, prefix: prefix.to_owned() })
+                Ok(CheckedWebhook { target, destination, prefix: prefix.to_owned() })
             }
             Ok(_) | Err(_) => Err(invalid_fields(violations)),
         }

@@ -12,10 +12,10 @@ use super::der;
 
 /// The verified certificate of a connection's client.
 #[derive(Debug, Clone)]
-pub struct ClientCertificate(Arc<Facts>);
+pub struct ClientCertificate(Arc<CertificateFacts>);
 
 #[derive(Debug)]
-struct Facts {
+struct CertificateFacts {
     fingerprint: Fingerprint,
     dns: Vec<String>,
     uris: Vec<String>,
@@ -35,7 +35,7 @@ impl ClientCertificate {
                 (dns.collect(), names.valid_uri_names().map(str::to_owned).collect())
             },
         );
-        Self(Arc::new(Facts {
+        Self(Arc::new(CertificateFacts {
             fingerprint: Fingerprint(Sha256::digest(certificate).into()),
             dns,
             uris,
@@ -45,11 +45,11 @@ impl ClientCertificate {
 
     /// Returns true when the certificate matches.
     #[must_use]
-    pub fn is(&self, subject: &Subject) -> bool {
+    pub fn is(&self, subject: &CertificateSubject) -> bool {
         match subject {
-            Subject::Fingerprint(fingerprint) => self.0.fingerprint == *fingerprint,
-            Subject::Dns(name) => self.0.dns.contains(name),
-            Subject::Uri(uri) => self.0.uris.contains(uri),
+            CertificateSubject::Fingerprint(fingerprint) => self.0.fingerprint == *fingerprint,
+            CertificateSubject::Dns(name) => self.0.dns.contains(name),
+            CertificateSubject::Uri(uri) => self.0.uris.contains(uri),
         }
     }
 
@@ -62,7 +62,7 @@ impl ClientCertificate {
 
 /// Criterion for a certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Subject {
+pub enum CertificateSubject {
     /// A single certificate.
     Fingerprint(Fingerprint),
     /// Every certificate with this DNS name, in lower case, among its alternative names.

@@ -15,14 +15,14 @@ use super::der;
 
 /// Certificate of a trusted server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shown {
+pub struct PeerCertificate {
     /// End of the certificate, when it could be read.
     pub expires_at: Option<Timestamp>,
 }
 
 /// Reason why a server cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unfit {
+pub enum PeerError {
     /// The connection failed; with the system's message.
     Unreachable(String),
     /// The certificate is not trusted; with the reason.
@@ -35,21 +35,25 @@ pub enum Unfit {
 ///
 /// # Errors
 /// The reason why the server cannot be used.
-pub async fn look(host: &str, port: u16, secure: bool) -> Result<Option<Shown>, Unfit> {
+pub async fn look(
+    host: &str,
+    port: u16,
+    secure: bool,
+) -> Result<Option<PeerCertificate>, PeerError> {
     let bare = host.trim_matches(['[', ']']);
     let stream = TcpStream::connect((bare, port)).await;
-    let stream = stream.map_err(|error| Unfit::Unreachable(error.to_string()))?;
+    let stream = stream.map_err(|error| PeerError::Unreachable(error.to_string()))?;
     if !secure {
         return Ok(None);
     }
     let name = ServerName::try_from(bare.to_owned())
-        .map_err(|_| Unfit::Untrusted("its name cannot be in a certificate".to_owned()))?;
-    let connector = TlsConnector::from(Arc::new(config().map_err(|_| Unfit::NoRoots)?));
+        .map_err(|_| PeerError::Untrusted("its name cannot be in a certificate".to_owned()))?;
+    let connector = TlsConnector::from(Arc::new(config().map_err(|_| PeerError::NoRoots)?));
     let secured = connector.connect(name, stream).await;
-    let secured = secured.map_err(|error| Unfit::Untrusted(error.to_string()))?;
+    let secured = secured.map_err(|error| PeerError::Untrusted(error.to_string()))?;
     let (_, session) = secured.get_ref();
     let leaf = session.peer_certificates().and_then(<[_]>::first);
-    Ok(Some(Shown { expires_at: leaf.and_then(|leaf| der::not_after(leaf)) }))
+    Ok(Some(PeerCertificate { expires_at: leaf.and_then(|leaf| der::not_after(leaf)) }))
 }
 
 fn config() -> Result<ClientConfig, Error> {

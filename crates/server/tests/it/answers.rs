@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use tradepost_server::a2a::{Operation, Role, Task, TaskStatus};
-use tradepost_server::agent::{Answer, Binding};
+use tradepost_server::agent::{AgentAnswer, Binding};
 use tradepost_server::prelude::*;
 use tradepost_wire::catalog::Vocabulary as _;
 
@@ -11,7 +11,7 @@ use crate::scripted::{Log, say, start_with};
 
 const BINDINGS: [Binding; 3] = [Binding::JsonRpc, Binding::HttpJson, Binding::Grpc];
 
-fn twice(text: &str) -> Option<Outcome> {
+fn twice(text: &str) -> Option<AgentOutcome> {
     if text != "twice" {
         return None;
     }
@@ -28,10 +28,10 @@ fn twice(text: &str) -> Option<Outcome> {
         history: None,
         metadata: None,
     };
-    Some(Outcome::Answer(Box::new(Answer::Begun(task))))
+    Some(AgentOutcome::Answer(Box::new(AgentAnswer::Begun(task))))
 }
 
-fn without_id(text: &str) -> Option<Outcome> {
+fn without_id(text: &str) -> Option<AgentOutcome> {
     let message = Message {
         message_id: String::new(),
         context_id: None,
@@ -43,7 +43,7 @@ fn without_id(text: &str) -> Option<Outcome> {
         reference_task_ids: Vec::new(),
     };
     match text {
-        "no id" => Some(Outcome::Answer(Box::new(Answer::Message(message)))),
+        "no id" => Some(AgentOutcome::Answer(Box::new(AgentAnswer::Message(message)))),
         other => twice(other),
     }
 }
@@ -56,7 +56,7 @@ async fn an_invalid_answer_is_an_internal_error_and_the_log_says_why() {
             "nothing" => Vec::new(),
             _ => vec![Part::text("x"), Content::Raw("no base64!".to_owned()).into()],
         };
-        Ok(Plan::Answer(parts))
+        Ok(MessagePlan::Answer(parts))
     };
     let running = start_with(without_id, plan, |_| {}).await;
     for (text, expected) in [
@@ -109,7 +109,7 @@ async fn an_invalid_artifact_fails_its_task_and_the_log_says_why() {
             "raw" => Artifact::new("a", vec![Content::Raw("no base64!".to_owned()).into()]),
             _ => Artifact::new("", vec![Part::text("x")]),
         };
-        Ok(Plan::work(async move |progress| {
+        Ok(MessagePlan::work(async move |progress| {
             // An agent that does not look whether its report was taken.
             let _ = progress.artifact(artifact, false, true).await;
             progress.status(TaskState::Completed, None).await

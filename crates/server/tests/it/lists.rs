@@ -27,7 +27,7 @@ async fn a_broken_task_in_the_store_hides_no_other() {
     let plan = |text: &str| {
         use tradepost_server::prelude::*;
         let ends = if text == "wait" { TaskState::InputRequired } else { TaskState::Completed };
-        Ok(Plan::work(async move |progress| progress.status(ends, None).await))
+        Ok(MessagePlan::work(async move |progress| progress.status(ends, None).await))
     };
     let running = crate::scripted::start_with(|_| None, plan, |_| {}).await;
     keep_task_with(&running, "{not json").await;

@@ -10,7 +10,7 @@ use crate::client::shown;
 use crate::scripted::{Running, start_with};
 
 async fn start(modes: &'static [&'static str]) -> Running {
-    let plan = |_: &str| Ok(Plan::Answer(vec![Part::text("read")]));
+    let plan = |_: &str| Ok(MessagePlan::Answer(vec![Part::text("read")]));
     start_with(
         |_| None,
         plan,

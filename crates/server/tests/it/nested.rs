@@ -37,7 +37,7 @@ async fn ask(address: SocketAddr) -> (String, Value) {
 async fn start(knows_peers: bool) -> (SocketAddr, Arc<Scripted>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let plan = |_: &str| Ok(Plan::Answer(vec![Part::text("x")]));
+    let plan = |_: &str| Ok(MessagePlan::Answer(vec![Part::text("x")]));
     let (agent, desk) = set_up(address, |_| None, plan, |_| {});
     let site = Router::new().nest("/agents", http::router(desk));
     tokio::spawn(async move {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use tokio::net::TcpListener;
-use tradepost_server::agent::Answer;
-use tradepost_server::auth::{Auth, Means, Principal};
+use tradepost_server::agent::AgentAnswer;
+use tradepost_server::auth::{AuthDeps, AuthSettings, Principal};
 use tradepost_server::egress::{Egress, Resolver};
-use tradepost_server::memory::Memory;
+use tradepost_server::memory::MemoryStore;
 use tradepost_server::permission::Scopes;
 use tradepost_server::prelude::*;
 use tradepost_wire::json::{Value, json};
@@ -15,7 +15,7 @@ use tradepost_wire::json::{Value, json};
 use crate::client::{Client, events};
 
 #[derive(Debug)]
-struct Teller(PublishedCard, Authenticator, Service);
+struct Teller(PublishedCard, Authenticator, TaskService);
 
 impl Agent for Teller {
     fn card(&self) -> &PublishedCard {
@@ -26,17 +26,17 @@ impl Agent for Teller {
         &self.1
     }
 
-    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
+    fn perform<'a>(&'a self, incoming: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
         if let tradepost_wire::a2a::A2aRequest::GetExtendedAgentCard = incoming.request {
-            let card = Answer::ExtendedCard(json!({"name": "for you"}));
+            let card = AgentAnswer::ExtendedCard(json!({"name": "for you"}));
             return Box::pin(async { Ok(card).into() });
         }
         self.2.perform(incoming, |message, _| {
             let said = message.text().unwrap_or_default().to_owned();
             if said == "hello" {
-                return Ok(Plan::Answer(vec![Part::text("good day")]));
+                return Ok(MessagePlan::Answer(vec![Part::text("good day")]));
             }
-            Ok(Plan::work(async move |progress| {
+            Ok(MessagePlan::work(async move |progress| {
                 progress.status(TaskState::Working, None).await?;
                 progress.artifact(Artifact::new("a", vec![Part::text(&said)]), false, true).await?;
                 let waits = said == "wait";
@@ -59,13 +59,13 @@ async fn start(both: bool) -> Client {
         false => PublishedCard::of(&card, now),
     };
     let known = Principal { name: "ada".to_owned(), scopes: Scopes::All };
-    let means = Means::offline(Arc::new(Memory::default()), Clock::system());
-    let policy = Auth { api_keys: true, ..Auth::default() };
+    let means = AuthDeps::offline(Arc::new(MemoryStore::default()), Clock::system());
+    let policy = AuthSettings { api_keys: true, ..AuthSettings::default() };
     let auth = Authenticator::open("teller", policy, &means).unwrap();
     let auth = auth.with_tokens(vec![("secret", known)]);
-    let service = Service::in_memory("teller").unwrap();
+    let service = TaskService::in_memory("teller").unwrap();
     let service = service.calling(Egress::new(Resolver::system(), true));
-    let desk = Desk::of(Arc::new(Teller(card, auth, service)));
+    let desk = AgentRegistry::of(Arc::new(Teller(card, auth, service)));
     tokio::spawn(http::serve(listener, desk, pending()));
     Client::connect(address).await
 }

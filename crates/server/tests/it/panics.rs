@@ -92,7 +92,7 @@ async fn a_panic_of_work_fails_its_task_and_is_counted() {
     let (log, _guard) = Log::collect();
     let plan = |text: &str| {
         let is_faulty = text == "panic";
-        Ok(Plan::work(async move |progress| {
+        Ok(MessagePlan::work(async move |progress| {
             progress.status(TaskState::Working, None).await?;
             assert!(!is_faulty, "expected by the test");
             progress.status(TaskState::Completed, None).await

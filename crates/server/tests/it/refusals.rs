@@ -16,29 +16,31 @@ fn refused(code: A2aCode) -> A2aRefusal {
     A2aRefusal::new(code, "not like this")
 }
 
-fn script(text: &str) -> Option<Outcome> {
+fn script(text: &str) -> Option<AgentOutcome> {
     let store = || InternalError::new("reading a table", "password=hunter2");
     Some(match text {
-        "permission" => Outcome::Protocol(refused(A2aCode::PermissionDenied)),
-        "credential" => Outcome::Protocol(refused(A2aCode::Unauthenticated)),
+        "permission" => AgentOutcome::Protocol(refused(A2aCode::PermissionDenied)),
+        "credential" => AgentOutcome::Protocol(refused(A2aCode::Unauthenticated)),
         "other credential" => {
             let challenge = "DPoP algs=\"ES256\"";
-            Outcome::Protocol(refused(A2aCode::Unauthenticated).with_challenge(challenge))
+            AgentOutcome::Protocol(refused(A2aCode::Unauthenticated).with_challenge(challenge))
         }
-        "often" => Outcome::Protocol(refused(A2aCode::ResourceExhausted)),
+        "often" => AgentOutcome::Protocol(refused(A2aCode::ResourceExhausted)),
         "often, for a while" => {
             let wait = Duration::from_millis(1_500);
-            Outcome::Protocol(refused(A2aCode::ResourceExhausted).with_wait(wait))
+            AgentOutcome::Protocol(refused(A2aCode::ResourceExhausted).with_wait(wait))
         }
-        "broken" => Outcome::Broken(store()),
-        "broken for a moment" => Outcome::Broken(store().transient()),
-        "broken for a minute" => Outcome::Broken(store().transient_for(Duration::from_mins(1))),
+        "broken" => AgentOutcome::Broken(store()),
+        "broken for a moment" => AgentOutcome::Broken(store().transient()),
+        "broken for a minute" => {
+            AgentOutcome::Broken(store().transient_for(Duration::from_mins(1)))
+        }
         _ => return None,
     })
 }
 
 async fn start() -> Running {
-    start_with(script, |_| Ok(Plan::Answer(vec![Part::text("x")])), |_| {}).await
+    start_with(script, |_| Ok(MessagePlan::Answer(vec![Part::text("x")])), |_| {}).await
 }
 
 /// What each binding says, in its order: JSON-RPC, HTTP+JSON, gRPC.

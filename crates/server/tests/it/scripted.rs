@@ -8,9 +8,9 @@ use tokio::net::TcpListener;
 use tradepost_server::a2a::card::AgentCard;
 use tradepost_server::a2a::error::A2aRefusal;
 use tradepost_server::a2a::{A2aRequest, Operation};
-use tradepost_server::agent::Answer;
-use tradepost_server::http::{self, Routes, Settings};
-use tradepost_server::memory::Memory;
+use tradepost_server::agent::AgentAnswer;
+use tradepost_server::http::{self, HttpSettings, Routes};
+use tradepost_server::memory::MemoryStore;
 use tradepost_server::permission::Permission;
 use tradepost_server::prelude::*;
 use tradepost_wire::json::{Value, json};
@@ -18,7 +18,7 @@ use tradepost_wire::json::{Value, json};
 use crate::client::Client;
 
 /// Decides what comes of a message with this text; `None` makes a task that ends at once.
-pub type Script = fn(&str) -> Option<Outcome>;
+pub type Script = fn(&str) -> Option<AgentOutcome>;
 
 /// The agent.
 #[derive(Debug)]
@@ -26,11 +26,11 @@ pub struct Scripted {
     card: PublishedCard,
     auth: Authenticator,
     /// Its tasks.
-    pub service: Service,
+    pub service: TaskService,
     /// Where its tasks are kept.
-    pub memory: Arc<Memory>,
+    pub memory: Arc<MemoryStore>,
     script: Script,
-    plan: fn(&str) -> Result<Plan, A2aRefusal>,
+    plan: fn(&str) -> Result<MessagePlan, A2aRefusal>,
     /// The method that panics.
     faulty: Mutex<&'static str>,
 }
@@ -58,14 +58,16 @@ impl Agent for Scripted {
         &self.auth
     }
 
-    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
+    fn perform<'a>(&'a self, incoming: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
         self.enter("perform");
         let outcome = match &incoming.request {
             A2aRequest::SendMessage(send) | A2aRequest::SendStreamingMessage(send) => {
                 let text = send.message.text().unwrap_or_default().to_owned();
                 if text == "who calls?" {
                     let address = Part::text(incoming.caller.address.to_string());
-                    return self.service.perform(incoming, |_, _| Ok(Plan::Answer(vec![address])));
+                    return self
+                        .service
+                        .perform(incoming, |_, _| Ok(MessagePlan::Answer(vec![address])));
                 }
                 (self.script)(&text)
             }
@@ -118,7 +120,7 @@ impl Agent for Scripted {
         Some(&self.service)
     }
 
-    fn code_of(&self, _: &Answer) -> &'static str {
+    fn code_of(&self, _: &AgentAnswer) -> &'static str {
         self.enter("code_of");
         "OK"
     }
@@ -136,24 +138,24 @@ pub struct Running {
     /// The agent.
     pub agent: Arc<Scripted>,
     /// The process that it is in.
-    pub desk: Arc<Desk>,
+    pub desk: Arc<AgentRegistry>,
 }
 
 /// Starts an agent that does nothing but end tasks.
 pub async fn start() -> Running {
-    start_with(|_| None, |_| Ok(Plan::work(ended)), |_| {}).await
+    start_with(|_| None, |_| Ok(MessagePlan::work(ended)), |_| {}).await
 }
 
 async fn ended(
-    progress: tradepost_server::tasks::Progress,
-) -> Result<(), tradepost_server::tasks::Ended> {
+    progress: tradepost_server::tasks::TaskProgress,
+) -> Result<(), tradepost_server::tasks::TaskEnded> {
     progress.status(TaskState::Completed, None).await
 }
 
 /// Starts an agent with these answers and plans, and with a card that is changed.
 pub async fn start_with(
     script: Script,
-    plan: fn(&str) -> Result<Plan, A2aRefusal>,
+    plan: fn(&str) -> Result<MessagePlan, A2aRefusal>,
     change: impl FnOnce(&mut AgentCard),
 ) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -169,14 +171,14 @@ pub async fn start_with(
 pub fn set_up(
     address: SocketAddr,
     script: Script,
-    plan: fn(&str) -> Result<Plan, A2aRefusal>,
+    plan: fn(&str) -> Result<MessagePlan, A2aRefusal>,
     change: impl FnOnce(&mut AgentCard),
-) -> (Arc<Scripted>, Arc<Desk>) {
+) -> (Arc<Scripted>, Arc<AgentRegistry>) {
     let mut card = card::describe("Scripted", "Does as told.", &format!("http://{address}"));
     change(&mut card);
     let clock = Clock::system();
-    let memory = Arc::new(Memory::default());
-    let service = Service::open(Arc::clone(&memory) as _, clock.clone(), "scripted").unwrap();
+    let memory = Arc::new(MemoryStore::default());
+    let service = TaskService::open(Arc::clone(&memory) as _, clock.clone(), "scripted").unwrap();
     let agent = Arc::new(Scripted {
         card: PublishedCard::of(&card, clock.now()),
         auth: Authenticator::open_to_all("scripted"),
@@ -187,7 +189,7 @@ pub fn set_up(
         faulty: Mutex::new(""),
     });
     let agents: Vec<Arc<dyn Agent>> = vec![Arc::clone(&agent) as _];
-    let desk = Desk::new(Settings::default(), clock, memory, agents);
+    let desk = AgentRegistry::new(HttpSettings::default(), clock, memory, agents);
     (agent, Arc::new(desk))
 }
 

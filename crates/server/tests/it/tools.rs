@@ -5,12 +5,13 @@ use std::sync::Arc;
 use expect_test::{Expect, expect};
 use hyper::Method;
 use tokio::net::TcpListener;
-use tradepost_server::auth::{Auth, Means, Principal};
-use tradepost_server::memory::Memory;
+use tradepost_server::auth::{AuthDeps, AuthSettings, Principal};
+use tradepost_server::memory::MemoryStore;
 use tradepost_server::permission::{Permission, Scopes};
 use tradepost_server::prelude::*;
 use tradepost_server::tools::{
-    Annotations, Call, Called, ListedTool, McpListing, Resource, ServerInfo, ToolResult, Tools,
+    Annotations, ListedTool, McpListing, Resource, ServerInfo, ToolCall, ToolOutcome, ToolResult,
+    Tools,
 };
 use tradepost_wire::json::{Value, json};
 
@@ -22,7 +23,7 @@ const WRITES: Permission = Permission::new("notes:write");
 struct Adder {
     card: PublishedCard,
     auth: Authenticator,
-    service: Service,
+    service: TaskService,
     listing: McpListing,
     origins: Vec<String>,
 }
@@ -36,8 +37,9 @@ impl Agent for Adder {
         &self.auth
     }
 
-    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
-        self.service.perform(incoming, |_, _| Ok(Plan::Answer(vec![Part::text("use a tool")])))
+    fn perform<'a>(&'a self, incoming: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
+        self.service
+            .perform(incoming, |_, _| Ok(MessagePlan::Answer(vec![Part::text("use a tool")])))
     }
 
     fn tools(&self) -> Option<&dyn Tools> {
@@ -67,7 +69,7 @@ impl Tools for Adder {
         &self.origins
     }
 
-    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Called> {
+    fn call<'a>(&'a self, call: ToolCall<'a>) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(async move {
             assert!(!call.arguments.contains_key("panic"), "expected by the test");
             let numbers = call.arguments.get("numbers").and_then(Value::as_array);
@@ -104,8 +106,8 @@ async fn start() -> Client {
         text: "One by one.".to_owned(),
     };
     let known = |name: &str, scopes| Principal { name: name.to_owned(), scopes };
-    let means = Means::offline(Arc::new(Memory::default()), Clock::system());
-    let policy = Auth { api_keys: true, ..Auth::default() };
+    let means = AuthDeps::offline(Arc::new(MemoryStore::default()), Clock::system());
+    let policy = AuthSettings { api_keys: true, ..AuthSettings::default() };
     let auth = Authenticator::open("adder", policy, &means).unwrap();
     let agent = Adder {
         card: PublishedCard::of(&card, Clock::system().now()),
@@ -113,11 +115,11 @@ async fn start() -> Client {
             ("writer", known("writer", Scopes::only([WRITES]))),
             ("reader", known("reader", Scopes::Reading)),
         ]),
-        service: Service::in_memory("adder").unwrap(),
+        service: TaskService::in_memory("adder").unwrap(),
         listing: McpListing::of(&[tool("add"), tool("note")], vec![resource]),
         origins: vec!["https://app.example".to_owned()],
     };
-    tokio::spawn(http::serve(listener, Desk::of(Arc::new(agent)), pending()));
+    tokio::spawn(http::serve(listener, AgentRegistry::of(Arc::new(agent)), pending()));
     Client::connect(address).await
 }
 

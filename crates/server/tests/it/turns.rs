@@ -10,8 +10,8 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tradepost_server::a2a::error::{A2aCode, A2aRefusal};
-use tradepost_server::http::{self, Settings};
-use tradepost_server::memory::Memory;
+use tradepost_server::http::{self, HttpSettings};
+use tradepost_server::memory::MemoryStore;
 use tradepost_server::prelude::*;
 
 /// An agent whose answers wait until they are let go.
@@ -54,11 +54,11 @@ impl Agent for Slow {
         false
     }
 
-    fn perform<'a>(&'a self, _: Incoming<'a>) -> BoxFuture<'a, Outcome> {
+    fn perform<'a>(&'a self, _: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
         Box::pin(async {
             self.at_work.fetch_add(1, Ordering::SeqCst);
             self.gate.acquire().await.unwrap().forget();
-            Outcome::Protocol(A2aRefusal::new(A2aCode::UnsupportedOperation, "done"))
+            AgentOutcome::Protocol(A2aRefusal::new(A2aCode::UnsupportedOperation, "done"))
         })
     }
 }
@@ -81,14 +81,14 @@ async fn ask(address: SocketAddr, host: &str) -> String {
 #[tokio::test]
 async fn a_crowd_at_one_agent_leaves_places_to_another() {
     let (noisy, quiet) = (Arc::new(Slow::new("noisy")), Arc::new(Slow::new("quiet")));
-    let settings = Settings {
+    let settings = HttpSettings {
         max_running_requests: 8,
         request_timeout: Duration::from_mins(10),
-        ..Settings::default()
+        ..HttpSettings::default()
     };
-    let health = Arc::new(Memory::default());
+    let health = Arc::new(MemoryStore::default());
     let agents: Vec<Arc<dyn Agent>> = vec![Arc::clone(&noisy) as _, Arc::clone(&quiet) as _];
-    let desk = Desk::new(settings, Clock::system(), health, agents);
+    let desk = AgentRegistry::new(settings, Clock::system(), health, agents);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(http::serve(listener, desk, pending::<()>()));

@@ -2,7 +2,9 @@
 //! is the queue, and a webhook is a place in it.
 
 use jiff::Timestamp;
-use tradepost_server::tasks::log::{Owner, PushBusy, PushKept, PushPlace, PushTarget, PushWriter};
+use tradepost_server::tasks::log::{
+    BlockedPushes, PushPosition, PushStored, PushTarget, PushWriter, TaskOwner,
+};
 use tradepost_wire::fault::InternalError;
 
 use super::{Database, Transaction};
@@ -42,13 +44,13 @@ const COLUMNS: &str = "c.key, c.task_id, c.owner, c.config_id, c.url, c.host, c.
 impl PushWriter for Transaction<'_> {
     fn put_push_config(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         target: &PushTarget,
         most: usize,
         now: Timestamp,
-    ) -> Result<PushKept, InternalError> {
-        let Some(task) = self.own_task(owner, task_id)? else { return Ok(PushKept::NoTask) };
+    ) -> Result<PushStored, InternalError> {
+        let Some(task) = self.own_task(owner, task_id)? else { return Ok(PushStored::NoTask) };
         let others: i64 = self.0.one(
             "counting webhooks",
             "SELECT count(*) FROM push_configs WHERE task_id = $1 AND config_id <> $2",
@@ -56,7 +58,7 @@ impl PushWriter for Transaction<'_> {
             |row| row.get(0),
         )?;
         if usize::try_from(others).unwrap_or(usize::MAX) >= most {
-            return Ok(PushKept::TooMany);
+            return Ok(PushStored::TooMany);
         }
         // Not changed in its place: an attempt that is under way notes its end
         // by the key, which is gone then.
@@ -82,12 +84,12 @@ impl PushWriter for Transaction<'_> {
         )?;
         let (task_id, seq) = (task_id.to_owned(), task.last_seq);
         self.0.tell(News::Appended { task_id, seq, ended: false });
-        Ok(PushKept::Kept)
+        Ok(PushStored::Kept)
     }
 
     fn delete_push_config(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         config_id: &str,
     ) -> Result<(), InternalError> {
@@ -175,7 +177,7 @@ impl Transaction<'_> {
 impl Database {
     /// Webhooks of all agents and owners that were given up, and with `waiting` also those whose
     /// last attempt failed.
-    pub(crate) fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPlace>, InternalError> {
+    pub(crate) fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPosition>, InternalError> {
         self.0.all(
             "reading webhooks",
             &format!(
@@ -191,12 +193,12 @@ impl Database {
     /// one.
     pub(crate) fn push_configs(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
         only: Option<&str>,
         after: &str,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, InternalError> {
+    ) -> Result<Vec<PushPosition>, InternalError> {
         self.0.all(
             "reading webhooks",
             &format!(
@@ -210,7 +212,7 @@ impl Database {
     }
 
     /// A webhook by its key, unless it was deleted, replaced or given up.
-    pub(crate) fn push_place(&self, key: i64) -> Result<Option<PushPlace>, InternalError> {
+    pub(crate) fn push_place(&self, key: i64) -> Result<Option<PushPosition>, InternalError> {
         self.0.first(
             "reading a webhook",
             &format!("SELECT {COLUMNS} WHERE c.key = $1 AND c.off_at IS NULL"),
@@ -224,9 +226,9 @@ impl Database {
         &self,
         agent_id: &str,
         now: Timestamp,
-        busy: &PushBusy,
+        busy: &BlockedPushes,
         limit: usize,
-    ) -> Result<Vec<PushPlace>, InternalError> {
+    ) -> Result<Vec<PushPosition>, InternalError> {
         // The query leaves the busy ones out: were that done with what it finds, they could fill
         // the limit, and others would wait behind them.
         let (keys, texts) = (self.0.elements(3, "BIGINT"), |value| self.0.elements(value, "TEXT"));
@@ -267,9 +269,9 @@ impl Database {
     }
 }
 
-fn read_place(row: &Row<'_>) -> Read<PushPlace> {
+fn read_place(row: &Row<'_>) -> Read<PushPosition> {
     let target = members!(row, 3, PushTarget { config_id, url, host, token, scheme, credentials });
-    Ok(PushPlace {
+    Ok(PushPosition {
         key: row.get(0)?,
         task_id: row.get(1)?,
         owner: row.get(2)?,

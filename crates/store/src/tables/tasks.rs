@@ -2,7 +2,9 @@
 //! every query that a caller can cause names both.
 
 use jiff::Timestamp;
-use tradepost_server::tasks::log::{Entry, EntryKind, Owner, TaskFilter, TaskRow, TaskWriter};
+use tradepost_server::tasks::log::{
+    EntryKind, LogEntry, TaskFilter, TaskOwner, TaskRow, TaskWriter,
+};
 use tradepost_wire::a2a::TaskState;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
@@ -46,7 +48,7 @@ const fn number(kind: EntryKind) -> i64 {
 }
 
 impl TaskWriter for Transaction<'_> {
-    fn create_task(&self, owner: &Owner, task: &TaskRow) -> Result<(), InternalError> {
+    fn create_task(&self, owner: &TaskOwner, task: &TaskRow) -> Result<(), InternalError> {
         self.0.execute(
             "writing a task",
             "INSERT INTO tasks
@@ -115,14 +117,14 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn task(&self, owner: &Owner, task_id: &str) -> Result<Option<TaskRow>, InternalError> {
+    pub fn task(&self, owner: &TaskOwner, task_id: &str) -> Result<Option<TaskRow>, InternalError> {
         task_row(self.0, owner, task_id, "")
     }
 
     /// The owner's task, which nobody else changes until the transaction ends.
     pub(super) fn own_task(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
     ) -> Result<Option<TaskRow>, InternalError> {
         task_row(self.0, owner, task_id, self.0.for_update())
@@ -148,7 +150,7 @@ impl Database {
     /// The owner's task.
     pub(crate) fn task(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         task_id: &str,
     ) -> Result<Option<TaskRow>, InternalError> {
         task_row(&self.0, owner, task_id, "")
@@ -172,7 +174,7 @@ impl Database {
         (after, until): (i64, i64),
         with_artifacts: bool,
         limit: usize,
-    ) -> Result<Vec<Entry>, InternalError> {
+    ) -> Result<Vec<LogEntry>, InternalError> {
         self.0.all(
             "reading a task's events",
             "SELECT seq, kind, body FROM task_events
@@ -185,7 +187,7 @@ impl Database {
                     1 => EntryKind::Status,
                     _ => EntryKind::Artifact,
                 };
-                Ok(Entry { seq: row.get(0)?, kind, body: row.get(2)? })
+                Ok(LogEntry { seq: row.get(0)?, kind, body: row.get(2)? })
             },
         )
     }
@@ -194,7 +196,7 @@ impl Database {
     /// there are in all.
     pub(crate) fn tasks(
         &self,
-        owner: &Owner,
+        owner: &TaskOwner,
         filter: &TaskFilter,
         after: Option<(Timestamp, String)>,
         limit: usize,
@@ -259,7 +261,7 @@ fn unfinished(
 
 fn task_row(
     connection: &Connection,
-    owner: &Owner,
+    owner: &TaskOwner,
     task_id: &str,
     and: &str,
 ) -> Result<Option<TaskRow>, InternalError> {

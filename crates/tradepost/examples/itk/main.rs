@@ -17,9 +17,9 @@ use tokio::net::TcpListener;
 use tower::util::MapRequest;
 use tradepost_server::agent::Agent;
 use tradepost_server::egress::{Egress, Resolver};
-use tradepost_server::memory::Memory;
+use tradepost_server::memory::MemoryStore;
 use tradepost_server::outbox::sender::HttpSender;
-use tradepost_server::outbox::{Edge, Outbox, Settings};
+use tradepost_server::outbox::{ClockAndRandom, Outbox, OutboxSettings};
 use tradepost_server::prelude::*;
 
 mod instruction;
@@ -41,7 +41,7 @@ struct Arguments {
 
 /// The agent.
 #[derive(Debug)]
-struct Itk(PublishedCard, Authenticator, Service);
+struct Itk(PublishedCard, Authenticator, TaskService);
 
 /// Its name.
 const ID: &str = "itk";
@@ -70,14 +70,14 @@ impl Agent for Itk {
         Some(&self.2)
     }
 
-    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
+    fn perform<'a>(&'a self, incoming: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
         self.2.perform(incoming, |message, _| Ok(plan(instruction::of(message))))
     }
 }
 
 /// Carries the instruction out and says what came of it, each line one result.
-fn plan(instruction: Option<Instruction>) -> Plan {
-    Plan::work(async move |progress| {
+fn plan(instruction: Option<Instruction>) -> MessagePlan {
+    MessagePlan::work(async move |progress| {
         progress.status(TaskState::Working, None).await?;
         let Some(instruction) = instruction else {
             let why = Some("there is no instruction in the message");
@@ -120,16 +120,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let card = PublishedCard::of(&card::for_both_releases(card), Clock::system().now());
     // The kit's webhooks are on this machine.
     let egress = Egress::new(Resolver::system(), true);
-    let service = Service::in_memory(ID)?.calling(egress.clone());
-    let settings = Settings::default();
+    let service = TaskService::in_memory(ID)?.calling(egress.clone());
+    let settings = OutboxSettings::default();
     let sender = Arc::new(HttpSender::new(egress.apart(), settings.timeout));
-    let outbox = Outbox::new(ID, Arc::clone(service.tasks()), sender, Edge::system(), settings);
+    let outbox =
+        Outbox::new(ID, Arc::clone(service.tasks()), sender, ClockAndRandom::system(), settings);
     tokio::spawn(Arc::new(outbox).run(pending(), Duration::ZERO));
     let agent = Itk(card, Authenticator::open_to_all(ID), service);
-    let settings = http::Settings { request_timeout: PATIENCE, ..http::Settings::default() };
-    let health = Arc::new(Memory::default());
+    let settings =
+        http::HttpSettings { request_timeout: PATIENCE, ..http::HttpSettings::default() };
+    let health = Arc::new(MemoryStore::default());
     let agents = vec![Arc::new(agent) as _];
-    let desk = Arc::new(Desk::new(settings.clone(), Clock::system(), health, agents));
+    let desk = Arc::new(AgentRegistry::new(settings.clone(), Clock::system(), health, agents));
     let site = MapRequest::new(http::router(desk), at_our_paths);
     writeln!(io::stdout(), "listening on {base_url}")?;
     let site = Router::new().fallback_service(site);

@@ -4,8 +4,10 @@ use std::io::{self, Write};
 
 use bytes::Bytes;
 use serde::Serialize;
-use tradepost_server::agent::{Answer, Blame, ProfileRefusal, Row, Written};
-use tradepost_server::refusals::Misfit;
+use tradepost_server::agent::{
+    AgentAnswer, ErrorProperties, ProfileRefusal, ResponsibleParty, SerializedResponse,
+};
+use tradepost_server::refusals::FieldError;
 use tradepost_wire::a2a;
 use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::a2a::{DataPart, MessageResult, Role};
@@ -15,7 +17,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::problem::Keyword;
 
 /// A reply as a message in a version of the profile.
-pub(super) fn message(version: Version, context_id: String, reply: AapReply) -> Answer {
+pub(super) fn message(version: Version, context_id: String, reply: AapReply) -> AgentAnswer {
     const SIZE_OF_MESSAGE: usize = 1024;
     let skill = reply.skill;
     let (shared, room) = if let ReplyData::Written(raw) = &reply.data {
@@ -31,7 +33,7 @@ pub(super) fn message(version: Version, context_id: String, reply: AapReply) -> 
         extensions: vec![version.uri()],
     };
     let json = pieces(&MessageResult { message }, SIZE_OF_MESSAGE + room, shared);
-    Answer::Written(Written { json, extension: version.uri(), skill: skill.name() })
+    AgentAnswer::Written(SerializedResponse { json, extension: version.uri(), skill: skill.name() })
 }
 
 /// Writes a document with so much room at once, because a buffer that has to grow is copied. `shared` stands in the
@@ -80,7 +82,7 @@ pub(super) fn refusal(
     version: Version,
     error: ErrorObject,
     http_429: bool,
-    blame: Blame,
+    blame: ResponsibleParty,
 ) -> ProfileRefusal {
     const TOO_MANY_REQUESTS: u16 = 429;
     let summary = error.jsonrpc_message();
@@ -89,9 +91,9 @@ pub(super) fn refusal(
     let ErrorObject { error_id, refusal, .. } = error;
     let code = refusal.code;
     let misfit =
-        |(pointer, keyword): (String, Keyword)| Misfit { pointer, keyword: keyword.name() };
+        |(pointer, keyword): (String, Keyword)| FieldError { pointer, keyword: keyword.name() };
     let misfits = refusal.misfits().into_iter().map(misfit).collect();
-    let row = Row {
+    let row = ErrorProperties {
         name: code.name(),
         domain: DOMAIN,
         jsonrpc: code.jsonrpc(),
@@ -114,7 +116,7 @@ pub(super) fn refusal(
         jsonrpc_status: (limited && http_429).then_some(TOO_MANY_REQUESTS),
         challenge: None,
         extension: Some(version.uri()),
-        blame: if limited { Blame::TooOften } else { blame },
+        blame: if limited { ResponsibleParty::TooOften } else { blame },
         misfits,
     }
 }

@@ -17,14 +17,15 @@ use tradepost_dealer::lead::{self, Conversation, LeadSubmission};
 use tradepost_dealer::skills;
 use tradepost_keys::private::SigningKey;
 use tradepost_server::agent::{
-    Agent, Binding, Blame, Caller, Incoming, Outcome, PAUSE, ProfileRefusal, Sent, Trouble,
+    Agent, AgentOutcome, AgentRequest, Binding, Caller, EarlyError, PAUSE, ProfileRefusal,
+    RequestMeta, ResponsibleParty,
 };
 use tradepost_server::auth::permit;
-use tradepost_server::auth::{Authenticator, Denied, Means};
+use tradepost_server::auth::{AuthDeps, AuthRefusal, Authenticator};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
 use tradepost_server::clock::{self, Clock};
 use tradepost_server::fault::{InternalError, LATE};
-use tradepost_server::limit::{self, Exceeded, Limiter};
+use tradepost_server::limit::{self, Limiter, RateLimitExceeded};
 use tradepost_server::permission::Permission;
 use tradepost_server::seal::Seal;
 use tradepost_store::{Old, Store, Transaction};
@@ -41,7 +42,7 @@ use super::answer;
 use super::card;
 use super::conversation::Conversations;
 use super::inventories::{Inventories, Shelf};
-use crate::config::{Dealer, Origin};
+use crate::config::{Dealer, ListenOrigin};
 use crate::delivery::Deliveries;
 use crate::gate;
 
@@ -74,9 +75,9 @@ pub struct Ground {
     /// What they keep.
     pub store: Arc<Store>,
     /// What credentials are judged with.
-    pub means: Means,
+    pub means: AuthDeps,
     /// Where the process listens: cards name it when the configuration names no public address.
-    pub origin: Origin,
+    pub origin: ListenOrigin,
     /// Woken when there is a new lead.
     pub deliveries: Arc<Deliveries>,
     /// Where inventories are.
@@ -90,12 +91,12 @@ enum Refused {
     /// The profile says so.
     Profile(aap::AapRefusal),
     /// The caller may not.
-    Denied(Denied),
+    Denied(AuthRefusal),
     /// Something of ours broke.
     Broken(InternalError),
 }
 
-from!(Refused { Profile(aap::AapRefusal), Denied(Denied), Broken(InternalError) });
+from!(Refused { Profile(aap::AapRefusal), Denied(AuthRefusal), Broken(InternalError) });
 
 impl Seller {
     /// Sets a dealer up, which may be suspended.
@@ -147,11 +148,11 @@ impl Seller {
     /// Answers a message in one of these versions, within a time. `activated` are the extensions
     /// that the transport names. What is being stored when the time is over is stored all the same:
     /// whoever sends the same again hears so.
-    async fn answer(&self, incoming: &Incoming<'_>, request: &SendMessage) -> Outcome {
-        let Incoming { caller, sent, activated, patience, .. } = *incoming;
+    async fn answer(&self, incoming: &AgentRequest<'_>, request: &SendMessage) -> AgentOutcome {
+        let AgentRequest { caller, sent, activated, patience, .. } = *incoming;
         let versions = versions(&self.dealer, incoming.binding);
         if let Err(refusal) = check_envelope(&self.dealer, request) {
-            return Outcome::Protocol(refusal);
+            return AgentOutcome::Protocol(refusal);
         }
         let data: Vec<&Value> = request
             .message
@@ -164,7 +165,7 @@ impl Seller {
             .collect();
         let named = [activated, &request.message.extensions];
         if let Err(refusal) = check_named(versions, named) {
-            return Outcome::Protocol(refusal);
+            return AgentOutcome::Protocol(refusal);
         }
         let version = Version::choose(versions, named, data.first().copied());
         const WHAT: &str = "answering a message";
@@ -178,23 +179,30 @@ impl Seller {
         };
         match handled {
             Ok(reply) => {
-                Outcome::Answer(Box::new(answer::message(version, conversation.id, reply)))
+                AgentOutcome::Answer(Box::new(answer::message(version, conversation.id, reply)))
             }
             Err(Refused::Profile(refusal)) => {
                 let called = data.first();
                 let called =
                     called.and_then(|data| aap::identify(data, &self.dealer.terms.skills).ok());
-                let mut refusal = self.refuse(version, refusal, Blame::Caller);
+                let mut refusal = self.refuse(version, refusal, ResponsibleParty::Caller);
                 refusal.skill = called.map(Skill::name);
-                Outcome::Profile(Box::new(refusal))
+                AgentOutcome::Profile(Box::new(refusal))
             }
-            Err(Refused::Denied(denied)) => Outcome::Denied(denied),
-            Err(Refused::Broken(fault)) => Outcome::Profile(Box::new(self.broken(version, &fault))),
+            Err(Refused::Denied(denied)) => AgentOutcome::Denied(denied),
+            Err(Refused::Broken(fault)) => {
+                AgentOutcome::Profile(Box::new(self.broken(version, &fault)))
+            }
         }
     }
 
     /// Gives a refusal its identity.
-    fn refuse(&self, version: Version, refusal: aap::AapRefusal, blame: Blame) -> ProfileRefusal {
+    fn refuse(
+        &self,
+        version: Version,
+        refusal: aap::AapRefusal,
+        blame: ResponsibleParty,
+    ) -> ProfileRefusal {
         let error_id = format!("err_{}", uuid::Uuid::now_v7().simple());
         let error = refusal.stamp(version, error_id, self.clock.now());
         answer::refusal(version, error, self.dealer.rate_limit.http_429, blame)
@@ -202,7 +210,11 @@ impl Seller {
 
     /// What is said about a fault of ours, whose cause is in the log alone.
     fn broken(&self, version: Version, fault: &InternalError) -> ProfileRefusal {
-        let blame = if fault.is_transient() { Blame::UsForAMoment } else { Blame::Us };
+        let blame = if fault.is_transient() {
+            ResponsibleParty::UsForAMoment
+        } else {
+            ResponsibleParty::Us
+        };
         let refusal = self.refuse(version, aap::AapRefusal::internal_error(PAUSE), blame);
         tracing::error!(
             agent = %self.dealer.terms.id,
@@ -215,7 +227,7 @@ impl Seller {
 
     async fn handle(
         &self,
-        (caller, sent): (&Caller, Sent<'_>),
+        (caller, sent): (&Caller, RequestMeta<'_>),
         conversation: &Conversation,
         version: Version,
         data: &[&Value],
@@ -237,7 +249,7 @@ impl Seller {
 
     async fn act(
         &self,
-        (caller, sent): (&Caller, Sent<'_>),
+        (caller, sent): (&Caller, RequestMeta<'_>),
         conversation: &Conversation,
         call: AapRequest,
         now: Timestamp,
@@ -303,12 +315,12 @@ impl Agent for Seller {
         &self.auth
     }
 
-    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
+    fn perform<'a>(&'a self, incoming: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
         Box::pin(async move {
             // AAP uses `SendMessage` alone (`R-ENV-02`).
             let A2aRequest::SendMessage(send) = &incoming.request else {
                 let code = A2aCode::UnsupportedOperation;
-                return Outcome::Protocol(ProtocolRefusal::new(code, code.title()));
+                return AgentOutcome::Protocol(ProtocolRefusal::new(code, code.title()));
             };
             self.answer(&incoming, send).await
         })
@@ -364,13 +376,13 @@ impl Agent for Seller {
     }
 
     /// Whom nobody has read yet is answered in the highest version (C-34).
-    fn refusal(&self, binding: Binding, trouble: &Trouble<'_>) -> Option<ProfileRefusal> {
+    fn refusal(&self, binding: Binding, trouble: &EarlyError<'_>) -> Option<ProfileRefusal> {
         let version = versions(&self.dealer, binding).last().copied()?;
         Some(match trouble {
-            Trouble::TooOften(exceeded) => {
-                self.refuse(version, rate_limited(*exceeded), Blame::TooOften)
+            EarlyError::TooOften(exceeded) => {
+                self.refuse(version, rate_limited(*exceeded), ResponsibleParty::TooOften)
             }
-            Trouble::Broken(fault) => self.broken(version, fault),
+            EarlyError::Broken(fault) => self.broken(version, fault),
         })
     }
 
@@ -444,7 +456,7 @@ fn versions(dealer: &Dealer, binding: Binding) -> &[Version] {
     }
 }
 
-fn rate_limited(Exceeded { wait, limit }: Exceeded) -> aap::AapRefusal {
+fn rate_limited(RateLimitExceeded { wait, limit }: RateLimitExceeded) -> aap::AapRefusal {
     let window = Duration::try_from(limit.window).unwrap_or_default();
     // Nobody is told to come back at once.
     aap::AapRefusal::rate_limited(wait.max(Duration::from_millis(1)), limit.requests, window)
@@ -453,7 +465,7 @@ fn rate_limited(Exceeded { wait, limit }: Exceeded) -> aap::AapRefusal {
 /// The address under which the card says that the agent is: the public one, or the first host, or
 /// where the process listens. A host without a public address has a proxy before it, which has to
 /// speak TLS on the usual port, unless the process does so itself.
-fn base_url(dealer: &Dealer, origin: Origin) -> String {
+fn base_url(dealer: &Dealer, origin: ListenOrigin) -> String {
     if let Some(url) = &dealer.public_url {
         return url.trim_end_matches('/').to_owned();
     }
@@ -508,7 +520,7 @@ const USER_AGENT: usize = 500;
 
 /// What is kept as evidence of how a lead came.
 #[must_use]
-fn evidence(caller: &Caller, sent: Sent<'_>, fresh: uuid::Uuid) -> ConsentEvidence {
+fn evidence(caller: &Caller, sent: RequestMeta<'_>, fresh: uuid::Uuid) -> ConsentEvidence {
     ConsentEvidence {
         principal: caller.principal.name.clone(),
         address: caller.address.to_canonical().to_string(),

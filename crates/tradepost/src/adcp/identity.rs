@@ -13,7 +13,7 @@ use tradepost_buyer::signed::{self, Checklist, Signed, fields};
 use tradepost_keys::http_signature::{SignableRequest, TargetUri};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
-use tradepost_server::auth::Denied;
+use tradepost_server::auth::AuthRefusal;
 use tradepost_wire::adcp::signing::{SignatureError, SignedKind};
 use tradepost_wire::json::Value;
 
@@ -50,10 +50,10 @@ pub enum Unbelieved {
     /// Its signature is wrong, or it has none and needs one whatever other credential it has (RFC 9421).
     Signature(SignatureError),
     /// Another reason, such as that nobody can tell.
-    Denied(Denied),
+    Denied(AuthRefusal),
 }
 
-from!(Unbelieved { Signature(SignatureError), Denied(Denied) });
+from!(Unbelieved { Signature(SignatureError), Denied(AuthRefusal) });
 
 /// Finds out who signs.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl Identity {
         }
         let signed = self.signed(received, now).await?;
         // On disk before it is believed, or a crash would make it good once more.
-        let is_new = self.used.keep(&signed.used, now).await.map_err(Denied::unavailable)?;
+        let is_new = self.used.keep(&signed.used, now).await.map_err(AuthRefusal::unavailable)?;
         if !is_new {
             return Err(SignatureError::Replayed.into());
         }

@@ -3,7 +3,7 @@
 //! because no task was begun (AdCP A2A profile extension v3, "Invocation message").
 
 use jiff::Timestamp;
-use tradepost_server::refusals::Misfit;
+use tradepost_server::refusals::FieldError;
 use tradepost_wire::a2a::error::{A2aRefusal, FieldViolation};
 use tradepost_wire::a2a::request::invalid_fields;
 use tradepost_wire::a2a::{
@@ -172,7 +172,7 @@ pub fn task(now: Timestamp, answer: &AdcpAnswer, document: Value, ids: (String, 
 
 /// Where the request of a task that has failed was wrong.
 #[must_use]
-pub fn misfits_of(task: &Task) -> Vec<Misfit> {
+pub fn misfits_of(task: &Task) -> Vec<FieldError> {
     if task.status.state != TaskState::Failed {
         return Vec::new();
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use tradepost_server::refusals::Misfit;
+use tradepost_server::refusals::FieldError;
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::adcp::{AdcpTool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -53,21 +53,21 @@ pub fn fresh_id() -> String {
 /// Where a request was wrong. An error without places of the schema has its field, with its code in place
 /// of a constraint.
 #[must_use]
-pub fn of(errors: &[AdcpError]) -> Vec<Misfit> {
+pub fn of(errors: &[AdcpError]) -> Vec<FieldError> {
     errors.iter().flat_map(of_error).collect()
 }
 
 /// The same of the errors of an answer as they were written.
 #[must_use]
-pub fn of_document(document: &Value) -> Vec<Misfit> {
+pub fn of_document(document: &Value) -> Vec<FieldError> {
     let errors = document.get("errors").map(AdcpError::read_list).unwrap_or_default();
     of(&errors)
 }
 
-fn of_error(error: &AdcpError) -> Vec<Misfit> {
+fn of_error(error: &AdcpError) -> Vec<FieldError> {
     let issue = |pointer: &str, keyword: &str| {
         let known = KEYWORDS.iter().find(|known| **known == keyword);
-        Misfit { pointer: masked(pointer.split('/').skip(1)), keyword: known.unwrap_or(&OTHER) }
+        FieldError { pointer: masked(pointer.split('/').skip(1)), keyword: known.unwrap_or(&OTHER) }
     };
     if !error.issues.is_empty() {
         return error.issues.iter().map(|it| issue(&it.pointer, &it.keyword)).collect();
@@ -76,7 +76,7 @@ fn of_error(error: &AdcpError) -> Vec<Misfit> {
     // `packages[0].budget`
     let steps = field.split(['.', '[', ']']).filter(|step| !step.is_empty());
     let keyword = error.code.known().map_or(OTHER, AdcpCode::name);
-    vec![Misfit { pointer: masked(steps), keyword }]
+    vec![FieldError { pointer: masked(steps), keyword }]
 }
 
 /// A JSON Pointer of these steps, without the names that callers have made up.

@@ -19,11 +19,11 @@ use tradepost_publisher::shelf::{Kept, Query, Vault};
 use tradepost_publisher::task::{Attempt, Notice, Outcome};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_server::outbox::backoff::{Advice, Schedule};
-use tradepost_server::outbox::pump::{self, Busy, Queue};
-use tradepost_server::outbox::sender::{Failed, HttpSender, Taken, Why};
-use tradepost_server::outbox::{Edge, Limits};
-use tradepost_store::{PushBusy, Store};
+use tradepost_server::outbox::backoff::{RetryDecision, RetrySchedule};
+use tradepost_server::outbox::pump::{self, ActiveDelivery, DeliveryQueue};
+use tradepost_server::outbox::sender::{AttemptError, FailureReason, HttpSender, ReceiverReply};
+use tradepost_server::outbox::{ClockAndRandom, OutboxLimits};
+use tradepost_store::{BlockedPushes, Store};
 use tradepost_wire::json::Value;
 
 use super::keys::WebhookKey;
@@ -43,7 +43,7 @@ pub struct Notices {
     key: Arc<WebhookKey>,
     ground: Ground,
     /// When what was not taken is tried again.
-    pub schedule: Schedule,
+    pub schedule: RetrySchedule,
     stopping: AtomicBool,
 }
 
@@ -59,7 +59,7 @@ pub struct Ground {
     /// The time.
     pub clock: Clock,
     /// Waiting and chance.
-    pub edge: Edge,
+    pub edge: ClockAndRandom,
     /// What says whether it is this process that delivers, where the vault is in a store that other
     /// processes may have, too.
     pub shared: Option<Arc<Store>>,
@@ -69,7 +69,7 @@ impl Notices {
     /// Delivers what the publisher with this id keeps, signed by `key`.
     #[must_use]
     pub fn new(publisher: &str, key: Arc<WebhookKey>, ground: Ground) -> Self {
-        let schedule = Schedule { attempts: ATTEMPTS, ..Schedule::default() };
+        let schedule = RetrySchedule { attempts: ATTEMPTS, ..RetrySchedule::default() };
         let (publisher, stopping) = (publisher.to_owned(), AtomicBool::new(false));
         Self { publisher, key, ground, schedule, stopping }
     }
@@ -104,7 +104,11 @@ impl Notices {
         }
     }
 
-    async fn attempt(&self, notice: &Notice, now: Timestamp) -> Result<Taken, Failed> {
+    async fn attempt(
+        &self,
+        notice: &Notice,
+        now: Timestamp,
+    ) -> Result<ReceiverReply, AttemptError> {
         let headers = |url: &Url| self.headers(notice, url, now);
         self.ground.sender.ask(&notice.url, headers, notice.body.clone()).await
     }
@@ -145,7 +149,7 @@ impl Notices {
         &self,
         notice: &Kept<Notice>,
         fired_at: Timestamp,
-        sent: Result<Taken, Failed>,
+        sent: Result<ReceiverReply, AttemptError>,
     ) -> Result<(), InternalError> {
         let (id, now) = (notice.record.id.clone(), self.ground.clock.now());
         let attempt = recorded(fired_at, now, &sent);
@@ -154,13 +158,13 @@ impl Notices {
         let (state, due_at) = match sent {
             Ok(()) => (Notice::DONE, now),
             Err(failed) => match self.advise(failures, failed) {
-                Advice::Again(pause) => {
+                RetryDecision::Again(pause) => {
                     // A moment that is still to come, so that it is waited for.
                     let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
                     let pause = pause.max(SignedDuration::from_millis(1));
                     (Notice::DUE, now.checked_add(pause).unwrap_or(Timestamp::MAX))
                 }
-                Advice::GiveUp => (Notice::DEAD, now),
+                RetryDecision::GiveUp => (Notice::DEAD, now),
             },
         };
         self.tell(notice, state, sent.err());
@@ -185,20 +189,20 @@ impl Notices {
             .map_err(InternalError::on("noting a delivery"))
     }
 
-    fn advise(&self, failures: u32, failed: Failed) -> Advice {
+    fn advise(&self, failures: u32, failed: AttemptError) -> RetryDecision {
         // 409: the receiver has another notification under this key, and keeps that one.
-        let is_taken = failed.why == Why::Status(409);
-        if is_taken || failed.why.is_final() && failed.why != Why::Gone {
-            return Advice::GiveUp;
+        let is_taken = failed.why == FailureReason::Status(409);
+        if is_taken || failed.why.is_final() && failed.why != FailureReason::Gone {
+            return RetryDecision::GiveUp;
         }
         // 410 ends a webhook of A2A; of AdCP nothing says so, and the receiver may come back.
         self.schedule.advise(failures, failed.retry_after, (self.ground.edge.random)())
     }
 
-    fn tell(&self, notice: &Kept<Notice>, state: &str, failed: Option<Failed>) {
+    fn tell(&self, notice: &Kept<Notice>, state: &str, failed: Option<AttemptError>) {
         let (publisher, place) = (&self.publisher, notice.record.place);
         let host = host(&notice.thing.url);
-        let Some(Failed { why, .. }) = failed else {
+        let Some(AttemptError { why, .. }) = failed else {
             tracing::debug!(%publisher, notice = place, "delivered");
             return;
         };
@@ -210,25 +214,25 @@ impl Notices {
     }
 }
 
-impl Queue for Notices {
+impl DeliveryQueue for Notices {
     type Turn = Kept<Notice>;
 
     fn now(&self) -> Timestamp {
         self.ground.clock.now()
     }
 
-    fn edge(&self) -> &Edge {
+    fn edge(&self) -> &ClockAndRandom {
         &self.ground.edge
     }
 
-    fn limits(&self) -> Limits {
-        Limits::default()
+    fn limits(&self) -> OutboxLimits {
+        OutboxLimits::default()
     }
 
     fn due(
         &self,
         now: Timestamp,
-        busy: &PushBusy,
+        busy: &BlockedPushes,
         room: usize,
     ) -> Result<Vec<Kept<Notice>>, InternalError> {
         let mut due = Vec::new();
@@ -263,9 +267,9 @@ impl Queue for Notices {
         Ok(next)
     }
 
-    fn who(notice: &Kept<Notice>) -> Busy {
+    fn who(notice: &Kept<Notice>) -> ActiveDelivery {
         let key = i64::try_from(notice.record.place).unwrap_or(i64::MAX);
-        Busy { key, host: host(&notice.thing.url), owner: notice.record.owner.clone() }
+        ActiveDelivery { key, host: host(&notice.thing.url), owner: notice.record.owner.clone() }
     }
 
     async fn work(self: Arc<Self>, notice: Kept<Notice>) -> Result<(), InternalError> {
@@ -284,17 +288,22 @@ impl Queue for Notices {
 }
 
 /// An attempt, as its buyer may look it up.
-fn recorded(fired_at: Timestamp, now: Timestamp, sent: &Result<Taken, Failed>) -> Attempt {
+fn recorded(
+    fired_at: Timestamp,
+    now: Timestamp,
+    sent: &Result<ReceiverReply, AttemptError>,
+) -> Attempt {
     let (outcome, http_status) = match sent {
         Ok(taken) => (Outcome::Success, Some(taken.status)),
         Err(failed) => match failed.why {
-            Why::Status(status) => (Outcome::Failed, Some(status)),
-            Why::Gone => (Outcome::Failed, Some(410)),
-            Why::Unverified => (Outcome::Failed, Some(401)),
-            Why::TimedOut => (Outcome::Timeout, None),
-            Why::Unreachable | Why::Forbidden | Why::NotPermitted | Why::Broken => {
-                (Outcome::ConnectionError, None)
-            }
+            FailureReason::Status(status) => (Outcome::Failed, Some(status)),
+            FailureReason::Gone => (Outcome::Failed, Some(410)),
+            FailureReason::Unverified => (Outcome::Failed, Some(401)),
+            FailureReason::TimedOut => (Outcome::Timeout, None),
+            FailureReason::Unreachable
+            | FailureReason::Forbidden
+            | FailureReason::NotPermitted
+            | FailureReason::Broken => (Outcome::ConnectionError, None),
         },
     };
     Attempt { fired_at, completed_at: now, outcome, http_status }

@@ -14,15 +14,15 @@ use tradepost_publisher::profile::Profile;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::refuse;
 use tradepost_publisher::world::{Lane, Wait};
-use tradepost_server::agent::{self, Agent, Caller, Incoming, Outcome, PageTokens};
-use tradepost_server::auth::{Auth, Authenticator, Principal};
+use tradepost_server::agent::{self, Agent, AgentOutcome, AgentRequest, Caller, PageTokens};
+use tradepost_server::auth::{AuthSettings, Authenticator, Principal};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::{InternalError, LATE};
-use tradepost_server::http::{Parcel, Posted, mcp};
-use tradepost_server::limit::Key;
+use tradepost_server::http::{LoggedResponse, RawRequest, mcp};
+use tradepost_server::limit::LimitKey;
 use tradepost_server::permission::{Permission, Scopes};
-use tradepost_server::refusals::Misfit;
+use tradepost_server::refusals::FieldError;
 use tradepost_server::tools::{McpListing, Tools};
 use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
 use tradepost_wire::a2a::request::invalid_param;
@@ -67,7 +67,7 @@ pub struct Front {
     /// Documentation for people.
     pub documentation_url: Option<String>,
     /// How callers say who they are.
-    pub auth: Auth,
+    pub auth: AuthSettings,
     /// Credentials besides that are no secret: for a demonstration, which has nothing to protect.
     pub tokens: Vec<(&'static str, Principal)>,
 }
@@ -278,19 +278,19 @@ impl PublisherAgent {
     }
 
     /// Performs a request of A2A.
-    async fn answer_request(&self, incoming: Incoming<'_>) -> Outcome {
+    async fn answer_request(&self, incoming: AgentRequest<'_>) -> AgentOutcome {
         let caller = incoming.caller;
         let performed = match &incoming.request {
             A2aRequest::SendMessage(send) => {
                 let form = Form::of(incoming.release, incoming.activated);
                 let sent = self.send(caller, &send.message, form).await;
-                sent.map(agent::Answer::Begun)
+                sent.map(agent::AgentAnswer::Begun)
             }
-            A2aRequest::GetTask { id, .. } => self.task(caller, id).map(agent::Answer::Task),
+            A2aRequest::GetTask { id, .. } => self.task(caller, id).map(agent::AgentAnswer::Task),
             A2aRequest::ListTasks(query) => {
                 let page = self.exchanges.list(&self.caller(caller).tenant(), query);
                 let unknown = || invalid_param("pageToken", "is none that this agent has given");
-                page.ok_or_else(unknown).map(agent::Answer::Tasks)
+                page.ok_or_else(unknown).map(agent::AgentAnswer::Tasks)
             }
             A2aRequest::CancelTask { id } => Err(self.cancel(caller, id)),
             A2aRequest::SendStreamingMessage(_)
@@ -318,7 +318,7 @@ impl Agent for PublisherAgent {
         &self.auth
     }
 
-    fn perform<'a>(&'a self, incoming: Incoming<'a>) -> BoxFuture<'a, Outcome> {
+    fn perform<'a>(&'a self, incoming: AgentRequest<'a>) -> BoxFuture<'a, AgentOutcome> {
         Box::pin(self.answer_request(incoming))
     }
 
@@ -344,12 +344,12 @@ impl Agent for PublisherAgent {
         A2aCode::InvalidRequest
     }
 
-    fn code_of(&self, answer: &agent::Answer) -> &'static str {
-        if let agent::Answer::Begun(task) = answer { invocation::code_of(task) } else { "OK" }
+    fn code_of(&self, answer: &agent::AgentAnswer) -> &'static str {
+        if let agent::AgentAnswer::Begun(task) = answer { invocation::code_of(task) } else { "OK" }
     }
 
-    fn misfits_of(&self, answer: &agent::Answer) -> Vec<Misfit> {
-        if let agent::Answer::Begun(task) = answer {
+    fn misfits_of(&self, answer: &agent::AgentAnswer) -> Vec<FieldError> {
+        if let agent::AgentAnswer::Begun(task) = answer {
             invocation::misfits_of(task)
         } else {
             Vec::new()
@@ -360,7 +360,7 @@ impl Agent for PublisherAgent {
         Some(self)
     }
 
-    fn posted<'a>(&'a self, posted: Posted<'a>) -> Option<BoxFuture<'a, Parcel>> {
+    fn posted<'a>(&'a self, posted: RawRequest<'a>) -> Option<BoxFuture<'a, LoggedResponse>> {
         Some(Box::pin(http::a2a::answer(self, posted)))
     }
 
@@ -392,7 +392,7 @@ fn plain(code: A2aCode) -> A2aRefusal {
 /// Under which name a caller's requests are counted: whoever has none, by the address.
 fn name(caller: &Caller) -> String {
     match caller.limit_key() {
-        Key::Credential(name) => name,
-        Key::Address(address) => format!("{}@{address}", tradepost_server::auth::ANONYMOUS),
+        LimitKey::Credential(name) => name,
+        LimitKey::Address(address) => format!("{}@{address}", tradepost_server::auth::ANONYMOUS),
     }
 }

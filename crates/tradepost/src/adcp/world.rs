@@ -15,7 +15,7 @@ use tradepost_publisher::world::{
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
 use tradepost_server::fault::{InternalError, chain};
-use tradepost_server::limit::{Exceeded, Key, Limiter, Permits};
+use tradepost_server::limit::{LimitKey, Limiter, Permits, RateLimitExceeded};
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_wire::a2a::error::whole_seconds;
 use tradepost_wire::json::{Map, Value};
@@ -206,8 +206,8 @@ impl World for Outside {
             Lane::Write => &self.write,
             Lane::Insert => &self.insert,
         };
-        let admitted = limiter.admit(&Key::Credential(principal.to_owned()));
-        admitted.map_err(|Exceeded { wait, limit }| Wait {
+        let admitted = limiter.admit(&LimitKey::Credential(principal.to_owned()));
+        admitted.map_err(|RateLimitExceeded { wait, limit }| Wait {
             seconds: u32::try_from(whole_seconds(wait)).unwrap_or(u32::MAX).max(1),
             limit: limit.requests,
             window_seconds: u32::try_from(limit.window.as_secs()).unwrap_or(u32::MAX).max(1),

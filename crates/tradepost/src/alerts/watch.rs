@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tradepost_dealer::staff::AuditAction;
-use tradepost_server::desk::Desk;
-use tradepost_server::tls::Identity;
+use tradepost_server::desk::AgentRegistry;
+use tradepost_server::tls::ServerIdentity;
 use tradepost_store::sign_in::AccessCount;
 use tradepost_store::{Amiss, Store, room};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -55,13 +55,13 @@ pub struct Found {
 /// What is looked at.
 pub struct Watch {
     /// Whether anything new can be taken.
-    pub desk: Arc<Desk>,
+    pub desk: Arc<AgentRegistry>,
     /// What is kept.
     pub store: Arc<Store>,
     /// Whose it is, at the moment.
     pub agents: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     /// Our certificate, where there is one.
-    pub identity: Option<Arc<Identity>>,
+    pub identity: Option<Arc<ServerIdentity>>,
     /// What orders it, when something does.
     pub orders: Option<Arc<Orders>>,
     /// The data folder, where there is one, and how many bytes have to be free there.
@@ -170,7 +170,7 @@ impl Watch {
     }
 
     fn certificate(&self, now: Timestamp) -> Option<Problem> {
-        let end = self.identity.as_ref()?.ends_soon(now)?;
+        let end = self.identity.as_ref()?.expiry_warning(now)?;
         let has_ended = end <= now;
         let word = if has_ended { "has ended" } else { "ends" };
         Some(Problem {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tradepost_keys::private::SigningKey;
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_server::clock::Clock;
-use tradepost_server::tls::{self, Identity};
+use tradepost_server::tls::{self, ServerIdentity};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::toml::{self, TomlMistake};
@@ -146,7 +146,7 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
     let tls = config.server.tls.as_ref().and_then(|files| match &config.server.acme {
         // What is ordered may not be there yet.
         Some(acme) => {
-            Identity::ordered(files.clone(), acme::challenges(acme), &Clock::system()).err()
+            ServerIdentity::ordered(files.clone(), acme::challenges(acme), &Clock::system()).err()
         }
         None => tls::load(files).err(),
     });
@@ -256,7 +256,7 @@ pub fn load_catalogues(config: &mut Config) -> Result<(), Failure> {
 
 /// Says what is wrong with the files of TLS.
 #[must_use]
-pub fn unusable_tls(mistakes: &[tls::Mistake]) -> Failure {
+pub fn unusable_tls(mistakes: &[tls::TlsFileError]) -> Failure {
     let lines: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
     Failure::usage("server.tls cannot be used")
         .hint("the files have to be PEM; paths begin at the working directory")

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _, civil};
 use tradepost_buyer::text::escape_json;
-use tradepost_server::auth::key::{Fresh, is_name};
+use tradepost_server::auth::key::{NewApiKey, is_name};
 use tradepost_server::clock::Clock;
 use tradepost_server::permission::Permission;
 use tradepost_store::{ApiKey, Store};
@@ -110,7 +110,7 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     let expires_at = arguments.expires.as_deref().map(|text| end(text, now)).transpose()?;
     // The server may never have run: its folder is made here then.
     let store = arguments.place.create(config.as_ref(), context)?;
-    let fresh = Fresh::generate()?;
+    let fresh = NewApiKey::generate()?;
     let key = ApiKey {
         id: fresh.id,
         agent_id: seller_id.clone(),

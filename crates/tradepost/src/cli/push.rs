@@ -4,7 +4,7 @@
 use clap::Subcommand;
 use jiff::Timestamp;
 use tradepost_server::clock::Clock;
-use tradepost_store::PushPlace;
+use tradepost_store::PushPosition;
 use tradepost_wire::json::{Value, json};
 
 use super::output::Failure;
@@ -57,9 +57,9 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     }
 }
 
-fn list(places: &[PushPlace], context: &Context) {
+fn list(places: &[PushPosition], context: &Context) {
     let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
-    let columns: [Cells<'_, PushPlace>; 8] = [
+    let columns: [Cells<'_, PushPosition>; 8] = [
         (Text("task"), &|place| place.task_id.clone()),
         (Text("webhook"), &|place| place.target.config_id.clone()),
         (Text("caller"), &|place| place.owner.clone()),
@@ -83,7 +83,7 @@ fn retried(count: usize, all: bool, context: &Context) -> Outcome {
 }
 
 /// Without the address's path and query, which may hold a secret.
-fn document(place: &PushPlace) -> Value {
+fn document(place: &PushPosition) -> Value {
     json!({
         "task": place.task_id,
         "webhook": place.target.config_id,
@@ -99,6 +99,6 @@ fn document(place: &PushPlace) -> Value {
     })
 }
 
-fn state(place: &PushPlace) -> &'static str {
+fn state(place: &PushPosition) -> &'static str {
     if place.off_at.is_some() { "given up" } else { "failing" }
 }

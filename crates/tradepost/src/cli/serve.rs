@@ -18,8 +18,8 @@ use tradepost_server::background::{keep_going, piece};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_server::http;
-use tradepost_server::outbox::Edge;
-use tradepost_server::tls::Identity;
+use tradepost_server::outbox::ClockAndRandom;
+use tradepost_server::tls::ServerIdentity;
 use tradepost_server::traces::Tracer;
 use tradepost_store::Store;
 
@@ -107,7 +107,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     };
     let clock = Clock::system();
     let tls = identity(&config.server, &clock)?.map(Arc::new);
-    let order = |it: &Acme| Arc::new(Orders::new(it.clone(), clock.clone(), Edge::system()));
+    let order =
+        |it: &Acme| Arc::new(Orders::new(it.clone(), clock.clone(), ClockAndRandom::system()));
     let orders = config.server.acme.as_ref().map(order);
     // Held until the process ends, and before the schema is touched: another server may be running.
     let database = arguments.place.database(Some(&config), context)?;
@@ -140,11 +141,11 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 }
 
 /// The certificate that is shown: that of files, or the one that is ordered.
-fn identity(server: &Server, clock: &Clock) -> Result<Option<Identity>, Failure> {
+fn identity(server: &Server, clock: &Clock) -> Result<Option<ServerIdentity>, Failure> {
     let Some(files) = server.tls.clone() else { return Ok(None) };
     let opened = match &server.acme {
-        Some(acme) => Identity::ordered(files, acme::challenges(acme), clock),
-        None => Identity::open(files, clock),
+        Some(acme) => ServerIdentity::ordered(files, acme::challenges(acme), clock),
+        None => ServerIdentity::open(files, clock),
     };
     opened.map(Some).map_err(|mistakes| check_config::unusable_tls(&mistakes))
 }
@@ -292,7 +293,7 @@ fn deliver(wiring: &Wiring, grace: Duration) -> (watch::Sender<()>, JoinSet<()>)
 fn alarm(
     settings: config::Alerts,
     wiring: &Arc<Wiring>,
-    (identity, orders): (Option<Arc<Identity>>, Option<Arc<Orders>>),
+    (identity, orders): (Option<Arc<ServerIdentity>>, Option<Arc<Orders>>),
     data: Option<PathBuf>,
     server: &Server,
 ) -> Result<Arc<Alerts>, Failure> {
@@ -322,7 +323,11 @@ pub(super) fn for_operators(server: &Server) -> Server {
     }
 }
 
-async fn keep_fresh(wiring: Arc<Wiring>, tls: Option<Arc<Identity>>, orders: Option<Arc<Orders>>) {
+async fn keep_fresh(
+    wiring: Arc<Wiring>,
+    tls: Option<Arc<ServerIdentity>>,
+    orders: Option<Arc<Orders>>,
+) {
     keep_going("what comes due by itself", || async {
         loop {
             tokio::select! {
@@ -336,7 +341,7 @@ async fn keep_fresh(wiring: Arc<Wiring>, tls: Option<Arc<Identity>>, orders: Opt
                 if let Some(identity) = tls {
                     identity.refresh();
                     let failures = orders.map(|orders| orders.failures());
-                    fresh.desk.note_certificate(&identity, failures);
+                    fresh.desk.record_certificate(&identity, failures);
                 }
                 // What one of them cannot do must not keep the other from its work.
                 let (followed, refreshed) = (fresh.follow(), fresh.refresh());

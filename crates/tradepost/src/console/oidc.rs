@@ -17,8 +17,8 @@ use tradepost_buyer::transport::{Limits, Transport};
 use tradepost_dealer::staff::{AuditAction, EVERYBODY, NewAuditEntry};
 use tradepost_keys::jwt::{ExpectedClaims, TokenRefusal, UnverifiedToken};
 use tradepost_keys::{encode, sha256};
-use tradepost_server::auth::jwks::KeySet;
-use tradepost_server::auth::{KeySource, Means};
+use tradepost_server::auth::jwks::IssuerKeys;
+use tradepost_server::auth::{AuthDeps, KeySource};
 use tradepost_server::fault::InternalError;
 use tradepost_server::limit::network;
 use tradepost_store::staff::Member;
@@ -76,7 +76,7 @@ pub(super) struct Provider {
     /// Where people come back, as the provider knows it.
     back: String,
     transport: Transport,
-    means: Means,
+    means: AuthDeps,
     /// Whoever holds it is finding out.
     found: tokio::sync::Mutex<Option<(Timestamp, Discovered)>>,
     /// Places for sign-ins that ask the provider.
@@ -95,7 +95,7 @@ type Discovered = Result<Arc<Found>, String>;
 struct Found {
     authorize: Url,
     token: Url,
-    keys: KeySet,
+    keys: IssuerKeys,
 }
 
 /// A sign-in that has begun: what its cookie says, of which everything else is made.
@@ -214,7 +214,11 @@ impl Provider {
     ///
     /// # Errors
     /// When the secret cannot be read.
-    pub(super) fn open(settings: Oidc, base: &str, means: &Means) -> Result<Self, InternalError> {
+    pub(super) fn open(
+        settings: Oidc,
+        base: &str,
+        means: &AuthDeps,
+    ) -> Result<Self, InternalError> {
         let secret =
             settings.secret.read().map_err(InternalError::on("reading the secret of OIDC"))?;
         Ok(Self {
@@ -352,7 +356,7 @@ impl Provider {
             let is_safe = |url: &Url| url.scheme() == "https" || is_here(&own) && is_here(url);
             url.filter(is_safe).ok_or_else(|| format!("the provider publishes no usable {name}"))
         };
-        let keys = KeySet::open(&KeySource::Url(address("jwks_uri")?.into()), &self.means);
+        let keys = IssuerKeys::open(&KeySource::Url(address("jwks_uri")?.into()), &self.means);
         Ok(Found {
             authorize: address("authorization_endpoint")?,
             token: address("token_endpoint")?,

@@ -8,8 +8,8 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tradepost_buyer::receiver::authentic::{MIN_KEY, SIGNATURE};
 use tradepost_server::clock::Clock;
-use tradepost_server::outbox::sender::{self, HttpSender, Why};
-use tradepost_server::tls::peer::{self, Unfit};
+use tradepost_server::outbox::sender::{self, FailureReason, HttpSender};
+use tradepost_server::tls::peer::{self, PeerError};
 use tradepost_server::traces;
 use tradepost_wire::http::trace::TRACEPARENT;
 
@@ -93,9 +93,9 @@ impl HttpCarrier {
         match peer::look(host, port, secure).await {
             Ok(Some(_)) => Ok("takes connections, with a certificate that is trusted"),
             Ok(None) => Ok("takes connections"),
-            Err(Unfit::Unreachable(_)) => Err(Verdict::Later.of("no connection")),
-            Err(Unfit::Untrusted(_)) => Err(Verdict::Later.of("no TLS that can be trusted")),
-            Err(Unfit::NoRoots) => {
+            Err(PeerError::Unreachable(_)) => Err(Verdict::Later.of("no connection")),
+            Err(PeerError::Untrusted(_)) => Err(Verdict::Later.of("no TLS that can be trusted")),
+            Err(PeerError::NoRoots) => {
                 Err(Verdict::Later.of("this machine has no certificates to trust"))
             }
         }
@@ -126,14 +126,19 @@ pub(crate) fn bearer(token: &str) -> Result<HeaderValue, String> {
 /// What a failure means. Whoever answers 4xx will answer so again, but for the three that speak of
 /// the moment, and the two of credentials, which the operator mends while leads wait; a redirect leads where the operator has not looked; a gateway's 502 and 504 do not
 /// say whether the receiver behind it has the lead.
-fn judged(failed: sender::Failed) -> Failed {
+fn judged(failed: sender::AttemptError) -> Failed {
     let verdict = match failed.why {
-        Why::Status(401 | 403 | 408 | 425 | 429) => Verdict::Later,
-        Why::Status(300..=499) | Why::Gone | Why::Unverified | Why::NotPermitted => {
-            Verdict::Refused
+        FailureReason::Status(401 | 403 | 408 | 425 | 429) => Verdict::Later,
+        FailureReason::Status(300..=499)
+        | FailureReason::Gone
+        | FailureReason::Unverified
+        | FailureReason::NotPermitted => Verdict::Refused,
+        FailureReason::Status(502 | 504) | FailureReason::TimedOut | FailureReason::Broken => {
+            Verdict::Doubtful
         }
-        Why::Status(502 | 504) | Why::TimedOut | Why::Broken => Verdict::Doubtful,
-        Why::Status(_) | Why::Unreachable | Why::Forbidden => Verdict::Later,
+        FailureReason::Status(_) | FailureReason::Unreachable | FailureReason::Forbidden => {
+            Verdict::Later
+        }
     };
     Failed { answer: failed.why.to_string(), verdict, retry_after: failed.retry_after }
 }
@@ -145,28 +150,28 @@ mod tests {
     #[test]
     fn what_is_refused_for_good_what_is_not_taken_and_what_nobody_knows() {
         for (why, verdict) in [
-            (Why::Status(301), Verdict::Refused),
-            (Why::Status(400), Verdict::Refused),
-            (Why::Status(401), Verdict::Later),
-            (Why::Status(403), Verdict::Later),
-            (Why::Status(404), Verdict::Refused),
-            (Why::Status(408), Verdict::Later),
-            (Why::Status(422), Verdict::Refused),
-            (Why::Status(425), Verdict::Later),
-            (Why::Status(429), Verdict::Later),
-            (Why::Status(500), Verdict::Later),
-            (Why::Status(502), Verdict::Doubtful),
-            (Why::Status(503), Verdict::Later),
-            (Why::Status(504), Verdict::Doubtful),
-            (Why::Gone, Verdict::Refused),
-            (Why::Unverified, Verdict::Refused),
-            (Why::NotPermitted, Verdict::Refused),
-            (Why::TimedOut, Verdict::Doubtful),
-            (Why::Broken, Verdict::Doubtful),
-            (Why::Unreachable, Verdict::Later),
-            (Why::Forbidden, Verdict::Later),
+            (FailureReason::Status(301), Verdict::Refused),
+            (FailureReason::Status(400), Verdict::Refused),
+            (FailureReason::Status(401), Verdict::Later),
+            (FailureReason::Status(403), Verdict::Later),
+            (FailureReason::Status(404), Verdict::Refused),
+            (FailureReason::Status(408), Verdict::Later),
+            (FailureReason::Status(422), Verdict::Refused),
+            (FailureReason::Status(425), Verdict::Later),
+            (FailureReason::Status(429), Verdict::Later),
+            (FailureReason::Status(500), Verdict::Later),
+            (FailureReason::Status(502), Verdict::Doubtful),
+            (FailureReason::Status(503), Verdict::Later),
+            (FailureReason::Status(504), Verdict::Doubtful),
+            (FailureReason::Gone, Verdict::Refused),
+            (FailureReason::Unverified, Verdict::Refused),
+            (FailureReason::NotPermitted, Verdict::Refused),
+            (FailureReason::TimedOut, Verdict::Doubtful),
+            (FailureReason::Broken, Verdict::Doubtful),
+            (FailureReason::Unreachable, Verdict::Later),
+            (FailureReason::Forbidden, Verdict::Later),
         ] {
-            let failed = sender::Failed { why, retry_after: Some(Duration::from_secs(7)) };
+            let failed = sender::AttemptError { why, retry_after: Some(Duration::from_secs(7)) };
             let judged = judged(failed);
             assert_eq!(judged.verdict, verdict, "{why}");
             assert_eq!(judged.retry_after, Some(Duration::from_secs(7)));

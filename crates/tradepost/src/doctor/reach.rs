@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use reqwest::{Client, Url, redirect};
 use tradepost_buyer::discover::is_this_machine;
 use tradepost_buyer::transport::innermost;
-use tradepost_server::tls::peer::Unfit;
+use tradepost_server::tls::peer::PeerError;
 use tradepost_server::tls::{self, peer};
 use tradepost_wire::http::date;
 use tradepost_wire::json::{self, Value};
@@ -113,7 +113,8 @@ impl Examiner {
                 Ok(loaded) => loaded,
                 Err(mistakes) => {
                     let hint = "the files have to be PEM; paths begin at the working directory";
-                    let bad = |mistake: &tls::Mistake| about.bad(mistake.message.clone(), hint);
+                    let bad =
+                        |mistake: &tls::TlsFileError| about.bad(mistake.message.clone(), hint);
                     return mistakes.iter().map(bad).collect::<Vec<_>>().into();
                 }
             };
@@ -147,13 +148,13 @@ impl Examiner {
                     let end = shown.and_then(|shown| shown.expires_at);
                     seen.findings.push(judge_end(&tls, end, self.now()));
                 }
-                Err(Unfit::Untrusted(why)) => {
+                Err(PeerError::Untrusted(why)) => {
                     let hint = "have a certificate that agents trust, for this name, with the whole \
                                 chain";
                     seen.findings.push(tls.bad(format!("not to be trusted: {why}"), hint));
                 }
                 // What follows says so.
-                Err(Unfit::Unreachable(_) | Unfit::NoRoots) => {}
+                Err(PeerError::Unreachable(_) | PeerError::NoRoots) => {}
             }
         } else if !is_this_machine(&host) {
             let tls = About::new(Area::Tls, &host);

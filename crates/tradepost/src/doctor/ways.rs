@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use reqwest::Url;
 use tradepost_server::auth::KeySource;
-use tradepost_server::tls::peer::{self, Unfit};
+use tradepost_server::tls::peer::{self, PeerError};
 
 use super::{About, Area, Examiner, Finding, Looks, judge_end};
 use crate::config::delivery::Delivery;
@@ -117,14 +117,14 @@ async fn address(about: &About, url: &str, now: Timestamp) -> Finding {
             _ => about.ok("takes connections, with a certificate that is trusted"),
         },
         Ok(None) => about.ok("takes connections"),
-        Err(Unfit::Unreachable(why)) => about.bad(
+        Err(PeerError::Unreachable(why)) => about.bad(
             format!("no connection: {why}"),
             "see that the address is right, and that this machine may connect there",
         ),
-        Err(Unfit::Untrusted(why)) => {
+        Err(PeerError::Untrusted(why)) => {
             about.bad(format!("no TLS that can be trusted: {why}"), "see to the certificate there")
         }
-        Err(Unfit::NoRoots) => about.bad(
+        Err(PeerError::NoRoots) => about.bad(
             "this machine has no certificates to trust",
             "install the system's certificates (ca-certificates)",
         ),

@@ -14,9 +14,9 @@ use axum::response::Response;
 use axum::routing::put;
 use futures_util::StreamExt as _;
 use tradepost_server::agent::SharedAgent;
-use tradepost_server::auth::Denied;
+use tradepost_server::auth::AuthRefusal;
 use tradepost_server::background::piece;
-use tradepost_server::desk::Desk;
+use tradepost_server::desk::AgentRegistry;
 use tradepost_server::fault::InternalError;
 use tradepost_server::http::{deny, host, intake, json_response, not_found};
 use tradepost_server::permission::{Permission, Scopes};
@@ -34,7 +34,7 @@ use crate::gate::Scope;
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// The route.
-pub fn routes(feeds: Arc<Feeds>) -> Router<Arc<Desk>> {
+pub fn routes(feeds: Arc<Feeds>) -> Router<Arc<AgentRegistry>> {
     let take = move |desk, path, request| take(Arc::clone(&feeds), desk, path, request);
     Router::new().route("/feeds/{name}", put(take))
 }
@@ -44,7 +44,7 @@ struct Refused(StatusCode, &'static str, String);
 
 async fn take(
     feeds: Arc<Feeds>,
-    State(desk): State<Arc<Desk>>,
+    State(desk): State<Arc<AgentRegistry>>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
@@ -78,21 +78,25 @@ async fn take(
     }
 }
 
-async fn permitted(desk: &Desk, agent: &SharedAgent, parts: &Parts) -> Result<(), Denied> {
+async fn permitted(
+    desk: &AgentRegistry,
+    agent: &SharedAgent,
+    parts: &Parts,
+) -> Result<(), AuthRefusal> {
     let caller = intake::caller(desk, agent.as_ref(), parts).await?;
     if caller.principal.is_anonymous() {
-        return Err(Denied::Missing);
+        return Err(AuthRefusal::Missing);
     }
     let missing = Permission::from(Scope::FeedWrite);
     match &caller.principal.scopes {
         Scopes::Only(held) if held.contains(&missing) => Ok(()),
-        Scopes::Only(_) | Scopes::All | Scopes::Reading => Err(Denied::Scope { missing }),
+        Scopes::Only(_) | Scopes::All | Scopes::Reading => Err(AuthRefusal::Scope { missing }),
     }
 }
 
 async fn upload(
     feeds: &Arc<Feeds>,
-    desk: &Desk,
+    desk: &AgentRegistry,
     source: Arc<Source>,
     parts: &Parts,
     body: Body,

@@ -12,10 +12,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use axum::routing::any;
-use tradepost_server::auth::{Auth, Authenticator, Denied, Principal};
+use tradepost_server::auth::{AuthRefusal, AuthSettings, Authenticator, Principal};
 use tradepost_server::background::piece;
 use tradepost_server::fault::InternalError;
-use tradepost_server::http::intake::{self, BodyReader, Unread};
+use tradepost_server::http::intake::{self, BodyError, BodyReader};
 use tradepost_server::http::json_response;
 use tradepost_server::permission::Permission;
 use tradepost_store::HostedState;
@@ -69,7 +69,7 @@ struct Api {
 /// The routes, where the configuration wants dealers to come and go.
 pub fn router(wiring: &Arc<Wiring>, server: &Server) -> Option<Router> {
     wiring.house()?;
-    let policy = Auth { required: true, api_keys: true, ..Auth::default() };
+    let policy = AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
     let door = Authenticator::open(ADMINISTRATORS, policy, wiring.means());
     let door = door.inspect_err(|fault| {
         tracing::error!(cause = %fault.chain(), "administrators cannot be let in");
@@ -105,7 +105,7 @@ async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response {
 
 /// Why there is no answer.
 enum Stop {
-    Denied(Denied),
+    Denied(AuthRefusal),
     Trouble(Trouble),
 }
 
@@ -221,7 +221,7 @@ impl Api {
         };
         if !principal.scopes.permit(operation.required()) {
             let missing = operation.required().into();
-            return Err(Stop::Denied(Denied::Scope { missing }));
+            return Err(Stop::Denied(AuthRefusal::Scope { missing }));
         }
         let said = said(parts)?;
         let document =
@@ -234,7 +234,7 @@ impl Api {
         acted.unwrap_or_else(broken).map_err(Stop::Trouble)
     }
 
-    async fn who(&self, parts: &Parts) -> Result<Principal, Denied> {
+    async fn who(&self, parts: &Parts) -> Result<Principal, AuthRefusal> {
         let address = intake::address_of(false, &parts.headers, &parts.extensions);
         let now = self.wiring.clock.now();
         self.door.authenticate(address, &parts.headers, None, now).await
@@ -249,15 +249,15 @@ impl Api {
         let most = self.max_body_bytes;
         let read_whole = self.bodies.read(parts, &mut body, most).await;
         let bytes = read_whole.map_err(|unread| match unread {
-            Unread::NoRoom => {
+            BodyError::NoRoom => {
                 let message = "too many bodies are under way; send it again in a moment";
                 Refusal::new(Code::Unavailable, message)
             }
-            Unread::Encoded | Unread::OtherType => {
+            BodyError::Encoded | BodyError::OtherType => {
                 let message = "encoded bodies are not read here; leave Content-Encoding out";
                 Refusal::new(Code::UnsupportedMediaType, message)
             }
-            Unread::TooLarge(_) | Unread::Late(_) | Unread::Slow | Unread::Broken => {
+            BodyError::TooLarge(_) | BodyError::Late(_) | BodyError::Slow | BodyError::Broken => {
                 let message = format!("the body took too long, or is larger than {most} bytes");
                 Refusal::new(Code::TooLarge, message)
             }
@@ -319,20 +319,20 @@ impl Api {
         followed.is_ok() && !self.wiring.waits(id)
     }
 
-    fn deny(&self, denied: &Denied) -> Response {
+    fn deny(&self, denied: &AuthRefusal) -> Response {
         let (code, message) = match denied {
-            Denied::Scope { missing } => {
+            AuthRefusal::Scope { missing } => {
                 (Code::PermissionDenied, format!("the key lacks the scope {missing}"))
             }
-            Denied::Limited(_) => {
+            AuthRefusal::Limited(_) => {
                 (Code::RateLimited, "too many keys that are not valid came from here".to_owned())
             }
-            Denied::Unavailable(fault) => {
+            AuthRefusal::Unavailable(fault) => {
                 tracing::error!(cause = %fault.chain(), "who administers cannot be found out");
                 (Code::Unavailable, "who asks cannot be found out".to_owned())
             }
-            Denied::Expired => (Code::Unauthenticated, "the key has expired".to_owned()),
-            Denied::Missing | Denied::Invalid { .. } | Denied::Page => {
+            AuthRefusal::Expired => (Code::Unauthenticated, "the key has expired".to_owned()),
+            AuthRefusal::Missing | AuthRefusal::Invalid { .. } | AuthRefusal::Page => {
                 (Code::Unauthenticated, "a key of an administrator is required".to_owned())
             }
         };
@@ -342,7 +342,7 @@ impl Api {
         if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
             headers.insert(header::WWW_AUTHENTICATE, value);
         }
-        if let Denied::Limited(exceeded) = denied {
+        if let AuthRefusal::Limited(exceeded) = denied {
             headers.insert(header::RETRY_AFTER, (exceeded.wait.as_secs() + 1).into());
         }
         response

@@ -13,7 +13,7 @@ use tradepost_sandbox::buyer::Place;
 use tradepost_sandbox::{Cast, Dealer};
 use tradepost_server::auth::Principal;
 use tradepost_server::clock::Clock;
-use tradepost_server::desk::Desk;
+use tradepost_server::desk::AgentRegistry;
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
@@ -65,7 +65,7 @@ impl DemoCast {
         &self,
         place: &Place,
         config: Config,
-    ) -> Result<(Arc<Store>, Arc<Desk>), InternalError> {
+    ) -> Result<(Arc<Store>, Arc<AgentRegistry>), InternalError> {
         let folder = self.folder.join(place.folder());
         std::fs::create_dir_all(&folder)
             .map_err(InternalError::on("making the folder of a buyer"))?;
@@ -103,7 +103,7 @@ impl Cast for DemoCast {
 #[derive(Debug)]
 struct DemoDealer {
     store: Arc<Store>,
-    desk: Arc<Desk>,
+    desk: Arc<AgentRegistry>,
 }
 
 impl Dealer for DemoDealer {

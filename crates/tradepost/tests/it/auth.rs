@@ -2,10 +2,10 @@
 
 use expect_test::expect;
 use jiff::{SignedDuration, Timestamp};
-use tradepost::config::{Auth, Config, RateLimit};
+use tradepost::config::{AuthSettings, Config, RateLimit};
 use tradepost::gate::Scope;
 use tradepost_dealer::record::AppointmentState;
-use tradepost_server::auth::key::Fresh;
+use tradepost_server::auth::key::NewApiKey;
 use tradepost_store::ApiKey;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -26,12 +26,15 @@ fn question() -> Value {
 
 /// A dealer that accepts keys.
 fn keys(required: bool) -> impl FnOnce(&mut Config) {
-    move |config| config.dealers[0].auth = Auth { required, api_keys: true, ..Auth::default() }
+    move |config| {
+        config.dealers[0].auth =
+            AuthSettings { required, api_keys: true, ..AuthSettings::default() }
+    }
 }
 
 /// Gives a caller a key.
 pub fn issue(server: &TestServer, name: &str, change: impl FnOnce(&mut ApiKey)) -> String {
-    let fresh = Fresh::generate().unwrap();
+    let fresh = NewApiKey::generate().unwrap();
     let mut key = ApiKey {
         id: fresh.id,
         agent_id: dealer::ID.to_owned(),
@@ -109,7 +112,7 @@ fn unknown_revoked_malformed_and_wrong_keys_get_the_same_bytes() {
     assert!(server.store.revoke_api_key(former, at(NOW)).unwrap().is_some());
     // Wherever it ended, too.
     let elsewhere = issue(&server, "elsewhere", |key| key.agent_id = "another".to_owned());
-    let unknown = Fresh::generate().unwrap().text;
+    let unknown = NewApiKey::generate().unwrap().text;
     let zeros = "0".repeat(64);
     let refused: Vec<_> = [
         format!("Bearer {unknown}"),
@@ -169,7 +172,7 @@ fn an_expired_key_says_so_to_whoever_has_the_secret_and_to_nobody_else() {
     let challenge = expired.header("www-authenticate").unwrap();
     assert!(challenge.ends_with(r#"error="invalid_token""#), "{challenge}");
     let wrong = format!("{}{}", &key[..20], "0".repeat(64));
-    let unknown = bearer(&server, &Fresh::generate().unwrap().text, &question());
+    let unknown = bearer(&server, &NewApiKey::generate().unwrap().text, &question());
     assert_eq!(whole(&bearer(&server, &wrong, &question())), whole(&unknown));
 }
 
@@ -298,7 +301,7 @@ fn another_callers_lead_of_the_same_customer_is_neither_named_nor_moved() {
 fn two_keys_of_one_caller_are_one_caller_and_a_name_is_not_taken_by_accident() {
     let server = start_with(keys(true));
     let old = issue(&server, "acme", |_| {});
-    let fresh = Fresh::generate().unwrap();
+    let fresh = NewApiKey::generate().unwrap();
     let known = server.store.api_keys(Some(dealer::ID)).unwrap().remove(0);
     server.store.revoke_api_key(&known.id, at(NOW)).unwrap();
     let key = ApiKey { id: fresh.id, hash: fresh.hash, ..known };
@@ -317,7 +320,7 @@ fn two_keys_of_one_caller_are_one_caller_and_a_name_is_not_taken_by_accident() {
 fn whoever_fails_too_often_is_put_off_and_locks_nobody_out() {
     let server = start_with(keys(true));
     let key = issue(&server, "acme", |_| {});
-    let wrong = Fresh::generate().unwrap().text;
+    let wrong = NewApiKey::generate().unwrap().text;
     for _ in 0..10 {
         assert_eq!(bearer(&server, &wrong, &question()).status, 401);
     }
@@ -345,7 +348,7 @@ fn where_keys_are_offered_anonymous_callers_pass_and_wrong_keys_do_not() {
     let key = issue(&server, "acme", |_| {});
     assert_eq!(server.call(&question()).status, 200, "C-36");
     assert_eq!(bearer(&server, &key, &question()).status, 200);
-    let wrong = Fresh::generate().unwrap().text;
+    let wrong = NewApiKey::generate().unwrap().text;
     assert_eq!(bearer(&server, &wrong, &question()).status, 401, "never anonymous by mistake");
     assert_eq!(receipt(&server.call(&lead()))["status"], "received");
     assert_eq!(server.store.leads(None).unwrap()[0].submission.principal, "anonymous");

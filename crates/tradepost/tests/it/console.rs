@@ -23,7 +23,7 @@ use tradepost::console::{Console, password};
 use tradepost::wiring::Wiring;
 use tradepost_dealer::import::FeedUnit;
 use tradepost_dealer::staff::StaffRole;
-use tradepost_server::clock::{Clock, Hand};
+use tradepost_server::clock::{Clock, ManualClock};
 use tradepost_server::http;
 use tradepost_server::metrics::Metrics;
 use tradepost_store::Store;
@@ -43,7 +43,7 @@ const TWO: &str = "second";
 struct World {
     server: TestServer,
     /// Moves the console's clock.
-    hand: Hand,
+    hand: ManualClock,
     address: SocketAddr,
     /// What the console's process counts.
     metrics: Arc<Metrics>,

@@ -18,7 +18,7 @@ use tradepost::delivery::Deliveries;
 use tradepost_dealer::adf::AdfOptions;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, LeadDestination, MessageFormat};
 use tradepost_server::clock::Clock;
-use tradepost_server::outbox::Edge;
+use tradepost_server::outbox::ClockAndRandom;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
@@ -92,7 +92,7 @@ impl World {
         let store = Arc::clone(&self.server.store);
         let dealers = self.server.config().dealers.iter().cloned().map(Arc::new);
         let dealers: Vec<_> = dealers.collect();
-        let mut deliveries = Deliveries::new(store, clock, Edge::system());
+        let mut deliveries = Deliveries::new(store, clock, ClockAndRandom::system());
         deliveries.first_pause = Duration::from_millis(10);
         deliveries.replace(&dealers).unwrap();
         let deliveries = Arc::new(deliveries);

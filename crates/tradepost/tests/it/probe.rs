@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::conformance::Profile;
-use tradepost::config::Auth;
+use tradepost::config::AuthSettings;
 use tradepost_buyer::Transport;
 use tradepost_buyer::transport::Limits;
 use tradepost_probe::check::{self, Level};
 use tradepost_probe::grade::Grade;
 use tradepost_probe::report::Report;
 use tradepost_probe::{Options, Waiver, checks, html, junit, probe};
-use tradepost_server::auth::key::Fresh;
+use tradepost_server::auth::key::NewApiKey;
 use tradepost_store::ApiKey;
 use tradepost_wire::aap::Version;
 use tradepost_wire::json::{Value, json};
@@ -90,7 +90,7 @@ fn assert_a(report: &Report) {
 
 /// A key for a caller of the dealer or of the conformance agent.
 fn key(agent: &str, name: &str) -> (ApiKey, String) {
-    let fresh = Fresh::generate().unwrap();
+    let fresh = NewApiKey::generate().unwrap();
     let key = ApiKey {
         id: fresh.id,
         agent_id: agent.to_owned(),
@@ -123,7 +123,8 @@ fn our_dealer_has_grade_a_in_every_version_it_speaks() {
 fn our_dealer_has_grade_a_over_http_json_and_when_it_wants_credentials() {
     let server = start_with(|config| {
         config.dealers[0].http_json = true;
-        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+        config.dealers[0].auth =
+            AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
     });
     let (known, token) = key(dealer::ID, "prober");
     assert!(server.store.add_api_key(known, false).unwrap());

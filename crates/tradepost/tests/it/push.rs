@@ -7,7 +7,7 @@ mod killed;
 mod operations;
 
 use tradepost_server::egress::{Egress, Resolver};
-use tradepost_server::outbox::{Edge, Settings};
+use tradepost_server::outbox::{ClockAndRandom, OutboxSettings};
 use tradepost_wire::json::{Value, json};
 
 use crate::support::conformance::{ConformanceServer, start_pushing};
@@ -29,12 +29,20 @@ const PUBLIC: &[(&str, &[&str])] =
 
 /// An agent as it runs in production, but for its resolver.
 fn strict() -> ConformanceServer {
-    start_pushing(Egress::new(names(PUBLIC), false), Settings::default(), Edge::system())
+    start_pushing(
+        Egress::new(names(PUBLIC), false),
+        OutboxSettings::default(),
+        ClockAndRandom::system(),
+    )
 }
 
 /// An agent that may call this machine.
 fn lenient() -> ConformanceServer {
-    start_pushing(Egress::new(Resolver::system(), true), Settings::default(), Edge::system())
+    start_pushing(
+        Egress::new(Resolver::system(), true),
+        OutboxSettings::default(),
+        ClockAndRandom::system(),
+    )
 }
 
 /// A webhook at an address.

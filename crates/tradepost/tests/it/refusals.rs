@@ -7,8 +7,8 @@ use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost::refusals::Refusals;
 use tradepost_server::clock::Clock;
-use tradepost_server::metrics::Kind;
-use tradepost_server::refusals::{Ledger as _, Misfit, Refused};
+use tradepost_server::metrics::CallerKind;
+use tradepost_server::refusals::{FieldError, RefusalSink as _, RefusedRequest};
 use tradepost_store::Store;
 use tradepost_wire::json::json;
 
@@ -16,15 +16,15 @@ use crate::process::{Process, data, fresh_lead};
 use crate::support::postgres::Scratch;
 use crate::support::{NOW, at, envelope};
 
-fn refused(number: usize, code: &'static str) -> Refused {
-    let misfit = Misfit { pointer: "/customer/email".to_owned(), keyword: "format" };
-    Refused {
+fn refused(number: usize, code: &'static str) -> RefusedRequest {
+    let misfit = FieldError { pointer: "/customer/email".to_owned(), keyword: "format" };
+    RefusedRequest {
         agent: "acme".to_owned(),
         at: at(NOW),
         code,
         error_id: (number < 600).then(|| format!("err_{number:04}")),
         operation: Some("lead.submit"),
-        caller: Kind::Anonymous,
+        caller: CallerKind::Anonymous,
         misfits: vec![misfit; 30],
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::conformance::{Conformance, Profile};
 use expect_test::{Expect, expect};
 use tradepost::gate::Scope;
-use tradepost_server::auth::key::Fresh;
+use tradepost_server::auth::key::NewApiKey;
 use tradepost_store::ApiKey;
 use tradepost_wire::json::{Value, json};
 
@@ -691,7 +691,7 @@ fn a_stream_that_breaks_ends_with_an_error_event_that_says_nothing_of_the_cause(
 
 /// A credential for an agent's caller.
 fn issue(server: &TestServer, agent: &str, name: &str, scopes: Option<Vec<Scope>>) -> String {
-    let fresh = Fresh::generate().unwrap();
+    let fresh = NewApiKey::generate().unwrap();
     let key = ApiKey {
         id: fresh.id,
         agent_id: agent.to_owned(),

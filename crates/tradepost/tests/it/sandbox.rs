@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use tradepost::wiring::demo::DemoCast;
 use tradepost_sandbox::script::{self, Script};
 use tradepost_sandbox::{Sandbox, server};
-use tradepost_server::clock::{Clock, Hand};
+use tradepost_server::clock::{Clock, ManualClock};
 use tradepost_wire::aap::{AapCode, Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -26,7 +26,7 @@ const CARD: &str = "/.well-known/agent-card.json";
 /// A running sandbox.
 pub struct Playing {
     pub address: SocketAddr,
-    pub hand: Hand,
+    pub hand: ManualClock,
     runtime: Option<tokio::runtime::Runtime>,
     _folder: tempfile::TempDir,
 }

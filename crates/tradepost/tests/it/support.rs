@@ -9,10 +9,10 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost::config::Config;
 use tradepost::wiring::{self, Wiring};
 use tradepost_dealer::record::LeadHistory;
-use tradepost_server::clock::{Clock, Hand};
-use tradepost_server::desk::Desk;
+use tradepost_server::clock::{Clock, ManualClock};
+use tradepost_server::desk::AgentRegistry;
 use tradepost_server::http;
-use tradepost_server::tls::Identity;
+use tradepost_server::tls::ServerIdentity;
 use tradepost_store::Store;
 use tradepost_wire::json::{Value, json};
 
@@ -47,7 +47,7 @@ pub const NOW: &str = "2026-04-30T12:00:00Z";
 /// A running server.
 pub struct TestServer {
     pub address: SocketAddr,
-    pub hand: Hand,
+    pub hand: ManualClock,
     pub store: Arc<Store>,
     pub directory: tempfile::TempDir,
     config: Config,
@@ -111,7 +111,7 @@ fn launch(
     directory: tempfile::TempDir,
     config: Config,
     passed: SignedDuration,
-    open: impl FnOnce(Config, Arc<Store>, Clock, SocketAddr) -> Arc<Desk>,
+    open: impl FnOnce(Config, Arc<Store>, Clock, SocketAddr) -> Arc<AgentRegistry>,
 ) -> TestServer {
     let store = Arc::new(Store::open(directory.path()).unwrap());
     launch_on(store, directory, config, passed, open)
@@ -130,7 +130,7 @@ fn launch_on(
     directory: tempfile::TempDir,
     config: Config,
     passed: SignedDuration,
-    open: impl FnOnce(Config, Arc<Store>, Clock, SocketAddr) -> Arc<Desk>,
+    open: impl FnOnce(Config, Arc<Store>, Clock, SocketAddr) -> Arc<AgentRegistry>,
 ) -> TestServer {
     let (clock, hand) = Clock::manual(at(NOW) + passed);
     let runtime =
@@ -144,7 +144,7 @@ fn launch_on(
     // The card names a fixed address, so that it can be compared.
     let named = "127.0.0.1:8080".parse().unwrap();
     let entered = runtime.enter();
-    let identity = server.tls.clone().map(|files| Identity::open(files, &clock).unwrap());
+    let identity = server.tls.clone().map(|files| ServerIdentity::open(files, &clock).unwrap());
     let desk = open(config, Arc::clone(&store), clock, named);
     drop(entered);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();

@@ -12,9 +12,9 @@ use tokio::time::Instant;
 use tradepost_wire::a2a::error::{A2aCode, A2aRefusal};
 use tradepost_wire::a2a::status::RpcStatus;
 
-use super::errors::{self, Failure};
-use crate::desk::Desk;
-use crate::http::intake::{self, Unread, Whole};
+use super::errors::{self, GrpcFailure};
+use crate::desk::AgentRegistry;
+use crate::http::intake::{self, BodyError, FullBody};
 
 /// Length in bytes of the prefix of a message: compression flag and length.
 pub(super) const PREFIX: usize = 5;
@@ -27,27 +27,28 @@ pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
 
 /// Reads the single message of a call, within the limits.
 pub(super) async fn receive<'d>(
-    desk: &'d Desk,
+    desk: &'d AgentRegistry,
     parts: &Parts,
     mut body: Body,
-) -> Result<Message<'d>, Failure> {
+) -> Result<GrpcMessage<'d>, GrpcFailure> {
     let limit = desk.settings.max_body_bytes;
-    let invalid = |message: &str| Failure::from(&A2aRefusal::new(A2aCode::InvalidRequest, message));
+    let invalid =
+        |message: &str| GrpcFailure::from(&A2aRefusal::new(A2aCode::InvalidRequest, message));
     // The limit is for the message without its prefix.
     let body = intake::collect(desk, parts, &mut body, limit.saturating_add(PREFIX)).await;
     let whole = body.map_err(|unread| match unread {
-        Unread::TooLarge(_) => {
+        BodyError::TooLarge(_) => {
             let message =
                 format!("the message is larger than the {limit} bytes that this agent accepts");
             let refusal = A2aRefusal::new(A2aCode::InvalidRequest, message)
                 .with("maxBytes", limit.to_string());
-            Failure::from(&refusal).with_status(RpcStatus::ResourceExhausted)
+            GrpcFailure::from(&refusal).with_status(RpcStatus::ResourceExhausted)
         }
-        Unread::Late(_) | Unread::Slow => {
-            Failure::from(&unread.refusal()).with_status(RpcStatus::DeadlineExceeded)
+        BodyError::Late(_) | BodyError::Slow => {
+            GrpcFailure::from(&unread.refusal()).with_status(RpcStatus::DeadlineExceeded)
         }
-        Unread::OtherType | Unread::Encoded | Unread::Broken | Unread::NoRoom => {
-            Failure::from(&unread.refusal())
+        BodyError::OtherType | BodyError::Encoded | BodyError::Broken | BodyError::NoRoom => {
+            GrpcFailure::from(&unread.refusal())
         }
     })?;
     let Some((prefix, message)) = whole.split_first_chunk::<PREFIX>() else {
@@ -60,7 +61,7 @@ pub(super) async fn receive<'d>(
         _ => return Err(invalid("the message has an unknown flag")),
     }
     match usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX).cmp(&message.len()) {
-        std::cmp::Ordering::Equal => Ok(Message(whole)),
+        std::cmp::Ordering::Equal => Ok(GrpcMessage(whole)),
         // Further bytes would be a second message.
         std::cmp::Ordering::Less => Err(invalid("send exactly one message")),
         std::cmp::Ordering::Greater => Err(invalid("the message ended early")),
@@ -68,9 +69,9 @@ pub(super) async fn receive<'d>(
 }
 
 /// The single message of a call.
-pub(super) struct Message<'d>(Whole<'d>);
+pub(super) struct GrpcMessage<'d>(FullBody<'d>);
 
-impl Deref for Message<'_> {
+impl Deref for GrpcMessage<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {

@@ -12,10 +12,10 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
-use crate::agent::{Agent, Binding, Blame, ProfileRefusal};
+use crate::agent::{Agent, Binding, ProfileRefusal, ResponsibleParty};
 use crate::fault::InternalError;
-use crate::http::answers::{self, Dialect};
-use crate::http::exchange::{Parcel, Stamp};
+use crate::http::answers::{self, ErrorWriter};
+use crate::http::exchange::{LogFields, LoggedResponse};
 
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
@@ -30,14 +30,14 @@ const MAX_DETAILS: usize = 4_608;
 
 /// A failed call.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct GrpcFailure {
     status: RpcStatus,
     message: String,
     details: Vec<Value>,
-    stamp: Stamp,
+    stamp: LogFields,
 }
 
-impl From<&A2aRefusal> for Failure {
+impl From<&A2aRefusal> for GrpcFailure {
     fn from(refusal: &A2aRefusal) -> Self {
         let Ok(Value::Array(details)) = tradepost_wire::json::to_value(StatusDetails(refusal))
         else {
@@ -48,14 +48,14 @@ impl From<&A2aRefusal> for Failure {
     }
 }
 
-impl Failure {
+impl GrpcFailure {
     /// Replaces the status, where that of the error code is too general.
     pub(super) fn with_status(self, status: RpcStatus) -> Self {
         Self { status, ..self }
     }
 
     /// Creates a response that consists of the status only.
-    pub(super) fn into_parcel(self) -> Parcel {
+    pub(super) fn into_parcel(self) -> LoggedResponse {
         let mut response = super::head(Body::empty());
         let stamp = self.stamp.clone();
         self.write(response.headers_mut());
@@ -110,38 +110,40 @@ pub(super) fn ok() -> HeaderMap {
 }
 
 /// Returns the error of an unknown service, which reveals nothing about the host.
-pub(super) fn unknown_service() -> Failure {
+pub(super) fn unknown_service() -> GrpcFailure {
     bare(RpcStatus::Unimplemented, "nothing is here")
 }
 
 /// Returns the error of an exceeded deadline.
-pub(super) fn too_late() -> Failure {
+pub(super) fn too_late() -> GrpcFailure {
     bare(RpcStatus::DeadlineExceeded, "the deadline of the call has passed")
 }
 
 /// Writer of refusals for this binding, whose HTTP status is always 200. The authentication
 /// challenge is in the metadata, as it is in a header in the other bindings.
-pub(super) struct Grpc;
+pub(super) struct GrpcErrors;
 
-impl Dialect for Grpc {
-    fn protocol(&self, refusal: &A2aRefusal, _: Option<StatusCode>) -> Parcel {
-        let (mut response, stamp) = Failure::from(refusal).into_parcel();
+impl ErrorWriter for GrpcErrors {
+    fn protocol(&self, refusal: &A2aRefusal, _: Option<StatusCode>) -> LoggedResponse {
+        let (mut response, stamp) = GrpcFailure::from(refusal).into_parcel();
         answers::head(&mut response, None, refusal.challenge());
         (response, stamp)
     }
 
     /// Leaves out the profile's own document, because both sides have to know the type of every
     /// detail.
-    fn profile(&self, refusal: ProfileRefusal) -> Parcel {
+    fn profile(&self, refusal: ProfileRefusal) -> LoggedResponse {
         let status = match refusal.blame {
-            Blame::UsForAMoment => RpcStatus::Unavailable,
-            Blame::Caller | Blame::TooOften | Blame::Us => refusal.row.grpc,
+            ResponsibleParty::UsForAMoment => RpcStatus::Unavailable,
+            ResponsibleParty::Caller | ResponsibleParty::TooOften | ResponsibleParty::Us => {
+                refusal.row.grpc
+            }
         };
         let (message, challenge) = (refusal.summary.clone(), refusal.challenge.clone());
         let (extension, wait) = (refusal.extension, refusal.wait);
         let mut details = vec![answers::error_info(&refusal)];
         details.extend(wait.map(retry_info));
-        let failure = Failure { status, message, details, stamp: answers::stamp(refusal) };
+        let failure = GrpcFailure { status, message, details, stamp: answers::stamp(refusal) };
         let (mut response, stamp) = failure.into_parcel();
         answers::head(&mut response, extension, challenge.as_deref());
         (response, stamp)
@@ -154,28 +156,28 @@ impl Dialect for Grpc {
 
 /// Returns the error that ends a stream after an internal error.
 // Temporary errors differ from permanent ones (A2A 1.0 §3.3.2, E-14).
-pub(super) fn broken(agent: &dyn Agent, fault: &InternalError) -> Failure {
-    Failure::from(&answers::broken(agent, fault).0)
+pub(super) fn broken(agent: &dyn Agent, fault: &InternalError) -> GrpcFailure {
+    GrpcFailure::from(&answers::broken(agent, fault).0)
 }
 
 /// Returns the error that ends a stream when the process stops.
 // Stopping is a temporary error, so the status is `UNAVAILABLE` (A2A 1.0 §3.3.2, E-14).
-pub(super) fn stopping() -> Failure {
+pub(super) fn stopping() -> GrpcFailure {
     bare(RpcStatus::Unavailable, "this server stops; read the task, or subscribe to it again")
 }
 
 /// Returns the error of a compressed message.
-pub(super) fn compressed() -> Failure {
+pub(super) fn compressed() -> GrpcFailure {
     let message = "this agent reads no compressed messages; send it as it is";
     let refusal =
         A2aRefusal::new(A2aCode::InvalidRequest, message).with("acceptEncoding", "identity");
-    Failure::from(&refusal).with_status(RpcStatus::Unimplemented)
+    GrpcFailure::from(&refusal).with_status(RpcStatus::Unimplemented)
 }
 
 /// Creates an error of the transport, which the error catalog does not have.
-fn bare(status: RpcStatus, message: &str) -> Failure {
-    let stamp = Stamp { code: status.name(), ..Stamp::default() };
-    Failure { status, message: message.to_owned(), details: Vec::new(), stamp }
+fn bare(status: RpcStatus, message: &str) -> GrpcFailure {
+    let stamp = LogFields { code: status.name(), ..LogFields::default() };
+    GrpcFailure { status, message: message.to_owned(), details: Vec::new(), stamp }
 }
 
 #[cfg(test)]
@@ -184,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    fn details(failure: Failure) -> (usize, Value) {
+    fn details(failure: GrpcFailure) -> (usize, Value) {
         let trailers = failure.into_trailers();
         let text = trailers[DETAILS].to_str().unwrap();
         let bytes = STANDARD_NO_PAD.decode(text).unwrap();
@@ -195,7 +197,8 @@ mod tests {
     #[test]
     fn every_row_of_the_catalog_has_its_status_and_its_reason() {
         for code in A2aCode::ALL.iter().copied() {
-            let (_, status) = details(Failure::from(&A2aRefusal::new(code, "no").with("k", "v")));
+            let (_, status) =
+                details(GrpcFailure::from(&A2aRefusal::new(code, "no").with("k", "v")));
             let info = json!({
                 "@type": "type.googleapis.com/google.rpc.ErrorInfo",
                 "reason": code.name(), "domain": "a2a-protocol.org", "metadata": {"k": "v"},
@@ -214,7 +217,7 @@ mod tests {
         let mut refusal =
             A2aRefusal::new(A2aCode::InvalidParams, "Invalid parameters: 60 fields are wrong");
         refusal.violations = (0..50).map(violation).collect();
-        let (size, status) = details(Failure::from(&refusal));
+        let (size, status) = details(GrpcFailure::from(&refusal));
         assert!(size < 8_192, "{size}");
         let listed = status["details"][1]["fieldViolations"].as_array().unwrap();
         assert!((20..50).contains(&listed.len()), "{}", listed.len());
@@ -223,7 +226,8 @@ mod tests {
 
     #[test]
     fn messages_are_percent_encoded() {
-        let failure = Failure::from(&A2aRefusal::new(A2aCode::InvalidParams, "50 % of \u{e9}\n"));
+        let failure =
+            GrpcFailure::from(&A2aRefusal::new(A2aCode::InvalidParams, "50 % of \u{e9}\n"));
         assert_eq!(failure.into_trailers()[MESSAGE], "50 %25 of %C3%A9%0A");
     }
 
@@ -231,7 +235,7 @@ mod tests {
     fn who_comes_too_often_is_told_when_to_come_back() {
         let refusal = A2aRefusal::new(A2aCode::Unavailable, "later");
         let refusal = refusal.with_wait(std::time::Duration::from_millis(61_005));
-        let (_, status) = details(Failure::from(&refusal));
+        let (_, status) = details(GrpcFailure::from(&refusal));
         let retry = json!({
             "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "61.005s",
         });

@@ -15,7 +15,7 @@ use super::errors;
 use crate::agent::SharedAgent;
 use crate::fault::InternalError;
 use crate::panics;
-use crate::tasks::{Item, TaskStream};
+use crate::tasks::{StreamItem, TaskStream};
 
 /// Creates a response with one message.
 pub(super) fn one_message(message: Vec<u8>) -> Response {
@@ -38,7 +38,7 @@ pub(super) fn task_events(events: TaskStream, agent: SharedAgent, deadline: Dead
                 }
                 Err(fault) => errors::broken(&*agent, &fault).into_trailers(),
             },
-            Some(Ok(None)) if events.was_cut() => errors::stopping().into_trailers(),
+            Some(Ok(None)) if events.was_interrupted() => errors::stopping().into_trailers(),
             Some(Ok(None)) => errors::ok(),
             Some(Err(fault)) => errors::broken(&*agent, &fault).into_trailers(),
             None => errors::too_late().into_trailers(),
@@ -47,7 +47,7 @@ pub(super) fn task_events(events: TaskStream, agent: SharedAgent, deadline: Dead
     }))
 }
 
-fn event(item: &Item) -> Result<Vec<u8>, InternalError> {
+fn event(item: &StreamItem) -> Result<Vec<u8>, InternalError> {
     // The event log stores JSON for the other bindings.
     let document = tradepost_wire::json::from_str(&item.json)
         .map_err(InternalError::on("reading an event"))?;

@@ -7,28 +7,30 @@ use tradepost_wire::a2a::error::{A2aRefusal, StatusDetails, retry_info};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, json};
 
-use crate::agent::{Binding, Blame, PAUSE, ProfileRefusal};
-use crate::http::answers::{self, Dialect};
-use crate::http::exchange::Parcel;
+use crate::agent::{Binding, PAUSE, ProfileRefusal, ResponsibleParty};
+use crate::http::answers::{self, ErrorWriter};
+use crate::http::exchange::LoggedResponse;
 use crate::http::plain::json_response;
 
 /// Writer of errors for this binding. `error.code` is the HTTP status.
 // All errors have this format (A2A 1.0 §11.6, E-09).
-pub(in crate::http) struct HttpJson;
+pub(in crate::http) struct HttpJsonErrors;
 
-impl Dialect for HttpJson {
-    fn protocol(&self, refusal: &A2aRefusal, status: Option<StatusCode>) -> Parcel {
+impl ErrorWriter for HttpJsonErrors {
+    fn protocol(&self, refusal: &A2aRefusal, status: Option<StatusCode>) -> LoggedResponse {
         let mut response = json_response(code(refusal, status), body(refusal, status));
         answers::mark_refusal(&mut response, refusal);
         come_back(&mut response);
         (response, answers::stamp_of(refusal))
     }
 
-    fn profile(&self, refusal: ProfileRefusal) -> Parcel {
+    fn profile(&self, refusal: ProfileRefusal) -> LoggedResponse {
         let ProfileRefusal { row, document, document_type, .. } = &refusal;
         let status = match refusal.blame {
-            Blame::UsForAMoment => StatusCode::SERVICE_UNAVAILABLE,
-            Blame::Caller | Blame::TooOften | Blame::Us => status_of(row.http),
+            ResponsibleParty::UsForAMoment => StatusCode::SERVICE_UNAVAILABLE,
+            ResponsibleParty::Caller | ResponsibleParty::TooOften | ResponsibleParty::Us => {
+                status_of(row.http)
+            }
         };
         let mut object = Map::new();
         object.insert("@type".to_owned(), format!("type.googleapis.com/{document_type}").into());

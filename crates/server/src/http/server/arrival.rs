@@ -34,7 +34,7 @@ const ENDED_AFTER_AT_MOST: Duration = Duration::from_secs(15);
 pub(super) struct ArrivingBody {
     body: Incoming,
     progress: Arc<RequestProgress>,
-    pace: Pace,
+    pace: BodyRate,
     /// Timer that wakes the reader when the body becomes too slow.
     alarm: Option<Pin<Box<Sleep>>>,
 }
@@ -42,7 +42,7 @@ pub(super) struct ArrivingBody {
 impl ArrivingBody {
     /// Watches a body, and reports its state to `progress`.
     pub(super) fn new(body: Incoming, progress: Arc<RequestProgress>) -> Self {
-        Self { body, progress, pace: Pace::new(), alarm: None }
+        Self { body, progress, pace: BodyRate::new(), alarm: None }
     }
 }
 
@@ -65,7 +65,7 @@ impl HttpBody for ArrivingBody {
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
             let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
             let bytes = data.map_or(0, Bytes::len);
-            if this.pace.arrived(Instant::now(), bytes) == Standing::Steady {
+            if this.pace.arrived(Instant::now(), bytes) == ArrivalState::Steady {
                 this.progress.resume();
             }
             this.alarm = None;
@@ -75,9 +75,9 @@ impl HttpBody for ArrivingBody {
             let now = Instant::now();
             let standing = this.pace.waited(now);
             match standing {
-                Standing::Steady => {}
-                Standing::Stalled => this.progress.stall(),
-                Standing::TooSlow => {
+                ArrivalState::Steady => {}
+                ArrivalState::Stalled => this.progress.stall(),
+                ArrivalState::TooSlow => {
                     let why = "the body comes too slowly";
                     let error = Error::new(ErrorKind::TimedOut, why);
                     return Poll::Ready(Some(Err(error.into())));
@@ -101,7 +101,7 @@ impl HttpBody for ArrivingBody {
 
 /// State of an arriving body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum ArrivalState {
     /// Fast enough.
     Steady,
     /// Too slow to keep its place when others need it.
@@ -112,7 +112,7 @@ enum Standing {
 
 /// Measures the rate of a body: waiting uses up time, and arriving bytes earn it.
 #[derive(Debug)]
-struct Pace {
+struct BodyRate {
     /// Time since which a reader waits for the next piece.
     waits_since: Option<Instant>,
     until_stalled: Duration,
@@ -120,7 +120,7 @@ struct Pace {
     is_stalled: bool,
 }
 
-impl Pace {
+impl BodyRate {
     const fn new() -> Self {
         Self {
             waits_since: None,
@@ -131,8 +131,8 @@ impl Pace {
     }
 
     /// Records arriving bytes.
-    fn arrived(&mut self, now: Instant, bytes: usize) -> Standing {
-        self.use_up(now);
+    fn arrived(&mut self, now: Instant, bytes: usize) -> ArrivalState {
+        self.spend(now);
         self.waits_since = None;
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let earned = Duration::from_millis(bytes.saturating_mul(1_000) / MIN_BYTES_PER_SECOND);
@@ -144,35 +144,35 @@ impl Pace {
     }
 
     /// Records that a reader has waited until now.
-    fn waited(&mut self, now: Instant) -> Standing {
-        self.use_up(now);
+    fn waited(&mut self, now: Instant) -> ArrivalState {
+        self.spend(now);
         self.waits_since = Some(now);
         self.is_stalled |= self.until_stalled.is_zero();
         self.standing()
     }
 
-    fn use_up(&mut self, now: Instant) {
+    fn spend(&mut self, now: Instant) {
         let waited = self.waits_since.map(|since| now.saturating_duration_since(since));
         let waited = waited.unwrap_or_default();
         self.until_stalled = self.until_stalled.saturating_sub(waited);
         self.until_ended = self.until_ended.saturating_sub(waited);
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> ArrivalState {
         if self.until_ended.is_zero() {
-            Standing::TooSlow
+            ArrivalState::TooSlow
         } else if self.is_stalled {
-            Standing::Stalled
+            ArrivalState::Stalled
         } else {
-            Standing::Steady
+            ArrivalState::Steady
         }
     }
 
     /// Returns the time after which the state changes when nothing more arrives.
-    fn left(&self, standing: Standing) -> Duration {
+    fn left(&self, standing: ArrivalState) -> Duration {
         match standing {
-            Standing::Steady => self.until_stalled.min(self.until_ended),
-            Standing::Stalled | Standing::TooSlow => self.until_ended,
+            ArrivalState::Steady => self.until_stalled.min(self.until_ended),
+            ArrivalState::Stalled | ArrivalState::TooSlow => self.until_ended,
         }
     }
 }
@@ -182,9 +182,9 @@ mod tests {
     use super::*;
 
     /// Simulates a body of pieces with `bytes` bytes, one after each pause; returns the states.
-    fn play(bytes: usize, pause: Duration, lasts: Duration) -> Vec<Standing> {
+    fn play(bytes: usize, pause: Duration, lasts: Duration) -> Vec<ArrivalState> {
         let began = Instant::now();
-        let mut pace = Pace::new();
+        let mut pace = BodyRate::new();
         let mut now = began;
         let mut seen = vec![pace.waited(now)];
         while now - began < lasts {
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_body_has_to_come_at_the_least_rate() {
-        use Standing::{Stalled, Steady, TooSlow};
+        use ArrivalState::{Stalled, Steady, TooSlow};
         let (tenth, second) = (Duration::from_millis(100), Duration::from_secs(1));
         let minute = Duration::from_secs(60);
         for (bytes, pause, lasts, expected) in [
@@ -218,24 +218,24 @@ mod tests {
     #[test]
     fn a_body_that_was_fast_may_pause_and_go_on() {
         let began = Instant::now();
-        let mut pace = Pace::new();
+        let mut pace = BodyRate::new();
         pace.waited(began);
-        assert_eq!(pace.arrived(began, 1_000_000), Standing::Steady);
+        assert_eq!(pace.arrived(began, 1_000_000), ArrivalState::Steady);
         pace.waited(began);
         let later = began + Duration::from_secs(10);
-        assert_eq!(pace.waited(later), Standing::Stalled, "others may have its place");
-        assert_eq!(pace.arrived(later, 1_000), Standing::Steady);
+        assert_eq!(pace.waited(later), ArrivalState::Stalled, "others may have its place");
+        assert_eq!(pace.arrived(later, 1_000), ArrivalState::Steady);
         pace.waited(later);
         let much_later = later + Duration::from_secs(30);
-        assert_eq!(pace.waited(much_later), Standing::TooSlow);
+        assert_eq!(pace.waited(much_later), ArrivalState::TooSlow);
     }
 
     #[test]
     fn time_in_which_nobody_waits_does_not_count() {
         let began = Instant::now();
-        let mut pace = Pace::new();
+        let mut pace = BodyRate::new();
         pace.waited(began);
         pace.arrived(began, 1);
-        assert_eq!(pace.waited(began + Duration::from_secs(60)), Standing::Steady);
+        assert_eq!(pace.waited(began + Duration::from_secs(60)), ArrivalState::Steady);
     }
 }

@@ -22,11 +22,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 use super::arrival::ArrivingBody;
-use super::room::{Begun, Place, Requests};
+use super::room::{ConnectionSlot, RequestCounts, RequestInProgress};
 use crate::http::HSTS;
 use crate::http::compress;
 use crate::http::head::Peer;
-use crate::http::observe::{Refusals, observe};
+use crate::http::observe::{RefusalLog, observe};
 use crate::http::site::Site;
 use crate::tls::client::ClientCertificate;
 
@@ -52,7 +52,7 @@ const IDLE: Duration = Duration::from_secs(60);
 
 /// The client of a connection.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(super) struct ConnectionClient {
     pub peer: Peer,
     /// True over TLS.
     pub secure: bool,
@@ -62,13 +62,13 @@ pub(super) struct Client {
 
 /// Protocol settings of connections.
 #[derive(Debug, Clone)]
-pub(super) struct Protocol {
+pub(super) struct ProtocolSettings {
     builder: auto::Builder<TokioExecutor>,
     /// Maximum time for the head of a request.
     pub(super) patience: Duration,
 }
 
-impl Protocol {
+impl ProtocolSettings {
     /// Creates settings; `patience` is the maximum time for the head of a request.
     pub(super) fn new(patience: Duration) -> Self {
         let mut builder = auto::Builder::new(TokioExecutor::new());
@@ -97,9 +97,9 @@ impl Protocol {
     pub(super) async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         &self,
         stream: S,
-        client: Client,
-        (site, refusals): (Site, Arc<Refusals>),
-        place: Place,
+        client: ConnectionClient,
+        (site, refusals): (Site, Arc<RefusalLog>),
+        place: ConnectionSlot,
         mut stopping: watch::Receiver<()>,
     ) {
         let requests = Arc::clone(&place.requests);
@@ -166,10 +166,10 @@ impl Protocol {
 async fn answer(
     site: Site,
     request: Request<Body>,
-    refusals: Arc<Refusals>,
+    refusals: Arc<RefusalLog>,
     secure: bool,
-    begun: Begun,
-) -> Result<Response<Counted>, Infallible> {
+    begun: RequestInProgress,
+) -> Result<Response<CountedBody>, Infallible> {
     let wanted = compress::is_wanted(request.headers());
     // Before the router consumes the request.
     let secure = secure || site.is_published_over_tls(&request);
@@ -179,14 +179,14 @@ async fn answer(
     if secure {
         response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, HSTS);
     }
-    Ok(response.map(|body| Counted { body, _begun: begun }))
+    Ok(response.map(|body| CountedBody { body, _begun: begun }))
 }
 
 /// Detects idle connections. hyper limits the time for heads in HTTP/1.1, but not for the first
 /// bytes that tell the version, and not in HTTP/2.
 #[derive(Debug)]
 struct Idle {
-    requests: Arc<Requests>,
+    requests: Arc<RequestCounts>,
     /// Number of requests that had begun when the last wait ended.
     seen: u64,
     patience: Duration,
@@ -211,12 +211,12 @@ impl Idle {
 }
 
 /// The body of an answer; the request is in progress as long as it exists.
-struct Counted {
+struct CountedBody {
     body: Body,
-    _begun: Begun,
+    _begun: RequestInProgress,
 }
 
-impl HttpBody for Counted {
+impl HttpBody for CountedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

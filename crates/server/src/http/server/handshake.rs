@@ -12,7 +12,7 @@ use tokio_rustls::{LazyConfigAcceptor, TlsAcceptor};
 
 use crate::http::head::Peer;
 use crate::http::plain::plain_error_body;
-use crate::tls::Identity;
+use crate::tls::ServerIdentity;
 use crate::tls::challenge::{self, Challenges};
 use crate::tls::client::ClientCertificate;
 
@@ -27,7 +27,7 @@ const MOST_IGNORED: u64 = 64 * 1024;
 pub(super) async fn shake(
     mut stream: TcpStream,
     peer: Peer,
-    identity: &Identity,
+    identity: &ServerIdentity,
     patience: Duration,
 ) -> Option<(TlsStream<TcpStream>, Option<ClientCertificate>)> {
     let shaken = tokio::time::timeout(patience, async {
@@ -39,7 +39,7 @@ pub(super) async fn shake(
         }
         let accepted = match identity.challenges() {
             None => TlsAcceptor::from(identity.current()).accept(stream).await.map(Some),
-            Some(challenges) => unless_asked(stream, identity, challenges).await,
+            Some(challenges) => handshake_or_challenge(stream, identity, challenges).await,
         };
         accepted.inspect_err(|error| report(error, peer, identity)).ok().flatten()
     });
@@ -56,9 +56,9 @@ pub(super) async fn shake(
 
 /// Performs the handshake where certificates are ordered automatically: an authority that validates
 /// a name gets its challenge certificate, and nothing else (RFC 8737 §3).
-async fn unless_asked(
+async fn handshake_or_challenge(
     stream: TcpStream,
-    identity: &Identity,
+    identity: &ServerIdentity,
     challenges: &Challenges,
 ) -> std::io::Result<Option<TlsStream<TcpStream>>> {
     let begun = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
@@ -89,7 +89,7 @@ async fn decline(stream: &mut TcpStream) {
 
 /// Logs a failed handshake. A rejected client certificate is a failed authentication; other
 /// failures are noise.
-fn report(error: &std::io::Error, peer: Peer, identity: &Identity) {
+fn report(error: &std::io::Error, peer: Peer, identity: &ServerIdentity) {
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
     if let Some(rustls::Error::InvalidCertificate(wrong)) = cause {
         use CertificateError as Wrong;

@@ -11,15 +11,15 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use crate::http::settings::Settings;
-use crate::limit::{Key, give_back};
+use crate::http::settings::HttpSettings;
+use crate::limit::{LimitKey, give_back};
 
 /// Interval at which a waiting connection looks for an idle one.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Places for connections.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct ConnectionSlots {
     places: Arc<Semaphore>,
     /// Maximum number of places per address; unlimited when `None`.
     share: Option<usize>,
@@ -31,19 +31,19 @@ pub(super) struct Room {
 struct Open {
     next: u64,
     connections: HashMap<u64, Connection>,
-    by_address: BTreeMap<Key, usize>,
+    by_address: BTreeMap<LimitKey, usize>,
 }
 
 #[derive(Debug)]
 struct Connection {
-    address: Key,
-    requests: Arc<Requests>,
+    address: LimitKey,
+    requests: Arc<RequestCounts>,
     leave: Arc<Notify>,
 }
 
-impl Room {
+impl ConnectionSlots {
     /// Creates the places that the settings permit.
-    pub(super) fn new(settings: &Settings) -> Arc<Self> {
+    pub(super) fn new(settings: &HttpSettings) -> Arc<Self> {
         // Behind a proxy every connection has the proxy's address.
         let share = (!settings.trust_forwarded_for).then_some(settings.connections_per_address);
         Arc::new(Self {
@@ -56,9 +56,9 @@ impl Room {
 
     /// Returns a place for a connection from an address, once there is one. `None` when the address
     /// is busy on its whole share.
-    pub(super) async fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
-        let address = Key::address(address);
-        if !self.keep_to_share(&address) {
+    pub(super) async fn enter(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionSlot> {
+        let address = LimitKey::address(address);
+        if !self.free_share(&address) {
             return None;
         }
         // At most one connection is dismissed for each that arrives, however long it takes to
@@ -73,7 +73,7 @@ impl Room {
                 break permit.ok()?;
             }
         };
-        let requests = Arc::new(Requests::new(self.since));
+        let requests = Arc::new(RequestCounts::new(self.since));
         let leave = Arc::new(Notify::new());
         let mut open = self.open();
         let id = open.next;
@@ -82,11 +82,11 @@ impl Room {
         let (counted, left) = (Arc::clone(&requests), Arc::clone(&leave));
         open.connections.insert(id, Connection { address, requests: counted, leave: left });
         drop(open);
-        Some(Place { room: Arc::clone(self), id, requests, leave, _permit: permit })
+        Some(ConnectionSlot { room: Arc::clone(self), id, requests, leave, _permit: permit })
     }
 
     /// Makes room in an address's share; `false` when all its connections are busy.
-    fn keep_to_share(&self, address: &Key) -> bool {
+    fn free_share(&self, address: &LimitKey) -> bool {
         let Some(share) = self.share else { return true };
         let held = self.open().by_address.get(address).copied().unwrap_or_default();
         held < share || self.dismiss(|connection| connection.address == *address)
@@ -122,23 +122,23 @@ impl Open {
 
 /// A connection's place, which is free again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
-    room: Arc<Room>,
+pub(super) struct ConnectionSlot {
+    room: Arc<ConnectionSlots>,
     id: u64,
     /// Requests of the connection.
-    pub(super) requests: Arc<Requests>,
+    pub(super) requests: Arc<RequestCounts>,
     leave: Arc<Notify>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Resolves when another connection needs the place.
     pub(super) async fn needed(&self) {
         self.leave.notified().await;
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.room.open().remove(self.id);
     }
@@ -146,7 +146,7 @@ impl Drop for Place {
 
 /// Counts of the requests of a connection.
 #[derive(Debug)]
-pub(super) struct Requests {
+pub(super) struct RequestCounts {
     pub(super) begun: AtomicU64,
     ended: AtomicU64,
     /// Number of requests in progress that wait for a stalled body.
@@ -158,7 +158,7 @@ pub(super) struct Requests {
     quiet: AtomicU64,
 }
 
-impl Requests {
+impl RequestCounts {
     fn new(since: Instant) -> Self {
         let requests =
             Self { begun: 0.into(), ended: 0.into(), stalled: 0.into(), since, quiet: 0.into() };
@@ -172,9 +172,12 @@ impl Requests {
     }
 
     /// Records the start of a request, which ends when the returned value is dropped.
-    pub(super) fn begin(self: Arc<Self>) -> Begun {
+    pub(super) fn begin(self: Arc<Self>) -> RequestInProgress {
         self.begun.fetch_add(1, Ordering::Relaxed);
-        Begun(Arc::new(RequestProgress { requests: self, stage: AtomicU8::new(WORKING) }))
+        RequestInProgress(Arc::new(RequestProgress {
+            requests: self,
+            stage: AtomicU8::new(WORKING),
+        }))
     }
 
     /// Returns the number of requests in progress.
@@ -209,7 +212,7 @@ const ENDED: u8 = 2;
 /// Progress of one request, shared by the reader of its body and the sender of its answer.
 #[derive(Debug)]
 pub(super) struct RequestProgress {
-    requests: Arc<Requests>,
+    requests: Arc<RequestCounts>,
     stage: AtomicU8,
 }
 
@@ -237,16 +240,16 @@ impl RequestProgress {
 
 /// A request in progress.
 #[derive(Debug)]
-pub(super) struct Begun(Arc<RequestProgress>);
+pub(super) struct RequestInProgress(Arc<RequestProgress>);
 
-impl Begun {
+impl RequestInProgress {
     /// Returns the progress, for the reader of the body.
     pub(super) fn progress(&self) -> Arc<RequestProgress> {
         Arc::clone(&self.0)
     }
 }
 
-impl Drop for Begun {
+impl Drop for RequestInProgress {
     fn drop(&mut self) {
         let requests = &self.0.requests;
         // The time is set before the count, because otherwise the connection would seem idle since
@@ -265,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_connection_whose_bodies_all_stall_counts_as_idle() {
-        let requests = Arc::new(Requests::new(Instant::now()));
+        let requests = Arc::new(RequestCounts::new(Instant::now()));
         assert!(!requests.is_busy() && requests.idle_since().is_some());
         let one = Arc::clone(&requests).begin();
         let other = Arc::clone(&requests).begin();

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliverySource, DeliveryState, NewDelivery};
 use tradepost_dealer::staff::{AuditAction, DELIVERY, NewAuditEntry};
-use tradepost_server::tasks::log::PushBusy;
+use tradepost_server::tasks::log::BlockedPushes;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 
@@ -347,7 +347,7 @@ impl Database {
     pub(crate) fn deliveries_due(
         &self,
         now: Timestamp,
-        busy: &PushBusy,
+        busy: &BlockedPushes,
         limit: usize,
     ) -> Result<Vec<DeliveryRecord>, InternalError> {
         let (keys, texts) = (self.0.elements(2, "BIGINT"), |value| self.0.elements(value, "TEXT"));

@@ -4,7 +4,7 @@
 use axum::http::HeaderValue;
 use axum::response::Response;
 use tradepost_server::http::jsonrpc as binding;
-use tradepost_server::http::{Parcel, Posted, Stamp, intake as shared};
+use tradepost_server::http::{LogFields, LoggedResponse, RawRequest, intake as shared};
 use tradepost_wire::a2a::{self, A2aRelease};
 use tradepost_wire::adcp::{AdcpTool, EXTENSION, rules};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -20,8 +20,11 @@ use crate::adcp::seller::PublisherAgent;
 const PUSH: &str = "push_notification_config";
 
 /// Answers a request on the endpoint.
-pub(in crate::adcp) async fn answer(publisher: &PublisherAgent, posted: Posted<'_>) -> Parcel {
-    let Posted { desk, parts, bytes, .. } = posted;
+pub(in crate::adcp) async fn answer(
+    publisher: &PublisherAgent,
+    posted: RawRequest<'_>,
+) -> LoggedResponse {
+    let RawRequest { desk, parts, bytes, .. } = posted;
     // The envelope is read before the credential is judged: the refusal is in the release of AdCP
     // that the caller names (D-6).
     let mut envelope = match jsonrpc::read(bytes) {
@@ -65,7 +68,7 @@ pub(in crate::adcp) async fn answer(publisher: &PublisherAgent, posted: Posted<'
     // A refusal that its caller was given no id for has one for the log.
     let is_refusal = stamp.code != "OK";
     let error_id = stamp.error_id.or_else(|| is_refusal.then(misfits::fresh_id));
-    let stamp = Stamp { skill, error_id, ..stamp };
+    let stamp = LogFields { skill, error_id, ..stamp };
     (response, stamp.by(&caller))
 }
 

@@ -8,12 +8,12 @@ use axum::http::StatusCode;
 use tradepost_publisher::refuse;
 use tradepost_publisher::world::Wait;
 use tradepost_publisher::{ask, order};
-use tradepost_server::agent::{Blame, ProfileRefusal, Row};
-use tradepost_server::auth::Denied;
-use tradepost_server::http::Parcel;
-use tradepost_server::http::answers::Dialect as _;
-use tradepost_server::http::jsonrpc::JsonRpc;
-use tradepost_server::limit::Exceeded;
+use tradepost_server::agent::{ErrorProperties, ProfileRefusal, ResponsibleParty};
+use tradepost_server::auth::AuthRefusal;
+use tradepost_server::http::LoggedResponse;
+use tradepost_server::http::answers::ErrorWriter as _;
+use tradepost_server::http::jsonrpc::RpcErrors;
+use tradepost_server::limit::RateLimitExceeded;
 use tradepost_wire::a2a::error::whole_seconds;
 use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError, AdcpRelease};
@@ -67,23 +67,23 @@ impl Denial {
                 "the request's signature is not believed; WWW-Authenticate says what is wrong: sign \
                  the request anew",
             ),
-            Unbelieved::Denied(Denied::Missing) => (
+            Unbelieved::Denied(AuthRefusal::Missing) => (
                 AdcpCode::AuthMissing,
                 "this needs a credential; send one in the Authorization header",
             ),
-            Unbelieved::Denied(Denied::Invalid { .. }) => (
+            Unbelieved::Denied(AuthRefusal::Invalid { .. }) => (
                 AdcpCode::AuthInvalid,
                 "the credential is not accepted; ask the seller for a valid one",
             ),
-            Unbelieved::Denied(Denied::Expired) => {
+            Unbelieved::Denied(AuthRefusal::Expired) => {
                 (AdcpCode::AuthInvalid, "the credential has expired; get a new one")
             }
-            Unbelieved::Denied(Denied::Scope { .. } | Denied::Page) => {
+            Unbelieved::Denied(AuthRefusal::Scope { .. } | AuthRefusal::Page) => {
                 let message = "the credential does not permit this";
                 let error = refuse::error(AdcpCode::PermissionDenied, message);
                 return Self::new(StatusCode::FORBIDDEN, error);
             }
-            Unbelieved::Denied(Denied::Limited(Exceeded { wait, .. })) => {
+            Unbelieved::Denied(AuthRefusal::Limited(RateLimitExceeded { wait, .. })) => {
                 let message = "too many attempts with credentials that are not accepted; wait and \
                                send a valid one";
                 let seconds = u32::try_from(whole_seconds(wait)).unwrap_or(u32::MAX);
@@ -93,7 +93,7 @@ impl Denial {
                     AdcpError { retry_after, ..refuse::error(AdcpCode::RateLimited, message) };
                 return Self::new(StatusCode::TOO_MANY_REQUESTS, error);
             }
-            Unbelieved::Denied(Denied::Unavailable(fault)) => {
+            Unbelieved::Denied(AuthRefusal::Unavailable(fault)) => {
                 let broken = InternalError::new("finding out who calls", fault.chain());
                 let error_id = agent.publisher().world.report(&broken);
                 let error = refuse::broke().with("error_id", error_id.clone());
@@ -111,8 +111,8 @@ impl Denial {
     }
 
     /// The answer to a request of A2A with this id and these arguments.
-    pub(super) fn respond(self, id: &Id, arguments: Option<&Map>) -> Parcel {
-        JsonRpc(id).profile(*self.refusal(arguments))
+    pub(super) fn respond(self, id: &Id, arguments: Option<&Map>) -> LoggedResponse {
+        RpcErrors(id).profile(*self.refusal(arguments))
     }
 
     /// What is said of a request with these arguments: the code is one that the named release has
@@ -125,7 +125,7 @@ impl Denial {
         let document = tradepost_wire::json::to_raw_value(&document)
             .unwrap_or_else(|_| unreachable!("an object has text keys and no NaN"));
         let code = self.error.code.known();
-        let row = Row {
+        let row = ErrorProperties {
             name: code.map_or("OK", AdcpCode::name),
             domain: DOMAIN,
             jsonrpc: self.number,
@@ -146,7 +146,7 @@ impl Denial {
             jsonrpc_status: Some(self.status.as_u16()),
             challenge: self.challenge,
             extension: None,
-            blame: if limited { Blame::TooOften } else { Blame::Caller },
+            blame: if limited { ResponsibleParty::TooOften } else { ResponsibleParty::Caller },
             misfits: Vec::new(),
         })
     }

@@ -4,8 +4,8 @@ use axum::http::HeaderValue;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use tradepost_server::agent::{Agent as _, Caller};
-use tradepost_server::auth::{Denied, SCHEME, ShownCredential};
-use tradepost_server::desk::Desk;
+use tradepost_server::auth::{AuthRefusal, SCHEME, ShownCredential};
+use tradepost_server::desk::AgentRegistry;
 use tradepost_server::http::intake;
 use tradepost_wire::adcp::signing::{SignatureError, SignedKind};
 
@@ -15,7 +15,7 @@ use crate::adcp::seller::{self, PublisherAgent};
 /// Who calls a publisher. A signature is looked at first: one that is there and wrong ends the
 /// request, whatever other credential it has. `is_open` is for what everybody may ask.
 pub(super) async fn caller(
-    desk: &Desk,
+    desk: &AgentRegistry,
     publisher: &PublisherAgent,
     parts: &Parts,
     body: &[u8],
@@ -41,7 +41,9 @@ pub(super) async fn caller(
             Err(SignatureError::Required.into())
         }
         // What this tool lacks is a signature, and not a better token.
-        Err(Denied::Missing | Denied::Invalid { .. } | Denied::Expired) if needed => {
+        Err(AuthRefusal::Missing | AuthRefusal::Invalid { .. } | AuthRefusal::Expired)
+            if needed =>
+        {
             Err(SignatureError::Required.into())
         }
         decided => Ok(decided?),
@@ -68,7 +70,7 @@ fn adcp_auth(parts: &Parts) -> Option<Parts> {
 
 /// Who has signed a request to a publisher.
 pub(super) async fn signed(
-    desk: &Desk,
+    desk: &AgentRegistry,
     publisher: &PublisherAgent,
     parts: &Parts,
     body: &[u8],

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use tradepost_server::desk::Desk;
+use tradepost_server::desk::AgentRegistry;
 use tradepost_server::http::{host, json_response, not_found};
 
 use crate::adcp::seller::Documents;
@@ -14,15 +14,19 @@ use crate::adcp::seller::Documents;
 /// withdrawn.
 const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
-pub(super) async fn jwks(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+pub(super) async fn jwks(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
     shown(&desk, request, |documents| &documents.jwks).await
 }
 
-pub(super) async fn brand(State(desk): State<Arc<Desk>>, request: Request) -> Response {
+pub(super) async fn brand(State(desk): State<Arc<AgentRegistry>>, request: Request) -> Response {
     shown(&desk, request, |documents| &documents.brand).await
 }
 
-async fn shown(desk: &Desk, request: Request, read: fn(&Documents) -> &String) -> Response {
+async fn shown(
+    desk: &AgentRegistry,
+    request: Request,
+    read: fn(&Documents) -> &String,
+) -> Response {
     let agent = desk.agent(host(request.uri(), request.headers()));
     let Some(publisher) = agent.and_then(super::publisher) else {
         return not_found().await;

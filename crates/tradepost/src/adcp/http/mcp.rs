@@ -8,7 +8,7 @@ use tradepost_server::agent::Caller;
 use tradepost_server::auth::Principal;
 use tradepost_server::http::intake as shared;
 use tradepost_server::tools::{
-    self, Call, Called, Knock, McpListing, ServerInfo, ToolResult, Tools, Turned,
+    self, AuthRejected, McpListing, ServerInfo, ToolAuth, ToolCall, ToolOutcome, ToolResult, Tools,
 };
 use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::adcp::{AdcpAnswer, AdcpTool, tool};
@@ -50,11 +50,14 @@ impl Tools for PublisherAgent {
         &self.front.origins
     }
 
-    fn admit<'a>(&'a self, knock: Knock<'a>) -> Option<BoxFuture<'a, Result<Caller, Turned>>> {
+    fn admit<'a>(
+        &'a self,
+        knock: ToolAuth<'a>,
+    ) -> Option<BoxFuture<'a, Result<Caller, AuthRejected>>> {
         Some(Box::pin(admit(self, knock)))
     }
 
-    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Called> {
+    fn call<'a>(&'a self, call: ToolCall<'a>) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(async move {
             let tool = self.tool(call.tool);
             let answer = match tool {
@@ -67,7 +70,7 @@ impl Tools for PublisherAgent {
             // What broke has the id that its caller was given.
             let given = error.and_then(|error| error.details.get("error_id")?.as_str());
             let error_id = error.map(|_| given.map_or_else(misfits::fresh_id, str::to_owned));
-            Called::Answer(Box::new(tools::Answer {
+            ToolOutcome::Answer(Box::new(tools::ToolAnswer {
                 result: written(&answer),
                 code,
                 tool: tool.map(AdcpTool::name),
@@ -80,8 +83,8 @@ impl Tools for PublisherAgent {
 }
 
 /// Lets a caller in, in the order of AdCP: its signature, its credential, and how often it comes.
-async fn admit(publisher: &PublisherAgent, knock: Knock<'_>) -> Result<Caller, Turned> {
-    let Knock { desk, parts, bytes, request, .. } = knock;
+async fn admit(publisher: &PublisherAgent, knock: ToolAuth<'_>) -> Result<Caller, AuthRejected> {
+    let ToolAuth { desk, parts, bytes, request, .. } = knock;
     let Some(request) = request else {
         // Whoever has signed what can be read in two ways hears that in the words of the signatures.
         let signed = intake::signed(desk, publisher, parts, bytes).await;

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tradepost_publisher::world::{Supply, Unavailable};
-use tradepost_server::clock::{Clock, Hand};
+use tradepost_server::clock::{Clock, ManualClock};
 
 use super::{NAME, SETTING, Upstream, pause};
 use crate::config;
@@ -20,7 +20,7 @@ fn answer(status: &str, body: &str) -> String {
 }
 
 /// An ad server with this script, freshness 60 s and keep 600 s.
-async fn serve(script: &[String]) -> (Upstream, Script, Hand) {
+async fn serve(script: &[String]) -> (Upstream, Script, ManualClock) {
     let script: Script = Arc::new(Mutex::new(script.to_vec()));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/inventory", listener.local_addr().unwrap());

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tradepost_dealer::demo::DEALER_ID;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry, StaffRole, member_detail};
 use tradepost_server::http::server::{Listener, serve};
-use tradepost_server::tls::Identity;
+use tradepost_server::tls::ServerIdentity;
 use tradepost_store::staff::Member;
 
 use super::{Context, Failure, Server, Wiring, bind, for_operators};
@@ -106,7 +106,7 @@ impl Desk {
     pub(super) fn serve(
         self,
         server: &Server,
-        identity: Option<Arc<Identity>>,
+        identity: Option<Arc<ServerIdentity>>,
         context: &Context,
     ) -> JoinHandle<()> {
         let Self { listener, address, console, password } = self;

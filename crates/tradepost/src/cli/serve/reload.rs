@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::signal::unix::Signal;
 use tradepost_server::background::{keep_going, piece};
 use tradepost_server::fault::chain;
-use tradepost_server::tls::Identity;
+use tradepost_server::tls::ServerIdentity;
 
 use crate::acme::Orders;
 use crate::cli::check_config;
@@ -31,7 +31,7 @@ pub(super) struct Reload {
     pub(super) alerts: Option<Alerts>,
     /// Where traces go.
     pub(super) traces: Option<Traces>,
-    pub(super) tls: Option<Arc<Identity>>,
+    pub(super) tls: Option<Arc<ServerIdentity>>,
     /// What orders its certificate, when something does.
     pub(super) orders: Option<Arc<Orders>>,
     pub(super) log: Arc<Log>,

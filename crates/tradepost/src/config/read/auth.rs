@@ -1,19 +1,23 @@
 //! Readers for how callers say who they are.
 
 use tradepost_server::auth::key;
-use tradepost_server::tls::client::{Fingerprint, Subject};
+use tradepost_server::tls::client::{CertificateSubject, Fingerprint};
 use tradepost_wire::format;
 use tradepost_wire::json::Value;
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::values::{host, line, of_text, path, read_over, reject, secure_address, some, words};
-use crate::config::{Auth, Jwt, KeySource, KnownCertificate};
+use crate::config::{AuthSettings, JwtSettings, KeySource, KnownCertificate};
 use crate::gate::{Scope, Scopes};
 
 /// `[dealers.auth]`
-pub(super) fn auth(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Auth> {
-    let auth = read_over!(value, at, problems, Auth::default(), {
+pub(super) fn auth(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<AuthSettings> {
+    let auth = read_over!(value, at, problems, AuthSettings::default(), {
         "required" => required: parse::boolean,
         "api_keys" => api_keys: parse::boolean,
         "jwt" => jwt: some(read_jwt),
@@ -60,8 +64,9 @@ fn read_certificate(
         reject(at, problems, "needs one of fingerprint, dns and uri, and only one");
         return None;
     }
-    let subject = fingerprint.map(Subject::Fingerprint);
-    let subject = subject.or(dns.map(Subject::Dns)).or(uri.map(Subject::Uri))?;
+    let subject = fingerprint.map(CertificateSubject::Fingerprint);
+    let subject =
+        subject.or(dns.map(CertificateSubject::Dns)).or(uri.map(CertificateSubject::Uri))?;
     let scopes = match value.get("scopes") {
         None => Scopes::All,
         Some(_) => Scopes::only(scopes?),
@@ -86,7 +91,7 @@ fn identifier(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) ->
     of_text((value, at, problems), HINT, |text| format::is_uri(text).then(|| text.to_owned()))
 }
 
-fn read_jwt(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Jwt> {
+fn read_jwt(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<JwtSettings> {
     read_object!(value, at, problems, closed {
         required "issuer" => issuer: line(500),
         required "audience" => audience: line(500),
@@ -103,5 +108,5 @@ fn read_jwt(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> O
         (Some(file), _) => KeySource::File(file),
         (None, url) => KeySource::Url(url?),
     };
-    Some(Jwt { issuer: issuer?, audience: audience?, keys, scope_claim })
+    Some(JwtSettings { issuer: issuer?, audience: audience?, keys, scope_claim })
 }

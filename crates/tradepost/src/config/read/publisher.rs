@@ -23,7 +23,7 @@ use super::values::{
 use super::{auth, sections};
 use crate::adcp::seller::Front;
 use crate::config::delivery::Secret;
-use crate::config::{Auth, Publisher, RateLimit, Rates, Upstream};
+use crate::config::{AuthSettings, Publisher, RateLimit, Rates, Upstream};
 
 mod deliveries;
 mod signing;
@@ -106,7 +106,11 @@ pub(super) fn publisher(
         provider,
         documentation_url,
         // Whoever sells to agents has to know them.
-        auth: auth.unwrap_or(Auth { required: true, api_keys: true, ..Auth::default() }),
+        auth: auth.unwrap_or(AuthSettings {
+            required: true,
+            api_keys: true,
+            ..AuthSettings::default()
+        }),
         tokens: Vec::new(),
     };
     Some(Publisher {

@@ -18,7 +18,7 @@ use super::values::{
 };
 use super::{acme, auth, delivery, feeds, leads, oidc, rooftop};
 use crate::config::{
-    Auth, CardSigning, Console, Dealer, RateLimit, SecondFactorPolicy, Server, WebOrigin,
+    AuthSettings, CardSigning, Console, Dealer, RateLimit, SecondFactorPolicy, Server, WebOrigin,
 };
 
 impl Default for Server {
@@ -177,7 +177,7 @@ pub(super) fn dealer(
         optional "http_json" => http_json: parse::boolean => false,
         // C-26
         optional "strict_output_modes" => strict_output_modes: parse::boolean => false,
-        optional "auth" => auth: auth::auth => Auth::default(),
+        optional "auth" => auth: auth::auth => AuthSettings::default(),
         optional "card_signing" => card_signing: read_card_signing,
         optional "deliveries" => deliveries:
             named((0, None), delivery::delivery, str::to_owned,

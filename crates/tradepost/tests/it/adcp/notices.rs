@@ -23,8 +23,8 @@ use tradepost_publisher::task::Notice;
 use tradepost_publisher::world::Later;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
-use tradepost_server::outbox::Edge;
-use tradepost_server::outbox::backoff::Schedule;
+use tradepost_server::outbox::ClockAndRandom;
+use tradepost_server::outbox::backoff::RetrySchedule;
 use tradepost_server::outbox::sender::HttpSender;
 use tradepost_store::Store;
 use tradepost_wire::fault::InternalError;
@@ -139,12 +139,12 @@ impl World {
             stir: self.vault.stir(),
             sender: HttpSender::new(egress, Duration::from_secs(5)),
             clock: Clock::system(),
-            edge: Edge::system(),
+            edge: ClockAndRandom::system(),
             shared: None,
         };
         let mut notices = Notices::new("gazette", Arc::clone(&self.key), ground);
         let first = Duration::from_millis(10);
-        notices.schedule = Schedule { attempts: 4, first, longest: first };
+        notices.schedule = RetrySchedule { attempts: 4, first, longest: first };
         let run = Arc::new(notices).run(std::future::pending(), Duration::ZERO);
         self.runtime.spawn(run)
     }

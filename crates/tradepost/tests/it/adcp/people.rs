@@ -15,7 +15,7 @@ use tradepost_publisher::account::{Account, Status};
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::staff_event::StaffEventRecorder;
 use tradepost_server::clock::Clock;
-use tradepost_server::outbox::Edge;
+use tradepost_server::outbox::ClockAndRandom;
 use tradepost_store::Store;
 use tradepost_store::staff_events::NewStaffDelivery;
 use tradepost_wire::json::{Value, json};
@@ -446,7 +446,8 @@ fn whatever_step_the_last_process_ended_at_people_are_told_once() {
         let mut hook = Webhook::start();
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(folder.path()).unwrap());
-        let deliveries = Deliveries::new(Arc::clone(&store), Clock::system(), Edge::system());
+        let deliveries =
+            Deliveries::new(Arc::clone(&store), Clock::system(), ClockAndRandom::system());
         let delivery = crate::delivery::hub(hook.url());
         let destinations = vec![PublisherDestination { delivery, events: Vec::new() }];
         let publisher_id = "gazette".to_owned();

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use tradepost_server::auth::key::Fresh;
+use tradepost_server::auth::key::NewApiKey;
 use tradepost_wire::json::{Value, json};
 
 use crate::process::{Process, data, fresh_lead};
@@ -87,7 +87,7 @@ fn keys_are_made_listed_and_revoked_beside_a_running_server_and_leave_no_trace()
     assert_eq!(json_of(folder, &["revoke", id])["state"], "revoked");
     let revoked = ask(&key, &question);
     assert_eq!(revoked.status, 401, "it ends at once");
-    let unknown = Fresh::generate().unwrap().text;
+    let unknown = NewApiKey::generate().unwrap().text;
     assert_eq!(ask(&unknown, &question).body, revoked.body);
     assert_eq!(json_of(folder, &["revoke", id])["state"], "revoked", "again is no mistake");
 

@@ -14,10 +14,10 @@ use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
 };
-use tradepost::config::{Auth, Config, Jwt, KeySource};
+use tradepost::config::{AuthSettings, Config, JwtSettings, KeySource};
 use tradepost::wiring;
 use tradepost_server::auth::Authenticator;
-use tradepost_server::auth::jwks::KeySet;
+use tradepost_server::auth::jwks::IssuerKeys;
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_wire::json::{Value, json};
@@ -114,9 +114,13 @@ fn rsa() -> Value {
 fn tokens(keys: KeySource) -> impl FnOnce(&mut Config) {
     move |config| {
         let (issuer, audience) = (ISSUER.to_owned(), "demo".to_owned());
-        let jwt = Jwt { issuer, audience, keys, scope_claim: Some("scope".to_owned()) };
-        config.dealers[0].auth =
-            Auth { required: true, api_keys: true, jwt: Some(jwt), ..Auth::default() };
+        let jwt = JwtSettings { issuer, audience, keys, scope_claim: Some("scope".to_owned()) };
+        config.dealers[0].auth = AuthSettings {
+            required: true,
+            api_keys: true,
+            jwt: Some(jwt),
+            ..AuthSettings::default()
+        };
     }
 }
 
@@ -259,7 +263,7 @@ fn a_file_without_a_key_that_can_be_used_is_refused_at_the_start() {
     let source = KeySource::File(path.clone());
     let store = Arc::new(Store::open(folder.path()).unwrap());
     let means = wiring::means(&store, &Clock::system());
-    let open = |source: &KeySource| KeySet::open(source, &means);
+    let open = |source: &KeySource| IssuerKeys::open(source, &means);
     assert!(open(&source).is_err(), "there is no file");
     let pair = Pair::ed25519(1);
     let usual = pair.public("k");

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use expect_test::expect;
 use rcgen::{CertificateParams, date_time_ymd};
-use tradepost::config::{Auth, Config};
+use tradepost::config::{AuthSettings, Config};
 use tradepost_buyer::agent::{AgentClient, Outgoing};
 use tradepost_buyer::failure::{Failure, ProxyProblem, Unsent};
 use tradepost_buyer::transport::{Limits, Network};
@@ -317,7 +317,8 @@ fn a_machine_without_certificates_trusts_the_bundled_ones() {
 /// A dealer who wants to know who calls.
 fn closed_dealer() -> SecureDealer {
     secure_dealer(usual, |config| {
-        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+        config.dealers[0].auth =
+            AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
     })
 }
 

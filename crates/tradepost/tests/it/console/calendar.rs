@@ -9,7 +9,7 @@ use tradepost::delivery::Deliveries;
 use tradepost_dealer::delivery::{DeliveryState, LeadKind};
 use tradepost_dealer::record::AppointmentState;
 use tradepost_dealer::settings::RooftopSettings;
-use tradepost_server::outbox::Edge;
+use tradepost_server::outbox::ClockAndRandom;
 
 use super::*;
 use crate::delivery::{crm, hub};
@@ -198,7 +198,7 @@ fn the_agent_the_pages_lists_and_deliveries_agree_at_each_step() {
     });
     let dealers: Vec<_> = world.server.config().dealers.iter().cloned().map(Arc::new).collect();
     let store = Arc::clone(&world.server.store);
-    let mut deliveries = Deliveries::new(store, Clock::system(), Edge::system());
+    let mut deliveries = Deliveries::new(store, Clock::system(), ClockAndRandom::system());
     deliveries.first_pause = Duration::from_millis(10);
     deliveries.replace(&dealers).unwrap();
     let running = Arc::new(deliveries);

@@ -6,14 +6,14 @@ use tradepost::config;
 use tradepost::config::delivery::{Smtp, SmtpTls};
 use tradepost::wiring;
 use tradepost_dealer::delivery::ChatStyle;
-use tradepost_server::clock::Hand;
+use tradepost_server::clock::ManualClock;
 use tradepost_store::Store;
 
 use super::*;
 use crate::support::mail::{MailServer, Manner, Secured};
 
 /// The people of a server, and the hand of their clock.
-fn alerts(world: &World, hand: SignedDuration, to: Vec<Delivery>) -> (Alerts, Hand) {
+fn alerts(world: &World, hand: SignedDuration, to: Vec<Delivery>) -> (Alerts, ManualClock) {
     alerts_on(&world.server.store, world.server.config(), hand, to)
 }
 
@@ -22,7 +22,7 @@ fn alerts_on(
     config: &config::Config,
     passed: SignedDuration,
     destinations: Vec<Delivery>,
-) -> (Alerts, Hand) {
+) -> (Alerts, ManualClock) {
     let (clock, hand) = Clock::manual(Clock::system().now() + passed);
     let agents = vec![config.dealers[0].terms.id.clone()];
     let watch = Watch {

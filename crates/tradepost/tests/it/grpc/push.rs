@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use tradepost_server::egress::{Egress, Resolver};
-use tradepost_server::outbox::{Edge, Settings};
+use tradepost_server::outbox::{ClockAndRandom, OutboxSettings};
 use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::json::{Value, json};
 
@@ -16,7 +16,7 @@ const HOOK: &str = "http://127.0.0.1:9/hook";
 #[test]
 fn e_23_webhooks_are_kept_listed_read_and_removed() {
     let egress = Egress::new(Resolver::system(), true);
-    let server = start_pushing(egress, Settings::default(), Edge::system());
+    let server = start_pushing(egress, OutboxSettings::default(), ClockAndRandom::system());
     let client = Client::connect(server.address);
     let id = server.task("tck-input-required")["id"].clone();
     let create = |id: &Value, name: &str| {

@@ -3,7 +3,7 @@
 
 use jiff::SignedDuration;
 use tradepost::cli::init::TEMPLATE;
-use tradepost::config::{Auth, read};
+use tradepost::config::{AuthSettings, read};
 use tradepost_dealer::record::{HeldFor, LeadEventKind, LeadState};
 use tradepost_dealer::settings::{AgentPolicy, ConfirmationLimit, LeadPolicy, LeadRateLimit};
 use tradepost_wire::json::{Value, json};
@@ -19,7 +19,7 @@ fn dealer_with(change: impl FnOnce(&mut LeadPolicy)) -> TestServer {
     start_with(|config| {
         config.server.trust_forwarded_for = true;
         let dealer = &mut config.dealers[0];
-        dealer.auth = Auth { api_keys: true, ..Auth::default() };
+        dealer.auth = AuthSettings { api_keys: true, ..AuthSettings::default() };
         dealer.terms.rooftops[0].appointments.capacity = MANY;
         let confirmations = ConfirmationLimit {
             per_address: MANY,

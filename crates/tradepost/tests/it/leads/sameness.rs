@@ -2,7 +2,7 @@
 //! car, the agent, and whatever else can be known or guessed.
 
 use expect_test::expect;
-use tradepost::config::Auth;
+use tradepost::config::AuthSettings;
 use tradepost_dealer::record::AppointmentState;
 use tradepost_wire::json::{Value, json};
 
@@ -21,7 +21,7 @@ fn dealer() -> TestServer {
     start_with(|config| {
         config.server.trust_forwarded_for = true;
         config.dealers[0].terms.rooftops[0].appointments.capacity = 1;
-        config.dealers[0].auth = Auth { api_keys: true, ..Auth::default() };
+        config.dealers[0].auth = AuthSettings { api_keys: true, ..AuthSettings::default() };
     })
 }
 

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use tradepost::config::Auth;
+use tradepost::config::AuthSettings;
 use tradepost_store::{DatabaseUrl, Store};
 use tradepost_wire::json::{Value, json};
 
@@ -130,7 +130,8 @@ fn without_the_database_who_is_known_goes_on_for_a_while_and_others_may_try_agai
     let way = Way::open();
     let config = {
         let mut config = dealer::config();
-        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+        config.dealers[0].auth =
+            AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
         config
     };
     let store = way.store(&scratch);
@@ -170,7 +171,8 @@ fn a_database_without_sessions_counts_against_nobody_who_shows_a_key() {
     let Some(scratch) = Scratch::new() else { return };
     let config = {
         let mut config = dealer::config();
-        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+        config.dealers[0].auth =
+            AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
         config
     };
     let store = scratch.store_of_a_role();

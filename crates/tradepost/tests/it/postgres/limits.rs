@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use jiff::SignedDuration;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_server::limit::{Key, Lease, Limiter, Permits, RateLimit};
+use tradepost_server::limit::{Lease, LimitKey, Limiter, Permits, RateLimit};
 
 use tradepost_store::{DatabaseUrl, Store};
 
@@ -42,8 +42,8 @@ fn process(scratch: &Scratch) -> (Arc<Counted>, Limiter) {
     (counted, limiter)
 }
 
-fn caller(name: &str) -> Key {
-    Key::Credential(name.to_owned())
+fn caller(name: &str) -> LimitKey {
+    LimitKey::Credential(name.to_owned())
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use tradepost_dealer::delivery::NewDelivery;
-use tradepost_store::{PushBusy, Store};
+use tradepost_store::{BlockedPushes, Store};
 use tradepost_wire::json::Value;
 
 use super::lead_id;
@@ -102,7 +102,8 @@ fn one_of_two_delivers_and_the_other_when_that_one_is_cut_off() {
         event: 1,
     };
     stores[1].deliver_again(vec![planned], now).unwrap();
-    let due = |store: &Store| store.deliveries_due(now, &PushBusy::default(), 10).unwrap().len();
+    let due =
+        |store: &Store| store.deliveries_due(now, &BlockedPushes::default(), 10).unwrap().len();
     assert_eq!((due(&stores[0]), due(&stores[1])), (1, 0));
     assert_eq!(stores[1].deliveries_next_due(at("2026-01-01T00:00:00Z")).unwrap(), None);
 
@@ -132,7 +133,7 @@ fn one_of_two_delivers_and_the_other_when_that_one_is_cut_off() {
     // While the one is cut off, the other is asked first.
     let much_later = at("2026-06-30T00:00:00Z");
     let finds = |store: &Store| {
-        let found = store.deliveries_due(much_later, &PushBusy::default(), 10);
+        let found = store.deliveries_due(much_later, &BlockedPushes::default(), 10);
         found.is_ok_and(|found| !found.is_empty())
     };
     for _ in 0..1_000 {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tradepost::delivery::Deliveries;
 use tradepost_dealer::delivery::DeliveryState;
 use tradepost_server::clock::Clock;
-use tradepost_server::outbox::Edge;
+use tradepost_server::outbox::ClockAndRandom;
 
 use super::*;
 use crate::delivery::crm;
@@ -147,7 +147,7 @@ fn a_lead_that_cannot_be_read_waits_and_the_next_one_is_delivered() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let dealers: Vec<_> = server.config().dealers.iter().cloned().map(Arc::new).collect();
     let store = Arc::clone(&server.store);
-    let deliveries = Deliveries::new(store, Clock::system(), Edge::system());
+    let deliveries = Deliveries::new(store, Clock::system(), ClockAndRandom::system());
     deliveries.replace(&dealers).unwrap();
     runtime.spawn(Arc::new(deliveries).run(std::future::pending(), Duration::ZERO));
     let [posted] = receiver.wait(1) else { panic!() };

@@ -108,7 +108,8 @@ fn only_the_first_problem_of_a_search() {
 fn http_200_in_place_of_401() {
     let server = start_with(|config| {
         config.dealers[0].terms.versions = vec![Version::V1_1];
-        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+        config.dealers[0].auth =
+            AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
     });
     let (known, token) = key(dealer::ID, "prober");
     assert!(server.store.add_api_key(known, false).unwrap());

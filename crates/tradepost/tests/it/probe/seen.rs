@@ -15,7 +15,8 @@ use super::*;
 /// A dealer who wants a credential, behind a proxy that notes what is asked.
 fn locked(asked: &Arc<Mutex<Vec<Passing>>>) -> (TestServer, String) {
     let server = start_with(|config| {
-        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+        config.dealers[0].auth =
+            AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
     });
     let asked = Arc::clone(asked);
     let note: ChangeRequest = Arc::new(move |it| asked.lock().unwrap().push(it.clone()));

@@ -6,8 +6,8 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use tradepost_server::egress::{Egress, Resolver};
-use tradepost_server::outbox::backoff::Schedule;
-use tradepost_server::outbox::{Edge, Settings};
+use tradepost_server::outbox::backoff::RetrySchedule;
+use tradepost_server::outbox::{ClockAndRandom, OutboxSettings};
 use tradepost_wire::json::{Value, json};
 
 use super::{hook, lenient};
@@ -123,8 +123,8 @@ fn every_webhook_of_a_task_is_told_everything_for_itself() {
 
 #[test]
 fn p_03_a_failing_receiver_is_tried_again_and_given_up_in_the_end() {
-    let schedule = Schedule { attempts: 3, ..Schedule::default() };
-    let settings = Settings { schedule, ..Settings::default() };
+    let schedule = RetrySchedule { attempts: 3, ..RetrySchedule::default() };
+    let settings = OutboxSettings { schedule, ..OutboxSettings::default() };
     let egress = Egress::new(Resolver::system(), true);
     let server = start_pushing_in_virtual_time(egress, settings);
     let start = server.hand.clone();
@@ -173,7 +173,7 @@ fn a_receiver_that_never_answers_delays_no_other_and_no_request() {
 
 #[test]
 fn an_endless_answer_and_a_broken_one_are_survived() {
-    let settings = Settings { timeout: Duration::from_secs(2), ..Settings::default() };
+    let settings = OutboxSettings { timeout: Duration::from_secs(2), ..OutboxSettings::default() };
     let egress = Egress::new(Resolver::system(), true);
     let server = start_pushing_in_virtual_time(egress, settings);
     let mut webhook = Webhook::answering(|number| match number {
@@ -208,9 +208,9 @@ fn nothing_is_sent_once_a_webhook_is_deleted() {
 /// Whether everything has been delivered.
 fn webhook_rests(server: &ConformanceServer, id: &Value) -> bool {
     use crate::conformance::Conformance;
-    use tradepost_store::{Owner, TaskLog as _};
+    use tradepost_store::{TaskLog as _, TaskOwner};
     let agent_id = Conformance::ID.to_owned();
-    let owner = Owner { agent_id, principal: "anonymous".to_owned() };
+    let owner = TaskOwner { agent_id, principal: "anonymous".to_owned() };
     let id = id.as_str().unwrap();
     let found = server.store.push_configs(&owner, id, None, "", 10).unwrap();
     !found.is_empty() && found.iter().all(|place| place.due_at.is_none())
@@ -218,8 +218,11 @@ fn webhook_rests(server: &ConformanceServer, id: &Value) -> bool {
 
 #[test]
 fn many_tasks_at_once_are_all_told_to_their_ends() {
-    let server =
-        start_pushing(Egress::new(Resolver::system(), true), Settings::default(), Edge::system());
+    let server = start_pushing(
+        Egress::new(Resolver::system(), true),
+        OutboxSettings::default(),
+        ClockAndRandom::system(),
+    );
     let mut webhook = Webhook::start();
     let ids: Vec<Value> = (0..30)
         .map(|_| {

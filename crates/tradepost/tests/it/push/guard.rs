@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tradepost_server::egress::{Egress, Resolver};
-use tradepost_server::outbox::sender::{HttpSender, Notification, Sender as _, Why};
-use tradepost_server::outbox::{Edge, Settings};
+use tradepost_server::outbox::sender::{
+    FailureReason, HttpSender, Notification, NotificationSender as _,
+};
+use tradepost_server::outbox::{ClockAndRandom, OutboxSettings};
 use tradepost_wire::json::json;
 
 use super::{hook, strict};
@@ -66,7 +68,7 @@ fn p_04_a_name_that_leads_elsewhere_by_then_leads_nowhere() {
     let mut webhook = Webhook::start();
     let calls = Arc::new(AtomicUsize::new(0));
     let egress = Egress::new(rebinding(Arc::clone(&calls)), false);
-    let server = start_pushing(egress, Settings::default(), Edge::system());
+    let server = start_pushing(egress, OutboxSettings::default(), ClockAndRandom::system());
     let id = server.task("tck-input-required")["id"].clone();
     let url = format!("https://buyer.example.com:{}/hook", webhook.address.port());
     let kept = server.result(CREATE, &hook(&id, "x", &url));
@@ -80,7 +82,7 @@ fn p_04_a_name_that_leads_elsewhere_by_then_leads_nowhere() {
         let _ = receiver.recv_timeout(Duration::from_millis(20));
     }
     let failing = server.store.push_troubled(true).unwrap();
-    let why = Why::Forbidden.to_string();
+    let why = FailureReason::Forbidden.to_string();
     assert_eq!(failing[0].failure.as_deref(), Some(why.as_str()));
     assert!(calls.load(Ordering::SeqCst) >= 2, "it was resolved again");
     assert!(webhook.quiet().is_empty(), "nobody was called");
@@ -110,17 +112,22 @@ fn p_04_the_client_connects_to_the_address_that_was_judged_and_names_the_host() 
     let host = format!("localhost:{port}");
     assert_eq!(post.header("host"), Some(host.as_str()));
     assert_eq!(post.line, "POST /a?b=c HTTP/1.1");
-    let why = |sent: Result<(), tradepost_server::outbox::sender::Failed>| sent.unwrap_err().why;
+    let why =
+        |sent: Result<(), tradepost_server::outbox::sender::AttemptError>| sent.unwrap_err().why;
     let name = why(send(format!("https://buyer.example.com:{port}/")));
-    assert_eq!(name, Why::Forbidden, "the switch is for names of this machine");
-    assert_eq!(why(send(format!("http://buyer.example.com:{port}/"))), Why::NotPermitted);
-    assert_eq!(why(send("https://10.0.0.1/".to_owned())), Why::NotPermitted);
+    assert_eq!(name, FailureReason::Forbidden, "the switch is for names of this machine");
+    assert_eq!(why(send(format!("http://buyer.example.com:{port}/"))), FailureReason::NotPermitted);
+    assert_eq!(why(send("https://10.0.0.1/".to_owned())), FailureReason::NotPermitted);
     let away = Resolver::new(|_| Box::pin(async { Ok(vec!["10.0.0.1".parse().unwrap()]) }));
     let strict = HttpSender::new(Egress::new(away, false), Duration::from_secs(5));
     let strictly = |url: String| why(runtime.block_on(strict.send(notification(url))));
-    assert_eq!(strictly(format!("http://localhost:{port}/")), Why::NotPermitted, "switched off");
-    assert_eq!(strictly(format!("http://127.0.0.1:{port}/")), Why::NotPermitted);
-    assert_eq!(strictly("https://buyer.example.com/".to_owned()), Why::Forbidden);
+    assert_eq!(
+        strictly(format!("http://localhost:{port}/")),
+        FailureReason::NotPermitted,
+        "switched off"
+    );
+    assert_eq!(strictly(format!("http://127.0.0.1:{port}/")), FailureReason::NotPermitted);
+    assert_eq!(strictly("https://buyer.example.com/".to_owned()), FailureReason::Forbidden);
     assert_eq!(webhook.quiet().len(), 1);
 }
 

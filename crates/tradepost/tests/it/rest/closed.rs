@@ -2,7 +2,7 @@
 //! what is answered (A-01 to A-05, E-28; requirements aap.md §1.3). What the gate says precedes
 //! whatever is wrong with the payload, and what the protocol says precedes the gate.
 
-use tradepost::config::Auth;
+use tradepost::config::AuthSettings;
 use tradepost::gate::Scope;
 use tradepost_wire::json::{Value, json};
 
@@ -25,7 +25,8 @@ const EVERYBODY_BUT: [Who; 2] = [Nobody, Wrong];
 fn closed() -> TestServer {
     start_with(|config| {
         config.dealers[0].http_json = true;
-        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+        config.dealers[0].auth =
+            AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
     })
 }
 

@@ -3,7 +3,7 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost::config::{Auth, Config, RateLimit};
+use tradepost::config::{AuthSettings, Config, RateLimit};
 use tradepost::gate::Scope;
 use tradepost_wire::aap::Version;
 use tradepost_wire::json::{Value, json};
@@ -309,7 +309,8 @@ fn whoever_comes_too_often_or_unknown_is_told_so() {
 
     let closed = start_with(|config| {
         switched_on(config);
-        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+        config.dealers[0].auth =
+            AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
     });
     let response = send(&closed, "POST", "/rest/message:send", &body(&payload));
     check_shape(&response);
@@ -351,7 +352,8 @@ fn whoever_comes_too_often_or_unknown_is_told_so() {
 fn a_key_store_that_cannot_be_asked_is_unavailable_and_not_broken() {
     let server = start_with(|config| {
         switched_on(config);
-        config.dealers[0].auth = Auth { required: true, api_keys: true, ..Auth::default() };
+        config.dealers[0].auth =
+            AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
     });
     let key = issue(&server, dealer::ID, "acme", None);
     let path = server.directory.path().join("tradepost.sqlite");

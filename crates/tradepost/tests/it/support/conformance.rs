@@ -9,12 +9,12 @@ use std::time::Duration;
 use crate::conformance::{Conformance, Profile};
 use tradepost::wiring;
 use tradepost_keys::private::SigningKey;
-use tradepost_server::auth::key::Fresh;
-use tradepost_server::clock::{Clock, Hand};
-use tradepost_server::desk::Desk;
+use tradepost_server::auth::key::NewApiKey;
+use tradepost_server::clock::{Clock, ManualClock};
+use tradepost_server::desk::AgentRegistry;
 use tradepost_server::egress::Egress;
 use tradepost_server::http;
-use tradepost_server::outbox::{Edge, Outbox, Settings, Sleeping};
+use tradepost_server::outbox::{ClockAndRandom, Outbox, OutboxSettings, SleepFuture};
 use tradepost_server::permission::Permission;
 use tradepost_store::{ApiKey, Store};
 use tradepost_wire::json::{Value, json};
@@ -24,9 +24,9 @@ use super::{NOW, Response, at, client};
 /// A running conformance agent.
 pub struct ConformanceServer {
     pub address: SocketAddr,
-    pub hand: Hand,
+    pub hand: ManualClock,
     pub store: Arc<Store>,
-    pub desk: Arc<Desk>,
+    pub desk: Arc<AgentRegistry>,
     /// What delivers to webhooks.
     pub outbox: Option<Arc<Outbox>>,
     directory: Option<tempfile::TempDir>,
@@ -46,20 +46,27 @@ pub fn start_conformance(profile: Profile) -> ConformanceServer {
 }
 
 /// The conformance agent with webhooks, which go where `egress` permits, and an outbox.
-pub fn start_pushing(egress: Egress, settings: Settings, edge: Edge) -> ConformanceServer {
+pub fn start_pushing(
+    egress: Egress,
+    settings: OutboxSettings,
+    edge: ClockAndRandom,
+) -> ConformanceServer {
     let calling = |agent: Conformance| agent.calling(egress);
     launch(tempfile::tempdir().unwrap(), Profile::Push, calling, |_| Some((settings, edge)))
 }
 
 /// The same, with an outbox for which waiting is moving the clock.
-pub fn start_pushing_in_virtual_time(egress: Egress, settings: Settings) -> ConformanceServer {
+pub fn start_pushing_in_virtual_time(
+    egress: Egress,
+    settings: OutboxSettings,
+) -> ConformanceServer {
     let calling = |agent: Conformance| agent.calling(egress);
     launch(tempfile::tempdir().unwrap(), Profile::Push, calling, |hand| {
-        let sleep = move |duration: Duration| -> Sleeping {
+        let sleep = move |duration: Duration| -> SleepFuture {
             hand.advance(jiff::SignedDuration::try_from(duration).unwrap());
             Box::pin(tokio::task::yield_now())
         };
-        Some((settings, Edge { sleep: Arc::new(sleep), random: Arc::new(|| 1.0) }))
+        Some((settings, ClockAndRandom { sleep: Arc::new(sleep), random: Arc::new(|| 1.0) }))
     })
 }
 
@@ -91,7 +98,7 @@ fn launch(
     directory: tempfile::TempDir,
     profile: Profile,
     settle: impl FnOnce(Conformance) -> Conformance,
-    outbox: impl FnOnce(Hand) -> Option<(Settings, Edge)>,
+    outbox: impl FnOnce(ManualClock) -> Option<(OutboxSettings, ClockAndRandom)>,
 ) -> ConformanceServer {
     launch_on(Store::open(directory.path()).unwrap(), Some(directory), profile, settle, outbox)
 }
@@ -101,7 +108,7 @@ fn launch_on(
     directory: Option<tempfile::TempDir>,
     profile: Profile,
     settle: impl FnOnce(Conformance) -> Conformance,
-    outbox: impl FnOnce(Hand) -> Option<(Settings, Edge)>,
+    outbox: impl FnOnce(ManualClock) -> Option<(OutboxSettings, ClockAndRandom)>,
 ) -> ConformanceServer {
     let store = Arc::new(store);
     let (clock, hand) = Clock::manual(at(NOW));
@@ -185,7 +192,7 @@ impl ConformanceServer {
 
     /// Gives a caller a key; the value of its `Authorization`.
     pub fn caller(&self, name: &str, scopes: Option<&[Permission]>) -> String {
-        let fresh = Fresh::generate().unwrap();
+        let fresh = NewApiKey::generate().unwrap();
         let key = ApiKey {
             id: fresh.id,
             agent_id: Conformance::ID.to_owned(),

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
-use tradepost::config::{Auth, Config, Dealer, RateLimit, Server};
+use tradepost::config::{AuthSettings, Config, Dealer, RateLimit, Server};
 use tradepost_dealer::import::{FeedUnit, PricePolicy};
 use tradepost_dealer::settings::{
     AppointmentPolicy, DealerSettings as Terms, LeadPolicy, RooftopSettings, SearchPolicy,
@@ -80,7 +80,7 @@ pub fn config() -> Config {
             http_json: false,
             strict_output_modes: false,
             listed: true,
-            auth: Auth::default(),
+            auth: AuthSettings::default(),
             card_signing: None,
             deliveries: Vec::new(),
             feeds: Vec::new(),

@@ -15,8 +15,8 @@ use tradepost::wiring::{self, Wiring};
 use tradepost_publisher::agent::{BuyerAgent, Standing};
 use tradepost_publisher::shelf::{Shelf, Vault};
 use tradepost_server::auth::Principal;
-use tradepost_server::clock::{Clock, Hand};
-use tradepost_server::desk::Desk;
+use tradepost_server::clock::{Clock, ManualClock};
+use tradepost_server::desk::AgentRegistry;
 use tradepost_server::http;
 use tradepost_store::Store;
 use tradepost_wire::adcp::error::AdcpCode;
@@ -45,8 +45,8 @@ pub struct Publisher {
     /// Where its operators ask.
     pub operators: SocketAddr,
     /// What runs.
-    pub desk: Arc<Desk>,
-    pub hand: Hand,
+    pub desk: Arc<AgentRegistry>,
+    pub hand: ManualClock,
     config: Config,
     directory: tempfile::TempDir,
     vault: StoreVault,

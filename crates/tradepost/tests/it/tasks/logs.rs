@@ -5,9 +5,9 @@ use std::sync::mpsc::sync_channel;
 use jiff::Timestamp;
 use proptest::prelude::*;
 use tradepost_server::fault::InternalError;
-use tradepost_server::memory::Memory;
+use tradepost_server::memory::MemoryStore;
 use tradepost_server::tasks::log::{
-    EntryKind, LogWriter, Owner, PushBusy, PushTarget, TaskFilter, TaskLog, TaskRow,
+    BlockedPushes, EntryKind, LogWriter, PushTarget, TaskFilter, TaskLog, TaskOwner, TaskRow,
 };
 use tradepost_store::Store;
 use tradepost_wire::a2a::TaskState;
@@ -31,8 +31,11 @@ fn moment(at: i64) -> Timestamp {
     Timestamp::from_millisecond(at).unwrap()
 }
 
-fn owner(number: u8) -> Owner {
-    Owner { agent_id: format!("agent-{}", number % 2), principal: format!("caller-{}", number / 2) }
+fn owner(number: u8) -> TaskOwner {
+    TaskOwner {
+        agent_id: format!("agent-{}", number % 2),
+        principal: format!("caller-{}", number / 2),
+    }
 }
 
 fn state(number: usize) -> TaskState {
@@ -134,9 +137,13 @@ pub fn everything(log: &dyn TaskLog) -> Vec<String> {
         left.sort_by(|a, b| a.task_id.cmp(&b.task_id));
         lines.push(format!("{left:?}"));
         for busy in [
-            PushBusy::default(),
-            PushBusy { hosts: vec!["host-0".to_owned()], ..PushBusy::default() },
-            PushBusy { keys: vec![1], owners: vec!["caller-1".to_owned()], ..PushBusy::default() },
+            BlockedPushes::default(),
+            BlockedPushes { hosts: vec!["host-0".to_owned()], ..BlockedPushes::default() },
+            BlockedPushes {
+                keys: vec![1],
+                owners: vec!["caller-1".to_owned()],
+                ..BlockedPushes::default()
+            },
         ] {
             // Those that are due at one moment have no order.
             let mut due = log.push_due(&of.agent_id, moment(700), &busy, 100).unwrap();
@@ -197,7 +204,7 @@ proptest! {
         ),
     ) {
         let folder = tempfile::tempdir().unwrap();
-        let (store, memory) = (Store::open(folder.path()).unwrap(), Memory::default());
+        let (store, memory) = (Store::open(folder.path()).unwrap(), MemoryStore::default());
         for (steps, fails) in turns {
             let (kept, remembered) =
                 (perform(&store, &steps, fails), perform(&memory, &steps, fails));
@@ -218,7 +225,7 @@ proptest! {
     ) {
         const NUMBER: &str = "SELECT last_value || ', ' || is_called FROM push_configs_key_seq";
         let Some(scratch) = Scratch::new() else { return Ok(()) };
-        let (stores, memory) = ([scratch.store(), scratch.store()], Memory::default());
+        let (stores, memory) = ([scratch.store(), scratch.store()], MemoryStore::default());
         for (turn, (steps, fails)) in turns.into_iter().enumerate() {
             let number = scratch.say(NUMBER).remove(0);
             let kept = perform(&stores[turn % 2], &steps, fails);

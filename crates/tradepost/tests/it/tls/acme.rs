@@ -15,10 +15,10 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use tradepost::acme::{self, Orders, trouble::Code};
 use tradepost::config::acme::Acme;
 use tradepost::config::{Server, Tls};
-use tradepost_server::clock::{Clock, Hand};
+use tradepost_server::clock::{Clock, ManualClock};
 use tradepost_server::http::server::{Listener, serve};
-use tradepost_server::outbox::Edge;
-use tradepost_server::tls::Identity;
+use tradepost_server::outbox::ClockAndRandom;
+use tradepost_server::tls::ServerIdentity;
 
 use crate::beside::without;
 use crate::process::Process;
@@ -32,10 +32,10 @@ struct World {
     authority: Authority,
     settings: Acme,
     address: SocketAddr,
-    identity: Arc<Identity>,
+    identity: Arc<ServerIdentity>,
     orders: Arc<Orders>,
     clock: Clock,
-    hand: Hand,
+    hand: ManualClock,
     runtime: Option<tokio::runtime::Runtime>,
     folder: tempfile::TempDir,
 }
@@ -63,7 +63,7 @@ fn world(manner: impl FnOnce(&mut Manner)) -> World {
     };
     let (clock, hand) = Clock::manual("2026-02-01T00:00:00Z".parse().unwrap());
     let files = Tls { certificate: settings.file(), key: settings.file(), client_ca: None };
-    let identity = Identity::ordered(files, acme::challenges(&settings), &clock).unwrap();
+    let identity = ServerIdentity::ordered(files, acme::challenges(&settings), &clock).unwrap();
     let identity = Arc::new(identity);
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap();
@@ -91,8 +91,8 @@ fn world(manner: impl FnOnce(&mut Manner)) -> World {
 }
 
 /// Looks all the time, and draws the middle.
-fn edge() -> Edge {
-    Edge {
+fn edge() -> ClockAndRandom {
+    ClockAndRandom {
         sleep: Arc::new(|wait| Box::pin(tokio::time::sleep(wait.min(tls::MOMENT)))),
         random: Arc::new(|| 0.5),
     }

@@ -7,10 +7,10 @@ use expect_test::{Expect, expect};
 use jiff::SignedDuration;
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, SanType, date_time_ymd};
 use rustls::ClientConfig;
-use tradepost::config::{Auth, KnownCertificate};
+use tradepost::config::{AuthSettings, KnownCertificate};
 use tradepost::gate::{Scope, Scopes};
-use tradepost_server::auth::key::Fresh;
-use tradepost_server::tls::client::{Fingerprint, Subject};
+use tradepost_server::auth::key::NewApiKey;
+use tradepost_server::tls::client::{CertificateSubject, Fingerprint};
 use tradepost_store::ApiKey;
 use tradepost_wire::json::{Value, json};
 
@@ -30,7 +30,7 @@ struct Parties {
 }
 
 /// A dealer that knows some certificates; those that are made here are named by their key.
-fn parties(auth: Auth) -> Parties {
+fn parties(auth: AuthSettings) -> Parties {
     let clients = Authority::new("the clients' authority");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("clients.pem");
@@ -42,19 +42,19 @@ fn parties(auth: Auth) -> Parties {
     Parties { server, authority, clients }
 }
 
-fn known(name: &str, subject: Subject) -> KnownCertificate {
+fn known(name: &str, subject: CertificateSubject) -> KnownCertificate {
     KnownCertificate { name: name.to_owned(), subject, scopes: Scopes::All }
 }
 
 /// A dealer that knows `agent.acme.example` and the agent of bolt, which may read only.
-fn auth(required: bool, api_keys: bool) -> Auth {
+fn auth(required: bool, api_keys: bool) -> AuthSettings {
     let scopes = Scopes::only([Scope::DealerRead]);
-    let bolt = known("bolt", Subject::Uri("spiffe://bolt.example/agent".to_owned()));
+    let bolt = known("bolt", CertificateSubject::Uri("spiffe://bolt.example/agent".to_owned()));
     let certificates = vec![
-        known("acme", Subject::Dns("agent.acme.example".to_owned())),
+        known("acme", CertificateSubject::Dns("agent.acme.example".to_owned())),
         KnownCertificate { scopes, ..bolt },
     ];
-    Auth { required, api_keys, certificates, ..Auth::default() }
+    AuthSettings { required, api_keys, certificates, ..AuthSettings::default() }
 }
 
 fn dns(name: &str) -> impl FnOnce(&mut CertificateParams) {
@@ -87,7 +87,7 @@ impl Parties {
 
     /// Gives a caller a key.
     fn issue(&self) -> String {
-        let fresh = Fresh::generate().unwrap();
+        let fresh = NewApiKey::generate().unwrap();
         let key = ApiKey {
             id: fresh.id,
             agent_id: dealer::ID.to_owned(),
@@ -204,8 +204,9 @@ fn a_fingerprint_means_one_certificate() {
     let fingerprint: Fingerprint = pairs.join(":").parse().unwrap();
     let (server, authority) = secure(|config| {
         config.server.tls.as_mut().unwrap().client_ca = Some(path);
-        let certificates = vec![known("one", Subject::Fingerprint(fingerprint))];
-        config.dealers[0].auth = Auth { required: true, certificates, ..Auth::default() };
+        let certificates = vec![known("one", CertificateSubject::Fingerprint(fingerprint))];
+        config.dealers[0].auth =
+            AuthSettings { required: true, certificates, ..AuthSettings::default() };
     });
     let parties = Parties { server, authority, clients };
     assert_eq!(parties.ask(Some(&one), &[], &question()).status, 200);
@@ -218,7 +219,7 @@ fn a_credential_in_the_header_counts_before_the_certificate() {
     let acme = parties.clients.client(dns("agent.acme.example"));
     let stranger = parties.clients.client(dns("agent.stranger.example"));
     let key = parties.issue();
-    let wrong = format!("Bearer {}", Fresh::generate().unwrap().text);
+    let wrong = format!("Bearer {}", NewApiKey::generate().unwrap().text);
     let none: &[(&str, &str)] = &[];
     for (shown, headers, status) in [
         (Some(&acme), none, 200),
@@ -327,7 +328,7 @@ fn whoever_shows_wrong_certificates_too_often_is_put_off() {
 
 #[test]
 fn a_dealer_that_knows_no_certificates_ignores_them() {
-    let parties = parties(Auth::default());
+    let parties = parties(AuthSettings::default());
     let anybody = parties.clients.client(|_| {});
     assert_eq!(parties.ask(Some(&anybody), &[], &lead()).status, 200);
     assert_eq!(parties.server.store.leads(None).unwrap()[0].submission.principal, "anonymous");
