@@ -16,8 +16,8 @@ use tradepost_server::tasks::log::{LogListener, TxCallback, TxJob};
 use tradepost_wire::fault::InternalError;
 
 use super::{
-    ApiKey, BlockedPushes, LogEntry, News, PushPosition, Store, TaskFilter, TaskLog, TaskOwner,
-    TaskRow,
+    ApiKey, BlockedPushes, ChangeNotice, LogEntry, PushPosition, Store, TaskFilter, TaskLog,
+    TaskOwner, TaskRow,
 };
 
 impl KeyLookup for Store {
@@ -102,9 +102,11 @@ impl TaskLog for Store {
         Self::hear(self, move |news| {
             let Some(ear) = ear.upgrade() else { return };
             match news {
-                News::Appended { task_id, seq, ended } => ear.appended(task_id, *seq, *ended),
-                News::Any => ear.look(),
-                News::Due | News::Changed => {}
+                ChangeNotice::Appended { task_id, seq, ended } => {
+                    ear.appended(task_id, *seq, *ended)
+                }
+                ChangeNotice::Any => ear.look(),
+                ChangeNotice::Due | ChangeNotice::Changed => {}
             }
         })
     }

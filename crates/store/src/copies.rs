@@ -15,8 +15,8 @@ use tradepost_dealer::consent::ConsentCheck;
 use tradepost_dealer::staff::RecordCheck;
 use tradepost_wire::fault::InternalError;
 
-use super::privacy::{Keys, Vault};
-use super::sql::{Connection, Link};
+use super::privacy::{ColumnCipher, OperatorKeys};
+use super::sql::{Connection, SqlBackend};
 use super::tables::Database;
 use super::{FILE, create_private, health, sqlite};
 
@@ -144,9 +144,9 @@ pub fn schema_differences(data: &Path) -> Result<Vec<String>, InternalError> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn follow(file: &Path, keys: &Keys) -> Result<Chains, InternalError> {
-    let vault = Arc::new(Vault::default());
-    let link = Link::Sqlite(sqlite::schema::open(file, sqlite::Schema::Migrate)?);
+pub fn follow(file: &Path, keys: &OperatorKeys) -> Result<Chains, InternalError> {
+    let vault = Arc::new(ColumnCipher::default());
+    let link = SqlBackend::Sqlite(sqlite::schema::open(file, sqlite::Schema::Migrate)?);
     let database = Database(Connection::new(link, Arc::clone(&vault)));
     let is_open = vault.open_by(keys, &database.privacy_keys()?)?;
     // What people did is not encrypted.
@@ -274,7 +274,7 @@ mod tests {
         assert!(listings(&contents) >= 40, "{contents:?}");
         assert_eq!(contents.schema, schema());
         assert_eq!(
-            follow(&copied, &Keys::default()).unwrap(),
+            follow(&copied, &OperatorKeys::default()).unwrap(),
             Chains { consents: Some(vec![]), records: vec![] }
         );
 

@@ -19,11 +19,11 @@ use tradepost_server::metrics::histogram;
 use tradepost_wire::fault::InternalError;
 
 use super::Store;
-use super::tables::counts::Rows;
+use super::tables::counts::AgentRowCounts;
 
 /// What the writer counts.
 #[derive(Debug, Clone)]
-pub(super) struct Counts {
+pub(super) struct WriterCounts {
     /// Jobs that wait, and those of the batch that is being committed.
     pub(super) queued: Gauge,
     jobs: Counter,
@@ -31,14 +31,14 @@ pub(super) struct Counts {
     commits: Histogram,
 }
 
-impl Default for Counts {
+impl Default for WriterCounts {
     fn default() -> Self {
         let (queued, jobs, failed) = (Gauge::default(), Counter::default(), Counter::default());
         Self { queued, jobs, failed, commits: histogram() }
     }
 }
 
-impl Counts {
+impl WriterCounts {
     /// A batch was committed, or was not.
     pub(super) fn committed(&self, jobs: usize, well: bool, took: Duration) {
         self.queued.dec_by(i64::try_from(jobs).unwrap_or(i64::MAX));
@@ -67,7 +67,7 @@ impl Store {
     /// `agents` are the ids of those whose rows they are then.
     pub fn count_in(self: &Arc<Self>, registry: &mut Registry, agents: Counted) {
         self.writer.counts().register(registry);
-        let kept = Kept { store: Arc::clone(self), agents, is_counting: Arc::default() };
+        let kept = KeptCounts { store: Arc::clone(self), agents, is_counting: Arc::default() };
         registry.register_collector(Box::new(kept));
     }
 }
@@ -87,7 +87,7 @@ impl Store {
     /// # Errors
     /// When the database fails.
     pub fn amiss(&self, agents: &[String]) -> Result<Amiss, InternalError> {
-        let Rows { dead, feeds, .. } = self.read(|database| database.waiting(agents))?;
+        let AgentRowCounts { dead, feeds, .. } = self.read(|database| database.waiting(agents))?;
         let number = |(agent, number): (String, i64)| (agent, u64::try_from(number).unwrap_or(0));
         let dead = dead.into_iter().map(number).filter(|(_, number)| *number > 0).collect();
         let stale = feeds.into_iter().filter(|(.., is_stale)| *is_stale);
@@ -105,7 +105,7 @@ const COUNTING: Duration = Duration::from_secs(1);
 
 /// What is kept.
 #[derive(Debug)]
-struct Kept {
+struct KeptCounts {
     store: Arc<Store>,
     agents: Counted,
     /// Whether the database is asked at the moment. Nobody asks it a second time meanwhile.
@@ -121,10 +121,10 @@ impl Drop for ResetOnDrop {
     }
 }
 
-impl Kept {
+impl KeptCounts {
     /// Has the database count, on a thread of its own because it may not answer for long. `None` when it
     /// fails or takes too long; the log says so once for each time that it was asked.
-    fn count(&self) -> Option<Rows> {
+    fn count(&self) -> Option<AgentRowCounts> {
         if self.is_counting.swap(true, Ordering::AcqRel) {
             return None;
         }
@@ -152,11 +152,11 @@ impl Kept {
     }
 }
 
-impl Collector for Kept {
+impl Collector for KeptCounts {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         // A number of another moment would not be true.
         let Some(rows) = self.count() else { return Ok(()) };
-        let Rows { tasks, pending, dead, feeds } = rows;
+        let AgentRowCounts { tasks, pending, dead, feeds } = rows;
         let by_state = tasks.iter().map(|(agent, state, number)| {
             ([("agent", agent.as_str()), ("state", state.as_str())], *number)
         });

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliverySource, DeliveryState, NewDelivery};
 use tradepost_wire::fault::InternalError;
 
-use super::{BlockedPushes, Notice, PushPosition, Store};
+use super::{AlertNotice, BlockedPushes, PushPosition, Store};
 
 impl Store {
     /// The events of a dealer's leads of which nobody has been told, the first ones first, each
@@ -80,7 +80,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn noticed_alerts(&self, destination: &str) -> Result<Vec<Notice>, InternalError> {
+    pub fn noticed_alerts(&self, destination: &str) -> Result<Vec<AlertNotice>, InternalError> {
         self.read(|db| db.noticed_alerts(destination))
     }
 

@@ -8,7 +8,7 @@ use tradepost_wire::json::Value;
 
 use super::Store;
 use super::sql::Connection;
-use super::tables::Transaction;
+use super::tables::StoreTransaction;
 use super::tables::consents::leads_unchanged_since;
 
 /// How many old leads are erased in one transaction.
@@ -31,7 +31,7 @@ pub struct Proof {
 
 /// The leads of a customer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Named {
+pub struct CustomerLeads {
     /// Those that name them.
     pub leads: Vec<String>,
     /// Those that cannot be read any more, so that nobody can tell whom they name.
@@ -60,7 +60,7 @@ impl Old {
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     fn erase_each(
         &self,
         leads: &[String],
@@ -99,9 +99,9 @@ impl Store {
         contact: &str,
         actor: &str,
         now: Timestamp,
-    ) -> Result<Named, InternalError> {
+    ) -> Result<CustomerLeads, InternalError> {
         let named = self.leads_of_contact(dealer_id, contact)?;
-        Ok(Named { leads: self.erase_leads(named.leads, actor, now)?, ..named })
+        Ok(CustomerLeads { leads: self.erase_leads(named.leads, actor, now)?, ..named })
     }
 
     /// Erases old leads of a dealer, a limited number at once, and records it. Returns how many.

@@ -7,7 +7,7 @@ use tradepost_dealer::staff::NewAuditEntry;
 use tradepost_wire::fault::InternalError;
 
 use super::Store;
-use super::privacy::Keys;
+use super::privacy::OperatorKeys;
 use super::privacy::unlock::Locked;
 pub use super::tables::privacy::lost::OnlyBy;
 
@@ -19,7 +19,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn only_by(&self, lost: &[String], keys: &Keys) -> Result<OnlyBy, InternalError> {
+    pub fn only_by(&self, lost: &[String], keys: &OperatorKeys) -> Result<OnlyBy, InternalError> {
         let others = self.privacy_keys()?;
         let given: BTreeSet<_> = keys.ids().into_iter().map(ToOwned::to_owned).collect();
         let (mut leads, mut all) = (BTreeSet::new(), OnlyBy::default());
@@ -43,7 +43,7 @@ impl Store {
     pub fn forget_keys(
         &self,
         lost: &[String],
-        keys: &Keys,
+        keys: &OperatorKeys,
         entry: NewAuditEntry,
     ) -> Result<OnlyBy, Locked> {
         let now = entry.at;

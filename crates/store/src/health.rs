@@ -19,7 +19,7 @@ use tradepost_server::background::piece;
 use tradepost_wire::fault::InternalError;
 
 use super::sqlite;
-use super::writer::Writer;
+use super::writer::StoreWriter;
 
 /// How long whoever asks may have to wait, whatever the store is doing.
 const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -33,7 +33,7 @@ const ROOM: usize = 512 * 1024;
 
 /// Why nothing new can be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum StoreTrouble {
     /// The files were deleted or replaced.
     Gone,
     /// What is in them cannot be read any more.
@@ -46,7 +46,7 @@ pub enum Trouble {
     Silent,
 }
 
-impl Trouble {
+impl StoreTrouble {
     /// What anybody may know.
     #[must_use]
     pub const fn message(self) -> &'static str {
@@ -64,13 +64,13 @@ impl Trouble {
 #[derive(Debug, Clone)]
 pub struct NotReady {
     /// Why.
-    pub trouble: Trouble,
+    pub trouble: StoreTrouble,
     /// The cause.
     pub cause: Arc<InternalError>,
 }
 
 impl NotReady {
-    fn new(trouble: Trouble, cause: impl Into<Arc<InternalError>>) -> Self {
+    fn new(trouble: StoreTrouble, cause: impl Into<Arc<InternalError>>) -> Self {
         Self { trouble, cause: cause.into() }
     }
 }
@@ -80,12 +80,12 @@ type Identity = (u64, u64);
 
 /// What is known of the store.
 #[derive(Debug)]
-pub(super) struct Health {
+pub(super) struct StoreHealth {
     /// The file; a server looks after its own.
     database: Option<PathBuf>,
     files: Vec<(PathBuf, Identity)>,
     /// What holds until a restart.
-    lost: OnceLock<Trouble>,
+    lost: OnceLock<StoreTrouble>,
     /// Why the last commit failed.
     failed: Mutex<Option<Arc<InternalError>>>,
     /// How much room has to be left, in bytes.
@@ -94,7 +94,7 @@ pub(super) struct Health {
     asked: tokio::sync::Mutex<Option<(Instant, Result<(), NotReady>)>>,
 }
 
-impl Health {
+impl StoreHealth {
     /// Of an open file, or of a server.
     pub(super) fn of(database: Option<&Path>) -> Self {
         let known = |path: PathBuf| identity(&path).ok().map(|identity| (path, identity));
@@ -121,7 +121,7 @@ impl Health {
         let changed =
             |(path, known): &(PathBuf, Identity)| !identity(path).is_ok_and(|i| i == *known);
         if self.lost.get().is_none() && self.files.iter().any(changed) {
-            self.lose(Trouble::Gone);
+            self.lose(StoreTrouble::Gone);
         }
         match self.lost.get() {
             None => Ok(()),
@@ -129,7 +129,7 @@ impl Health {
         }
     }
 
-    fn lose(&self, trouble: Trouble) {
+    fn lose(&self, trouble: StoreTrouble) {
         if self.lost.set(trouble).is_ok() {
             tracing::error!(cause = trouble.message(), "the store is lost");
         }
@@ -144,7 +144,7 @@ impl Health {
         let least = self.least_free.load(Ordering::Relaxed);
         let Some(database) = &self.database else { return Ok(()) };
         let folder = database.parent().unwrap_or(Path::new("."));
-        let Room { free, .. } = room(folder).map_err(InternalError::on(WHAT))?;
+        let DiskRoom { free, .. } = room(folder).map_err(InternalError::on(WHAT))?;
         if free < least {
             let cause = format!("{free} bytes are left, and server.min_free_space is {least}");
             return Err(InternalError::new(WHAT, cause).transient());
@@ -166,7 +166,7 @@ impl Health {
     pub(super) fn note(&self, fault: &InternalError) {
         let is_one_of = |codes: &[ErrorCode]| code_of(fault).is_some_and(|c| codes.contains(&c));
         if is_one_of(&[ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase]) {
-            self.lose(Trouble::Damaged);
+            self.lose(StoreTrouble::Damaged);
         } else if is_one_of(&[ErrorCode::DiskFull, ErrorCode::SystemIoFailure, ErrorCode::ReadOnly])
         {
             let failed = Arc::new(InternalError::new("writing", fault.chain()));
@@ -182,15 +182,15 @@ impl Health {
             ));
         }
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        failed.map_or(Ok(()), |fault| Err(NotReady::new(Trouble::Failing, fault)))
+        failed.map_or(Ok(()), |fault| Err(NotReady::new(StoreTrouble::Failing, fault)))
     }
 
     /// Whether something new can be taken: found out by writing, at most once a second.
-    pub(super) async fn check(self: &Arc<Self>, writer: &Writer) -> Result<(), NotReady> {
+    pub(super) async fn check(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
         let silent = |_| {
             let cause = format!("it has said nothing for {} ms", PATIENCE.as_millis());
             Err(NotReady::new(
-                Trouble::Silent,
+                StoreTrouble::Silent,
                 InternalError::new("asking the store", cause).transient(),
             ))
         };
@@ -198,7 +198,7 @@ impl Health {
         tokio::time::timeout(PATIENCE, self.ask(writer)).await.unwrap_or_else(silent)
     }
 
-    async fn ask(self: &Arc<Self>, writer: &Writer) -> Result<(), NotReady> {
+    async fn ask(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
         let mut asked = self.asked.lock().await;
         // What has failed since it was found out counts more than that all was well.
         let is_current = |(at, answer): &&(Instant, Result<(), NotReady>)| {
@@ -215,7 +215,7 @@ impl Health {
         answer
     }
 
-    async fn find_out(self: &Arc<Self>, writer: &Writer) -> Result<(), NotReady> {
+    async fn find_out(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
         let health = Arc::clone(self);
         let look = move || {
             if health.intact().is_ok()
@@ -229,10 +229,13 @@ impl Health {
         let room = piece("looking at the store", look).await.unwrap_or(Ok(()));
         self.lost_or_failed().or_else(|why| match why.trouble {
             // A commit that failed is no verdict: writing once more finds out whether it is over.
-            Trouble::Failing => Ok(()),
-            Trouble::Gone | Trouble::Damaged | Trouble::Full | Trouble::Silent => Err(why),
+            StoreTrouble::Failing => Ok(()),
+            StoreTrouble::Gone
+            | StoreTrouble::Damaged
+            | StoreTrouble::Full
+            | StoreTrouble::Silent => Err(why),
         })?;
-        room.map_err(|fault| NotReady::new(Trouble::Full, fault))?;
+        room.map_err(|fault| NotReady::new(StoreTrouble::Full, fault))?;
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let bytes = if self.lost_or_failed().is_ok() { 0 } else { ROOM };
         let written = writer.submit(
@@ -249,14 +252,14 @@ impl Health {
         };
         written.map_err(|fault| match self.lost.get() {
             Some(trouble) => NotReady::new(*trouble, fault),
-            None => NotReady::new(Trouble::Failing, fault),
+            None => NotReady::new(StoreTrouble::Failing, fault),
         })
     }
 }
 
 /// How much room there is on a disk, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct DiskRoom {
     /// What may still be written.
     pub free: u64,
     /// All of it.
@@ -267,10 +270,10 @@ pub struct Room {
 ///
 /// # Errors
 /// When the folder cannot be looked at.
-pub fn room(folder: &Path) -> std::io::Result<Room> {
+pub fn room(folder: &Path) -> std::io::Result<DiskRoom> {
     let space = rustix::fs::statvfs(folder)?;
     let bytes = |blocks: u64| blocks.saturating_mul(space.f_frsize);
-    Ok(Room { free: bytes(space.f_bavail), total: bytes(space.f_blocks) })
+    Ok(DiskRoom { free: bytes(space.f_bavail), total: bytes(space.f_blocks) })
 }
 
 /// What SQLite calls the cause of a fault.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
 
 use super::Store;
-use super::tables::Transaction;
+use super::tables::StoreTransaction;
 use super::tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
 
 /// What becomes of a change: the revision that it is, or why it is not made.
@@ -72,7 +72,7 @@ impl Store {
     /// Runs a job whose refusal leaves nothing behind: it is the transaction that must not be kept.
     fn decide(
         &self,
-        mut job: impl FnMut(&Transaction<'_>) -> Result<Hosted, InternalError> + Send + 'static,
+        mut job: impl FnMut(&StoreTransaction<'_>) -> Result<Hosted, InternalError> + Send + 'static,
     ) -> Result<Hosted, InternalError> {
         let (sender, refused) = std::sync::mpsc::channel();
         let done = self.write_blocking(move |tx| match job(tx)? {

@@ -66,7 +66,7 @@ catalog! {
 
 /// A delivery as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptDelivery {
     /// Its number, in the order of arrival.
     pub seq: i64,
     /// The same for the same event.
@@ -144,7 +144,7 @@ impl DurableInbox {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn next(&self, now: Timestamp) -> Result<Option<Kept>, InternalError> {
+    pub fn next(&self, now: Timestamp) -> Result<Option<KeptDelivery>, InternalError> {
         let text = format!(
             "SELECT {COLUMNS} FROM deliveries WHERE fate = 'waiting' AND next_at <= ?1
              ORDER BY seq LIMIT 1"
@@ -189,13 +189,17 @@ impl DurableInbox {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn list(&self, fate: Option<Fate>, limit: usize) -> Result<Vec<Kept>, InternalError> {
+    pub fn list(
+        &self,
+        fate: Option<Fate>,
+        limit: usize,
+    ) -> Result<Vec<KeptDelivery>, InternalError> {
         let text = format!(
             "SELECT {COLUMNS} FROM deliveries WHERE ?1 IS NULL OR fate = ?1
              ORDER BY seq DESC LIMIT ?2"
         );
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let list = |connection: &Connection| -> Done<Vec<Kept>> {
+        let list = |connection: &Connection| -> Done<Vec<KeptDelivery>> {
             let mut statement = connection.prepare(&text)?;
             statement.query_map(params![fate.map(Fate::name), limit], kept)?.collect()
         };
@@ -300,8 +304,8 @@ fn known(connection: &Connection, sender: &str, task_id: &str) -> Done<Known> {
     Ok(known)
 }
 
-fn kept(row: &Row<'_>) -> Done<Kept> {
-    Ok(Kept {
+fn kept(row: &Row<'_>) -> Done<KeptDelivery> {
+    Ok(KeptDelivery {
         seq: row.get(0)?,
         id: row.get(1)?,
         kind: row.get(2)?,

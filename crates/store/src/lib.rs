@@ -47,17 +47,17 @@ pub mod verification;
 mod writer;
 
 pub use counts::{Amiss, Counted};
-pub use erasure::{Named, Old, Proof};
-pub use health::{NotReady, Room, Trouble, room};
+pub use erasure::{CustomerLeads, Old, Proof};
+pub use health::{DiskRoom, NotReady, StoreTrouble, room};
 pub use hosting::Hosted;
-pub use news::News;
+pub use news::ChangeNotice;
 pub use postgres::DatabaseUrl;
-use privacy::Vault;
+use privacy::ColumnCipher;
 pub use privacy::unlock::{Locked, Rekeyed, Sealing};
-use sql::{Connection, Link, Read, Row, Value};
+use sql::{Connection, RowResult, SqlBackend, SqlRow, SqlValue};
 use tables::Database;
-pub use tables::Transaction;
-pub use tables::alerts::Notice;
+pub use tables::StoreTransaction;
+pub use tables::alerts::AlertNotice;
 pub use tables::feeds::{FeedOutcome, FeedRun, FeedState};
 pub use tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
 pub use tables::inventory::Replacement;
@@ -70,7 +70,7 @@ pub use tradepost_server::tasks::log::{
     BlockedPushes, EntryKind, LogEntry, PushPosition, PushStored, PushTarget, TaskFilter, TaskLog,
     TaskOwner, TaskRow,
 };
-pub use transfer::{Moved, NotMoved};
+pub use transfer::{MovedRows, NotMoved};
 
 /// The database's name in the data folder.
 const FILE: &str = "tradepost.sqlite";
@@ -84,7 +84,7 @@ const READERS: usize = 3;
 /// The store: a file or a server, whoever reads and writes. Cheap to share behind an `Arc`.
 #[derive(Debug)]
 pub struct Store {
-    writer: writer::Writer,
+    writer: writer::StoreWriter,
     readers: Readers,
     /// Every request with a key reads it, and must not wait for somebody who reads an inventory.
     key_readers: Readers,
@@ -94,12 +94,12 @@ pub struct Store {
     /// Reads what is to be delivered, where one process of several does so.
     courier: Option<Readers>,
     /// Where it is shared.
-    server: Option<Arc<postgres::Server>>,
-    health: Arc<health::Health>,
+    server: Option<Arc<postgres::PgServer>>,
+    health: Arc<health::StoreHealth>,
     /// Beside a file; a server has them in the database.
     snapshots: Option<snapshots::Snapshots>,
     /// What seals personal data.
-    vault: Arc<Vault>,
+    vault: Arc<ColumnCipher>,
 }
 
 /// Connections for reading; whoever comes takes one that is free, or waits.
@@ -165,11 +165,11 @@ impl Store {
         let path = directory.join(FILE);
         restrict(&path).map_err(InternalError::on("creating the database"))?;
         let connection = sqlite::schema::open(&path, schema)?;
-        let vault = Arc::new(Vault::default());
+        let vault = Arc::new(ColumnCipher::default());
         let reading = |count: usize| {
             let mut connections = Vec::with_capacity(count);
             for _ in 0..count {
-                let link = Link::Sqlite(sqlite::schema::open(&path, sqlite::Schema::Keep)?);
+                let link = SqlBackend::Sqlite(sqlite::schema::open(&path, sqlite::Schema::Keep)?);
                 connections.push(Connection::new(link, Arc::clone(&vault)));
             }
             Ok::<_, InternalError>(Readers::of(connections))
@@ -178,8 +178,8 @@ impl Store {
         let key_readers = reading(1)?;
         let shelf_readers = reading(publishers::READERS)?;
         let publishers = publishers::PublisherAccess::new(shelf_readers, reading(1)?);
-        let health = Arc::new(health::Health::of(Some(&path)));
-        let writer = writer::Writer::of_file(connection, Arc::clone(&health), &vault)?;
+        let health = Arc::new(health::StoreHealth::of(Some(&path)));
+        let writer = writer::StoreWriter::of_file(connection, Arc::clone(&health), &vault)?;
         Ok(Self {
             writer,
             readers,
@@ -195,16 +195,17 @@ impl Store {
     }
 
     fn connect_as(url: &DatabaseUrl, schema: sqlite::Schema) -> Result<Self, InternalError> {
-        let server = postgres::Server::at(url.clone())?;
+        let server = postgres::PgServer::at(url.clone())?;
         let session = server.session();
         postgres::check_locks(&session, &server.session())?;
         postgres::prepare(&session, schema)?;
         drop(session);
-        let vault = Arc::new(Vault::default());
-        let session = |_| Connection::new(Link::Postgres(server.session()), Arc::clone(&vault));
+        let vault = Arc::new(ColumnCipher::default());
+        let session =
+            |_| Connection::new(SqlBackend::Postgres(server.session()), Arc::clone(&vault));
         let sessions = |count| (0..count).map(session).collect::<Vec<_>>();
-        let health = Arc::new(health::Health::of(None));
-        let writer = writer::Writer::of_server(session(0), sessions(WRITERS), &health)?;
+        let health = Arc::new(health::StoreHealth::of(None));
+        let writer = writer::StoreWriter::of_server(session(0), sessions(WRITERS), &health)?;
         let readers = |count| Readers::of(sessions(count));
         Ok(Self {
             writer,
@@ -239,7 +240,7 @@ impl Store {
     /// What the job returned, or that the database failed.
     pub async fn write<T: Send + 'static>(
         &self,
-        job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+        job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
     ) -> Result<T, InternalError> {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.writer.submit(job, move |outcome| {
@@ -255,7 +256,7 @@ impl Store {
     /// What the job returned, or that the database failed.
     pub fn write_blocking<T: Send + 'static>(
         &self,
-        job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+        job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
     ) -> Result<T, InternalError> {
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         self.writer.submit(job, move |outcome| {
@@ -270,7 +271,7 @@ impl Store {
     /// What the job returned, that the database failed, or that there is too little room.
     pub async fn take<T: Send + 'static>(
         &self,
-        mut job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+        mut job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
     ) -> Result<T, InternalError> {
         let health = Arc::clone(&self.health);
         // In the job, where waiting for the disk disturbs nobody, and as late as can be.
@@ -282,7 +283,10 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn hear(&self, ear: impl Fn(&News) + Send + Sync + 'static) -> Result<(), InternalError> {
+    pub fn hear(
+        &self,
+        ear: impl Fn(&ChangeNotice) + Send + Sync + 'static,
+    ) -> Result<(), InternalError> {
         let Some(server) = &self.server else { return Ok(()) };
         self.write_blocking(|tx| tx.beat())?;
         server.hear(ear)
@@ -320,8 +324,8 @@ impl Store {
         &self,
         what: &'static str,
         sql: &str,
-        values: &[Value<'_>],
-        read: impl FnMut(&Row<'_>) -> Read<T>,
+        values: &[SqlValue<'_>],
+        read: impl FnMut(&SqlRow<'_>) -> RowResult<T>,
     ) -> Result<Vec<T>, InternalError> {
         self.read(|db| db.0.all(what, sql, values, read))
     }
@@ -331,8 +335,8 @@ impl Store {
         &self,
         what: &'static str,
         sql: &str,
-        values: &[Value<'_>],
-        read: impl FnMut(&Row<'_>) -> Read<T>,
+        values: &[SqlValue<'_>],
+        read: impl FnMut(&SqlRow<'_>) -> RowResult<T>,
     ) -> Result<Option<T>, InternalError> {
         self.read(|db| db.0.first(what, sql, values, read))
     }
@@ -342,8 +346,8 @@ impl Store {
         &self,
         what: &'static str,
         sql: &str,
-        values: &[Value<'_>],
-        read: impl FnMut(&Row<'_>) -> Read<T>,
+        values: &[SqlValue<'_>],
+        read: impl FnMut(&SqlRow<'_>) -> RowResult<T>,
     ) -> Result<T, InternalError> {
         self.read(|db| db.0.one(what, sql, values, read))
     }
@@ -355,8 +359,8 @@ impl Store {
     ) -> Result<T, InternalError> {
         let Some(courier) = &self.courier else { return self.read(job) };
         courier.any(|database| match &database.0.link {
-            Link::Postgres(session) if !session.is_chosen()? => Ok(T::default()),
-            Link::Postgres(_) | Link::Sqlite(_) => job(database),
+            SqlBackend::Postgres(session) if !session.is_chosen()? => Ok(T::default()),
+            SqlBackend::Postgres(_) | SqlBackend::Sqlite(_) => job(database),
         })
     }
 
@@ -503,7 +507,7 @@ impl Store {
     /// When the writer is gone.
     pub fn submit<T: Send + 'static>(
         &self,
-        job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+        job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
         done: impl FnOnce(Result<T, InternalError>) + Send + 'static,
     ) -> Result<(), InternalError> {
         self.writer.submit_in_order(job, done)

@@ -13,10 +13,10 @@ const MOST: usize = 10_000;
 
 /// The keys of one version of the database.
 #[derive(Debug, Default)]
-pub(super) struct LookedUp(Mutex<State>);
+pub(super) struct LookedUp(Mutex<LookupState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct LookupState {
     version: u64,
     /// By the id, each with the agent that was asked about.
     found: HashMap<String, (String, Option<ApiKey>)>,
@@ -34,7 +34,7 @@ impl LookedUp {
     ) -> Result<Option<ApiKey>, InternalError> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.version != version || state.found.len() >= MOST {
-            *state = State { version, ..State::default() };
+            *state = LookupState { version, ..LookupState::default() };
         }
         if let Some((_, key)) = state.found.get(id).filter(|(agent, _)| agent == agent_id) {
             return Ok(key.clone());

@@ -3,7 +3,7 @@
 
 /// What another process has done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum ChangeNotice {
     /// It has appended to a task's log.
     Appended {
         /// The task.
@@ -21,7 +21,7 @@ pub enum News {
     Any,
 }
 
-impl News {
+impl ChangeNotice {
     /// It as it is sent.
     pub(crate) fn line(&self) -> String {
         match self {
@@ -59,12 +59,19 @@ mod tests {
 
     #[test]
     fn news_come_as_they_were_sent_and_what_is_not_understood_may_be_anything() {
-        let appended = |ended| News::Appended { task_id: "a task".to_owned(), seq: 7, ended };
-        for news in [appended(false), appended(true), News::Due, News::Changed, News::Any] {
-            assert_eq!(News::read(&news.line()), news);
+        let appended =
+            |ended| ChangeNotice::Appended { task_id: "a task".to_owned(), seq: 7, ended };
+        for news in [
+            appended(false),
+            appended(true),
+            ChangeNotice::Due,
+            ChangeNotice::Changed,
+            ChangeNotice::Any,
+        ] {
+            assert_eq!(ChangeNotice::read(&news.line()), news);
         }
         for line in ["", "appended", "appended x y", "replaced 1", "Due"] {
-            assert_eq!(News::read(line), News::Any, "{line:?}");
+            assert_eq!(ChangeNotice::read(line), ChangeNotice::Any, "{line:?}");
         }
     }
 }

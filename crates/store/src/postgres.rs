@@ -22,8 +22,8 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tradepost_wire::fault::InternalError;
 
-use super::news::News;
-use super::sql::{Value, params};
+use super::news::ChangeNotice;
+use super::sql::{SqlValue, params};
 use super::sqlite::Schema;
 use super::tables::permits::LEASE;
 
@@ -36,10 +36,10 @@ mod turn;
 mod values;
 
 pub use address::DatabaseUrl;
-use broken::Broken;
-use herald::{Herald, Way};
-use link::{Call, Link};
-use turn::{Stage, Turn};
+use broken::PgError;
+use herald::{NotifyListener, NotifyTarget};
+use link::{PgCall, PgConnection};
+use turn::{TxStage, TxState};
 pub(crate) use values::cell;
 
 /// How long a statement may take, with waiting for others.
@@ -77,19 +77,19 @@ const SETUP: &str = "
     WHERE current_setting('synchronous_commit') = 'off'";
 
 /// A database on a server, and the thread that speaks to it.
-pub(crate) struct Server {
+pub(crate) struct PgServer {
     url: DatabaseUrl,
     tls: Option<MakeRustlsConnect>,
     runtime: Option<Runtime>,
     /// When connecting went wrong, and why.
-    refused: Mutex<Option<(Instant, Broken)>>,
+    refused: Mutex<Option<(Instant, PgError)>>,
     /// Under which name others know this process.
     process: String,
     /// Speaks with them, once somebody here listens.
-    herald: OnceLock<Herald>,
+    herald: OnceLock<NotifyListener>,
 }
 
-impl Server {
+impl PgServer {
     /// The one at this address. Nothing is said to it yet.
     pub(crate) fn at(url: DatabaseUrl) -> Result<Arc<Self>, InternalError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -112,17 +112,17 @@ impl Server {
     /// Has `ear` told of what other processes do, and them of what this one does, from now on.
     pub(crate) fn hear(
         &self,
-        ear: impl Fn(&News) + Send + Sync + 'static,
+        ear: impl Fn(&ChangeNotice) + Send + Sync + 'static,
     ) -> Result<(), InternalError> {
         let herald = match self.herald.get() {
             Some(herald) => herald,
             None => {
                 let (config, tls) = (self.url.config().clone(), self.tls.clone());
-                let way = Way { config, tls, process: self.process.clone() };
+                let way = NotifyTarget { config, tls, process: self.process.clone() };
                 let ended =
                     || InternalError::new("listening to other processes", "its thread has ended");
                 let runtime = self.runtime.as_ref().ok_or_else(ended)?;
-                let fresh = Herald::start(way, runtime.handle())?;
+                let fresh = NotifyListener::start(way, runtime.handle())?;
                 self.herald.get_or_init(|| fresh)
             }
         };
@@ -131,8 +131,8 @@ impl Server {
     }
 
     /// A session, which is connected when it is used.
-    pub(crate) fn session(self: &Arc<Self>) -> Session {
-        Session {
+    pub(crate) fn session(self: &Arc<Self>) -> PgSession {
+        PgSession {
             server: Arc::clone(self),
             link: RefCell::default(),
             turn: RefCell::default(),
@@ -148,8 +148,8 @@ impl Server {
         permits: i64,
         each: i64,
     ) -> Result<(i64, i64, i64), InternalError> {
-        let client = self.herald.get().and_then(Herald::client);
-        let gone = || Broken::Gone("nobody listens".to_owned());
+        let client = self.herald.get().and_then(NotifyListener::client);
+        let gone = || PgError::Gone("nobody listens".to_owned());
         let leased = client.ok_or_else(gone).and_then(|client| {
             self.wait_at_most(QUICK, async move {
                 let types = [Type::BYTEA, Type::INT8, Type::INT8];
@@ -168,7 +168,7 @@ impl Server {
     fn wait<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
-    ) -> Result<T, Broken> {
+    ) -> Result<T, PgError> {
         self.wait_at_most(PATIENCE, work)
     }
 
@@ -176,14 +176,14 @@ impl Server {
         &self,
         patience: Duration,
         work: impl Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
-    ) -> Result<T, Broken> {
-        let gone = || Broken::Gone("its thread has ended".to_owned());
+    ) -> Result<T, PgError> {
+        let gone = || PgError::Gone("its thread has ended".to_owned());
         let runtime = self.runtime.as_ref().ok_or_else(gone)?;
         let (sender, receiver) = sync_channel(1);
         runtime.spawn(async move {
             let done = match timeout(patience, work).await {
-                Ok(done) => done.map_err(|error| Broken::of(&error)),
-                Err(_) => Err(Broken::Silent),
+                Ok(done) => done.map_err(|error| PgError::of(&error)),
+                Err(_) => Err(PgError::Silent),
             };
             // Whoever asked waits below.
             let _ = sender.send(done);
@@ -196,7 +196,7 @@ impl Server {
         }
     }
 
-    fn connect(&self) -> Result<Arc<Link>, Broken> {
+    fn connect(&self) -> Result<Arc<PgConnection>, PgError> {
         let lock = || self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, why)) = lock().as_ref()
             && at.elapsed() < REFUSED
@@ -206,14 +206,14 @@ impl Server {
         let (config, tls) = (self.url.config().clone(), self.tls.clone());
         let connected = self.wait(async move {
             let client = herald::connect(&config, tls, |_| ()).await?;
-            Ok(Arc::new(Link::new(client)))
+            Ok(Arc::new(PgConnection::new(client)))
         });
         *lock() = connected.as_ref().err().map(|why| (Instant::now(), why.clone()));
         connected
     }
 }
 
-impl Drop for Server {
+impl Drop for PgServer {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             // Waiting for it is not allowed everywhere, and there is nothing to wait for.
@@ -222,7 +222,7 @@ impl Drop for Server {
     }
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for PgServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Server({})", self.url)
     }
@@ -230,20 +230,20 @@ impl fmt::Debug for Server {
 
 /// A session of a server, which is one thread's at a time. It is connected when it is used, and again
 /// when the connection was lost.
-pub(crate) struct Session {
-    server: Arc<Server>,
-    link: RefCell<Option<Arc<Link>>>,
-    turn: RefCell<Turn>,
+pub(crate) struct PgSession {
+    server: Arc<PgServer>,
+    link: RefCell<Option<Arc<PgConnection>>>,
+    turn: RefCell<TxState>,
     is_chosen: Cell<bool>,
 }
 
-impl fmt::Debug for Session {
+impl fmt::Debug for PgSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Session({:?})", self.server)
     }
 }
 
-impl Session {
+impl PgSession {
     /// Whether this session is the one of all that delivers: it has a lock that ends with its
     /// connection.
     pub(crate) fn is_chosen(&self) -> Result<bool, InternalError> {
@@ -260,13 +260,13 @@ impl Session {
         self.link.borrow().as_ref().is_some_and(|link| !link.client.is_closed())
     }
 
-    fn link(&self) -> Result<Arc<Link>, Broken> {
+    fn link(&self) -> Result<Arc<PgConnection>, PgError> {
         let known = self.link.borrow().clone();
         match known {
             Some(link) if !link.client.is_closed() => Ok(link),
             // What the transaction has done so far is lost.
-            Some(_) if self.turn.borrow().stage == Stage::Begun => {
-                Err(Broken::Gone("the connection was lost".to_owned()))
+            Some(_) if self.turn.borrow().stage == TxStage::Begun => {
+                Err(PgError::Gone("the connection was lost".to_owned()))
             }
             Some(_) | None => {
                 let link = self.server.connect()?;
@@ -279,19 +279,19 @@ impl Session {
     }
 
     /// Notes what went wrong, and gives up a connection that is of no use.
-    fn note(&self, broken: &Broken) {
+    fn note(&self, broken: &PgError) {
         if broken.is_gone() {
             self.link.borrow_mut().take();
         }
         let mut turn = self.turn.borrow_mut();
-        if turn.stage != Stage::None {
+        if turn.stage != TxStage::None {
             turn.broken.get_or_insert_with(|| broken.clone());
         }
     }
 
     /// Has something done once everything is done that was kept back. What goes wrong first is what went
     /// wrong.
-    fn run<T, F>(&self, work: impl FnOnce(Arc<Link>) -> F) -> Result<T, Broken>
+    fn run<T, F>(&self, work: impl FnOnce(Arc<PgConnection>) -> F) -> Result<T, PgError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
@@ -302,9 +302,9 @@ impl Session {
         let done = self.link().and_then(|link| {
             let (is_first, kept_back) = {
                 let mut turn = self.turn.borrow_mut();
-                let is_first = turn.stage == Stage::Planned;
+                let is_first = turn.stage == TxStage::Planned;
                 if is_first {
-                    turn.stage = Stage::Begun;
+                    turn.stage = TxStage::Begun;
                 }
                 (is_first, std::mem::take(&mut turn.kept_back))
             };
@@ -326,15 +326,15 @@ impl Session {
         &self,
         what: &'static str,
         sql: &str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
     ) -> Result<(), InternalError> {
         let kept_back = {
             let mut turn = self.turn.borrow_mut();
-            if turn.stage == Stage::None {
+            if turn.stage == TxStage::None {
                 drop(turn);
                 return self.change(what, sql, values).map(drop);
             }
-            turn.kept_back.push(Call::new(sql, values));
+            turn.kept_back.push(PgCall::new(sql, values));
             turn.kept_back.len()
         };
         if kept_back < KEPT_BACK {
@@ -348,9 +348,9 @@ impl Session {
         &self,
         what: &'static str,
         sql: &str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
     ) -> Result<usize, InternalError> {
-        let call = Call::new(sql, values);
+        let call = PgCall::new(sql, values);
         let changed = self.run(|link| async move { link.execute(&call).await });
         let changed = changed.map_err(|broken| broken.while_doing(what))?;
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
@@ -361,14 +361,14 @@ impl Session {
         &self,
         what: &'static str,
         sql: &str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
     ) -> Result<Vec<Row>, InternalError> {
-        let call = Call::new(sql, values);
+        let call = PgCall::new(sql, values);
         let found = self.run(|link| async move { link.query(&call).await });
         found.map_err(|broken| broken.while_doing(what))
     }
 
-    fn batch(&self, sql: &'static str) -> Result<(), Broken> {
+    fn batch(&self, sql: &'static str) -> Result<(), PgError> {
         self.run(|link| async move { link.client.batch_execute(sql).await })
     }
 
@@ -404,8 +404,8 @@ impl Session {
         }
     }
 
-    fn attempt(&self, work: &mut impl FnMut() -> bool) -> Result<(), Broken> {
-        *self.turn.borrow_mut() = Turn { stage: Stage::Planned, ..Turn::default() };
+    fn attempt(&self, work: &mut impl FnMut() -> bool) -> Result<(), PgError> {
+        *self.turn.borrow_mut() = TxState { stage: TxStage::Planned, ..TxState::default() };
         let is_kept = work();
         let broken = self.turn.borrow().broken.clone();
         if let Some(broken) = broken {
@@ -420,12 +420,12 @@ impl Session {
         }
         let is_untouched = {
             let turn = self.turn.borrow();
-            turn.stage == Stage::Planned && turn.kept_back.is_empty()
+            turn.stage == TxStage::Planned && turn.kept_back.is_empty()
         };
         let committed = if is_untouched { Ok(()) } else { self.batch("COMMIT") };
         let turn = self.turn.take();
         let ended = match committed {
-            Err(Broken::Gone(_) | Broken::Silent) => self.find_out(&turn),
+            Err(PgError::Gone(_) | PgError::Silent) => self.find_out(&turn),
             ended => ended,
         };
         if ended.is_ok()
@@ -437,13 +437,13 @@ impl Session {
     }
 
     /// Has other processes told once the transaction is committed.
-    pub(crate) fn tell(&self, news: News) {
+    pub(crate) fn tell(&self, news: ChangeNotice) {
         let mut turn = self.turn.borrow_mut();
         // Of one task the last entry says all.
-        let is_later = |last: &News| match (last, &news) {
+        let is_later = |last: &ChangeNotice| match (last, &news) {
             (
-                News::Appended { task_id: last, ended: false, .. },
-                News::Appended { task_id, .. },
+                ChangeNotice::Appended { task_id: last, ended: false, .. },
+                ChangeNotice::Appended { task_id, .. },
             ) => last == task_id,
             (last, news) => last == news,
         };
@@ -459,19 +459,19 @@ impl Session {
     }
 
     /// Begins a transaction; on a new connection when the one that there was is lost.
-    fn begin(&self, how: &'static str) -> Result<(), Broken> {
+    fn begin(&self, how: &'static str) -> Result<(), PgError> {
         self.turn.take();
         match self.batch(how) {
             // A connection that was lost while nobody used it is found out by its next use.
             Err(broken) if broken.is_gone() => self.batch(how)?,
             ended => ended?,
         }
-        self.turn.borrow_mut().stage = Stage::Begun;
+        self.turn.borrow_mut().stage = TxStage::Begun;
         Ok(())
     }
 
     fn undo(&self) {
-        let is_begun = self.turn.take().stage == Stage::Begun;
+        let is_begun = self.turn.take().stage == TxStage::Begun;
         if is_begun && self.is_connected() && self.batch("ROLLBACK").is_err() {
             // Without a connection there is nothing to undo.
             self.link.borrow_mut().take();
@@ -480,7 +480,7 @@ impl Session {
 
     /// Finds out what became of a transaction whose connection was lost while it was committed. Its
     /// locks are waited for first: whoever gets them knows that it has ended.
-    fn find_out(&self, lost: &Turn) -> Result<(), Broken> {
+    fn find_out(&self, lost: &TxState) -> Result<(), PgError> {
         const WHAT: &str = "finding out what became of a transaction";
         let look = || -> Result<Option<String>, InternalError> {
             let Some(number) = &lost.number else { return Ok(None) };
@@ -489,13 +489,13 @@ impl Session {
             let rows = self.query(WHAT, sql, params![number])?;
             Ok(rows.first().and_then(|row| row.try_get(0).ok()))
         };
-        self.begin("BEGIN").map_err(|_| Broken::Doubtful)?;
+        self.begin("BEGIN").map_err(|_| PgError::Doubtful)?;
         let state = look();
         self.undo();
         match state.ok().flatten().as_deref() {
             Some("committed") => Ok(()),
-            Some("aborted") => Err(Broken::Gone("the connection was lost".to_owned())),
-            Some(_) | None => Err(Broken::Doubtful),
+            Some("aborted") => Err(PgError::Gone("the connection was lost".to_owned())),
+            Some(_) | None => Err(PgError::Doubtful),
         }
     }
 
@@ -512,13 +512,13 @@ impl Session {
 
 /// Whether a lock of one session keeps another out. Some databases that speak PostgreSQL's protocol have
 /// the functions, and all of them say yes; poolers that share sessions lend both the same one.
-pub(crate) fn check_locks(one: &Session, other: &Session) -> Result<(), InternalError> {
+pub(crate) fn check_locks(one: &PgSession, other: &PgSession) -> Result<(), InternalError> {
     const WHAT: &str = "trying the database's locks";
     const TAKE: &str = "SELECT pg_try_advisory_lock(hashtextextended($1, 20260401))";
     const GIVE: &str = "SELECT pg_advisory_unlock(hashtextextended($1, 20260401))";
     // Of this process alone: others may be trying theirs.
     let name = one.process().to_owned();
-    let ask = |session: &Session, sql| {
+    let ask = |session: &PgSession, sql| {
         let rows = session.query(WHAT, sql, params![name])?;
         Ok::<bool, InternalError>(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)))
     };
@@ -535,7 +535,7 @@ pub(crate) fn check_locks(one: &Session, other: &Session) -> Result<(), Internal
 
 /// Brings the schema up to date, or says why it is not used. Processes that start together do so one
 /// after the other.
-pub(crate) fn prepare(session: &Session, schema: Schema) -> Result<(), InternalError> {
+pub(crate) fn prepare(session: &PgSession, schema: Schema) -> Result<(), InternalError> {
     let mut outcome = Ok(());
     session.transaction(|| {
         outcome = migrate(session, schema);
@@ -544,7 +544,7 @@ pub(crate) fn prepare(session: &Session, schema: Schema) -> Result<(), InternalE
     outcome
 }
 
-fn migrate(session: &Session, schema: Schema) -> Result<(), InternalError> {
+fn migrate(session: &PgSession, schema: Schema) -> Result<(), InternalError> {
     const WHAT: &str = "opening the database";
     session.lock("the schema of tradepost")?;
     // Asked before it is made: a role that may create nothing can use tables that are up to date.

@@ -21,7 +21,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::format::{base64 as from_base64, hex};
 
-use super::sql::{Read, Unread};
+use super::sql::{RowError, RowResult};
 
 pub(crate) mod unlock;
 
@@ -39,13 +39,13 @@ pub(crate) const BLIND: &str = "hmac:";
 
 /// A key of the operator's.
 #[derive(Clone)]
-struct Key {
+struct OperatorKey {
     /// By which it is named; it says nothing of the key.
     id: String,
     sealing: hmac::Key,
 }
 
-impl Key {
+impl OperatorKey {
     fn new(secret: &[u8; KEY]) -> Self {
         let of = |purpose: &str| hmac::sign(&hmac_key(secret), purpose.as_bytes());
         let id = hex(of("tradepost privacy key id 1").as_ref().iter().take(6));
@@ -59,7 +59,7 @@ impl Key {
     }
 
     /// Seals bytes: the salt, the nonce, and what comes of the bytes.
-    fn seal(&self, of: &Of, bytes: &[u8]) -> Result<Vec<u8>, InternalError> {
+    fn seal(&self, of: &AadContext, bytes: &[u8]) -> Result<Vec<u8>, InternalError> {
         const WHAT: &str = "sealing personal data";
         let fresh: [u8; SALT + NONCE] = random()?;
         let (salt, nonce) = fresh.split_at(SALT);
@@ -73,7 +73,7 @@ impl Key {
         Ok([&fresh, sealed.as_slice()].concat())
     }
 
-    fn open(&self, of: &Of, sealed: &[u8]) -> Result<Vec<u8>, Unopened> {
+    fn open(&self, of: &AadContext, sealed: &[u8]) -> Result<Vec<u8>, Unopened> {
         let (fresh, bytes) = sealed.split_at_checked(SALT + NONCE).ok_or(Unopened::Changed)?;
         let (salt, nonce) = fresh.split_at(SALT);
         let mut bytes = bytes.to_vec();
@@ -87,16 +87,16 @@ impl Key {
 
 /// The operator's keys: the first seals, the others open what they sealed before.
 #[derive(Clone, Default)]
-pub struct Keys(Vec<Key>);
+pub struct OperatorKeys(Vec<OperatorKey>);
 
-impl fmt::Debug for Keys {
+impl fmt::Debug for OperatorKeys {
     /// By their names.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Keys").field(&self.ids()).finish()
     }
 }
 
-impl Keys {
+impl OperatorKeys {
     /// Reads keys, each 32 bytes in hexadecimal digits or base64, with white space or commas between;
     /// lines that begin with `#` are remarks.
     ///
@@ -107,11 +107,11 @@ impl Keys {
                             `tradepost privacy keygen` writes them";
         let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
         let words = lines.flat_map(|line| line.split([' ', '\t', ',']));
-        let mut keys: Vec<Key> = Vec::new();
+        let mut keys: Vec<OperatorKey> = Vec::new();
         for word in words.map(str::trim).filter(|word| !word.is_empty()) {
             let bytes = tradepost_dealer::consent::from_hex(word)
                 .or_else(|| from_base64(word)?.try_into().ok());
-            let key = Key::new(&bytes.ok_or(FORM)?);
+            let key = OperatorKey::new(&bytes.ok_or(FORM)?);
             if !keys.iter().any(|known| known.id == key.id) {
                 keys.push(key);
             }
@@ -139,7 +139,7 @@ impl Keys {
         self.0.is_empty()
     }
 
-    fn named(&self, id: &str) -> Option<&Key> {
+    fn named(&self, id: &str) -> Option<&OperatorKey> {
         self.0.iter().find(|key| key.id == id)
     }
 }
@@ -171,9 +171,9 @@ impl fmt::Display for Unopened {
 impl Error for Unopened {}
 
 /// What was opened, or why that cannot be: a row that was damaged keeps nobody from the others. Without any key nothing is read at all.
-pub(crate) fn readable<T>(opened: Read<T>) -> Read<Result<T, Unopened>> {
+pub(crate) fn readable<T>(opened: RowResult<T>) -> RowResult<Result<T, Unopened>> {
     opened.map(Ok).or_else(|why| match why.downcast::<Unopened>() {
-        Ok(why) if *why == Unopened::Locked => Err(why as Unread),
+        Ok(why) if *why == Unopened::Locked => Err(why as RowError),
         Ok(why) => Ok(Err(*why)),
         Err(why) => Err(why),
     })
@@ -181,9 +181,9 @@ pub(crate) fn readable<T>(opened: Read<T>) -> Read<Result<T, Unopened>> {
 
 /// What something sealed belongs to: it opens nowhere else.
 #[derive(Debug)]
-pub(crate) struct Of(Vec<u8>);
+pub(crate) struct AadContext(Vec<u8>);
 
-impl Of {
+impl AadContext {
     /// A value in a column, of a row that these single out.
     pub(crate) fn column(column: &str, row: &[&str]) -> Self {
         let mut bytes = Vec::new();
@@ -208,30 +208,30 @@ impl Of {
 
 /// What seals and opens, once it was unlocked; until then everything stays as it is.
 #[derive(Default)]
-pub(crate) struct Vault(OnceLock<Unlocked>);
+pub(crate) struct ColumnCipher(OnceLock<Unlocked>);
 
 struct Unlocked {
-    keys: Keys,
+    keys: OperatorKeys,
     index: hmac::Key,
     /// The key of what is looked up, sealed by the key that seals what is written.
     sealed_index: String,
 }
 
 impl Unlocked {
-    fn new(keys: &Keys, index: &[u8; KEY]) -> Result<Self, InternalError> {
+    fn new(keys: &OperatorKeys, index: &[u8; KEY]) -> Result<Self, InternalError> {
         let sealed = keys.0.first().map(|key| key.seal(&of_index(&key.id), index)).transpose()?;
         let sealed_index = STANDARD_NO_PAD.encode(sealed.unwrap_or_default());
         Ok(Self { keys: keys.clone(), index: hmac_key(index), sealed_index })
     }
 }
 
-impl fmt::Debug for Vault {
+impl fmt::Debug for ColumnCipher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Vault").field(&self.key()).finish()
     }
 }
 
-impl Vault {
+impl ColumnCipher {
     /// The name of the key that seals what is written; `None` when nothing is sealed.
     pub(crate) fn key(&self) -> Option<&str> {
         self.current().map(|key| key.id.as_str())
@@ -242,14 +242,14 @@ impl Vault {
         Some((self.key()?, &self.0.get()?.sealed_index))
     }
 
-    fn current(&self) -> Option<&Key> {
+    fn current(&self) -> Option<&OperatorKey> {
         self.0.get()?.keys.0.first()
     }
 
     /// Seals bytes, where there is a key.
     pub(crate) fn seal_bytes<'b>(
         &self,
-        of: &Of,
+        of: &AadContext,
         bytes: &'b [u8],
     ) -> Result<Cow<'b, [u8]>, InternalError> {
         match self.current() {
@@ -259,7 +259,7 @@ impl Vault {
     }
 
     /// Seals a text, where there is a key.
-    pub(crate) fn seal(&self, of: &Of, text: &str) -> Result<String, InternalError> {
+    pub(crate) fn seal(&self, of: &AadContext, text: &str) -> Result<String, InternalError> {
         match self.current() {
             Some(key) => Ok(STANDARD_NO_PAD.encode(key.seal(of, text.as_bytes())?)),
             None => Ok(text.to_owned()),
@@ -270,7 +270,7 @@ impl Vault {
     pub(crate) fn open_bytes(
         &self,
         key: Option<&str>,
-        of: &Of,
+        of: &AadContext,
         bytes: Vec<u8>,
     ) -> Result<Vec<u8>, Unopened> {
         let Some(id) = key else { return Ok(bytes) };
@@ -283,7 +283,7 @@ impl Vault {
     pub(crate) fn open(
         &self,
         key: Option<&str>,
-        of: &Of,
+        of: &AadContext,
         text: String,
     ) -> Result<String, Unopened> {
         if key.is_none() {
@@ -311,7 +311,11 @@ impl Vault {
     }
 
     /// Unlocks it with keys. `false` when one of those that are known of is not among them.
-    pub(crate) fn open_by(&self, keys: &Keys, known: &[KeyRow]) -> Result<bool, InternalError> {
+    pub(crate) fn open_by(
+        &self,
+        keys: &OperatorKeys,
+        known: &[KeyRow],
+    ) -> Result<bool, InternalError> {
         if known.is_empty() {
             return Ok(true);
         }
@@ -330,17 +334,17 @@ type KeyRow = (String, String);
 
 const UNLOCKING: &str = "unlocking personal data";
 
-fn of_index(id: &str) -> Of {
-    Of::column("privacy_keys.index_key", &[id])
+fn of_index(id: &str) -> AadContext {
+    AadContext::column("privacy_keys.index_key", &[id])
 }
 
 /// The ids of keys that are known of, and are not among those given.
-fn missing(keys: &Keys, known: &[KeyRow]) -> Vec<String> {
+fn missing(keys: &OperatorKeys, known: &[KeyRow]) -> Vec<String> {
     known.iter().map(|(id, _)| id.clone()).filter(|id| keys.named(id).is_none()).collect()
 }
 
 /// The key of what is looked up, by whichever key opens it.
-fn unwrap(keys: &Keys, known: &[KeyRow]) -> Result<Option<[u8; KEY]>, InternalError> {
+fn unwrap(keys: &OperatorKeys, known: &[KeyRow]) -> Result<Option<[u8; KEY]>, InternalError> {
     let Some((key, sealed)) = known.iter().find_map(|(id, sealed)| Some((keys.named(id)?, sealed)))
     else {
         return Ok(None);
@@ -369,22 +373,23 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], InternalError> {
 mod tests {
     use super::*;
 
-    fn key(byte: u8) -> Key {
-        Key::new(&[byte; KEY])
+    fn key(byte: u8) -> OperatorKey {
+        OperatorKey::new(&[byte; KEY])
     }
 
     #[test]
     fn what_is_sealed_opens_where_it_was_and_nowhere_else() {
-        let of =
-            |lead: &str| Of::lead("lead_submissions.payload", "north", lead, Timestamp::UNIX_EPOCH);
+        let of = |lead: &str| {
+            AadContext::lead("lead_submissions.payload", "north", lead, Timestamp::UNIX_EPOCH)
+        };
         let sealed = key(1).seal(&of("lead_1"), b"Ada").unwrap();
         assert!(!sealed.windows(3).any(|part| part == b"Ada"));
         assert_eq!(key(1).open(&of("lead_1"), &sealed).unwrap(), b"Ada");
         for (key, of) in [
             (key(1), of("lead_2")),
             (key(2), of("lead_1")),
-            (key(1), Of::lead("lead_notes.text", "north", "lead_1", Timestamp::UNIX_EPOCH)),
-            (key(1), Of::column("lead_submissions.payload", &["northl", "ead_1", "0"])),
+            (key(1), AadContext::lead("lead_notes.text", "north", "lead_1", Timestamp::UNIX_EPOCH)),
+            (key(1), AadContext::column("lead_submissions.payload", &["northl", "ead_1", "0"])),
         ] {
             assert_eq!(key.open(&of, &sealed), Err(Unopened::Changed));
         }
@@ -400,14 +405,14 @@ mod tests {
     #[test]
     fn keys_are_read_from_lines_and_named_without_being_shown() {
         let (first, second) =
-            (Keys::generate().unwrap(), "//////////////////////////////////////////8=");
-        let keys = Keys::read(&format!("# of May\n{first}\n\n{second} {first}\n")).unwrap();
+            (OperatorKeys::generate().unwrap(), "//////////////////////////////////////////8=");
+        let keys = OperatorKeys::read(&format!("# of May\n{first}\n\n{second} {first}\n")).unwrap();
         assert_eq!(keys.ids().len(), 2);
-        assert_eq!(Keys::read(&first.to_uppercase()).unwrap().ids(), [keys.ids()[0]]);
+        assert_eq!(OperatorKeys::read(&first.to_uppercase()).unwrap().ids(), [keys.ids()[0]]);
         let shown = format!("{keys:?}");
         assert!(!shown.contains(&first) && shown.contains(keys.ids()[1]), "{shown}");
         for bad in ["", "# nothing\n", "secret", &first[1..], "AAAA"] {
-            assert!(Keys::read(bad).is_err(), "{bad}");
+            assert!(OperatorKeys::read(bad).is_err(), "{bad}");
         }
     }
 }

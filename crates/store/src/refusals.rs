@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 /// A request that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RefusalRecord {
     /// The id that the caller was given.
     pub error_id: String,
     /// The agent that refused it.

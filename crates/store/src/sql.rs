@@ -9,42 +9,42 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
 
-use super::news::News;
-use super::postgres::Session;
-use super::privacy::{Of, Vault};
+use super::news::ChangeNotice;
+use super::postgres::PgSession;
+use super::privacy::{AadContext, ColumnCipher};
 use super::sqlite;
 
 /// Why a row could not be read.
-pub(crate) type Unread = Box<dyn Error + Send + Sync>;
+pub(crate) type RowError = Box<dyn Error + Send + Sync>;
 
 /// Something that was read of a row.
-pub(crate) type Read<T> = Result<T, Unread>;
+pub(crate) type RowResult<T> = Result<T, RowError>;
 
 /// A connection to a database, with the keys of what is sealed in it. It is one thread's at a time.
 #[derive(Debug)]
 pub(crate) struct Connection {
     /// The connection itself.
-    pub(crate) link: Link,
-    vault: Arc<Vault>,
+    pub(crate) link: SqlBackend,
+    vault: Arc<ColumnCipher>,
 }
 
 /// Whereto a connection leads.
 #[derive(Debug)]
-pub(crate) enum Link {
+pub(crate) enum SqlBackend {
     /// To a file.
     Sqlite(rusqlite::Connection),
     /// To a server.
-    Postgres(Session),
+    Postgres(PgSession),
 }
 
 impl Connection {
     /// A connection for what these keys seal.
-    pub(crate) const fn new(link: Link, vault: Arc<Vault>) -> Self {
+    pub(crate) const fn new(link: SqlBackend, vault: Arc<ColumnCipher>) -> Self {
         Self { link, vault }
     }
 
     /// What seals personal data, and opens it.
-    pub(crate) fn vault(&self) -> &Vault {
+    pub(crate) fn vault(&self) -> &ColumnCipher {
         &self.vault
     }
 
@@ -54,11 +54,11 @@ impl Connection {
         &self,
         what: &'static str,
         sql: &str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
     ) -> Result<(), InternalError> {
         match &self.link {
-            Link::Sqlite(_) => self.change(what, sql, values).map(drop),
-            Link::Postgres(session) => session.execute(what, sql, values),
+            SqlBackend::Sqlite(_) => self.change(what, sql, values).map(drop),
+            SqlBackend::Postgres(session) => session.execute(what, sql, values),
         }
     }
 
@@ -67,13 +67,13 @@ impl Connection {
         &self,
         what: &'static str,
         sql: &str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
     ) -> Result<usize, InternalError> {
         match &self.link {
-            Link::Sqlite(connection) => {
+            SqlBackend::Sqlite(connection) => {
                 sqlite::execute(connection, sql, values).map_err(InternalError::on(what))
             }
-            Link::Postgres(session) => session.change(what, sql, values),
+            SqlBackend::Postgres(session) => session.change(what, sql, values),
         }
     }
 
@@ -82,7 +82,7 @@ impl Connection {
         &self,
         what: &'static str,
         sql: &str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
     ) -> Result<bool, InternalError> {
         Ok(self.change(what, sql, values)? > 0)
     }
@@ -92,8 +92,8 @@ impl Connection {
         &self,
         what: &'static str,
         sql: &str,
-        values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Read<T>,
+        values: &[SqlValue<'_>],
+        mut read: impl FnMut(&SqlRow<'_>) -> RowResult<T>,
     ) -> Result<Vec<T>, InternalError> {
         let mut found = Vec::new();
         self.each(what, sql, values, |row| {
@@ -108,8 +108,8 @@ impl Connection {
         &self,
         what: &'static str,
         sql: &str,
-        values: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Read<T>,
+        values: &[SqlValue<'_>],
+        mut read: impl FnMut(&SqlRow<'_>) -> RowResult<T>,
     ) -> Result<Option<T>, InternalError> {
         let mut found = None;
         self.each(what, sql, values, |row| {
@@ -124,8 +124,8 @@ impl Connection {
         &self,
         what: &'static str,
         sql: &str,
-        values: &[Value<'_>],
-        read: impl FnMut(&Row<'_>) -> Read<T>,
+        values: &[SqlValue<'_>],
+        read: impl FnMut(&SqlRow<'_>) -> RowResult<T>,
     ) -> Result<T, InternalError> {
         let found = self.first(what, sql, values, read)?;
         found.ok_or_else(|| InternalError::new(what, "there is no row"))
@@ -136,15 +136,17 @@ impl Connection {
         &self,
         what: &'static str,
         sql: &str,
-        values: &[Value<'_>],
-        mut take: impl FnMut(&Row<'_>) -> Read<bool>,
+        values: &[SqlValue<'_>],
+        mut take: impl FnMut(&SqlRow<'_>) -> RowResult<bool>,
     ) -> Result<(), InternalError> {
         match &self.link {
-            Link::Sqlite(connection) => sqlite::each(connection, &self.vault, sql, values, take)
-                .map_err(InternalError::on(what)),
-            Link::Postgres(session) => {
+            SqlBackend::Sqlite(connection) => {
+                sqlite::each(connection, &self.vault, sql, values, take)
+                    .map_err(InternalError::on(what))
+            }
+            SqlBackend::Postgres(session) => {
                 for row in &session.query(what, sql, values)? {
-                    let row = Row::new(Cells::Postgres(row), &self.vault);
+                    let row = SqlRow::new(RowSource::Postgres(row), &self.vault);
                     if !take(&row).map_err(InternalError::on(what))? {
                         break;
                     }
@@ -159,80 +161,80 @@ impl Connection {
     /// anyway.
     pub(crate) fn lock(&self, tenant: &str) -> Result<(), InternalError> {
         match &self.link {
-            Link::Sqlite(_) => Ok(()),
-            Link::Postgres(session) => session.lock(tenant),
+            SqlBackend::Sqlite(_) => Ok(()),
+            SqlBackend::Postgres(session) => session.lock(tenant),
         }
     }
 
     /// Has something read in one consistent state.
     pub(crate) fn snapshot(&self, read: impl FnOnce()) -> Result<(), InternalError> {
         match &self.link {
-            Link::Sqlite(connection) => sqlite::snapshot(connection, read),
-            Link::Postgres(session) => session.snapshot(read),
+            SqlBackend::Sqlite(connection) => sqlite::snapshot(connection, read),
+            SqlBackend::Postgres(session) => session.snapshot(read),
         }
     }
 
     /// A number that is another one once others have changed anything in the file; `None` for a server.
     pub(crate) fn version(&self) -> Result<Option<u64>, InternalError> {
         match &self.link {
-            Link::Sqlite(connection) => sqlite::version(connection).map(Some),
-            Link::Postgres(_) => Ok(None),
+            SqlBackend::Sqlite(connection) => sqlite::version(connection).map(Some),
+            SqlBackend::Postgres(_) => Ok(None),
         }
     }
 
     /// Whether other processes may be doing the same as this one.
     pub(crate) const fn is_shared(&self) -> bool {
         match &self.link {
-            Link::Sqlite(_) => false,
-            Link::Postgres(_) => true,
+            SqlBackend::Sqlite(_) => false,
+            SqlBackend::Postgres(_) => true,
         }
     }
 
     /// Has other processes told, once the transaction is committed.
-    pub(crate) fn tell(&self, news: News) {
+    pub(crate) fn tell(&self, news: ChangeNotice) {
         match &self.link {
-            Link::Sqlite(_) => {}
-            Link::Postgres(session) => session.tell(news),
+            SqlBackend::Sqlite(_) => {}
+            SqlBackend::Postgres(session) => session.tell(news),
         }
     }
 
     /// Under which name others know this process, where there are others.
     pub(crate) fn process(&self) -> Option<&str> {
         match &self.link {
-            Link::Sqlite(_) => None,
-            Link::Postgres(session) => Some(session.process()),
+            SqlBackend::Sqlite(_) => None,
+            SqlBackend::Postgres(session) => Some(session.process()),
         }
     }
 
     /// Sees to it that nothing of what was erased lies about any longer than it has to.
     pub(crate) fn empty_log(&self) -> Result<(), InternalError> {
         match &self.link {
-            Link::Sqlite(connection) => sqlite::empty_log(connection),
-            Link::Postgres(_) => Ok(()),
+            SqlBackend::Sqlite(connection) => sqlite::empty_log(connection),
+            SqlBackend::Postgres(_) => Ok(()),
         }
     }
 
     /// Behind a query: the rows that it finds stay as they are until the transaction ends.
     pub(crate) const fn for_update(&self) -> &'static str {
         match &self.link {
-            Link::Sqlite(_) => "",
-            Link::Postgres(_) => " FOR UPDATE",
+            SqlBackend::Sqlite(_) => "",
+            SqlBackend::Postgres(_) => " FOR UPDATE",
         }
     }
 
     /// Behind a query: nobody removes the rows that it finds until the transaction ends.
     pub(crate) const fn for_key_share(&self) -> &'static str {
         match &self.link {
-            Link::Sqlite(_) => "",
-            Link::Postgres(_) => " FOR KEY SHARE",
+            SqlBackend::Sqlite(_) => "",
+            SqlBackend::Postgres(_) => " FOR KEY SHARE",
         }
     }
 
     /// A query for the elements of a JSON array, which is the value with this number.
     pub(crate) fn elements(&self, value: u8, kind: &'static str) -> String {
         let each = match &self.link {
-            Link::Sqlite(_) => format!("json_each(${value})"),
-            Link::Postgres(_) => format!("json_array_elements_text(CAST(${value} AS JSON))"),
+            SqlBackend::Sqlite(_) => format!("json_each(${value})"),
+            SqlBackend::Postgres(_) => format!("json_array_elements_text(CAST(${value} AS JSON))"),
         };
         format!("SELECT CAST(value AS {kind}) FROM {each}")
     }
@@ -240,15 +242,15 @@ impl Connection {
     /// Behind a table: the index that has to be used. PostgreSQL takes no advice.
     pub(crate) fn indexed_by(&self, index: &str) -> String {
         match &self.link {
-            Link::Sqlite(_) => format!("INDEXED BY {index}"),
-            Link::Postgres(_) => String::new(),
+            SqlBackend::Sqlite(_) => format!("INDEXED BY {index}"),
+            SqlBackend::Postgres(_) => String::new(),
         }
     }
 }
 
 /// A value of a statement. What is not there has a type, too.
 #[derive(Debug, Clone)]
-pub(crate) enum Value<'a> {
+pub(crate) enum SqlValue<'a> {
     /// A number, or a moment in milliseconds.
     Integer(Option<i64>),
     /// A text.
@@ -262,10 +264,10 @@ pub(crate) enum Value<'a> {
 /// What can be a value.
 pub(crate) trait Bind {
     /// What stands for one that is not there.
-    const NONE: Value<'static>;
+    const NONE: SqlValue<'static>;
 
     /// It as a value.
-    fn bind(&self) -> Value<'_>;
+    fn bind(&self) -> SqlValue<'_>;
 }
 
 /// The values of a statement, of anything that can be one: `$1` is the first.
@@ -280,11 +282,11 @@ pub(crate) use params;
 macro_rules! bind {
     ($($type:ty: $kind:ident, $it:ident => $value:expr;)*) => {
         $(impl Bind for $type {
-            const NONE: Value<'static> = Value::$kind(None);
+            const NONE: SqlValue<'static> = SqlValue::$kind(None);
 
-            fn bind(&self) -> Value<'_> {
+            fn bind(&self) -> SqlValue<'_> {
                 let $it = self;
-                Value::$kind(Some($value))
+                SqlValue::$kind(Some($value))
             }
         })*
     };
@@ -304,37 +306,37 @@ bind! {
 }
 
 impl<const N: usize> Bind for [u8; N] {
-    const NONE: Value<'static> = Value::Blob(None);
+    const NONE: SqlValue<'static> = SqlValue::Blob(None);
 
-    fn bind(&self) -> Value<'_> {
+    fn bind(&self) -> SqlValue<'_> {
         self.as_slice().bind()
     }
 }
 
 impl<T: Bind> Bind for Option<T> {
-    const NONE: Value<'static> = T::NONE;
+    const NONE: SqlValue<'static> = T::NONE;
 
-    fn bind(&self) -> Value<'_> {
+    fn bind(&self) -> SqlValue<'_> {
         self.as_ref().map_or(T::NONE, T::bind)
     }
 }
 
 impl<T: Bind + ?Sized> Bind for &T {
-    const NONE: Value<'static> = T::NONE;
+    const NONE: SqlValue<'static> = T::NONE;
 
-    fn bind(&self) -> Value<'_> {
+    fn bind(&self) -> SqlValue<'_> {
         (**self).bind()
     }
 }
 
 /// A row that was found, with the keys of what is sealed in it.
-pub(crate) struct Row<'r> {
-    cells: Cells<'r>,
-    vault: &'r Vault,
+pub(crate) struct SqlRow<'r> {
+    cells: RowSource<'r>,
+    vault: &'r ColumnCipher,
 }
 
 /// Where the row was found.
-pub(crate) enum Cells<'r> {
+pub(crate) enum RowSource<'r> {
     /// By SQLite.
     Sqlite(&'r rusqlite::Row<'r>),
     /// By PostgreSQL.
@@ -355,17 +357,22 @@ macro_rules! members {
 }
 pub(crate) use members;
 
-impl<'r> Row<'r> {
+impl<'r> SqlRow<'r> {
     /// A row with what opens it.
-    pub(crate) const fn new(cells: Cells<'r>, vault: &'r Vault) -> Self {
+    pub(crate) const fn new(cells: RowSource<'r>, vault: &'r ColumnCipher) -> Self {
         Self { cells, vault }
     }
 }
 
-impl Row<'_> {
+impl SqlRow<'_> {
     /// The text in a column, opened when `key` says by which key it is sealed; `of` is what it
     /// belongs to.
-    pub(crate) fn opened(&self, column: usize, key: Option<&str>, of: &Of) -> Read<String> {
+    pub(crate) fn opened(
+        &self,
+        column: usize,
+        key: Option<&str>,
+        of: &AadContext,
+    ) -> RowResult<String> {
         let text: String = self.get(column)?;
         Ok(self.vault.open(key, of, text)?)
     }
@@ -375,8 +382,8 @@ impl Row<'_> {
         &self,
         column: usize,
         key: Option<&str>,
-        of: &Of,
-    ) -> Read<Option<String>> {
+        of: &AadContext,
+    ) -> RowResult<Option<String>> {
         let text: Option<String> = self.get(column)?;
         Ok(text.map(|text| self.vault.open(key, of, text)).transpose()?)
     }
@@ -386,17 +393,17 @@ impl Row<'_> {
         &self,
         column: usize,
         key: Option<&str>,
-        of: &Of,
-    ) -> Read<Option<Vec<u8>>> {
+        of: &AadContext,
+    ) -> RowResult<Option<Vec<u8>>> {
         let bytes: Option<Vec<u8>> = self.get(column)?;
         Ok(bytes.map(|bytes| self.vault.open_bytes(key, of, bytes)).transpose()?)
     }
 
     /// What stands in a column; the first is 0.
-    pub(crate) fn get<T: Column>(&self, column: usize) -> Read<T> {
+    pub(crate) fn get<T: SqlColumn>(&self, column: usize) -> RowResult<T> {
         let cell = match &self.cells {
-            Cells::Sqlite(row) => sqlite::cell(row, column)?,
-            Cells::Postgres(row) => super::postgres::cell(row, column)?,
+            RowSource::Sqlite(row) => sqlite::cell(row, column)?,
+            RowSource::Postgres(row) => super::postgres::cell(row, column)?,
         };
         T::of(cell)
     }
@@ -404,7 +411,7 @@ impl Row<'_> {
 
 /// What stands in a column.
 #[derive(Debug)]
-pub(crate) enum Cell<'r> {
+pub(crate) enum SqlCell<'r> {
     /// Nothing.
     Empty,
     /// A number; 0 and 1 are no and yes.
@@ -416,16 +423,18 @@ pub(crate) enum Cell<'r> {
 }
 
 /// What can be read of a column.
-pub(crate) trait Column: Sized {
+pub(crate) trait SqlColumn: Sized {
     /// It.
-    fn of(cell: Cell<'_>) -> Read<Self>;
+    fn of(cell: SqlCell<'_>) -> RowResult<Self>;
 }
 
-impl Column for i64 {
-    fn of(cell: Cell<'_>) -> Read<Self> {
+impl SqlColumn for i64 {
+    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
         match cell {
-            Cell::Integer(number) => Ok(number),
-            Cell::Empty | Cell::Text(_) | Cell::Blob(_) => Err("a column holds no number".into()),
+            SqlCell::Integer(number) => Ok(number),
+            SqlCell::Empty | SqlCell::Text(_) | SqlCell::Blob(_) => {
+                Err("a column holds no number".into())
+            }
         }
     }
 }
@@ -433,8 +442,8 @@ impl Column for i64 {
 /// Has numbers without a sign be read of columns.
 macro_rules! counts {
     ($($type:ty),*) => {
-        $(impl Column for $type {
-            fn of(cell: Cell<'_>) -> Read<Self> {
+        $(impl SqlColumn for $type {
+            fn of(cell: SqlCell<'_>) -> RowResult<Self> {
                 Ok(i64::of(cell)?.try_into()?)
             }
         })*
@@ -443,14 +452,14 @@ macro_rules! counts {
 
 counts!(u32, u64, usize);
 
-impl Column for bool {
-    fn of(cell: Cell<'_>) -> Read<Self> {
+impl SqlColumn for bool {
+    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
         Ok(i64::of(cell)? != 0)
     }
 }
 
-impl Column for Timestamp {
-    fn of(cell: Cell<'_>) -> Read<Self> {
+impl SqlColumn for Timestamp {
+    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
         let milliseconds = i64::of(cell)?;
         // A number that is no moment makes one row odd, and not all of the table unreadable.
         let saturated = if milliseconds < 0 { Self::MIN } else { Self::MAX };
@@ -458,35 +467,39 @@ impl Column for Timestamp {
     }
 }
 
-impl Column for String {
-    fn of(cell: Cell<'_>) -> Read<Self> {
+impl SqlColumn for String {
+    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
         match cell {
-            Cell::Text(text) => Ok(text.into_owned()),
-            Cell::Empty | Cell::Integer(_) | Cell::Blob(_) => Err("a column holds no text".into()),
+            SqlCell::Text(text) => Ok(text.into_owned()),
+            SqlCell::Empty | SqlCell::Integer(_) | SqlCell::Blob(_) => {
+                Err("a column holds no text".into())
+            }
         }
     }
 }
 
-impl Column for Vec<u8> {
-    fn of(cell: Cell<'_>) -> Read<Self> {
+impl SqlColumn for Vec<u8> {
+    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
         match cell {
-            Cell::Blob(bytes) => Ok(bytes.to_vec()),
-            Cell::Empty | Cell::Integer(_) | Cell::Text(_) => Err("a column holds no bytes".into()),
+            SqlCell::Blob(bytes) => Ok(bytes.to_vec()),
+            SqlCell::Empty | SqlCell::Integer(_) | SqlCell::Text(_) => {
+                Err("a column holds no bytes".into())
+            }
         }
     }
 }
 
-impl<const N: usize> Column for [u8; N] {
-    fn of(cell: Cell<'_>) -> Read<Self> {
+impl<const N: usize> SqlColumn for [u8; N] {
+    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
         Vec::of(cell)?.try_into().map_err(|_| "a column holds another number of bytes".into())
     }
 }
 
-impl<T: Column> Column for Option<T> {
-    fn of(cell: Cell<'_>) -> Read<Self> {
+impl<T: SqlColumn> SqlColumn for Option<T> {
+    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
         match cell {
-            Cell::Empty => Ok(None),
-            Cell::Integer(_) | Cell::Text(_) | Cell::Blob(_) => T::of(cell).map(Some),
+            SqlCell::Empty => Ok(None),
+            SqlCell::Integer(_) | SqlCell::Text(_) | SqlCell::Blob(_) => T::of(cell).map(Some),
         }
     }
 }

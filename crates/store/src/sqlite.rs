@@ -8,8 +8,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OpenFlags, OptionalExtension as _, Statement};
 use tradepost_wire::fault::InternalError;
 
-use super::privacy::Vault;
-use super::sql::{Cell, Cells, Read, Row, Unread, Value};
+use super::privacy::ColumnCipher;
+use super::sql::{RowError, RowResult, RowSource, SqlCell, SqlRow, SqlValue};
 
 pub(super) mod schema;
 
@@ -24,9 +24,9 @@ pub(super) enum Schema {
 
 /// A transaction that ends with whoever has it, if nothing has ended it before: whoever comes next on this
 /// connection would be in it.
-struct Open<'c>(&'c Connection);
+struct OpenTransaction<'c>(&'c Connection);
 
-impl Drop for Open<'_> {
+impl Drop for OpenTransaction<'_> {
     fn drop(&mut self) {
         if !self.0.is_autocommit() {
             // Fails only when SQLite has rolled back by itself.
@@ -43,7 +43,7 @@ pub(super) fn transaction<T>(
     let on = InternalError::on::<rusqlite::Error>;
     // Whoever reads first and wants to write later may be refused in between.
     connection.execute_batch("BEGIN IMMEDIATE").map_err(on("beginning a transaction"))?;
-    let _open = Open(connection);
+    let _open = OpenTransaction(connection);
     let value = work()?;
     connection.execute_batch("COMMIT").map_err(on("committing"))?;
     Ok(value)
@@ -64,7 +64,7 @@ pub(super) fn savepoint(
 pub(super) fn snapshot(connection: &Connection, read: impl FnOnce()) -> Result<(), InternalError> {
     let on = InternalError::on::<rusqlite::Error>;
     connection.execute_batch("BEGIN").map_err(on("beginning to read"))?;
-    let _open = Open(connection);
+    let _open = OpenTransaction(connection);
     read();
     connection.execute_batch("COMMIT").map_err(on("ending to read"))
 }
@@ -103,22 +103,22 @@ pub(super) fn empty_log(connection: &Connection) -> Result<(), InternalError> {
 pub(super) fn execute(
     connection: &Connection,
     sql: &str,
-    values: &[Value<'_>],
+    values: &[SqlValue<'_>],
 ) -> Result<usize, rusqlite::Error> {
     prepared(connection, sql, values)?.raw_execute()
 }
 
 pub(super) fn each(
     connection: &Connection,
-    vault: &Vault,
+    vault: &ColumnCipher,
     sql: &str,
-    values: &[Value<'_>],
-    mut take: impl FnMut(&Row<'_>) -> Read<bool>,
-) -> Result<(), Unread> {
+    values: &[SqlValue<'_>],
+    mut take: impl FnMut(&SqlRow<'_>) -> RowResult<bool>,
+) -> Result<(), RowError> {
     let mut statement = prepared(connection, sql, values)?;
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
-        if !take(&Row::new(Cells::Sqlite(row), vault))? {
+        if !take(&SqlRow::new(RowSource::Sqlite(row), vault))? {
             break;
         }
     }
@@ -128,7 +128,7 @@ pub(super) fn each(
 fn prepared<'c>(
     connection: &'c Connection,
     sql: &str,
-    values: &[Value<'_>],
+    values: &[SqlValue<'_>],
 ) -> Result<CachedStatement<'c>, rusqlite::Error> {
     let mut statement = connection.prepare_cached(sql)?;
     let wanted = statement.parameter_count();
@@ -160,24 +160,24 @@ fn prepared<'c>(
 fn bind(
     statement: &mut Statement<'_>,
     index: usize,
-    value: &Value<'_>,
+    value: &SqlValue<'_>,
 ) -> Result<(), rusqlite::Error> {
     match value {
-        Value::Integer(number) => statement.raw_bind_parameter(index, number),
-        Value::Text(text) => statement.raw_bind_parameter(index, text.as_deref()),
-        Value::Blob(bytes) => statement.raw_bind_parameter(index, bytes.as_deref()),
-        Value::Truth(truth) => statement.raw_bind_parameter(index, truth),
+        SqlValue::Integer(number) => statement.raw_bind_parameter(index, number),
+        SqlValue::Text(text) => statement.raw_bind_parameter(index, text.as_deref()),
+        SqlValue::Blob(bytes) => statement.raw_bind_parameter(index, bytes.as_deref()),
+        SqlValue::Truth(truth) => statement.raw_bind_parameter(index, truth),
     }
 }
 
 /// What stands in a column.
-pub(super) fn cell<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> Read<Cell<'r>> {
+pub(super) fn cell<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> RowResult<SqlCell<'r>> {
     Ok(match row.get_ref(column)? {
-        ValueRef::Null => Cell::Empty,
-        ValueRef::Integer(number) => Cell::Integer(number),
+        ValueRef::Null => SqlCell::Empty,
+        ValueRef::Integer(number) => SqlCell::Integer(number),
         ValueRef::Real(_) => return Err("a column holds a fraction".into()),
-        ValueRef::Text(text) => Cell::Text(std::str::from_utf8(text)?.into()),
-        ValueRef::Blob(bytes) => Cell::Blob(bytes),
+        ValueRef::Text(text) => SqlCell::Text(std::str::from_utf8(text)?.into()),
+        ValueRef::Blob(bytes) => SqlCell::Blob(bytes),
     })
 }
 
@@ -189,9 +189,9 @@ mod tests {
     #[test]
     fn a_value_is_where_its_number_is_whatever_the_order() {
         let connection = Connection::open_in_memory().unwrap();
-        let read = |sql: &str, values: &[Value<'_>]| {
+        let read = |sql: &str, values: &[SqlValue<'_>]| {
             let mut found = None;
-            each(&connection, &Vault::default(), sql, values, |row| {
+            each(&connection, &ColumnCipher::default(), sql, values, |row| {
                 found = Some(row.get::<String>(0)?);
                 Ok(true)
             })

@@ -11,7 +11,7 @@ use super::Store;
 
 /// Somebody who may come in.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct StaffMember {
     /// The name, by which they sign in.
     pub name: String,
     /// Whose people they are; every dealer's of the process when `None`.
@@ -24,7 +24,7 @@ pub struct Member {
     pub created_at: Timestamp,
 }
 
-impl std::fmt::Debug for Member {
+impl std::fmt::Debug for StaffMember {
     /// Without the password's hash.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Member");
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Member {
 
 /// Somebody's session in a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
+pub struct StaffSession {
     /// By which it is listed and ended. It lets nobody in.
     pub id: String,
     /// Whose.
@@ -83,7 +83,7 @@ pub struct FoundLeads {
 
 /// From whom a submission of a lead came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
+pub struct SubmissionOrigin {
     /// When it came.
     pub at: Timestamp,
     /// The credential's name, or `anonymous`.

@@ -41,9 +41,9 @@ pub(super) struct Database(pub(super) Connection);
 
 /// A transaction in progress: the store's operations that belong together.
 #[derive(Debug)]
-pub struct Transaction<'c>(pub(super) &'c Connection);
+pub struct StoreTransaction<'c>(pub(super) &'c Connection);
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     pub(super) fn card_identity(
         &self,
         dealer_id: &str,
@@ -95,15 +95,15 @@ impl Database {
     /// Does something in a transaction, and keeps it when it goes well.
     pub(super) fn transaction<T>(
         &self,
-        mut work: impl FnMut(&Transaction<'_>) -> Result<T, InternalError>,
+        mut work: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError>,
     ) -> Result<T, InternalError> {
         let mut outcome = None;
-        let mut run = || outcome.insert(work(&Transaction(&self.0))).is_ok();
+        let mut run = || outcome.insert(work(&StoreTransaction(&self.0))).is_ok();
         match &self.0.link {
-            crate::sql::Link::Sqlite(file) => {
+            crate::sql::SqlBackend::Sqlite(file) => {
                 super::sqlite::transaction(file, || super::sqlite::savepoint(file, &mut run))
             }
-            crate::sql::Link::Postgres(session) => session.transaction(&mut run),
+            crate::sql::SqlBackend::Postgres(session) => session.transaction(&mut run),
         }?;
         outcome.unwrap()
     }

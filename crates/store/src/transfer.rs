@@ -8,14 +8,14 @@ use sha2::{Digest as _, Sha256};
 use tradepost_wire::fault::InternalError;
 
 use super::Store;
-use super::tables::transfer::{Claim, Sum, Table};
+use super::tables::transfer::{Sum, Table, TransferClaim};
 
 /// How many rows are written together.
 const PART: usize = 500;
 
 /// What was moved of a table so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
+pub struct MovedRows {
     /// The table.
     pub table: String,
     /// How many rows are there.
@@ -72,8 +72,8 @@ impl Store {
     pub fn move_to(
         &self,
         target: &Self,
-        mut tell: impl FnMut(&Moved),
-    ) -> Result<Vec<Moved>, NotMoved> {
+        mut tell: impl FnMut(&MovedRows),
+    ) -> Result<Vec<MovedRows>, NotMoved> {
         let tables = target.read(|db| db.tables())?;
         let sum = |store: &Self, table: &Table| store.read(|db| db.sum(table));
         let sums = tables.iter().map(|table| sum(self, table)).collect::<Result<Vec<_>, _>>()?;
@@ -82,11 +82,11 @@ impl Store {
         let (claimed, digest) = (tables.clone(), digest(&tables, &sums));
         let claim = target.write_blocking(move |tx| tx.claim_for_move(&claimed, &digest))?;
         let is_whole = match claim {
-            Claim::Begins => false,
-            Claim::Whole => true,
-            Claim::Used(table) => return Err(NotMoved::Used(table)),
-            Claim::Other => return Err(NotMoved::Other),
-            Claim::Served => return Err(NotMoved::Served),
+            TransferClaim::Begins => false,
+            TransferClaim::Whole => true,
+            TransferClaim::Used(table) => return Err(NotMoved::Used(table)),
+            TransferClaim::Other => return Err(NotMoved::Other),
+            TransferClaim::Served => return Err(NotMoved::Served),
         };
         let mut moved = Vec::new();
         for (table, wanted) in tables.iter().zip(&sums) {
@@ -103,7 +103,7 @@ impl Store {
                 return Err(if is_whole { NotMoved::Used(name) } else { NotMoved::Differs(name) });
             }
             let (name, rows) = (table.name.clone(), wanted.rows);
-            moved.push(Moved { table: name, done: rows, of: rows });
+            moved.push(MovedRows { table: name, done: rows, of: rows });
         }
         if !is_whole {
             self.move_snapshots(target)?;
@@ -117,7 +117,7 @@ impl Store {
         target: &Self,
         table: &Table,
         of: u64,
-        tell: &mut impl FnMut(&Moved),
+        tell: &mut impl FnMut(&MovedRows),
     ) -> Result<(), InternalError> {
         // Rows go over in the order of their key and in parts that are whole, so that what is there
         // are the first ones.
@@ -129,7 +129,7 @@ impl Store {
             let name = table.name.clone();
             target.write_blocking(move |tx| tx.add_rows(&table, after, &part))?;
             done += rows;
-            tell(&Moved { table: name, done, of });
+            tell(&MovedRows { table: name, done, of });
             Ok::<_, InternalError>(())
         };
         self.read(|db| {
@@ -150,8 +150,9 @@ impl Store {
             let Some(Ok(bytes)) = self.snapshots.as_ref().map(|files| files.read(&name)) else {
                 continue;
             };
-            let put =
-                move |tx: &super::Transaction<'_>| tx.put_snapshot(&dealer_id, &name, &[&bytes]);
+            let put = move |tx: &super::StoreTransaction<'_>| {
+                tx.put_snapshot(&dealer_id, &name, &[&bytes])
+            };
             target.write_blocking(put)?;
         }
         Ok(())

@@ -10,12 +10,12 @@ use rusqlite::ErrorCode;
 use tokio::time::Instant;
 use tradepost_wire::fault::InternalError;
 
-use super::counts::Counts;
-use super::health::{Health, code_of};
-use super::privacy::Vault;
-use super::sql::{Connection, Link};
+use super::counts::WriterCounts;
+use super::health::{StoreHealth, code_of};
+use super::privacy::ColumnCipher;
+use super::sql::{Connection, SqlBackend};
 use super::sqlite;
-use super::tables::Transaction;
+use super::tables::StoreTransaction;
 
 /// How many jobs share a commit at most.
 const BATCH: usize = 64;
@@ -26,7 +26,7 @@ const QUEUE: usize = 8192;
 /// What was submitted.
 trait Job: Send {
     /// Does it; again when what it did the last time was undone. Says whether to keep what was done.
-    fn run(&mut self, tx: &Transaction<'_>) -> bool;
+    fn run(&mut self, tx: &StoreTransaction<'_>) -> bool;
 
     /// What went wrong in it.
     fn fault(&self) -> Option<&InternalError>;
@@ -36,19 +36,19 @@ trait Job: Send {
 }
 
 /// A job with its outcome.
-struct Task<T, J, D> {
+struct WriterJob<T, J, D> {
     job: J,
     outcome: Option<Result<T, InternalError>>,
     done: D,
 }
 
-impl<T, J, D> Job for Task<T, J, D>
+impl<T, J, D> Job for WriterJob<T, J, D>
 where
     T: Send,
-    J: FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send,
+    J: FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send,
     D: FnOnce(Result<T, InternalError>) + Send,
 {
-    fn run(&mut self, tx: &Transaction<'_>) -> bool {
+    fn run(&mut self, tx: &StoreTransaction<'_>) -> bool {
         // A job that panics is undone by itself; the jobs of others go on.
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.job)(tx)))
             .unwrap_or_else(|_| Err(InternalError::new("running a store job", "it panicked")));
@@ -75,24 +75,24 @@ type Queue = SyncSender<Box<dyn Job>>;
 
 /// The queues' front end. The threads end when the last front end is gone.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct StoreWriter {
     /// For jobs that follow each other in their order.
     ordered: Queue,
     /// For those of which each is waited for; the same queue where there is one writer.
     others: Queue,
-    counts: Counts,
+    counts: WriterCounts,
 }
 
-impl Writer {
+impl StoreWriter {
     /// Starts the one writer of a file.
     pub(super) fn of_file(
         connection: rusqlite::Connection,
-        health: Arc<Health>,
-        vault: &Arc<Vault>,
+        health: Arc<StoreHealth>,
+        vault: &Arc<ColumnCipher>,
     ) -> Result<Self, InternalError> {
-        let counts = Counts::default();
+        let counts = WriterCounts::default();
         let counted = counts.clone();
-        let connection = Connection::new(Link::Sqlite(connection), Arc::clone(vault));
+        let connection = Connection::new(SqlBackend::Sqlite(connection), Arc::clone(vault));
         // What waits already shares the commit; no job waits for another to come.
         let ordered = start(move |jobs| {
             while let Ok(first) = jobs.recv() {
@@ -112,9 +112,9 @@ impl Writer {
     pub(super) fn of_server(
         first: Connection,
         others: Vec<Connection>,
-        health: &Arc<Health>,
+        health: &Arc<StoreHealth>,
     ) -> Result<Self, InternalError> {
-        let counts = Counts::default();
+        let counts = WriterCounts::default();
         let work = |connection: Connection, next: Box<dyn Fn() -> Next + Send>| {
             let (health, counts) = (Arc::clone(health), counts.clone());
             move || {
@@ -138,14 +138,14 @@ impl Writer {
     }
 
     /// What they have counted.
-    pub(super) fn counts(&self) -> &Counts {
+    pub(super) fn counts(&self) -> &WriterCounts {
         &self.counts
     }
 
     /// Queues a job of which the caller waits for the end; `done` is called after the commit.
     pub(super) fn submit<T: Send + 'static>(
         &self,
-        job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+        job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
         done: impl FnOnce(Result<T, InternalError>) + Send + 'static,
     ) -> Result<(), InternalError> {
         self.queue(&self.others, job, done)
@@ -154,7 +154,7 @@ impl Writer {
     /// The same after everything that was queued so before.
     pub(super) fn submit_in_order<T: Send + 'static>(
         &self,
-        job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+        job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
         done: impl FnOnce(Result<T, InternalError>) + Send + 'static,
     ) -> Result<(), InternalError> {
         self.queue(&self.ordered, job, done)
@@ -163,10 +163,10 @@ impl Writer {
     fn queue<T: Send + 'static>(
         &self,
         queue: &Queue,
-        job: impl FnMut(&Transaction<'_>) -> Result<T, InternalError> + Send + 'static,
+        job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
         done: impl FnOnce(Result<T, InternalError>) + Send + 'static,
     ) -> Result<(), InternalError> {
-        let job = Box::new(Task { job, outcome: None, done });
+        let job = Box::new(WriterJob { job, outcome: None, done });
         self.counts.queued.inc();
         // It never blocks: async tasks submit, too.
         queue.try_send(job).map_err(|refused| {
@@ -203,8 +203,8 @@ fn spawn(run: impl FnOnce() + Send + 'static) -> Result<(), InternalError> {
 
 fn perform(
     connection: &Connection,
-    health: &Health,
-    counts: &Counts,
+    health: &StoreHealth,
+    counts: &WriterCounts,
     mut batch: Vec<Box<dyn Job>>,
 ) {
     let begun = Instant::now();
@@ -223,17 +223,17 @@ fn perform(
 
 fn commit(
     connection: &Connection,
-    health: &Health,
+    health: &StoreHealth,
     batch: &mut [Box<dyn Job>],
 ) -> Result<(), InternalError> {
     health.intact()?;
-    let tx = Transaction(connection);
+    let tx = StoreTransaction(connection);
     let committed = match &connection.link {
-        Link::Sqlite(file) => sqlite::transaction(file, || {
+        SqlBackend::Sqlite(file) => sqlite::transaction(file, || {
             // A savepoint each: a job that is refused takes nothing of its neighbours with it.
             batch.iter_mut().try_for_each(|job| sqlite::savepoint(file, || job.run(&tx)))
         }),
-        Link::Postgres(session) => {
+        SqlBackend::Postgres(session) => {
             batch.iter_mut().try_for_each(|job| session.transaction(|| job.run(&tx)))
         }
     };
@@ -267,7 +267,7 @@ mod tests {
     use tradepost_dealer::demo;
 
     use super::*;
-    use crate::{Store, Trouble};
+    use crate::{Store, StoreTrouble};
 
     #[test]
     fn a_database_that_can_only_be_read_refuses_for_a_while_and_keeps_what_it_has() {
@@ -278,8 +278,8 @@ mod tests {
         store.replace_inventory("one", &demo::units(90, 7, now), now, false).unwrap();
         let before = stored(&store);
         assert_eq!(before.0.len(), 90);
-        let only_reads = |tx: &Transaction<'_>| {
-            let Link::Sqlite(file) = &tx.0.link else { unreachable!("it is a file") };
+        let only_reads = |tx: &StoreTransaction<'_>| {
+            let SqlBackend::Sqlite(file) = &tx.0.link else { unreachable!("it is a file") };
             file.execute_batch("PRAGMA query_only = 1")
                 .map_err(InternalError::on("no longer writing"))
         };
@@ -291,7 +291,7 @@ mod tests {
         }
         let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let ready = executor.block_on(store.health.check(&store.writer));
-        assert_eq!(ready.unwrap_err().trouble, Trouble::Failing);
+        assert_eq!(ready.unwrap_err().trouble, StoreTrouble::Failing);
         drop(store);
         let store = Store::open(folder.path()).unwrap();
         assert_eq!(stored(&store), before);

@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_store::{Notice, Store};
+use tradepost_store::{AlertNotice, Store};
 use tradepost_wire::format::hex;
 
 use crate::config::Alerts as Settings;
@@ -59,13 +59,13 @@ opaque!(Alerts);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Board {
     /// What is amiss as far as it knows, by its key.
-    pub noticed: BTreeMap<String, Notice>,
+    pub noticed: BTreeMap<String, AlertNotice>,
     /// When it was last told anything.
     pub last: Option<Timestamp>,
 }
 
 impl Board {
-    fn of(rows: Vec<Notice>) -> Self {
+    fn of(rows: Vec<AlertNotice>) -> Self {
         // A row without a key is the moment of the last message, which stays
         // when nothing is amiss any more.
         let (marks, noticed): (Vec<_>, Vec<_>) =
@@ -74,8 +74,8 @@ impl Board {
         Self { noticed, last: marks.first().map(|mark| mark.noticed_at) }
     }
 
-    fn rows(&self) -> Vec<Notice> {
-        let mark = |at: Timestamp| Notice {
+    fn rows(&self) -> Vec<AlertNotice> {
+        let mark = |at: Timestamp| AlertNotice {
             key: String::new(),
             what: String::new(),
             level: 0,
@@ -89,7 +89,7 @@ impl Board {
     /// nobody knows better.
     fn uncounted(&self, mut amiss: Vec<(Problem, Timestamp)>) -> Vec<(Problem, Timestamp)> {
         for row in self.noticed.values().filter(|row| Problem::is_of_store(&row.key)) {
-            let Notice { key, what, level, since, .. } = row.clone();
+            let AlertNotice { key, what, level, since, .. } = row.clone();
             amiss.push((Problem { key, what, level, lasts: true }, since));
         }
         amiss
@@ -107,7 +107,7 @@ impl Board {
         let mut noticed = BTreeMap::new();
         for (problem, since) in amiss {
             let before = self.noticed.get(&problem.key);
-            let row = Notice {
+            let row = AlertNotice {
                 key: problem.key.clone(),
                 what: problem.what.clone(),
                 level: problem.level,
@@ -119,7 +119,7 @@ impl Board {
             if is_known { &mut message.goes_on } else { &mut message.new }.push(row.clone());
             noticed.insert(problem.key.clone(), row);
         }
-        let is_over = |row: &&Notice| !noticed.contains_key(&row.key);
+        let is_over = |row: &&AlertNotice| !noticed.contains_key(&row.key);
         message.over = self.noticed.values().filter(is_over).cloned().collect();
         let passed = self.last.map(|last| now.duration_since(last));
         let is_news = !message.new.is_empty() || !message.over.is_empty();
@@ -292,8 +292,9 @@ mod tests {
     fn noticed(board: &mut Board, minutes: i64, amiss: &[(Problem, Timestamp)]) -> Option<String> {
         let (message, after) = board.due(amiss, &settings(), at(minutes))?;
         *board = Board::of(after.rows());
-        let keys =
-            |rows: &[Notice]| rows.iter().map(|it| it.key.clone()).collect::<Vec<_>>().join(",");
+        let keys = |rows: &[AlertNotice]| {
+            rows.iter().map(|it| it.key.clone()).collect::<Vec<_>>().join(",")
+        };
         let Message { new, goes_on, over, .. } = &message;
         Some(format!("{}/{}/{}", keys(new), keys(goes_on), keys(over)))
     }

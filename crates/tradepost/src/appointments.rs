@@ -13,7 +13,7 @@ use tradepost_dealer::record::{AppointmentRecord, AppointmentState};
 use tradepost_dealer::settings::{DealerSettings, RooftopSettings};
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::fault::InternalError;
-use tradepost_store::{Store, Transaction};
+use tradepost_store::{Store, StoreTransaction};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 
@@ -139,7 +139,7 @@ pub fn change(
 
 /// The appointment as it would be after the change, or why it cannot be.
 fn decide(
-    tx: &Transaction<'_>,
+    tx: &StoreTransaction<'_>,
     visit: &Visit,
     rooftop: Option<&RooftopSettings>,
     request: &ChangeRequest,

@@ -15,7 +15,7 @@ use tradepost_dealer::consent::{ConsentCheck, hex};
 use tradepost_dealer::staff::RecordCheck;
 use tradepost_server::fault::InternalError;
 use tradepost_store::copies::{self, Chains, Contents};
-use tradepost_store::privacy::Keys;
+use tradepost_store::privacy::OperatorKeys;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{self, Value, json};
 
@@ -199,7 +199,7 @@ pub fn write(
     data: &Path,
     scratch: &Path,
     secret: &Secret,
-    keys: &Keys,
+    keys: &OperatorKeys,
     now: Timestamp,
     to: &mut impl Write,
 ) -> Result<Manifest, InternalError> {
@@ -289,7 +289,11 @@ fn unreadable(error: io::Error) -> Unusable {
 ///
 /// # Errors
 /// Everything in which they differ.
-pub fn compare(manifest: &Manifest, database: &Path, keys: &Keys) -> Result<bool, Unusable> {
+pub fn compare(
+    manifest: &Manifest,
+    database: &Path,
+    keys: &OperatorKeys,
+) -> Result<bool, Unusable> {
     let contents = copies::inspect(database)
         .map_err(|fault| Unusable::Differs(vec![format!("the database: {}", fault.chain())]))?;
     // Before it is opened for writing, where a trigger of somebody else's would run.
@@ -363,12 +367,13 @@ mod tests {
             let room = scratch(&data).unwrap();
             let mut bytes = Vec::new();
             let written =
-                write(&data, room.path(), &secret, &Keys::default(), now, &mut bytes).unwrap();
+                write(&data, room.path(), &secret, &OperatorKeys::default(), now, &mut bytes)
+                    .unwrap();
             let mut database = Vec::new();
             assert_eq!(read(bytes.as_slice(), &secret, &mut database).unwrap(), written);
             let restored = folder.path().join("restored.sqlite");
             fs::write(&restored, &database).unwrap();
-            assert!(compare(&written, &restored, &Keys::default()).unwrap());
+            assert!(compare(&written, &restored, &OperatorKeys::default()).unwrap());
             assert!(written.has_consents() && written.rows("listings") >= 50);
 
             for at in (0..bytes.len()).step_by(bytes.len() / 97) {
@@ -394,12 +399,14 @@ mod tests {
         let mut bytes = Vec::new();
         let room = scratch(&data).unwrap();
         let written =
-            write(&data, room.path(), &Secret::None, &Keys::default(), now, &mut bytes).unwrap();
+            write(&data, room.path(), &Secret::None, &OperatorKeys::default(), now, &mut bytes)
+                .unwrap();
         let units = tradepost_dealer::demo::units(1, 7, now);
         store.replace_inventory("one", &units, now, false).unwrap();
         let later = folder.path().join("later.sqlite");
         copies::copy(&data, &later).unwrap();
-        let Err(Unusable::Differs(differences)) = compare(&written, &later, &Keys::default())
+        let Err(Unusable::Differs(differences)) =
+            compare(&written, &later, &OperatorKeys::default())
         else {
             panic!()
         };

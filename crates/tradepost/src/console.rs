@@ -25,7 +25,7 @@ use tradepost_server::http::{self, HSTS};
 use tradepost_server::limit::LimitKey;
 use tradepost_server::turns::FairScheduler;
 use tradepost_store::Store;
-use tradepost_store::staff::Member;
+use tradepost_store::staff::StaffMember;
 
 use crate::aap::seller::Seller;
 use crate::config::{Console as Settings, SecondFactorPolicy, Server};
@@ -296,7 +296,7 @@ impl Console {
     /// An entry for the record of a dealer, or of what concerns all of them.
     fn entry(
         &self,
-        member: &Member,
+        member: &StaffMember,
         dealer_id: Option<&str>,
         action: AuditAction,
         subject: Option<String>,

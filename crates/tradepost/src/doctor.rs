@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tradepost_server::clock::Clock;
-use tradepost_store::privacy::Keys;
+use tradepost_store::privacy::OperatorKeys;
 use tradepost_wire::words;
 
 use crate::config::Config;
@@ -117,7 +117,7 @@ pub struct Examiner {
     config: Arc<Config>,
     keeping: Keeping,
     /// The keys of personal data, or why there are none.
-    keys: Result<Keys, String>,
+    keys: Result<OperatorKeys, String>,
     patience: Duration,
     clock: Clock,
 }
@@ -183,7 +183,7 @@ impl Examiner {
     pub fn new(
         config: Config,
         keeping: Keeping,
-        keys: Result<Keys, String>,
+        keys: Result<OperatorKeys, String>,
         patience: Duration,
         clock: Clock,
     ) -> Self {

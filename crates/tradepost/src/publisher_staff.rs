@@ -3,7 +3,7 @@
 
 use tradepost_dealer::staff::StaffRole;
 use tradepost_publisher::decision::Step;
-use tradepost_store::staff::Member;
+use tradepost_store::staff::StaffMember;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::console::route::Right;
@@ -65,7 +65,7 @@ pub enum NotPermitted {
 /// # Errors
 /// Why they may not.
 pub fn check(
-    member: &Member,
+    member: &StaffMember,
     publisher_id: &str,
     operation: PublisherOperation,
 ) -> Result<(), NotPermitted> {
@@ -88,8 +88,8 @@ mod tests {
 
     use super::*;
 
-    fn member(role: StaffRole, of: Option<&str>) -> Member {
-        Member {
+    fn member(role: StaffRole, of: Option<&str>) -> StaffMember {
+        StaffMember {
             name: "dora".to_owned(),
             dealer_id: of.map(ToOwned::to_owned),
             role,

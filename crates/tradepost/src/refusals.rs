@@ -10,7 +10,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_server::refusals::{RefusalSink, RefusedRequest};
 use tradepost_store::Store;
-use tradepost_store::refusals::{Refusal, RefusalCount};
+use tradepost_store::refusals::{RefusalCount, RefusalRecord};
 use tradepost_wire::catalog::Vocabulary as _;
 
 /// How many refusals may wait to be written; more are only counted.
@@ -42,7 +42,7 @@ pub struct Refusals {
 /// What is not written yet.
 #[derive(Debug, Default)]
 struct Waiting {
-    refusals: Vec<Refusal>,
+    refusals: Vec<RefusalRecord>,
     /// By agent, hour and code, so that processes which share a database count in one order.
     counts: BTreeMap<(String, Timestamp, &'static str), i64>,
     forgotten_at: Option<Timestamp>,
@@ -67,14 +67,14 @@ impl Refusals {
         }
         let since = now.saturating_sub(SignedDuration::from_hours(24 * DAYS));
         let since = since.unwrap_or(Timestamp::MIN);
-        let job = move |tx: &tradepost_store::Transaction<'_>| {
+        let job = move |tx: &tradepost_store::StoreTransaction<'_>| {
             tx.keep_refusals(&refusals, &counts)?;
             if forgets { tx.forget_refusals(since, EACH) } else { Ok(()) }
         };
         self.store.write(job).await
     }
 
-    fn take(&self, now: Timestamp) -> (Vec<Refusal>, Vec<RefusalCount>, bool) {
+    fn take(&self, now: Timestamp) -> (Vec<RefusalRecord>, Vec<RefusalCount>, bool) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let due = |at: Timestamp| now.duration_since(at) >= FORGOTTEN;
         let forgets = waiting.forgotten_at.is_none_or(due);
@@ -117,7 +117,7 @@ impl RefusalSink for Refusals {
         *waiting.counts.entry((agent.clone(), hour(at), code)).or_default() += 1;
         if let Some(error_id) = error_id.filter(|_| waiting.refusals.len() < WAITING) {
             let misfits = misfits.into_iter().take(MISFITS);
-            waiting.refusals.push(Refusal {
+            waiting.refusals.push(RefusalRecord {
                 error_id,
                 agent_id: agent,
                 at,

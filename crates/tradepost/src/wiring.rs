@@ -22,7 +22,7 @@ use tradepost_server::http::{self, Site};
 use tradepost_server::metrics::Metrics;
 use tradepost_server::outbox::ClockAndRandom;
 use tradepost_server::traces::Tracer;
-use tradepost_store::{Counted, News, Store};
+use tradepost_store::{ChangeNotice, Counted, Store};
 
 use crate::aap::conversation::Conversations;
 use crate::aap::inventories::Inventories;
@@ -176,10 +176,10 @@ impl Wiring {
             notices.iter().filter_map(Weak::upgrade).for_each(|notices| notices.wake());
         };
         self.store.hear(move |news| match news {
-            News::Appended { .. } => {}
-            News::Due => deliver(),
-            News::Changed => changed.notify_one(),
-            News::Any => {
+            ChangeNotice::Appended { .. } => {}
+            ChangeNotice::Due => deliver(),
+            ChangeNotice::Changed => changed.notify_one(),
+            ChangeNotice::Any => {
                 deliver();
                 changed.notify_one();
             }

@@ -9,7 +9,7 @@ use tradepost_wire::fault::{InternalError, chain};
 /// Why the server did not do what it was asked to. Of what it says only the sentence is kept: the
 /// details quote values.
 #[derive(Debug, Clone)]
-pub(crate) enum Broken {
+pub(crate) enum PgError {
     /// It said no.
     Refused(SqlState, String),
     /// It is not there, or not any more.
@@ -20,7 +20,7 @@ pub(crate) enum Broken {
     Doubtful,
 }
 
-impl Broken {
+impl PgError {
     pub(super) fn of(error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             Some(said) => Self::Refused(said.code().clone(), said.message().to_owned()),
@@ -81,7 +81,7 @@ impl Broken {
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for PgError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(state, said) => write!(f, "{said} ({})", state.code()),
@@ -92,7 +92,7 @@ impl fmt::Display for Broken {
     }
 }
 
-impl Error for Broken {}
+impl Error for PgError {}
 
 #[cfg(test)]
 mod tests {
@@ -114,12 +114,12 @@ mod tests {
             ("23505", false, false, false),
             ("42P01", false, false, false),
         ] {
-            let broken = Broken::Refused(SqlState::from_code(code), "said".to_owned());
+            let broken = PgError::Refused(SqlState::from_code(code), "said".to_owned());
             let found = (broken.is_passing(), broken.may_be_repeated(), broken.is_gone());
             assert_eq!(found, (is_passing, may_be_repeated, is_gone), "{code}");
             assert_eq!(broken.while_doing("x").is_transient(), is_passing, "{code}");
         }
-        for broken in [Broken::Silent, Broken::Doubtful] {
+        for broken in [PgError::Silent, PgError::Doubtful] {
             assert!(!broken.may_be_repeated(), "it may have been done");
             assert!(broken.while_doing("x").is_transient());
         }

@@ -16,7 +16,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use tradepost_wire::fault::{InternalError, chain};
 
 use super::{PATIENCE, SETUP};
-use crate::news::News;
+use crate::news::ChangeNotice;
 use crate::tables::permits;
 use crate::tables::processes::BEAT as PRESENT;
 
@@ -35,14 +35,14 @@ const TELL: &str = "
     FROM json_array_elements_text(CAST(CAST($1 AS TEXT) AS JSON)) AS line";
 
 /// Who is told of news.
-type Ear = Arc<dyn Fn(&News) + Send + Sync>;
+type Ear = Arc<dyn Fn(&ChangeNotice) + Send + Sync>;
 
 /// Its connection, while there is one.
 type Line = Arc<Mutex<Option<Arc<Client>>>>;
 
 /// Tells other processes of news, and this one of theirs.
-pub(super) struct Herald {
-    said: mpsc::Sender<News>,
+pub(super) struct NotifyListener {
+    said: mpsc::Sender<ChangeNotice>,
     /// Whether others are to be told that something was not said.
     unsaid: Arc<AtomicBool>,
     ears: Arc<Mutex<Vec<Ear>>>,
@@ -51,13 +51,13 @@ pub(super) struct Herald {
 
 /// What was heard and is to be told here, on a thread that may wait.
 #[derive(Clone)]
-struct Heard {
-    news: threads::SyncSender<News>,
+struct HeardNotice {
+    news: threads::SyncSender<ChangeNotice>,
     /// Whether there was no room for something.
     missed: Arc<AtomicBool>,
 }
 
-impl Heard {
+impl HeardNotice {
     /// Starts the thread.
     fn start(ears: Arc<Mutex<Vec<Ear>>>) -> Result<Self, InternalError> {
         let (news, to_tell) = threads::sync_channel(QUEUE);
@@ -72,7 +72,7 @@ impl Heard {
                         // One look finds all that waits as well: logs are read from where each
                         // reader is.
                         to_tell.try_iter().for_each(drop);
-                        News::Any
+                        ChangeNotice::Any
                     } else {
                         news
                     };
@@ -87,7 +87,7 @@ impl Heard {
     }
 
     /// Takes news. It never waits: the connection is read by whoever calls.
-    fn take(&self, news: News) {
+    fn take(&self, news: ChangeNotice) {
         if let Err(threads::TrySendError::Full(_)) = self.news.try_send(news) {
             self.missed.store(true, Ordering::Release);
         }
@@ -95,19 +95,22 @@ impl Heard {
 }
 
 /// With whom a herald speaks, and as whom.
-pub(super) struct Way {
+pub(super) struct NotifyTarget {
     pub(super) config: Config,
     pub(super) tls: Option<MakeRustlsConnect>,
     pub(super) process: String,
 }
 
-impl Herald {
+impl NotifyListener {
     /// Starts one. It ends with the runtime that it is started on.
-    pub(super) fn start(way: Way, runtime: &tokio::runtime::Handle) -> Result<Self, InternalError> {
+    pub(super) fn start(
+        way: NotifyTarget,
+        runtime: &tokio::runtime::Handle,
+    ) -> Result<Self, InternalError> {
         let (said, to_say) = mpsc::channel(QUEUE);
         let (ears, line): (Arc<Mutex<Vec<Ear>>>, Line) = Default::default();
         let unsaid: Arc<AtomicBool> = Arc::default();
-        let heard = Heard::start(Arc::clone(&ears))?;
+        let heard = HeardNotice::start(Arc::clone(&ears))?;
         let lips = Lips { to_say, unsaid: Arc::clone(&unsaid) };
         runtime.spawn(speak(way, lips, heard, Arc::clone(&line)));
         Ok(Self { said, unsaid, ears, line })
@@ -124,7 +127,7 @@ impl Herald {
     }
 
     /// Tells the others.
-    pub(super) fn tell(&self, news: Vec<News>) {
+    pub(super) fn tell(&self, news: Vec<ChangeNotice>) {
         for news in news {
             // They look by themselves, too.
             if let Err(mpsc::error::TrySendError::Full(_)) = self.said.try_send(news) {
@@ -170,22 +173,22 @@ where
 
 /// What is to be said to others.
 struct Lips {
-    to_say: mpsc::Receiver<News>,
+    to_say: mpsc::Receiver<ChangeNotice>,
     unsaid: Arc<AtomicBool>,
 }
 
 impl Lips {
     /// Everything that waits, beginning with this: for what found no room, that something was missed.
-    fn all(&mut self, first: News) -> Vec<News> {
+    fn all(&mut self, first: ChangeNotice) -> Vec<ChangeNotice> {
         let mut all = vec![first];
         while let Ok(news) = self.to_say.try_recv() {
             all.push(news);
         }
-        if self.unsaid.swap(false, Ordering::AcqRel) { vec![News::Any] } else { all }
+        if self.unsaid.swap(false, Ordering::AcqRel) { vec![ChangeNotice::Any] } else { all }
     }
 }
 
-async fn speak(way: Way, mut lips: Lips, heard: Heard, line: Line) {
+async fn speak(way: NotifyTarget, mut lips: Lips, heard: HeardNotice, line: Line) {
     loop {
         let ended = converse(&way, &mut lips, &heard, &line).await;
         let was_heard = line.lock().unwrap_or_else(PoisonError::into_inner).take().is_some();
@@ -198,7 +201,12 @@ async fn speak(way: Way, mut lips: Lips, heard: Heard, line: Line) {
 }
 
 /// Tells and hears until the connection is lost.
-async fn converse(way: &Way, lips: &mut Lips, heard: &Heard, line: &Line) -> Result<(), String> {
+async fn converse(
+    way: &NotifyTarget,
+    lips: &mut Lips,
+    heard: &HeardNotice,
+    line: &Line,
+) -> Result<(), String> {
     // Nobody is told before it listens, and by then it knows who it is.
     let own = Arc::new(AtomicI32::new(0));
     // Dropped with the connection.
@@ -208,7 +216,7 @@ async fn converse(way: &Way, lips: &mut Lips, heard: &Heard, line: &Line) -> Res
         let _open = &open;
         // The server sends what this connection has said back to it as well.
         if by.process_id() != self_here.load(Ordering::Acquire) {
-            heard_here.take(News::read(by.payload()));
+            heard_here.take(ChangeNotice::read(by.payload()));
         }
     };
     let client = Arc::new(soon(connect(&way.config, way.tls.clone(), hear)).await?);
@@ -229,15 +237,15 @@ async fn converse(way: &Way, lips: &mut Lips, heard: &Heard, line: &Line) -> Res
                 soon(client.execute(permits::TIDY, &[])).await?;
                 // Whatever was missed is found now. The first tick comes at once, so that this
                 // holds for the time without a connection, too.
-                heard.take(News::Any);
+                heard.take(ChangeNotice::Any);
             }
         }
     }
 }
 
 /// Says everything at once.
-async fn say(client: &Client, all: &[News]) -> Result<(), String> {
-    let lines: Vec<_> = all.iter().map(News::line).collect();
+async fn say(client: &Client, all: &[ChangeNotice]) -> Result<(), String> {
+    let lines: Vec<_> = all.iter().map(ChangeNotice::line).collect();
     let lines = tradepost_wire::json::to_string(&lines).map_err(|error| chain(&error))?;
     soon(client.execute(TELL, &[&lines])).await.map(|_| ())
 }
@@ -251,8 +259,8 @@ async fn soon<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Stri
 mod tests {
     use super::*;
 
-    fn appended(seq: i64) -> News {
-        News::Appended { task_id: "a task".to_owned(), seq, ended: false }
+    fn appended(seq: i64) -> ChangeNotice {
+        ChangeNotice::Appended { task_id: "a task".to_owned(), seq, ended: false }
     }
 
     #[test]
@@ -260,23 +268,23 @@ mod tests {
         let (tell, news) = threads::channel();
         let (let_go, wait) = threads::channel::<()>();
         let wait = Mutex::new(wait);
-        let ear = move |news: &News| {
+        let ear = move |news: &ChangeNotice| {
             tell.send(news.clone()).unwrap();
             wait.lock().unwrap().recv().unwrap();
         };
         let ears: Arc<Mutex<Vec<Ear>>> = Arc::new(Mutex::new(vec![Arc::new(ear)]));
-        let heard = Heard::start(ears).unwrap();
+        let heard = HeardNotice::start(ears).unwrap();
         heard.take(appended(0));
         assert_eq!(news.recv().unwrap(), appended(0));
         // It is being told, and there is room for as many again.
         (1..=QUEUE).for_each(|seq| heard.take(appended(seq.try_into().unwrap())));
         assert!(!heard.missed.load(Ordering::Acquire));
-        (0..3 * QUEUE).for_each(|_| heard.take(News::Due));
+        (0..3 * QUEUE).for_each(|_| heard.take(ChangeNotice::Due));
         let_go.send(()).unwrap();
-        assert_eq!(news.recv().unwrap(), News::Any, "one look in the place of all of them");
-        heard.take(News::Changed);
+        assert_eq!(news.recv().unwrap(), ChangeNotice::Any, "one look in the place of all of them");
+        heard.take(ChangeNotice::Changed);
         let_go.send(()).unwrap();
-        assert_eq!(news.recv().unwrap(), News::Changed);
+        assert_eq!(news.recv().unwrap(), ChangeNotice::Changed);
         let_go.send(()).unwrap();
     }
 
@@ -284,17 +292,17 @@ mod tests {
     fn what_cannot_be_said_in_time_becomes_one_line() {
         let (said, to_say) = mpsc::channel(2);
         let mut lips = Lips { to_say, unsaid: Arc::default() };
-        let herald = Herald {
+        let herald = NotifyListener {
             said,
             unsaid: Arc::clone(&lips.unsaid),
             ears: Arc::default(),
             line: Line::default(),
         };
-        herald.tell(vec![News::Due, appended(1)]);
+        herald.tell(vec![ChangeNotice::Due, appended(1)]);
         let first = lips.to_say.try_recv().unwrap();
-        assert_eq!(lips.all(first), [News::Due, appended(1)]);
-        herald.tell(vec![News::Due, appended(2), appended(3), News::Changed]);
+        assert_eq!(lips.all(first), [ChangeNotice::Due, appended(1)]);
+        herald.tell(vec![ChangeNotice::Due, appended(2), appended(3), ChangeNotice::Changed]);
         let first = lips.to_say.try_recv().unwrap();
-        assert_eq!(lips.all(first), [News::Any]);
+        assert_eq!(lips.all(first), [ChangeNotice::Any]);
     }
 }

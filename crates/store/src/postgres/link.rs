@@ -8,24 +8,24 @@ use futures_util::future::{join, join_all};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row, Statement};
 
-use crate::sql::Value;
+use crate::sql::SqlValue;
 
 /// A connection with the statements that it knows.
-pub(super) struct Link {
+pub(super) struct PgConnection {
     pub(super) client: Client,
     statements: Mutex<HashMap<String, Statement>>,
 }
 
 /// A statement with its values.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct PgCall {
     sql: String,
-    values: Vec<Value<'static>>,
+    values: Vec<SqlValue<'static>>,
 }
 
-impl Call {
-    pub(super) fn new(sql: &str, values: &[Value<'_>]) -> Self {
-        Self { sql: sql.to_owned(), values: Value::owned(values) }
+impl PgCall {
+    pub(super) fn new(sql: &str, values: &[SqlValue<'_>]) -> Self {
+        Self { sql: sql.to_owned(), values: SqlValue::owned(values) }
     }
 
     fn values(&self) -> Vec<&(dyn ToSql + Sync)> {
@@ -33,32 +33,32 @@ impl Call {
     }
 }
 
-impl Link {
+impl PgConnection {
     /// One that knows none yet.
     pub(super) fn new(client: Client) -> Self {
         Self { client, statements: Mutex::default() }
     }
 
-    async fn prepared(&self, Call { sql, values }: &Call) -> Result<Statement, Error> {
+    async fn prepared(&self, PgCall { sql, values }: &PgCall) -> Result<Statement, Error> {
         let known = || self.statements.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(statement) = known().get(sql) {
             return Ok(statement.clone());
         }
         // What a value is says its type, also where the statement does not.
-        let types: Vec<Type> = values.iter().map(Value::sql_type).collect();
+        let types: Vec<Type> = values.iter().map(SqlValue::sql_type).collect();
         let statement = self.client.prepare_typed(sql, &types).await?;
         known().insert(sql.clone(), statement.clone());
         Ok(statement)
     }
 
     /// How many rows a statement has changed.
-    pub(super) async fn execute(&self, call: &Call) -> Result<u64, Error> {
+    pub(super) async fn execute(&self, call: &PgCall) -> Result<u64, Error> {
         let statement = self.prepared(call).await?;
         self.client.execute(&statement, &call.values()).await
     }
 
     /// The rows of a query.
-    pub(super) async fn query(&self, call: &Call) -> Result<Vec<Row>, Error> {
+    pub(super) async fn query(&self, call: &PgCall) -> Result<Vec<Row>, Error> {
         let statement = self.prepared(call).await?;
         self.client.query(&statement, &call.values()).await
     }
@@ -67,7 +67,7 @@ impl Link {
     /// the first that fails the server does none of them.
     pub(super) async fn send<T>(
         &self,
-        earlier: &[Call],
+        earlier: &[PgCall],
         last: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
         // All are known before the first is sent: those behind it would pass one that is still prepared.

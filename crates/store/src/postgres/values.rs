@@ -7,24 +7,24 @@ use tokio_postgres::Row;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-use crate::sql::{Cell, Read, Value};
+use crate::sql::{RowResult, SqlCell, SqlValue};
 
 /// What stands for itself and for U+0000, which PostgreSQL keeps in no text. No character is ever
 /// assigned to it.
 const ESCAPE: char = '\u{FFFF}';
 
-impl Value<'_> {
+impl SqlValue<'_> {
     /// Them, for another thread.
-    pub(super) fn owned(values: &[Self]) -> Vec<Value<'static>> {
+    pub(super) fn owned(values: &[Self]) -> Vec<SqlValue<'static>> {
         let own = |value: &Self| match value {
-            Self::Integer(number) => Value::Integer(*number),
+            Self::Integer(number) => SqlValue::Integer(*number),
             Self::Text(text) => {
-                Value::Text(text.as_ref().map(|text| Cow::Owned(escaped(text).into_owned())))
+                SqlValue::Text(text.as_ref().map(|text| Cow::Owned(escaped(text).into_owned())))
             }
             Self::Blob(bytes) => {
-                Value::Blob(bytes.as_ref().map(|bytes| Cow::Owned(bytes.to_vec())))
+                SqlValue::Blob(bytes.as_ref().map(|bytes| Cow::Owned(bytes.to_vec())))
             }
-            Self::Truth(truth) => Value::Truth(*truth),
+            Self::Truth(truth) => SqlValue::Truth(*truth),
         };
         values.iter().map(own).collect()
     }
@@ -39,7 +39,7 @@ impl Value<'_> {
     }
 }
 
-impl ToSql for Value<'_> {
+impl ToSql for SqlValue<'_> {
     fn to_sql(
         &self,
         kind: &Type,
@@ -61,18 +61,18 @@ impl ToSql for Value<'_> {
 }
 
 /// What stands in a column.
-pub(crate) fn cell(row: &Row, column: usize) -> Read<Cell<'_>> {
+pub(crate) fn cell(row: &Row, column: usize) -> RowResult<SqlCell<'_>> {
     let Some(kind) = row.columns().get(column).map(|column| column.type_().clone()) else {
         return Err("a row has fewer columns".into());
     };
     Ok(match kind {
-        Type::INT8 => row.try_get::<_, Option<i64>>(column)?.map(Cell::Integer),
-        Type::INT4 => row.try_get::<_, Option<i32>>(column)?.map(|n| Cell::Integer(n.into())),
-        Type::BOOL => row.try_get::<_, Option<bool>>(column)?.map(|is| Cell::Integer(is.into())),
-        Type::BYTEA => row.try_get::<_, Option<&[u8]>>(column)?.map(Cell::Blob),
-        _ => row.try_get::<_, Option<&str>>(column)?.map(|text| Cell::Text(unescaped(text))),
+        Type::INT8 => row.try_get::<_, Option<i64>>(column)?.map(SqlCell::Integer),
+        Type::INT4 => row.try_get::<_, Option<i32>>(column)?.map(|n| SqlCell::Integer(n.into())),
+        Type::BOOL => row.try_get::<_, Option<bool>>(column)?.map(|is| SqlCell::Integer(is.into())),
+        Type::BYTEA => row.try_get::<_, Option<&[u8]>>(column)?.map(SqlCell::Blob),
+        _ => row.try_get::<_, Option<&str>>(column)?.map(|text| SqlCell::Text(unescaped(text))),
     }
-    .unwrap_or(Cell::Empty))
+    .unwrap_or(SqlCell::Empty))
 }
 
 fn escaped(text: &str) -> Cow<'_, str> {

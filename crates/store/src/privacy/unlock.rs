@@ -7,9 +7,9 @@ use std::fmt;
 use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
 
-use super::{KEY, KeyRow, Keys, UNLOCKING, Unlocked, missing, random, unwrap};
+use super::{KEY, KeyRow, OperatorKeys, UNLOCKING, Unlocked, missing, random, unwrap};
 use crate::Store;
-use crate::tables::privacy::{Place, Sealed, Unreadable};
+use crate::tables::privacy::{RowPosition, SealedTable, Unreadable};
 
 /// How many rows are sealed anew in one transaction.
 const BATCH: u32 = 200;
@@ -77,7 +77,7 @@ impl Store {
     ///
     /// # Errors
     /// That other keys are needed, or the database fails.
-    pub fn unlock(&self, keys: &Keys, begin: bool, now: Timestamp) -> Result<bool, Locked> {
+    pub fn unlock(&self, keys: &OperatorKeys, begin: bool, now: Timestamp) -> Result<bool, Locked> {
         let known = self.read(|db| db.privacy_keys())?;
         if keys.is_empty() {
             let ids: Vec<_> = known.into_iter().map(|(id, _)| id).collect();
@@ -98,7 +98,12 @@ impl Store {
     /// Has the first of these keys seal from now on, where all others that are known of are among them, or
     /// `lost`. Where keys are lost and none that is left has the one of what was hashed, nothing of that can
     /// be looked up again: it is removed.
-    pub(crate) fn begin(&self, keys: &Keys, lost: &[String], now: Timestamp) -> Result<(), Locked> {
+    pub(crate) fn begin(
+        &self,
+        keys: &OperatorKeys,
+        lost: &[String],
+        now: Timestamp,
+    ) -> Result<(), Locked> {
         let left = |mut known: Vec<KeyRow>, lost: &[String]| {
             known.retain(|(id, _)| !lost.contains(id));
             known
@@ -157,8 +162,8 @@ impl Store {
             return Err(InternalError::new("encrypting anew", "there is no key"));
         };
         let mut done = Rekeyed::default();
-        for table in Sealed::ALL {
-            let mut place = Place::default();
+        for table in SealedTable::ALL {
+            let mut place = RowPosition::default();
             loop {
                 let batch = self.write_blocking(move |tx| tx.seal_anew(table, place, BATCH))?;
                 if batch.is_empty() {
@@ -178,7 +183,7 @@ impl Store {
 }
 
 /// Refuses where keys that are known of are not given.
-fn refuse_lacking(keys: &Keys, known: &[KeyRow]) -> Result<(), Locked> {
+fn refuse_lacking(keys: &OperatorKeys, known: &[KeyRow]) -> Result<(), Locked> {
     let lacking = missing(keys, known);
     if lacking.is_empty() { Ok(()) } else { Err(Locked::OtherKey(lacking)) }
 }

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
 
-use super::{Database, Transaction};
+use super::{Database, StoreTransaction};
 use crate::sql::{members, params};
 
 /// The table, as a migration.
@@ -22,7 +22,7 @@ pub(crate) const SCHEMA: &str = "
 
 /// Something that a destination was told is amiss.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
+pub struct AlertNotice {
     /// By which it is known; empty for when the destination was last told anything.
     pub key: String,
     /// What it is, in words.
@@ -35,12 +35,16 @@ pub struct Notice {
     pub noticed_at: Timestamp,
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Notes what a destination was told, in the place of what was noted before.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn note_alerts(&self, destination: &str, noticed: &[Notice]) -> Result<(), InternalError> {
+    pub fn note_alerts(
+        &self,
+        destination: &str,
+        noticed: &[AlertNotice],
+    ) -> Result<(), InternalError> {
         const FORGET: &str = "DELETE FROM alerts WHERE destination = $1";
         const NOTE: &str = "
             INSERT INTO alerts (destination, key, what, level, since, told_at)
@@ -48,7 +52,7 @@ impl Transaction<'_> {
         // All of them anew: what is not amiss any more is not among them, and has to be told again
         // should it come back.
         self.0.execute("forgetting alerts", FORGET, params![destination])?;
-        for Notice { key, what, level, since, noticed_at } in noticed {
+        for AlertNotice { key, what, level, since, noticed_at } in noticed {
             let level = i64::try_from(*level).unwrap_or(i64::MAX);
             let values = params![destination, key, what, level, since, noticed_at];
             self.0.execute("noting an alert", NOTE, values)?;
@@ -59,12 +63,15 @@ impl Transaction<'_> {
 
 impl Database {
     /// What a destination of alerts was told.
-    pub(crate) fn noticed_alerts(&self, destination: &str) -> Result<Vec<Notice>, InternalError> {
+    pub(crate) fn noticed_alerts(
+        &self,
+        destination: &str,
+    ) -> Result<Vec<AlertNotice>, InternalError> {
         self.0.all(
             "reading alerts",
             "SELECT key, what, level, since, told_at FROM alerts WHERE destination = $1 ORDER BY key",
             params![destination],
-            |row| Ok(members!(row, 0, Notice { key, what, level, since, noticed_at })),
+            |row| Ok(members!(row, 0, AlertNotice { key, what, level, since, noticed_at })),
         )
     }
 }

@@ -14,11 +14,11 @@ use tradepost_wire::json::{Value, json};
 
 use super::leads::word;
 use super::privacy::{ADDRESS, BODY, PAYLOAD, SALT, USER_AGENT, payload};
-use super::{Database, Transaction};
+use super::{Database, StoreTransaction};
 use crate::Store;
-use crate::privacy::{Of, readable};
-use crate::sql::{Connection, Read, Row, members, params};
-use crate::{Named, Proof};
+use crate::privacy::{AadContext, readable};
+use crate::sql::{Connection, RowResult, SqlRow, members, params};
+use crate::{CustomerLeads, Proof};
 
 pub(crate) const SCHEMA: &str = "
     CREATE TABLE consent_log (
@@ -71,7 +71,7 @@ const PROOF: &str =
     LEFT JOIN lead_submissions s ON s.seq = e.submission
     LEFT JOIN leads l ON l.lead_id = r.lead_id";
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// How many bytes are kept of a network's leads since a moment, and when the first came.
     ///
     /// # Errors
@@ -102,10 +102,11 @@ impl Transaction<'_> {
         let size = evidence.body.len() + payload.to_string().len();
         let vault = self.0.vault();
         let agent = evidence.user_agent.as_ref();
-        let agent = agent.map(|text| vault.seal(&Of::evidence(USER_AGENT, dealer_id, seq), text));
-        let body = vault.seal_bytes(&Of::evidence(BODY, dealer_id, seq), &evidence.body)?;
+        let agent =
+            agent.map(|text| vault.seal(&AadContext::evidence(USER_AGENT, dealer_id, seq), text));
+        let body = vault.seal_bytes(&AadContext::evidence(BODY, dealer_id, seq), &evidence.body)?;
         // With it addresses could be tried against the hash.
-        let salt = vault.seal_bytes(&Of::evidence(SALT, dealer_id, seq), &evidence.salt)?;
+        let salt = vault.seal_bytes(&AadContext::evidence(SALT, dealer_id, seq), &evidence.salt)?;
         self.0.execute(
             "writing the evidence of a consent",
             "INSERT INTO consent_evidence
@@ -163,12 +164,12 @@ impl Transaction<'_> {
             return Ok(false);
         };
         let vault = self.0.vault();
-        let submissions: Vec<(i64, Of, Option<Value>)> = self.0.all(
+        let submissions: Vec<(i64, AadContext, Option<Value>)> = self.0.all(
             "reading a lead's submissions",
             "SELECT seq, payload, received_at, sealed_by FROM lead_submissions WHERE lead_id = $1",
             params![lead_id],
             |row| {
-                let of = Of::lead(PAYLOAD, &lead.dealer_id, lead_id, row.get(2)?);
+                let of = AadContext::lead(PAYLOAD, &lead.dealer_id, lead_id, row.get(2)?);
                 let key: Option<String> = row.get(3)?;
                 let payload = payload(row, 1, key.as_deref(), &of)?.ok();
                 Ok((row.get(0)?, of, payload))
@@ -286,7 +287,7 @@ impl Database {
             |row| {
                 let (record, hash) = record(row)?;
                 let key: Option<String> = row.get(10)?;
-                let of = Of::evidence(USER_AGENT, &record.dealer_id, record.seq);
+                let of = AadContext::evidence(USER_AGENT, &record.dealer_id, record.seq);
                 let agent = readable(row.opened_if_any(9, key.as_deref(), &of))?;
                 Ok((record, hash, agent.unwrap_or_default()))
             },
@@ -374,15 +375,15 @@ impl Store {
         &self,
         dealer_id: Option<&str>,
         contact: &str,
-    ) -> Result<Named, InternalError> {
+    ) -> Result<CustomerLeads, InternalError> {
         // All of them are read: what is sealed cannot be searched by the database.
-        let mut found = Named::default();
+        let mut found = CustomerLeads::default();
         let sql = "SELECT lead_id, payload, dealer_id, received_at, sealed_by
              FROM lead_submissions WHERE $1 IS NULL OR dealer_id = $1 ORDER BY seq";
         self.read(|db| {
             db.0.each("looking for a customer's leads", sql, params![dealer_id], |row| {
                 let (lead_id, dealer): (String, String) = (row.get(0)?, row.get(2)?);
-                let of = Of::lead(PAYLOAD, &dealer, &lead_id, row.get(3)?);
+                let of = AadContext::lead(PAYLOAD, &dealer, &lead_id, row.get(3)?);
                 let key: Option<String> = row.get(4)?;
                 let is_known = |payload: &Value| contacts(payload).iter().any(|it| it == contact);
                 let leads = match payload(row, 1, key.as_deref(), &of)? {
@@ -434,7 +435,7 @@ fn last_consent(
     Ok(last.unwrap_or((0, START)))
 }
 
-fn record(row: &Row<'_>) -> Read<(ConsentRecord, Sha256Hash)> {
+fn record(row: &SqlRow<'_>) -> RowResult<(ConsentRecord, Sha256Hash)> {
     let record = members!(
         row,
         0,
@@ -445,13 +446,13 @@ fn record(row: &Row<'_>) -> Read<(ConsentRecord, Sha256Hash)> {
 
 /// What is kept of a record's evidence, the payload, and how the lead stands.
 fn proof(
-    row: &Row<'_>,
+    row: &SqlRow<'_>,
     record: &ConsentRecord,
-) -> Read<(Option<ConsentEvidence>, Option<Value>, Option<String>)> {
+) -> RowResult<(Option<ConsentEvidence>, Option<Value>, Option<String>)> {
     let by: Option<String> = row.get(17)?;
     let at: Option<Timestamp> = row.get(18)?;
     let at = at.unwrap_or(record.at);
-    let of = |column| Of::lead(column, &record.dealer_id, &record.lead_id, at);
+    let of = |column| AadContext::lead(column, &record.dealer_id, &record.lead_id, at);
     // What does not open is not what the hash is of.
     let kept = readable(evidence(row, record, (by.as_deref(), &of(ADDRESS))))?;
     let kept = kept.unwrap_or_else(|_| Some(ConsentEvidence::default()));
@@ -462,12 +463,12 @@ fn proof(
 }
 
 fn evidence(
-    row: &Row<'_>,
+    row: &SqlRow<'_>,
     record: &ConsentRecord,
-    (address_key, address_of): (Option<&str>, &Of),
-) -> Read<Option<ConsentEvidence>> {
+    (address_key, address_of): (Option<&str>, &AadContext),
+) -> RowResult<Option<ConsentEvidence>> {
     let key: Option<String> = row.get(16)?;
-    let of = |column| Of::evidence(column, &record.dealer_id, record.seq);
+    let of = |column| AadContext::evidence(column, &record.dealer_id, record.seq);
     let Some(body) = row.opened_bytes(11, key.as_deref(), &of(BODY))? else {
         return Ok(None);
     };

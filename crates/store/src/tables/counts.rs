@@ -10,7 +10,7 @@ use crate::sql::params;
 
 /// Numbers of rows, by agent.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rows {
+pub(crate) struct AgentRowCounts {
     /// Tasks, with the state that they are in.
     pub(crate) tasks: Vec<(String, String, i64)>,
     /// Webhooks and notifications with something to deliver, and deliveries of leads.
@@ -23,7 +23,7 @@ pub(crate) struct Rows {
 
 impl Database {
     /// Counts those of these agents.
-    pub(crate) fn rows(&self, agents: &[String]) -> Result<Rows, InternalError> {
+    pub(crate) fn rows(&self, agents: &[String]) -> Result<AgentRowCounts, InternalError> {
         const TASKS: &str = "
             SELECT state, count(*) FROM tasks WHERE agent_id = $1 GROUP BY state
             UNION ALL
@@ -42,7 +42,7 @@ impl Database {
     }
 
     /// The same without tasks, which are many: what is to be delivered, was given up or is stale.
-    pub(crate) fn waiting(&self, agents: &[String]) -> Result<Rows, InternalError> {
+    pub(crate) fn waiting(&self, agents: &[String]) -> Result<AgentRowCounts, InternalError> {
         const DELIVERIES: &str = "
             SELECT (SELECT count(*) FROM push_configs WHERE agent_id = $1 AND due_at IS NOT NULL)
                  + (SELECT count(*) FROM publisher_things
@@ -52,7 +52,7 @@ impl Database {
                  + (SELECT count(*) FROM publisher_things
                     WHERE publisher = $1 AND kind = $2 AND state = $4)
                  + (SELECT count(*) FROM lead_deliveries WHERE dealer_id = $1 AND state = 'dead')";
-        let mut counted = Rows::default();
+        let mut counted = AgentRowCounts::default();
         for agent in agents {
             let (pending, dead) = self.0.one(
                 "counting deliveries",

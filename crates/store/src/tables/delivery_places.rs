@@ -2,7 +2,7 @@
 
 use tradepost_wire::fault::InternalError;
 
-use super::Transaction;
+use super::StoreTransaction;
 use crate::sql::params;
 
 /// A table of places.
@@ -15,7 +15,7 @@ pub(super) struct DeliveryPlaces {
     pub(super) event: &'static str,
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Moves a place forward to an event, and returns where it was: the events behind that are the caller's to
     /// deliver. `None` when there is no place, or another process has moved it as far.
     pub(super) fn move_delivery_place(

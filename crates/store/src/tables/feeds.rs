@@ -6,9 +6,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::words;
 
-use super::{Database, Transaction};
+use super::{Database, StoreTransaction};
 use crate::Store;
-use crate::sql::{Read, Row, members, params};
+use crate::sql::{RowResult, SqlRow, members, params};
 
 /// How many runs of a feed are remembered.
 const REMEMBERED: u32 = 50;
@@ -66,7 +66,7 @@ pub struct FeedState {
 const COLUMNS: &str =
     "run_id, dealer_id, feed, began_at, ended_at, source, outcome, message, report";
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Lets one at a time work on a dealer's inventory. Returns whether it is this one.
     ///
     /// # Errors
@@ -254,7 +254,7 @@ impl Store {
     }
 }
 
-fn read(row: &Row<'_>) -> Read<FeedRun> {
+fn read(row: &SqlRow<'_>) -> RowResult<FeedRun> {
     Ok(members!(
         row,
         0,
@@ -272,7 +272,7 @@ fn read(row: &Row<'_>) -> Read<FeedRun> {
     ))
 }
 
-fn ending(row: &Row<'_>, column: usize) -> Read<FeedOutcome> {
+fn ending(row: &SqlRow<'_>, column: usize) -> RowResult<FeedOutcome> {
     let name: String = row.get(column)?;
     FeedOutcome::from_name(&name).ok_or_else(|| "an outcome that nobody knows".into())
 }

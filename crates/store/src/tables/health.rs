@@ -2,7 +2,7 @@
 
 use tradepost_wire::fault::InternalError;
 
-use super::Transaction;
+use super::StoreTransaction;
 use crate::sql::params;
 
 /// The table, as a migration.
@@ -14,7 +14,7 @@ pub(crate) const SCHEMA: &str = "
     );
 ";
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Writes so many bytes that nobody needs.
     pub(crate) fn touch(&self, bytes: usize) -> Result<(), InternalError> {
         self.0.execute(

@@ -9,10 +9,10 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::words;
 
-use super::{Database, Transaction};
+use super::{Database, StoreTransaction};
 use crate::Store;
-use crate::news::News;
-use crate::sql::{Connection, Read, Row, members, params};
+use crate::news::ChangeNotice;
+use crate::sql::{Connection, RowResult, SqlRow, members, params};
 
 /// Whose turn it is when several processes change something here. No dealer has such an id.
 const EVERYBODY: &str = "*hosting";
@@ -155,7 +155,7 @@ impl Store {
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Takes dealers in, all or none. With `again` the id may be one that was removed: what is kept
     /// under it is the new one's then.
     pub(crate) fn host_dealers(
@@ -203,7 +203,7 @@ impl Transaction<'_> {
                 ],
             )?;
         }
-        self.0.tell(News::Changed);
+        self.0.tell(ChangeNotice::Changed);
         Ok(Ok(revision))
     }
 
@@ -232,7 +232,7 @@ impl Transaction<'_> {
              WHERE dealer_id = $1",
             params![dealer.dealer_id, dealer.document, revision, now],
         )?;
-        self.0.tell(News::Changed);
+        self.0.tell(ChangeNotice::Changed);
         Ok(Ok(revision))
     }
 
@@ -275,7 +275,7 @@ impl Transaction<'_> {
              WHERE dealer_id = $1",
             params![dealer_id, state.name(), revision, now],
         )?;
-        self.0.tell(News::Changed);
+        self.0.tell(ChangeNotice::Changed);
         Ok(Ok(revision))
     }
 
@@ -346,12 +346,12 @@ impl Transaction<'_> {
     }
 }
 
-fn standing(row: &Row<'_>, column: usize) -> Read<HostedState> {
+fn standing(row: &SqlRow<'_>, column: usize) -> RowResult<HostedState> {
     let name: String = row.get(column)?;
     HostedState::from_name(&name).ok_or_else(|| "a dealer stands in a way that is unknown".into())
 }
 
-fn read(row: &Row<'_>) -> Read<HostedDealer> {
+fn read(row: &SqlRow<'_>) -> RowResult<HostedDealer> {
     Ok(members!(
         row,
         0,

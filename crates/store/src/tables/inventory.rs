@@ -13,9 +13,9 @@ use tradepost_wire::aap::Vehicle;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 
-use super::Transaction;
-use crate::news::News;
-use crate::sql::{Bind, Cell, Column, Connection, Read, Value, params};
+use super::StoreTransaction;
+use crate::news::ChangeNotice;
+use crate::sql::{Bind, Connection, RowResult, SqlCell, SqlColumn, SqlValue, params};
 
 mod reading;
 
@@ -39,7 +39,7 @@ pub struct Replacement {
 
 /// A unit as it is stored. `updated_at` stands beside the JSON, so that confirming a listing that
 /// has not changed rewrites no JSON.
-pub(crate) struct Row {
+pub(crate) struct UnitRow {
     vehicle_id: String,
     vin: Option<String>,
     stock: Option<String>,
@@ -50,7 +50,7 @@ pub(crate) struct Row {
     updated_at: Timestamp,
 }
 
-impl Row {
+impl UnitRow {
     /// Writes a unit once.
     pub(crate) fn new(unit: &FeedUnit) -> Result<Self, InternalError> {
         let vehicle = &unit.vehicle;
@@ -81,7 +81,7 @@ impl Row {
 pub(crate) struct Bodies<'c> {
     connection: &'c Connection,
     /// Whose packing it is.
-    latest: Option<(String, Option<Packing>)>,
+    latest: Option<(String, Option<BodyPacking>)>,
 }
 
 impl<'c> Bodies<'c> {
@@ -93,13 +93,13 @@ impl<'c> Bodies<'c> {
         if self.latest.as_ref().is_none_or(|(latest, _)| latest != dealer_id) {
             self.latest = Some((dealer_id.to_owned(), packing(self.connection, dealer_id)?));
         }
-        Packing::text(self.latest.as_mut().map_or(&mut None, |(_, packing)| packing), body)
+        BodyPacking::text(self.latest.as_mut().map_or(&mut None, |(_, packing)| packing), body)
     }
 }
 
 /// What is stored of a unit before a replacement.
 struct Before {
-    body: Digest,
+    body: BodyDigest,
     is_sold: bool,
     removed: bool,
     /// Whether the feed says anything of it.
@@ -108,9 +108,9 @@ struct Before {
 
 /// What a body is compared by: all bodies of a large dealer are more than there should be in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Digest([u8; 16]);
+struct BodyDigest([u8; 16]);
 
-impl Digest {
+impl BodyDigest {
     fn of(body: &str) -> Self {
         let hash: [u8; 32] = Sha256::digest(body).into();
         Self(*hash.first_chunk().expect("half of a hash is shorter than the hash"))
@@ -130,19 +130,21 @@ impl Body {
     const NONE: &str = "";
 }
 
-impl Column for Body {
-    fn of(cell: Cell<'_>) -> Read<Self> {
+impl SqlColumn for Body {
+    fn of(cell: SqlCell<'_>) -> RowResult<Self> {
         match cell {
-            Cell::Blob(_) => Vec::of(cell).map(Self::Packed),
-            Cell::Empty | Cell::Integer(_) | Cell::Text(_) => String::of(cell).map(Self::Text),
+            SqlCell::Blob(_) => Vec::of(cell).map(Self::Packed),
+            SqlCell::Empty | SqlCell::Integer(_) | SqlCell::Text(_) => {
+                String::of(cell).map(Self::Text)
+            }
         }
     }
 }
 
 impl Bind for Body {
-    const NONE: Value<'static> = Value::Text(None);
+    const NONE: SqlValue<'static> = SqlValue::Text(None);
 
-    fn bind(&self) -> Value<'_> {
+    fn bind(&self) -> SqlValue<'_> {
         match self {
             Self::Text(text) => text.bind(),
             Self::Packed(bytes) => bytes.bind(),
@@ -151,13 +153,13 @@ impl Bind for Body {
 }
 
 /// What bodies of a dealer are packed with.
-struct Packing {
+struct BodyPacking {
     packer: Compressor,
     unpacker: Decompressor,
     bench: DecompressScratch,
 }
 
-impl Packing {
+impl BodyPacking {
     fn new(dictionary: &Dictionary) -> Result<Self, InternalError> {
         let unpacker =
             Decompressor::new(dictionary).map_err(InternalError::on("reading a dictionary"))?;
@@ -183,7 +185,7 @@ impl Packing {
 }
 
 /// The packing of a dealer's bodies, where there is a dictionary.
-fn packing(connection: &Connection, dealer_id: &str) -> Result<Option<Packing>, InternalError> {
+fn packing(connection: &Connection, dealer_id: &str) -> Result<Option<BodyPacking>, InternalError> {
     if connection.is_shared() {
         return Ok(None);
     }
@@ -193,7 +195,7 @@ fn packing(connection: &Connection, dealer_id: &str) -> Result<Option<Packing>, 
         params![dealer_id],
         |row| row.get::<Option<Vec<u8>>>(0),
     )?;
-    dictionary.flatten().map(|bytes| Packing::new(&Dictionary::from_bytes(bytes))).transpose()
+    dictionary.flatten().map(|bytes| BodyPacking::new(&Dictionary::from_bytes(bytes))).transpose()
 }
 
 /// How many bytes of a snapshot a row has that is kept in the database: one statement must not take
@@ -202,14 +204,14 @@ const PART: usize = 1024 * 1024;
 
 /// What is known of a dealer's inventory as a whole.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct InventoryState {
     /// A number that grows with each replacement; 0 where there was none.
     pub(crate) generation: i64,
     /// The name of its snapshot, where there is one, and the generation that is in it.
     snapshot: Option<(String, i64)>,
 }
 
-impl State {
+impl InventoryState {
     /// The snapshot of the inventory as it is now, where there is one.
     pub(crate) fn current(&self) -> Option<&str> {
         let (name, generation) = self.snapshot.as_ref()?;
@@ -222,7 +224,7 @@ impl State {
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     pub(crate) fn replace_inventory(
         &self,
         dealer_id: &str,
@@ -240,7 +242,7 @@ impl Transaction<'_> {
             None => learn(units),
         };
         if let Some(dictionary) = &learned {
-            packing = Some(Packing::new(dictionary)?);
+            packing = Some(BodyPacking::new(dictionary)?);
         }
         let mut done = Replacement {
             before: before.values().filter(|unit| !unit.removed).count(),
@@ -258,7 +260,7 @@ impl Transaction<'_> {
                 // It is a tombstone already, and stays as old as it is.
                 (true, Some(unit)) if unit.removed && unit.is_sold => return Ok(()),
                 (true, _) => done.removed += usize::from(on_offer),
-                (false, Some(unit)) if on_offer && unit.body == Digest::of(&row.body) => {
+                (false, Some(unit)) if on_offer && unit.body == BodyDigest::of(&row.body) => {
                     done.unchanged += 1;
                     // Until there was a dictionary nothing was packed; with the
                     // first one everything is.
@@ -297,7 +299,7 @@ impl Transaction<'_> {
                  ON CONFLICT (dealer_id) DO UPDATE SET generation = inventories.generation + 1",
                 params![dealer_id],
             )?;
-            self.0.tell(News::Changed);
+            self.0.tell(ChangeNotice::Changed);
         }
         if let Some(dictionary) = learned {
             self.0.execute(
@@ -316,7 +318,7 @@ impl Transaction<'_> {
         dealer_id: &str,
         generation: i64,
         name: &str,
-    ) -> Result<Option<State>, InternalError> {
+    ) -> Result<Option<InventoryState>, InternalError> {
         let before = state(self.0, dealer_id)?;
         let noted = self.0.change(
             "noting a snapshot",
@@ -348,9 +350,9 @@ impl Transaction<'_> {
     fn put_listing(
         &self,
         dealer_id: &str,
-        row: &Row,
+        row: &UnitRow,
         removed_at: Option<Timestamp>,
-        packing: &mut Option<Packing>,
+        packing: &mut Option<BodyPacking>,
     ) -> Result<(), InternalError> {
         let body = match (removed_at, packing) {
             (Some(_), _) => Body::Text(Body::NONE.to_owned()),
@@ -384,7 +386,7 @@ impl Transaction<'_> {
         )
     }
 
-    fn confirm_listing(&self, dealer_id: &str, row: &Row) -> Result<(), InternalError> {
+    fn confirm_listing(&self, dealer_id: &str, row: &UnitRow) -> Result<(), InternalError> {
         self.0.execute(
             "confirming a listing",
             "UPDATE listings SET updated_at = $3 WHERE dealer_id = $1 AND vehicle_id = $2",
@@ -395,7 +397,7 @@ impl Transaction<'_> {
     fn stored(
         &self,
         dealer_id: &str,
-        packing: &mut Option<Packing>,
+        packing: &mut Option<BodyPacking>,
     ) -> Result<HashMap<String, Before>, InternalError> {
         let mut stored = HashMap::new();
         self.0.each(
@@ -404,7 +406,7 @@ impl Transaction<'_> {
              WHERE dealer_id = $1",
             params![dealer_id],
             |row| {
-                let body = Digest::of(&Packing::text(packing, row.get(1)?)?);
+                let body = BodyDigest::of(&BodyPacking::text(packing, row.get(1)?)?);
                 let is_sold = row.get::<String>(2)? == SOLD;
                 let unit = Before { body, is_sold, removed: row.get(3)?, seen: false };
                 stored.insert(row.get(0)?, unit);
@@ -422,14 +424,14 @@ const AHEAD: usize = 64;
 /// nobody is to wait for what can be done elsewhere.
 fn each_row(
     units: &Units,
-    mut take: impl FnMut(Row) -> Result<(), InternalError>,
+    mut take: impl FnMut(UnitRow) -> Result<(), InternalError>,
 ) -> Result<(), InternalError> {
     thread::scope(|scope| {
         let (made, rows) = sync_channel(AHEAD);
         let making = thread::Builder::new().spawn_scoped(scope, move || {
             for unit in units {
                 // Nobody takes them any more where the database has failed.
-                if made.send(Row::new(&unit)).is_err() {
+                if made.send(UnitRow::new(&unit)).is_err() {
                     return;
                 }
             }
@@ -443,19 +445,19 @@ fn each_row(
 fn learn(units: &Units) -> Option<Dictionary> {
     let offered = units.iter().filter(|unit| !unit.sold);
     // What cannot be written is told where it is stored.
-    let body = |unit: FeedUnit| Row::new(&unit).map(|row| row.body).unwrap_or_default();
+    let body = |unit: FeedUnit| UnitRow::new(&unit).map(|row| row.body).unwrap_or_default();
     let samples = offered.step_by(Dictionary::step(units.offered())).map(body);
     let dictionary = Dictionary::of_samples(units.offered(), samples);
     (!dictionary.as_bytes().is_empty()).then_some(dictionary)
 }
 
 // Snapshots are files, and the processes of a server need not share a disk.
-fn state(connection: &Connection, dealer_id: &str) -> Result<State, InternalError> {
+fn state(connection: &Connection, dealer_id: &str) -> Result<InventoryState, InternalError> {
     const WHAT: &str = "reading the inventory's generation";
     let sql = "SELECT generation, snapshot, snapshot_of FROM inventories WHERE dealer_id = $1";
     let found = connection.first(WHAT, sql, params![dealer_id], |row| {
         let snapshot = row.get::<Option<String>>(1)?.zip(row.get(2)?);
-        Ok(State { generation: row.get(0)?, snapshot })
+        Ok(InventoryState { generation: row.get(0)?, snapshot })
     });
     Ok(found?.unwrap_or_default())
 }

@@ -5,10 +5,10 @@ use jiff::civil::Date;
 use tradepost_server::permission::Permission;
 use tradepost_wire::fault::InternalError;
 
-use super::{Database, Transaction};
+use super::{Database, StoreTransaction};
 use crate::ApiKey;
 use crate::Store;
-use crate::sql::{Read, Row, params};
+use crate::sql::{RowResult, SqlRow, params};
 
 const COLUMNS: &str = "id, dealer_id, name, hash, scopes, created_at, expires_at, revoked_at, \
                        last_used_on";
@@ -38,7 +38,7 @@ impl Store {
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     pub(crate) fn add_api_key(
         &self,
         key: &ApiKey,
@@ -96,7 +96,7 @@ impl Transaction<'_> {
     }
 }
 
-fn read(row: &Row<'_>) -> Read<ApiKey> {
+fn read(row: &SqlRow<'_>) -> RowResult<ApiKey> {
     let scopes: Option<String> = row.get(4)?;
     let day: Option<String> = row.get(8)?;
     Ok(ApiKey {

@@ -11,8 +11,8 @@ use tradepost_wire::json::Value;
 
 use super::Database;
 use super::privacy::{ADDRESS, PAYLOAD, payload};
-use crate::privacy::{Of, readable};
-use crate::sql::{Cell, Column as _, Read, Row, params};
+use crate::privacy::{AadContext, readable};
+use crate::sql::{RowResult, SqlCell, SqlColumn as _, SqlRow, params};
 
 pub(crate) mod calendar;
 pub(crate) mod deliveries;
@@ -194,7 +194,7 @@ impl Database {
     }
 }
 
-fn lead_record(row: &Row<'_>) -> Read<LeadRecord> {
+fn lead_record(row: &SqlRow<'_>) -> RowResult<LeadRecord> {
     Ok(LeadRecord {
         lead_id: row.get(0)?,
         dealer_id: row.get(1)?,
@@ -209,13 +209,13 @@ fn lead_record(row: &Row<'_>) -> Read<LeadRecord> {
     })
 }
 
-fn submission_record(row: &Row<'_>, first: usize) -> Read<SubmissionRecord> {
+fn submission_record(row: &SqlRow<'_>, first: usize) -> RowResult<SubmissionRecord> {
     let version: String = row.get(first + 1)?;
     let listing: Option<String> = row.get(first + 6)?;
     let received_at: Timestamp = row.get(first)?;
     let (dealer, lead): (String, String) = (row.get(first + 7)?, row.get(first + 8)?);
     let key: Option<String> = row.get(first + 9)?;
-    let of = |column| Of::lead(column, &dealer, &lead, received_at);
+    let of = |column| AadContext::lead(column, &dealer, &lead, received_at);
     let payload = payload(row, first + 4, key.as_deref(), &of(PAYLOAD))?;
     let address = readable(row.opened_if_any(first + 3, key.as_deref(), &of(ADDRESS)))?;
     let (payload, address, unreadable) = match payload.and_then(|sent| Ok((sent, address?))) {
@@ -236,7 +236,7 @@ fn submission_record(row: &Row<'_>, first: usize) -> Read<SubmissionRecord> {
     })
 }
 
-fn appointment_record(row: &Row<'_>, first: usize) -> Read<Option<AppointmentRecord>> {
+fn appointment_record(row: &SqlRow<'_>, first: usize) -> RowResult<Option<AppointmentRecord>> {
     let Some(appointment_id) = row.get::<Option<String>>(first)? else {
         return Ok(None);
     };
@@ -248,17 +248,17 @@ fn appointment_record(row: &Row<'_>, first: usize) -> Read<Option<AppointmentRec
         requested_at: row.get(first + 3)?,
         starts_at: row.get(first + 4)?,
         ends_at: row.get(first + 5)?,
-        proposed: proposed.into_iter().map(moment).collect::<Read<_>>()?,
+        proposed: proposed.into_iter().map(moment).collect::<RowResult<_>>()?,
         version: row.get(first + 7)?,
     }))
 }
 
 /// A column that holds a word of a vocabulary.
-pub(super) fn word<T: Vocabulary>(row: &Row<'_>, column: usize) -> Read<T> {
+pub(super) fn word<T: Vocabulary>(row: &SqlRow<'_>, column: usize) -> RowResult<T> {
     let name: String = row.get(column)?;
     T::from_name(&name).ok_or_else(|| format!("{name} is none of {}", T::NAMES.join(", ")).into())
 }
 
-fn moment(milliseconds: i64) -> Read<Timestamp> {
-    Timestamp::of(Cell::Integer(milliseconds))
+fn moment(milliseconds: i64) -> RowResult<Timestamp> {
+    Timestamp::of(SqlCell::Integer(milliseconds))
 }

@@ -5,9 +5,9 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{self, Value};
 
 use super::second_factor::belongs_to;
-use super::{Database, Transaction};
-use crate::privacy::{BLIND, Of, Unopened, readable};
-use crate::sql::{Read, Row, params};
+use super::{Database, StoreTransaction};
+use crate::privacy::{AadContext, BLIND, Unopened, readable};
+use crate::sql::{RowResult, SqlRow, params};
 
 pub(crate) mod lost;
 
@@ -44,7 +44,7 @@ pub(super) const REPLY: &str = "idempotency_keys.reply";
 
 /// The tables that hold something sealed, or hashed to be looked up.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Sealed {
+pub(crate) enum SealedTable {
     Submissions,
     Evidence,
     Notes,
@@ -55,7 +55,7 @@ pub(crate) enum Sealed {
     SecondFactors,
 }
 
-impl Sealed {
+impl SealedTable {
     /// All of them.
     pub(crate) const ALL: [Self; 8] = [
         Self::Submissions,
@@ -72,7 +72,7 @@ impl Sealed {
 /// From where on rows are looked at: after a number, and where they have none, behind those that
 /// cannot be read.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Place {
+pub(crate) struct RowPosition {
     after: i64,
     unreadable: usize,
 }
@@ -100,8 +100,8 @@ impl Batch {
     }
 
     /// Where the next one begins.
-    pub(crate) fn next(&self, place: Place) -> Place {
-        Place {
+    pub(crate) fn next(&self, place: RowPosition) -> RowPosition {
+        RowPosition {
             after: self.last.unwrap_or(place.after),
             unreadable: place.unreadable + self.unreadable.len(),
         }
@@ -112,7 +112,7 @@ const READING: &str = "reading what is to be sealed anew";
 
 const KEYS: &str = "SELECT key_id, index_key FROM privacy_keys ORDER BY since, key_id";
 
-fn key_row(row: &Row<'_>) -> Read<(String, String)> {
+fn key_row(row: &SqlRow<'_>) -> RowResult<(String, String)> {
     Ok((row.get(0)?, row.get(1)?))
 }
 
@@ -143,7 +143,7 @@ impl Database {
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// The same keys, once nobody else is changing them.
     pub(crate) fn privacy_keys(&self) -> Result<Vec<(String, String)>, InternalError> {
         self.0.lock("the keys of personal data")?;
@@ -197,23 +197,23 @@ impl Transaction<'_> {
     /// number of them. What cannot be read stays as it is.
     pub(crate) fn seal_anew(
         &self,
-        table: Sealed,
-        place: Place,
+        table: SealedTable,
+        place: RowPosition,
         limit: u32,
     ) -> Result<Batch, InternalError> {
         match table {
-            Sealed::Submissions => self.seal_submissions(place, limit),
-            Sealed::Evidence => self.seal_evidence(place, limit),
-            Sealed::Notes => self.seal_notes(place, limit),
-            Sealed::Replies => self.seal_replies(place, limit),
-            Sealed::Contacts => self.blind_contacts(limit),
-            Sealed::Matches => self.blind_matches(limit),
-            Sealed::Tallies => self.blind_tallies(limit),
-            Sealed::SecondFactors => self.seal_second_factors(place, limit),
+            SealedTable::Submissions => self.seal_submissions(place, limit),
+            SealedTable::Evidence => self.seal_evidence(place, limit),
+            SealedTable::Notes => self.seal_notes(place, limit),
+            SealedTable::Replies => self.seal_replies(place, limit),
+            SealedTable::Contacts => self.blind_contacts(limit),
+            SealedTable::Matches => self.blind_matches(limit),
+            SealedTable::Tallies => self.blind_tallies(limit),
+            SealedTable::SecondFactors => self.seal_second_factors(place, limit),
         }
     }
 
-    fn seal_submissions(&self, place: Place, limit: u32) -> Result<Batch, InternalError> {
+    fn seal_submissions(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let (vault, key) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
             READING,
@@ -227,7 +227,7 @@ impl Transaction<'_> {
             |row| {
                 let (dealer, lead): (String, String) = (row.get(1)?, row.get(2)?);
                 let at = row.get(3)?;
-                let of = |column| Of::lead(column, &dealer, &lead, at);
+                let of = |column| AadContext::lead(column, &dealer, &lead, at);
                 let by: Option<String> = row.get(4)?;
                 let payload = row.opened(5, by.as_deref(), &of(PAYLOAD));
                 let address = row.opened_if_any(6, by.as_deref(), &of(ADDRESS));
@@ -255,7 +255,7 @@ impl Transaction<'_> {
         Ok(batch)
     }
 
-    fn seal_evidence(&self, place: Place, limit: u32) -> Result<Batch, InternalError> {
+    fn seal_evidence(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let (vault, key) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
             READING,
@@ -270,10 +270,10 @@ impl Transaction<'_> {
             |row| {
                 let (dealer, seq): (String, i64) = (row.get(1)?, row.get(2)?);
                 let by: Option<String> = row.get(3)?;
-                let of = |column| Of::evidence(column, &dealer, seq);
+                let of = |column| AadContext::evidence(column, &dealer, seq);
                 let bytes = |place, column| {
                     let opened = row.opened_bytes(place, by.as_deref(), &of(column))?;
-                    Ok(opened.unwrap_or_default()) as Read<Vec<u8>>
+                    Ok(opened.unwrap_or_default()) as RowResult<Vec<u8>>
                 };
                 let agent = row.opened_if_any(5, by.as_deref(), &of(USER_AGENT));
                 let opened = agent.and_then(|agent| Ok((agent, bytes(6, BODY)?, bytes(7, SALT)?)));
@@ -289,7 +289,7 @@ impl Transaction<'_> {
                 batch.unreadable.push(("consent_evidence", lead));
                 continue;
             };
-            let of = |column| Of::evidence(column, &dealer, seq);
+            let of = |column| AadContext::evidence(column, &dealer, seq);
             let agent = agent.map(|text| vault.seal(&of(USER_AGENT), &text)).transpose()?;
             // It is looked up: hashed once, it stays as it is under whatever key.
             let network = network.map(|network| self.blinded(&network));
@@ -311,7 +311,7 @@ impl Transaction<'_> {
         Ok(batch)
     }
 
-    fn seal_notes(&self, place: Place, limit: u32) -> Result<Batch, InternalError> {
+    fn seal_notes(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let (vault, now) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
             READING,
@@ -324,8 +324,8 @@ impl Transaction<'_> {
             |row| {
                 let (dealer, lead): (String, String) = (row.get(1)?, row.get(2)?);
                 let at: Timestamp = row.get(3)?;
-                let text_of = Of::lead(NOTE, &dealer, &lead, at);
-                let salt_of = Of::lead(NOTE_SALT, &dealer, &lead, at);
+                let text_of = AadContext::lead(NOTE, &dealer, &lead, at);
+                let salt_of = AadContext::lead(NOTE_SALT, &dealer, &lead, at);
                 let by: Option<String> = row.get(4)?;
                 let text = row.opened(5, by.as_deref(), &text_of);
                 let salt = row.opened_if_any(6, by.as_deref(), &salt_of);
@@ -351,7 +351,7 @@ impl Transaction<'_> {
         Ok(batch)
     }
 
-    fn seal_second_factors(&self, place: Place, limit: u32) -> Result<Batch, InternalError> {
+    fn seal_second_factors(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let (vault, now) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
             READING,
@@ -384,7 +384,7 @@ impl Transaction<'_> {
         Ok(batch)
     }
 
-    fn seal_replies(&self, place: Place, limit: u32) -> Result<Batch, InternalError> {
+    fn seal_replies(&self, place: RowPosition, limit: u32) -> Result<Batch, InternalError> {
         let (vault, now) = (self.0.vault(), self.0.vault().key());
         let rows = self.0.all(
             READING,
@@ -398,7 +398,7 @@ impl Transaction<'_> {
             |row| {
                 let (dealer, scope): (String, String) = (row.get(0)?, row.get(1)?);
                 let (key, by): (String, Option<String>) = (row.get(2)?, row.get(3)?);
-                let of = Of::column(REPLY, &[&dealer, &scope, &key]);
+                let of = AadContext::column(REPLY, &[&dealer, &scope, &key]);
                 let reply = readable(row.opened(5, by.as_deref(), &of))?;
                 let lead: Option<String> = row.get(4)?;
                 Ok((dealer, (scope, key), by.is_some(), lead, reply))
@@ -417,7 +417,7 @@ impl Transaction<'_> {
                 true => (scope.clone(), key.clone()),
                 false => (vault.blind(&scope), vault.blind(&key)),
             };
-            let of = Of::column(REPLY, &[&dealer, &new_scope, &new_key]);
+            let of = AadContext::column(REPLY, &[&dealer, &new_scope, &new_key]);
             // Erasure finds a reply by its lead, and cannot look into what is sealed.
             let lead = lead.or_else(|| lead_of(&reply));
             if is_blind {
@@ -554,11 +554,11 @@ impl Transaction<'_> {
 
 /// The payload of a submission, or why it cannot be read any more.
 pub(super) fn payload(
-    row: &Row<'_>,
+    row: &SqlRow<'_>,
     column: usize,
     key: Option<&str>,
-    of: &Of,
-) -> Read<Result<Value, Unopened>> {
+    of: &AadContext,
+) -> RowResult<Result<Value, Unopened>> {
     let parse = |text: String| Ok(json::from_str(&text).map_err(|_| Unopened::Changed)?);
     readable(row.opened(column, key, of).and_then(parse))
 }

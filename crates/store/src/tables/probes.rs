@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
 
-use super::Transaction;
+use super::StoreTransaction;
 use crate::Store;
 use crate::sql::params;
 
@@ -22,7 +22,7 @@ pub struct ProbeReport {
     pub page: Option<String>,
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Keeps a report in the place of the one before.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 
 use tradepost_wire::fault::InternalError;
 
-use super::Transaction;
+use super::StoreTransaction;
 use crate::sql::{Connection, params};
 
 /// The moment by PostgreSQL's clock, in milliseconds.
@@ -47,7 +47,7 @@ pub(super) fn is_left(connection: &Connection) -> &'static str {
     if connection.process().is_some() { LEFT } else { "TRUE" }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Notes that this process is there, before it does anything that others could take for left.
     ///
     /// # Errors

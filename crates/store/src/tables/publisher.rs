@@ -8,9 +8,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
-use super::{Database, Transaction};
-use crate::news::News;
-use crate::sql::{self, Bind as _, Connection, Read, Row, params};
+use super::{Database, StoreTransaction};
+use crate::news::ChangeNotice;
+use crate::sql::{self, Bind as _, Connection, RowResult, SqlRow, params};
 
 mod listing;
 
@@ -49,7 +49,7 @@ pub(crate) const SCHEMA: &str = "
 ";
 
 /// A publisher's shelf in a transaction.
-struct Rows<'c> {
+struct PublisherTx<'c> {
     connection: &'c Connection,
     publisher: &'c str,
     writable: bool,
@@ -62,11 +62,11 @@ impl Database {
         publisher: &str,
         job: &mut dyn FnMut(&dyn Shelf),
     ) -> Result<(), InternalError> {
-        self.0.snapshot(|| job(&Rows { connection: &self.0, publisher, writable: false }))
+        self.0.snapshot(|| job(&PublisherTx { connection: &self.0, publisher, writable: false }))
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Lets a job work on a publisher's shelf.
     ///
     /// # Errors
@@ -78,11 +78,11 @@ impl Transaction<'_> {
     ) -> Result<T, InternalError> {
         // Before the first look: what a job decides by does not change under it.
         self.0.lock(publisher)?;
-        Ok(job(&Rows { connection: self.0, publisher, writable: true }))
+        Ok(job(&PublisherTx { connection: self.0, publisher, writable: true }))
     }
 }
 
-impl Shelf for Rows<'_> {
+impl Shelf for PublisherTx<'_> {
     fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
         // The index has all that is asked for: a hit reads no more than a miss. A miss reads a row as
         // well, one that stands for nothing, so that it does not take less time than another's thing.
@@ -117,15 +117,15 @@ impl Shelf for Rows<'_> {
             params![self.publisher, kind.name(), id],
             |row| read(kind, row),
         )?;
-        row.map(Unread::parse).transpose()
+        row.map(UnparsedRow::parse).transpose()
     }
 
     fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
         let Listing { sql, values } = Listing::of(self.connection, self.publisher, kind, query);
         // Bodies are parsed once the rows are let go, so that no read is held open by that.
-        let rows: Vec<Unread> =
+        let rows: Vec<UnparsedRow> =
             self.connection.all("listing things", &sql, &values, |row| read(kind, row))?;
-        rows.into_iter().map(Unread::parse).collect()
+        rows.into_iter().map(UnparsedRow::parse).collect()
     }
 
     fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError> {
@@ -193,7 +193,7 @@ impl Shelf for Rows<'_> {
         }
         self.write_terms(record.kind, place, known.is_some(), &record.owner, &record.terms)?;
         if matches!(record.kind, Kind::Notice | Kind::StaffEvent) {
-            self.connection.tell(News::Due);
+            self.connection.tell(ChangeNotice::Due);
         }
         Ok(())
     }
@@ -230,7 +230,7 @@ impl Shelf for Rows<'_> {
             detail: Some(entry.detail()),
             subject: Some(entry.id),
         };
-        Transaction(self.connection).record(&entry)
+        StoreTransaction(self.connection).record(&entry)
     }
 
     fn forget_keys(&self, before: Timestamp) -> Result<(), InternalError> {
@@ -277,7 +277,7 @@ impl Counted {
     }
 }
 
-impl Rows<'_> {
+impl PublisherTx<'_> {
     /// Where a thing that is there is counted.
     fn counted(&self, kind: Kind, id: &str) -> Result<Option<Counted>, InternalError> {
         self.connection.first(
@@ -419,22 +419,23 @@ impl KnownTerm {
 }
 
 /// A row whose body is still text.
-struct Unread {
+struct UnparsedRow {
     record: Record,
     body: String,
 }
 
-impl Unread {
+impl UnparsedRow {
     fn parse(self) -> Result<Record, InternalError> {
         Ok(Record { body: json(&self.body)?, ..self.record })
     }
 }
 
-fn read(kind: Kind, row: &Row<'_>) -> Read<Unread> {
-    let count = |column| Ok::<_, sql::Unread>(u64::try_from(row.get::<i64>(column)?).unwrap_or(0));
+fn read(kind: Kind, row: &SqlRow<'_>) -> RowResult<UnparsedRow> {
+    let count =
+        |column| Ok::<_, sql::RowError>(u64::try_from(row.get::<i64>(column)?).unwrap_or(0));
     let at = |column| {
         let micros = row.get(column)?;
-        Ok::<_, sql::Unread>(Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX))
+        Ok::<_, sql::RowError>(Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX))
     };
     let changes_at: Option<i64> = row.get(10)?;
     let record = Record {
@@ -453,7 +454,7 @@ fn read(kind: Kind, row: &Row<'_>) -> Read<Unread> {
         updated_at: at(7)?,
         place: count(0)?,
     };
-    Ok(Unread { record, body: row.get(8)? })
+    Ok(UnparsedRow { record, body: row.get(8)? })
 }
 
 fn json(text: &str) -> Result<Value, InternalError> {

@@ -7,9 +7,9 @@ use tradepost_server::tasks::log::{
 };
 use tradepost_wire::fault::InternalError;
 
-use super::{Database, Transaction};
-use crate::news::News;
-use crate::sql::{Read, Row, members, params};
+use super::{Database, StoreTransaction};
+use crate::news::ChangeNotice;
+use crate::sql::{RowResult, SqlRow, members, params};
 
 /// The table, as a migration.
 pub(crate) const SCHEMA: &str = "
@@ -41,7 +41,7 @@ const COLUMNS: &str = "c.key, c.task_id, c.owner, c.config_id, c.url, c.host, c.
     c.credentials, c.from_seq, c.sent_seq, t.last_seq, c.failures, c.failure, c.due_at, c.off_at
     FROM push_configs c JOIN tasks t ON t.task_id = c.task_id";
 
-impl PushWriter for Transaction<'_> {
+impl PushWriter for StoreTransaction<'_> {
     fn put_push_config(
         &self,
         owner: &TaskOwner,
@@ -83,7 +83,7 @@ impl PushWriter for Transaction<'_> {
             ],
         )?;
         let (task_id, seq) = (task_id.to_owned(), task.last_seq);
-        self.0.tell(News::Appended { task_id, seq, ended: false });
+        self.0.tell(ChangeNotice::Appended { task_id, seq, ended: false });
         Ok(PushStored::Kept)
     }
 
@@ -139,7 +139,7 @@ impl PushWriter for Transaction<'_> {
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Makes the webhooks of a task that has something new to tell due, in the transaction that
     /// adds it.
     pub(super) fn stir_push_configs(&self, task_id: &str) -> Result<(), InternalError> {
@@ -269,7 +269,7 @@ impl Database {
     }
 }
 
-fn read_place(row: &Row<'_>) -> Read<PushPosition> {
+fn read_place(row: &SqlRow<'_>) -> RowResult<PushPosition> {
     let target = members!(row, 3, PushTarget { config_id, url, host, token, scheme, credentials });
     Ok(PushPosition {
         key: row.get(0)?,

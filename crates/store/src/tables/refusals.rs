@@ -4,21 +4,21 @@ use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json;
 
-use super::Transaction;
+use super::StoreTransaction;
 use crate::Store;
-use crate::refusals::{Refusal, RefusalCount};
-use crate::sql::{Read, Row, members, params};
+use crate::refusals::{RefusalCount, RefusalRecord};
+use crate::sql::{RowResult, SqlRow, members, params};
 
 const COLUMNS: &str = "error_id, agent_id, at, code, operation, caller, misfits";
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Keeps refusals, and adds to how many there were.
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
     pub fn keep_refusals(
         &self,
-        refusals: &[Refusal],
+        refusals: &[RefusalRecord],
         counts: &[RefusalCount],
     ) -> Result<(), InternalError> {
         for refusal in refusals {
@@ -84,7 +84,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn refusal(&self, error_id: &str) -> Result<Option<Refusal>, InternalError> {
+    pub fn refusal(&self, error_id: &str) -> Result<Option<RefusalRecord>, InternalError> {
         let sql = format!("SELECT {COLUMNS} FROM refusals WHERE error_id = $1");
         self.read_first("reading a refusal", &sql, params![error_id], read)
     }
@@ -98,7 +98,7 @@ impl Store {
         agent_id: Option<&str>,
         code: Option<&str>,
         limit: u32,
-    ) -> Result<Vec<Refusal>, InternalError> {
+    ) -> Result<Vec<RefusalRecord>, InternalError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM refusals
              WHERE ($1 IS NULL OR agent_id = $1) AND ($2 IS NULL OR code = $2)
@@ -126,9 +126,9 @@ impl Store {
     }
 }
 
-fn read(row: &Row<'_>) -> Read<Refusal> {
+fn read(row: &SqlRow<'_>) -> RowResult<RefusalRecord> {
     let misfits: String = row.get(6)?;
-    Ok(Refusal {
+    Ok(RefusalRecord {
         error_id: row.get(0)?,
         agent_id: row.get(1)?,
         at: row.get(2)?,

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use tradepost_dealer::consent::Sha256Hash;
 use tradepost_wire::fault::InternalError;
 
-use super::Transaction;
+use super::StoreTransaction;
 use crate::Store;
-use crate::privacy::Of;
+use crate::privacy::AadContext;
 use crate::sign_in::SecondFactor;
 use crate::sql::params;
 
@@ -16,11 +16,11 @@ use crate::sql::params;
 pub(super) const SECRET: &str = "second_factors.secret";
 
 /// What the secret of a member belongs to when it is sealed.
-pub(super) fn belongs_to(name: &str) -> Of {
-    Of::column(SECRET, &[name])
+pub(super) fn belongs_to(name: &str) -> AadContext {
+    AadContext::column(SECRET, &[name])
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Keeps the secret of a second factor that is to be confirmed, in place of one that was not.
     /// Returns `false` when the member has a factor that counts already.
     ///

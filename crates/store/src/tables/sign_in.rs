@@ -6,7 +6,7 @@ use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 
-use super::Transaction;
+use super::StoreTransaction;
 use super::leads::word;
 use crate::Store;
 use crate::sign_in::{AccessCount, AttemptBudget};
@@ -19,7 +19,7 @@ const ENTRIES_AN_HOUR: i64 = 10;
 /// Hours for which failures are counted.
 const HOURS: i64 = 48;
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Takes one attempt from a budget. Returns whether none is left afterwards.
     ///
     /// # Errors

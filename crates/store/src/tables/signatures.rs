@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use tradepost_keys::replay::UsedSignature;
 use tradepost_wire::fault::InternalError;
 
-use super::{Database, Transaction};
+use super::{Database, StoreTransaction};
 use crate::sql::params;
 
 /// The table, as a migration.
@@ -39,7 +39,7 @@ impl Database {
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Notes that a signature was used, and forgets those that no longer hold. `false` when it was
     /// used before, by whatever process.
     ///

@@ -9,22 +9,22 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 
 use super::leads::word;
-use super::{Database, Transaction};
+use super::{Database, StoreTransaction};
 use crate::Store;
-use crate::sql::{Read, Row, members, params};
-use crate::staff::{Member, Session};
+use crate::sql::{RowResult, SqlRow, members, params};
+use crate::staff::{StaffMember, StaffSession};
 
 const MEMBER: &str = "m.name, m.dealer_id, m.role, m.password, m.created_at";
 const SESSION: &str = "s.id, s.name, s.begun_at, s.seen_at, s.expires_at, s.browser, s.proven_at";
 const ENTRY: &str = "chain, seq, at, actor, deed, subject, detail, hash";
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Lets somebody in from now on; `false` when the name is taken.
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn add_member(&self, member: &Member) -> Result<bool, InternalError> {
-        let Member { name, dealer_id, role, password, created_at } = member;
+    pub fn add_member(&self, member: &StaffMember) -> Result<bool, InternalError> {
+        let StaffMember { name, dealer_id, role, password, created_at } = member;
         self.0.changes(
             "writing a member of the staff",
             "INSERT INTO staff (name, dealer_id, role, password, created_at)
@@ -38,8 +38,8 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn vouch_for_member(&self, member: &Member) -> Result<bool, InternalError> {
-        let Member { name, dealer_id, role, password, created_at } = member;
+    pub fn vouch_for_member(&self, member: &StaffMember) -> Result<bool, InternalError> {
+        let StaffMember { name, dealer_id, role, password, created_at } = member;
         let is_new = self.0.changes(
             // A row that says the same already is left alone, so that not each sign-in is a change
             // to tell of. The password is never touched: whom others vouch for has none.
@@ -82,7 +82,7 @@ impl Transaction<'_> {
     /// When the database fails.
     pub fn still_signs_in_with(
         &self,
-        member: &Member,
+        member: &StaffMember,
         has_code: bool,
     ) -> Result<bool, InternalError> {
         if self.lock_member(&member.name)?.as_ref() != Some(&member.password) {
@@ -92,7 +92,7 @@ impl Transaction<'_> {
             "looking for a second factor at a sign-in",
             "SELECT 1 FROM second_factors WHERE name = $1 AND confirmed_at IS NOT NULL",
             params![member.name],
-            |row: &Row<'_>| row.get(0),
+            |row: &SqlRow<'_>| row.get(0),
         )?;
         Ok(confirmed.is_some() == has_code)
     }
@@ -101,8 +101,9 @@ impl Transaction<'_> {
     /// transaction. Returns the hash of the password; `None` when nobody has the name.
     pub(super) fn lock_member(&self, name: &str) -> Result<Option<String>, InternalError> {
         let sql = format!("SELECT password FROM staff WHERE name = $1{}", self.0.for_update());
-        self.0
-            .first("locking a member of the staff", &sql, params![name], |row: &Row<'_>| row.get(0))
+        self.0.first("locking a member of the staff", &sql, params![name], |row: &SqlRow<'_>| {
+            row.get(0)
+        })
     }
 
     /// Lets somebody in no more; `false` when nobody has the name.
@@ -174,8 +175,12 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn begin_session(&self, session: &Session, hash: &Sha256Hash) -> Result<(), InternalError> {
-        let Session { id, name, begun_at, seen_at, expires_at, browser, proven_at } = session;
+    pub fn begin_session(
+        &self,
+        session: &StaffSession,
+        hash: &Sha256Hash,
+    ) -> Result<(), InternalError> {
+        let StaffSession { id, name, begun_at, seen_at, expires_at, browser, proven_at } = session;
         self.0.execute(
             "forgetting sessions",
             "DELETE FROM staff_sessions WHERE expires_at <= $1",
@@ -266,7 +271,7 @@ impl Transaction<'_> {
                         "reading the last entry of a record",
                         "SELECT seq, hash FROM audit_log WHERE chain = $1 ORDER BY seq DESC LIMIT 1",
                         params![entry.chain],
-                        |row: &Row<'_>| Ok((row.get::<i64>(0)?, row.get::<Sha256Hash>(1)?)),
+                        |row: &SqlRow<'_>| Ok((row.get::<i64>(0)?, row.get::<Sha256Hash>(1)?)),
                     )?;
                     last.unwrap_or((0, START))
                 }
@@ -325,7 +330,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails, here as everywhere.
-    pub fn member(&self, name: &str) -> Result<Option<Member>, InternalError> {
+    pub fn member(&self, name: &str) -> Result<Option<StaffMember>, InternalError> {
         let sql = format!("SELECT {MEMBER} FROM staff m WHERE m.name = $1");
         self.read_first("reading a member of the staff", &sql, params![name], |row| member(row, 0))
     }
@@ -334,7 +339,7 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn members(&self, dealer_id: Option<&str>) -> Result<Vec<Member>, InternalError> {
+    pub fn members(&self, dealer_id: Option<&str>) -> Result<Vec<StaffMember>, InternalError> {
         let sql = format!(
             "SELECT {MEMBER} FROM staff m
              WHERE $1 IS NULL OR m.dealer_id IS NULL OR m.dealer_id = $1 ORDER BY m.name"
@@ -346,7 +351,10 @@ impl Store {
     ///
     /// # Errors
     /// When the database fails.
-    pub fn session(&self, hash: &Sha256Hash) -> Result<Option<(Session, Member)>, InternalError> {
+    pub fn session(
+        &self,
+        hash: &Sha256Hash,
+    ) -> Result<Option<(StaffSession, StaffMember)>, InternalError> {
         let sql = format!(
             "SELECT {SESSION}, {MEMBER} FROM staff_sessions s JOIN staff m ON m.name = s.name
              WHERE s.hash = $1"
@@ -365,7 +373,7 @@ impl Store {
         &self,
         dealer_id: Option<&str>,
         now: Timestamp,
-    ) -> Result<Vec<(Session, Member)>, InternalError> {
+    ) -> Result<Vec<(StaffSession, StaffMember)>, InternalError> {
         let sql = format!(
             "SELECT {SESSION}, {MEMBER} FROM staff_sessions s JOIN staff m ON m.name = s.name
              WHERE s.expires_at > $2 AND ($1 IS NULL OR m.dealer_id = $1)
@@ -442,15 +450,19 @@ impl Store {
     }
 }
 
-fn member(row: &Row<'_>, first: usize) -> Read<Member> {
-    Ok(members!(row, first, Member { name, dealer_id, role: word, password, created_at }))
+fn member(row: &SqlRow<'_>, first: usize) -> RowResult<StaffMember> {
+    Ok(members!(row, first, StaffMember { name, dealer_id, role: word, password, created_at }))
 }
 
-fn session(row: &Row<'_>) -> Read<Session> {
-    Ok(members!(row, 0, Session { id, name, begun_at, seen_at, expires_at, browser, proven_at }))
+fn session(row: &SqlRow<'_>) -> RowResult<StaffSession> {
+    Ok(members!(
+        row,
+        0,
+        StaffSession { id, name, begun_at, seen_at, expires_at, browser, proven_at }
+    ))
 }
 
-fn entry(row: &Row<'_>) -> Read<AuditEntry> {
+fn entry(row: &SqlRow<'_>) -> RowResult<AuditEntry> {
     let said = NewAuditEntry {
         chain: row.get(0)?,
         at: row.get(2)?,

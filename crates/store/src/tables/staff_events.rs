@@ -11,9 +11,9 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::json;
 
 use super::delivery_places::DeliveryPlaces;
-use super::{Database, Transaction};
+use super::{Database, StoreTransaction};
 use crate::Store;
-use crate::sql::{Read, Row, params};
+use crate::sql::{RowResult, SqlRow, params};
 use crate::staff_events::{KeptStaffEvent, NewStaffDelivery};
 
 const EVENT: &str = "place, created_at, body FROM publisher_things
@@ -22,7 +22,7 @@ const EVENT: &str = "place, created_at, body FROM publisher_things
 const PLACES: DeliveryPlaces =
     DeliveryPlaces { table: "staff_event_places", owner: "publisher", event: "place" };
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Gives a publisher its place in its events, before the first; it keeps one that it has. Events that
     /// a command has left before the first server ran are told, too.
     ///
@@ -140,7 +140,7 @@ impl Store {
     }
 }
 
-fn read(row: &Row<'_>) -> Read<KeptStaffEvent> {
+fn read(row: &SqlRow<'_>) -> RowResult<KeptStaffEvent> {
     let micros: i64 = row.get(1)?;
     let body: String = row.get(2)?;
     let event: StaffEvent = json::from_str(&body)?;

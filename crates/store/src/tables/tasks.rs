@@ -10,9 +10,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 
 use super::processes::is_left;
-use super::{Database, Transaction};
-use crate::news::News;
-use crate::sql::{Connection, Read, Row, params};
+use super::{Database, StoreTransaction};
+use crate::news::ChangeNotice;
+use crate::sql::{Connection, RowResult, SqlRow, params};
 
 /// The tables, as a migration.
 pub(crate) const SCHEMA: &str = "
@@ -47,7 +47,7 @@ const fn number(kind: EntryKind) -> i64 {
     }
 }
 
-impl TaskWriter for Transaction<'_> {
+impl TaskWriter for StoreTransaction<'_> {
     fn create_task(&self, owner: &TaskOwner, task: &TaskRow) -> Result<(), InternalError> {
         self.0.execute(
             "writing a task",
@@ -103,7 +103,7 @@ impl TaskWriter for Transaction<'_> {
         )?;
         // In the same transaction: no process that dies in between leaves a webhook untold.
         self.stir_push_configs(task_id)?;
-        self.0.tell(News::Appended { task_id: task_id.to_owned(), seq, ended });
+        self.0.tell(ChangeNotice::Appended { task_id: task_id.to_owned(), seq, ended });
         Ok(Some(seq))
     }
 
@@ -112,7 +112,7 @@ impl TaskWriter for Transaction<'_> {
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// The owner's task.
     ///
     /// # Errors
@@ -277,7 +277,7 @@ fn task_row(
     )
 }
 
-fn read_row(row: &Row<'_>) -> Read<TaskRow> {
+fn read_row(row: &SqlRow<'_>) -> RowResult<TaskRow> {
     let state: String = row.get(2)?;
     Ok(TaskRow {
         task_id: row.get(0)?,

@@ -5,8 +5,8 @@ use sha2::{Digest as _, Sha256};
 use tradepost_wire::fault::InternalError;
 
 use super::inventory::Bodies;
-use super::{Database, Transaction};
-use crate::sql::{Bind as _, Connection, Read, Row, Value, params};
+use super::{Database, StoreTransaction};
+use crate::sql::{Bind as _, Connection, RowResult, SqlRow, SqlValue, params};
 
 /// What others refer to goes before them.
 const FIRST: [&str; 5] = ["lead_submissions", "appointments", "leads", "tasks", "staff"];
@@ -20,7 +20,7 @@ const MOVES: &str = "*moves";
 
 /// Whether something can be moved to a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Claim {
+pub(crate) enum TransferClaim {
     /// It can, or goes on.
     Begins,
     /// All of it has arrived before.
@@ -40,7 +40,7 @@ const PAGE: usize = 500;
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     pub(crate) name: String,
-    columns: Vec<(String, Kind)>,
+    columns: Vec<(String, TransferKind)>,
     /// By which rows are told apart.
     key: Vec<String>,
     /// The column whose numbers the database gives.
@@ -48,7 +48,7 @@ pub(crate) struct Table {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum TransferKind {
     Integer,
     Text,
     Blob,
@@ -63,14 +63,14 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, row: &[Value<'_>]) {
+    fn add(&mut self, row: &[SqlValue<'_>]) {
         let mut hash = Sha256::new();
         for value in row {
             let (tag, bytes) = match value {
-                Value::Integer(number) => (b'i', number.map(|it| it.to_be_bytes().to_vec())),
-                Value::Text(text) => (b't', text.as_ref().map(|it| it.as_bytes().to_vec())),
-                Value::Blob(blob) => (b'b', blob.as_ref().map(|it| it.to_vec())),
-                Value::Truth(truth) => (b'?', truth.map(|it| vec![u8::from(it)])),
+                SqlValue::Integer(number) => (b'i', number.map(|it| it.to_be_bytes().to_vec())),
+                SqlValue::Text(text) => (b't', text.as_ref().map(|it| it.as_bytes().to_vec())),
+                SqlValue::Blob(blob) => (b'b', blob.as_ref().map(|it| it.to_vec())),
+                SqlValue::Truth(truth) => (b'?', truth.map(|it| vec![u8::from(it)])),
             };
             // With its length each value ends where it does: `ab` and `c` are not `a` and `bc`. A
             // length that nothing has stands for no value, which is not an empty one.
@@ -102,18 +102,22 @@ impl Table {
         format!("SELECT {columns} FROM {} ORDER BY {key}", self.name)
     }
 
-    fn read(&self, row: &Row<'_>, bodies: &mut Bodies<'_>) -> Read<Vec<Value<'static>>> {
+    fn read(&self, row: &SqlRow<'_>, bodies: &mut Bodies<'_>) -> RowResult<Vec<SqlValue<'static>>> {
         let dealer = self.columns.iter().position(|(name, _)| name == "dealer_id");
-        let read = |(place, (name, kind)): (usize, &(String, Kind))| {
+        let read = |(place, (name, kind)): (usize, &(String, TransferKind))| {
             Ok(match kind {
-                Kind::Text if self.name == "listings" && name == "body" => {
+                TransferKind::Text if self.name == "listings" && name == "body" => {
                     let dealer_id: String = row.get(dealer.unwrap_or_default())?;
-                    Value::Text(Some(bodies.text(&dealer_id, row.get(place)?)?.into()))
+                    SqlValue::Text(Some(bodies.text(&dealer_id, row.get(place)?)?.into()))
                 }
-                Kind::Integer => Value::Integer(row.get(place)?),
-                Kind::Text => Value::Text(row.get::<Option<String>>(place)?.map(Into::into)),
-                Kind::Blob => Value::Blob(row.get::<Option<Vec<u8>>>(place)?.map(Into::into)),
-                Kind::Truth => Value::Truth(row.get(place)?),
+                TransferKind::Integer => SqlValue::Integer(row.get(place)?),
+                TransferKind::Text => {
+                    SqlValue::Text(row.get::<Option<String>>(place)?.map(Into::into))
+                }
+                TransferKind::Blob => {
+                    SqlValue::Blob(row.get::<Option<Vec<u8>>>(place)?.map(Into::into))
+                }
+                TransferKind::Truth => SqlValue::Truth(row.get(place)?),
             })
         };
         self.columns.iter().enumerate().map(read).collect()
@@ -134,10 +138,10 @@ impl Database {
             &[],
             |row| {
                 let kind = match row.get::<String>(2)?.as_str() {
-                    "bigint" => Kind::Integer,
-                    "bytea" => Kind::Blob,
-                    "boolean" => Kind::Truth,
-                    _ => Kind::Text,
+                    "bigint" => TransferKind::Integer,
+                    "bytea" => TransferKind::Blob,
+                    "boolean" => TransferKind::Truth,
+                    _ => TransferKind::Text,
                 };
                 let (table, column): (String, String) = (row.get(0)?, row.get(1)?);
                 Ok((table, column, kind, row.get::<bool>(3)?))
@@ -180,13 +184,13 @@ impl Database {
     pub(crate) fn each_row(
         &self,
         table: &Table,
-        mut take: impl FnMut(Vec<Value<'static>>) -> Result<(), InternalError>,
+        mut take: impl FnMut(Vec<SqlValue<'static>>) -> Result<(), InternalError>,
     ) -> Result<(), InternalError> {
         let mut bodies = Bodies::of(&self.0);
         // What `take` says is kept aside: a row's reader has errors of another type, and the
         // reading ends with the first.
         let mut outcome = Ok(());
-        let mut hand_over = |row: &Row<'_>| {
+        let mut hand_over = |row: &SqlRow<'_>| {
             outcome = take(table.read(row, &mut bodies)?);
             Ok(outcome.is_ok())
         };
@@ -221,7 +225,7 @@ fn count(connection: &Connection, table: &Table) -> Result<u64, InternalError> {
 fn walk(
     connection: &Connection,
     table: &Table,
-    take: &mut impl FnMut(&Row<'_>) -> Read<bool>,
+    take: &mut impl FnMut(&SqlRow<'_>) -> RowResult<bool>,
 ) -> Result<(), InternalError> {
     const WHAT: &str = "reading rows";
     if !connection.is_shared() {
@@ -243,34 +247,34 @@ fn walk(
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Notes what is being moved here, unless the database is used for something else. From here on no
     /// server starts until all of it has arrived.
     pub(crate) fn claim_for_move(
         &self,
         tables: &[Table],
         digest: &[u8],
-    ) -> Result<Claim, InternalError> {
+    ) -> Result<TransferClaim, InternalError> {
         self.0.lock(MOVES)?;
         if let Some((known, is_whole)) = self.moved_from()? {
             return Ok(match (known == digest, is_whole) {
-                (false, _) => Claim::Other,
-                (true, true) => Claim::Whole,
-                (true, false) => Claim::Begins,
+                (false, _) => TransferClaim::Other,
+                (true, true) => TransferClaim::Whole,
+                (true, false) => TransferClaim::Begins,
             });
         }
         // Before the tables are looked at: who is there may write to them.
         if self.is_served()? {
-            return Ok(Claim::Served);
+            return Ok(TransferClaim::Served);
         }
         for table in tables {
             if count(self.0, table)? > 0 {
-                return Ok(Claim::Used(table.name.clone()));
+                return Ok(TransferClaim::Used(table.name.clone()));
             }
         }
         let sql = "INSERT INTO moved_from (one, digest, is_whole) VALUES (1, $1, FALSE)";
         self.0.execute("noting what is moved", sql, params![digest])?;
-        Ok(Claim::Begins)
+        Ok(TransferClaim::Begins)
     }
 
     /// Notes that all of it has arrived.
@@ -303,7 +307,7 @@ impl Transaction<'_> {
         &self,
         table: &Table,
         after: u64,
-        rows: &[Vec<Value<'static>>],
+        rows: &[Vec<SqlValue<'static>>],
     ) -> Result<(), InternalError> {
         const WHAT: &str = "moving rows";
         // Counting and adding are two statements: without the lock two who move at once could both

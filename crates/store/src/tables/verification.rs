@@ -13,8 +13,8 @@ use tradepost_wire::fault::InternalError;
 use super::leads::word;
 use super::privacy::{ADDRESS, BODY, NOTE, NOTE_SALT, PAYLOAD, REPLY, SALT, USER_AGENT};
 use super::{Database, second_factor};
-use crate::privacy::{Of, Unopened, readable};
-use crate::sql::{Read, Row, params};
+use crate::privacy::{AadContext, Unopened, readable};
+use crate::sql::{RowResult, SqlRow, params};
 use crate::verification::{
     NoteCheck, NoteFault, NoteFaultKind, SealedCheck, StaffCheck, StaffFault, StaffFaultKind,
 };
@@ -154,7 +154,7 @@ impl Database {
                 let (lead_id, dealer_id): (String, String) = (row.get(0)?, row.get(1)?);
                 let at: Timestamp = row.get(2)?;
                 let key: Option<String> = row.get(6)?;
-                let of = |column| Of::lead(column, &dealer_id, &lead_id, at);
+                let of = |column| AadContext::lead(column, &dealer_id, &lead_id, at);
                 let text = row.opened(4, key.as_deref(), &of(NOTE));
                 let salt = row.opened_if_any(5, key.as_deref(), &of(NOTE_SALT));
                 let opened = readable(text.and_then(|text| Ok((text, salt?))))?;
@@ -301,7 +301,7 @@ impl Database {
                     let (dealer_id, lead_id): (String, String) = (row.get(1)?, row.get(2)?);
                     let at: Timestamp = row.get(3)?;
                     let key: Option<String> = row.get(4)?;
-                    let of = |column| Of::lead(column, &dealer_id, &lead_id, at);
+                    let of = |column| AadContext::lead(column, &dealer_id, &lead_id, at);
                     let payload = row.opened(5, key.as_deref(), &of(PAYLOAD));
                     let address = row.opened_if_any(6, key.as_deref(), &of(ADDRESS));
                     let opened = readable(payload.and_then(|_| address.map(drop)))?;
@@ -333,7 +333,7 @@ impl Database {
                     last = row.get(0)?;
                     let (dealer_id, seq): (String, i64) = (row.get(1)?, row.get(2)?);
                     let key: Option<String> = row.get(3)?;
-                    let of = |column| Of::evidence(column, &dealer_id, seq);
+                    let of = |column| AadContext::evidence(column, &dealer_id, seq);
                     let agent = row.opened_if_any(4, key.as_deref(), &of(USER_AGENT));
                     let body = row.opened_bytes(5, key.as_deref(), &of(BODY));
                     let salt = row.opened_bytes(6, key.as_deref(), &of(SALT));
@@ -368,7 +368,7 @@ impl Database {
                     let place = reply_place(row)?;
                     let [dealer_id, scope, key] = &place;
                     let by: Option<String> = row.get(3)?;
-                    let of = Of::column(REPLY, &[dealer_id, scope, key]);
+                    let of = AadContext::column(REPLY, &[dealer_id, scope, key]);
                     let opened = readable(row.opened(5, by.as_deref(), &of).map(drop))?;
                     note_opened(check, "idempotency_keys", row.get(4)?, opened);
                     last = Some(place);
@@ -384,7 +384,7 @@ impl Database {
 }
 
 /// By what a remembered answer is found.
-fn reply_place(row: &Row<'_>) -> Read<[String; 3]> {
+fn reply_place(row: &SqlRow<'_>) -> RowResult<[String; 3]> {
     Ok([row.get(0)?, row.get(1)?, row.get(2)?])
 }
 

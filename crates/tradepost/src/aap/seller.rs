@@ -28,7 +28,7 @@ use tradepost_server::fault::{InternalError, LATE};
 use tradepost_server::limit::{self, Limiter, RateLimitExceeded};
 use tradepost_server::permission::Permission;
 use tradepost_server::seal::Seal;
-use tradepost_store::{Old, Store, Transaction};
+use tradepost_store::{Old, Store, StoreTransaction};
 use tradepost_wire::a2a::error::{A2aCode, A2aRefusal as ProtocolRefusal};
 use tradepost_wire::a2a::{A2aRequest, Content, Operation, Part, SendMessage};
 use tradepost_wire::aap::{
@@ -272,7 +272,7 @@ impl Seller {
                 let (dealer, conversation) = (Arc::clone(&self.dealer), conversation.clone());
                 let evidence = evidence(caller, sent, uuid::Uuid::now_v7());
                 let caller = sender(caller);
-                let job = move |tx: &Transaction<'_>| {
+                let job = move |tx: &StoreTransaction<'_>| {
                     LeadSubmission {
                         dealer: &dealer.terms,
                         inventory: &inventory,

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{ChatStyle, MessageFormat, WrittenMessage, chat};
-use tradepost_store::Notice;
+use tradepost_store::AlertNotice;
 use tradepost_wire::json::{Value, json};
 
 use crate::config::delivery::Delivery;
@@ -13,11 +13,11 @@ pub struct Message {
     /// When it was written.
     pub at: Timestamp,
     /// What the destination does not know yet, or knows less of.
-    pub new: Vec<Notice>,
+    pub new: Vec<AlertNotice>,
     /// What it knows.
-    pub goes_on: Vec<Notice>,
+    pub goes_on: Vec<AlertNotice>,
     /// What is amiss no more.
-    pub over: Vec<Notice>,
+    pub over: Vec<AlertNotice>,
 }
 
 impl Message {
@@ -48,7 +48,7 @@ impl Message {
         WrittenMessage { subject, body }
     }
 
-    fn parts(&self) -> [(&'static str, &[Notice]); 3] {
+    fn parts(&self) -> [(&'static str, &[AlertNotice]); 3] {
         [("New", &self.new), ("Going on", &self.goes_on), ("Over", &self.over)]
     }
 
@@ -67,11 +67,11 @@ impl Message {
     }
 
     fn document(&self, subject: &str, id: &str) -> Value {
-        let row = |row: &Notice| {
+        let row = |row: &AlertNotice| {
             json!({"key": row.key, "message": row.what, "count": row.level,
                    "since": moment(row.since)})
         };
-        let rows = |rows: &[Notice]| rows.iter().map(row).collect::<Vec<_>>();
+        let rows = |rows: &[AlertNotice]| rows.iter().map(row).collect::<Vec<_>>();
         json!({
             "type": "tradepost.alert",
             "id": id,
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_subject_says_how_things_stand() {
-        let row = |key: &str| Notice {
+        let row = |key: &str| AlertNotice {
             key: key.to_owned(),
             what: key.to_owned(),
             level: 0,

@@ -15,8 +15,8 @@ use tradepost_dealer::staff::{
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_store::staff::Member;
-use tradepost_store::{Store, Transaction};
+use tradepost_store::staff::StaffMember;
+use tradepost_store::{Store, StoreTransaction};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
@@ -165,7 +165,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 let (text, is_shown) = new_password(password_stdin, &name)?;
                 let password = password::hash(&text)?;
                 let dealer_id = publisher.or(dealer);
-                let member = Member { name, dealer_id, role, password, created_at: now };
+                let member = StaffMember { name, dealer_id, role, password, created_at: now };
                 add(&store, member, &context.actor(), now)?;
                 tell(&text, is_shown, context)
             }
@@ -175,7 +175,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
                 let (text, is_shown) = new_password(password_stdin, &name.to_lowercase())?;
                 let hashed = password::hash(&text)?;
                 let detail = member_detail(None, &hashed);
-                let set = move |tx: &Transaction<'_>, name: &str| {
+                let set = move |tx: &StoreTransaction<'_>, name: &str| {
                     tx.forgive_attempts(&name_bucket(name))?;
                     tx.set_password(name, &hashed)
                 };
@@ -188,7 +188,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             }
             User::Remove { name, place } => {
                 let store = place.open(None, context)?;
-                let remove = |tx: &Transaction<'_>, name: &str| tx.remove_member(name);
+                let remove = |tx: &StoreTransaction<'_>, name: &str| tx.remove_member(name);
                 let change_of = (AuditAction::MemberRemoved, None);
                 change(&store, &name, change_of, (&context.actor(), now), remove)?;
                 context.output.talk(format!("{name} may come in no more"));
@@ -295,7 +295,7 @@ fn entry(
 /// When the store fails, or the name is taken.
 pub(super) fn add(
     store: &Store,
-    member: Member,
+    member: StaffMember,
     actor: &str,
     now: Timestamp,
 ) -> Result<(), Failure> {
@@ -321,7 +321,7 @@ fn change(
     name: &str,
     (action, detail): (AuditAction, Option<String>),
     by: (&str, Timestamp),
-    act: impl Fn(&Transaction<'_>, &str) -> Result<bool, InternalError> + Send + 'static,
+    act: impl Fn(&StoreTransaction<'_>, &str) -> Result<bool, InternalError> + Send + 'static,
 ) -> Outcome {
     let name = name.to_lowercase();
     let member = store.member(&name)?;
@@ -351,7 +351,7 @@ fn reset_second_factor(store: &Store, name: &str, now: Timestamp, context: &Cont
     if store.member(&known)?.is_some() && !store.has_second_factor(&known)? {
         return Err(Failure::usage(format!("{known} has no second factor")));
     }
-    let reset = |tx: &Transaction<'_>, name: &str| {
+    let reset = |tx: &StoreTransaction<'_>, name: &str| {
         tx.end_sessions_of(name)?;
         tx.remove_second_factor(name)
     };
@@ -366,7 +366,7 @@ fn reset_second_factor(store: &Store, name: &str, now: Timestamp, context: &Cont
 fn list(store: &Store, context: &Context) -> Outcome {
     let members = store.members(None)?;
     let with_factor = store.second_factor_names()?;
-    let document = |member: &Member| {
+    let document = |member: &StaffMember| {
         let is_of_publisher = member.role.is_of_publisher();
         let whose = member.dealer_id.as_ref();
         json!({
@@ -378,7 +378,7 @@ fn list(store: &Store, context: &Context) -> Outcome {
         })
     };
     let nothing = "nobody may come in; add somebody with `tradepost console user add`";
-    let columns: [Cells<'_, Member>; 3] = [
+    let columns: [Cells<'_, StaffMember>; 3] = [
         (Text("NAME"), &|member| member.name.clone()),
         (Text("ROLE"), &|member| member.role.name().to_owned()),
         (Text("OF"), &|member| member.dealer_id.clone().unwrap_or("every one".to_owned())),

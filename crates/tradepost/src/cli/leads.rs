@@ -14,7 +14,7 @@ use tradepost_dealer::settings::DealerSettings;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_store::{Store, Transaction};
+use tradepost_store::{Store, StoreTransaction};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 use tradepost_wire::{format, words};
@@ -274,7 +274,7 @@ pub(in crate::cli) fn record_list(
 }
 
 /// Does something with the lead of an id at a moment; whether that was possible.
-type Act = fn(&Transaction<'_>, &str, Timestamp) -> Result<bool, InternalError>;
+type Act = fn(&StoreTransaction<'_>, &str, Timestamp) -> Result<bool, InternalError>;
 
 /// Does something with a lead, and records it in the same transaction.
 fn act(

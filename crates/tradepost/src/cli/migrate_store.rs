@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tradepost_store::{DatabaseUrl, Moved, NotMoved, Store};
+use tradepost_store::{DatabaseUrl, MovedRows, NotMoved, Store};
 use tradepost_wire::json::{Value, json};
 
 use super::output::Failure;
@@ -51,10 +51,11 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let _lock = lock(&place)?;
     let source = Store::attach(&place.data).map_err(|fault| place.unusable(&fault))?;
     let target = place.migrate(Some(&to))?;
-    let tell = |Moved { table, done, of }: &Moved| output.talk(format!("{table}: {done} of {of}"));
+    let tell =
+        |MovedRows { table, done, of }: &MovedRows| output.talk(format!("{table}: {done} of {of}"));
     let moved = source.move_to(&target, tell).map_err(|why| refused(&to, &why))?;
     let rows: u64 = moved.iter().map(|table| table.of).sum();
-    let row = |it: &Moved| json!({"table": it.table, "rows": it.of});
+    let row = |it: &MovedRows| json!({"table": it.table, "rows": it.of});
     let tables: Vec<Value> = moved.iter().map(row).collect();
     let document = json!({"to": to.to_string(), "rows": rows, "tables": tables});
     output.answer(&document, format!("{rows} rows are in {to}, the same as in the folder"));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_store::privacy::Keys;
+use tradepost_store::privacy::OperatorKeys;
 use tradepost_store::{DatabaseUrl, Locked, Store};
 use tradepost_wire::json::json;
 
@@ -189,7 +189,7 @@ impl Place {
     fn open_with_keys(
         &self,
         database: Option<&DatabaseUrl>,
-        keys: &Keys,
+        keys: &OperatorKeys,
     ) -> Result<Store, Failure> {
         let store = self.open_locked(database)?;
         // Without a key everything that needs none can still be done.
@@ -219,11 +219,15 @@ impl Place {
     ///
     /// # Errors
     /// When there is a file that cannot be read, or what is no key.
-    pub fn keys(&self, config: Option<&Config>, context: &Context) -> Result<Keys, Failure> {
+    pub fn keys(
+        &self,
+        config: Option<&Config>,
+        context: &Context,
+    ) -> Result<OperatorKeys, Failure> {
         self.keys_of(self.resolve_config(config, context)?.as_deref(), context)
     }
 
-    fn keys_of(&self, config: Option<&Config>, context: &Context) -> Result<Keys, Failure> {
+    fn keys_of(&self, config: Option<&Config>, context: &Context) -> Result<OperatorKeys, Failure> {
         let configured = match config {
             Some(config) => config.privacy.key_file.clone(),
             None => context.variable(KEY_FILE).map(PathBuf::from),
@@ -232,10 +236,10 @@ impl Place {
             (Some(file), _, _) => load_keys(file),
             (None, Some(text), _) => {
                 let unusable = |why| Failure::usage(format!("{KEY} {why}")).hint(KEYGEN);
-                Keys::read(text).map_err(unusable)
+                OperatorKeys::read(text).map_err(unusable)
             }
             (None, None, Some(file)) => load_keys(&file),
-            (None, None, None) => Ok(Keys::default()),
+            (None, None, None) => Ok(OperatorKeys::default()),
         }
     }
 
@@ -264,7 +268,7 @@ impl Place {
 ///
 /// # Errors
 /// That other keys are needed.
-pub fn unlock(store: &Store, keys: &Keys, begin: bool) -> Result<bool, Failure> {
+pub fn unlock(store: &Store, keys: &OperatorKeys, begin: bool) -> Result<bool, Failure> {
     store.unlock(keys, begin, Clock::system().now()).map_err(|locked| {
         let hint = match &locked {
             Locked::NoKey(_) => {
@@ -285,13 +289,13 @@ pub fn unlock(store: &Store, keys: &Keys, begin: bool) -> Result<bool, Failure> 
 ///
 /// # Errors
 /// When it cannot be read, or holds something else.
-pub fn load_keys(file: &Path) -> Result<Keys, Failure> {
+pub fn load_keys(file: &Path) -> Result<OperatorKeys, Failure> {
     let name = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| {
         Failure::usage(format!("cannot read the key file {name}: {}", error.kind())).hint(KEYGEN)
     })?;
     let unusable = |why| Failure::usage(format!("the key file {name} {why}")).hint(KEYGEN);
-    Keys::read(&text).map_err(unusable)
+    OperatorKeys::read(&text).map_err(unusable)
 }
 
 fn no_database(url: &DatabaseUrl, fault: &InternalError) -> Failure {

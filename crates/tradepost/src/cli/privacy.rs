@@ -9,7 +9,7 @@ use tradepost_dealer::staff::{AuditAction, EVERYBODY, LeadNote, NewAuditEntry};
 use tradepost_server::clock::Clock;
 use tradepost_store::Store;
 use tradepost_store::Unreadable;
-use tradepost_store::privacy::Keys;
+use tradepost_store::privacy::OperatorKeys;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
@@ -90,7 +90,7 @@ pub(super) enum Format {
 pub(super) fn run(command: Command, context: &Context) -> Outcome {
     match command {
         Command::Keygen { out } => {
-            let key = Keys::generate()?;
+            let key = OperatorKeys::generate()?;
             save(out.as_deref(), format!("{key}\n").as_bytes(), context.output)?;
             context.output.talk(
                 "without this key nothing that it encrypts can be read again: keep a copy elsewhere, \

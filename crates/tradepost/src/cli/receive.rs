@@ -24,7 +24,7 @@ use tradepost_keys::http_signature::TargetUri;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::http::{self, Peer};
-use tradepost_store::inbox::{DurableInbox, Fate, Kept};
+use tradepost_store::inbox::{DurableInbox, Fate, KeptDelivery};
 use tradepost_wire::adcp::signing::SignedKind;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
@@ -157,7 +157,7 @@ fn open(data: &Path, clock: &Clock) -> Result<DurableInbox, Failure> {
 fn list(listing: &Listing, fate: Option<Fate>, context: &Context) -> Outcome {
     let inbox = open(&listing.data, &Clock::system())?;
     let kept = inbox.list(fate, listing.limit)?;
-    let columns: [Cells<'_, Kept>; 10] = [
+    let columns: [Cells<'_, KeptDelivery>; 10] = [
         (Number("no"), &|kept| kept.seq.to_string()),
         (Text("received"), &|kept| format!("{:.0}", kept.received_at)),
         (Text("came by"), &|kept| kept.source.clone()),

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use jiff::tz::TimeZone;
 use tradepost_dealer::local_time::short;
 use tradepost_server::clock::Clock;
-use tradepost_store::refusals::Refusal;
+use tradepost_store::refusals::RefusalRecord;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
@@ -63,9 +63,9 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     Ok(())
 }
 
-fn list(found: &[Refusal], context: &Context) {
+fn list(found: &[RefusalRecord], context: &Context) {
     let now = Clock::system().now();
-    let columns: [Cells<'_, Refusal>; 6] = [
+    let columns: [Cells<'_, RefusalRecord>; 6] = [
         (Text("WHEN"), &|one| short(one.at, &TimeZone::UTC, now)),
         (Text("AGENT"), &|one| one.agent_id.clone()),
         (Text("CODE"), &|one| one.code.clone()),
@@ -77,7 +77,7 @@ fn list(found: &[Refusal], context: &Context) {
     context.output.list(found, document, nothing, &columns);
 }
 
-fn show(refusal: &Refusal, context: &Context) {
+fn show(refusal: &RefusalRecord, context: &Context) {
     if context.output.is_json() {
         context.output.document(&document(refusal));
         return;
@@ -97,7 +97,7 @@ fn show(refusal: &Refusal, context: &Context) {
 }
 
 /// A refusal for programs.
-fn document(refusal: &Refusal) -> Value {
+fn document(refusal: &RefusalRecord) -> Value {
     let misfit =
         |(pointer, keyword): &(String, String)| json!({"pointer": pointer, "keyword": keyword});
     json!({

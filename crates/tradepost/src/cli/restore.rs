@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::copies::{self, NotPut};
-use tradepost_store::privacy::Keys;
+use tradepost_store::privacy::OperatorKeys;
 use tradepost_wire::json::json;
 
 use super::backup::{Encryption, UNCHECKED, folder_of, held, refuse_database};
@@ -104,7 +104,7 @@ fn unpack(
     from: File,
     name: &Path,
     secret: &Secret,
-    keys: &Keys,
+    keys: &OperatorKeys,
     to: &Path,
 ) -> Result<Unpacked, Failure> {
     let file = File::options().write(true).create_new(true).mode(0o600).open(to);

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use tradepost_dealer::staff::{AuditAction, member_detail};
-use tradepost_store::staff::Member;
+use tradepost_store::staff::StaffMember;
 
 use super::attempts::{Attempt, Means, Proven};
 use super::door::{TOO_OFTEN, Visitor};
@@ -78,7 +78,7 @@ impl Console {
         }
         let hashed = password::hash(new)?;
         // The cookie by which this browser is known is bound to the password.
-        let changed = Member { password: hashed.clone(), ..member.clone() };
+        let changed = StaffMember { password: hashed.clone(), ..member.clone() };
         let browser = self.door.know_browser(asked, &changed)?;
         let name = member.name.clone();
         let present_hash = member.password.clone();

@@ -6,7 +6,7 @@ use tradepost_dealer::delivery::NewDelivery;
 use tradepost_dealer::record::{LeadHistory, LeadRecord, LeadState};
 use tradepost_dealer::staff::{AuditAction, LeadNote, NewAuditEntry, StaffStage};
 use tradepost_server::fault::InternalError;
-use tradepost_store::Transaction;
+use tradepost_store::StoreTransaction;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::door::Visitor;
@@ -71,7 +71,7 @@ impl Console {
         &self,
         entry: NewAuditEntry,
         word: &str,
-        mut job: impl FnMut(&Transaction<'_>) -> Result<bool, InternalError> + Send + 'static,
+        mut job: impl FnMut(&StoreTransaction<'_>) -> Result<bool, InternalError> + Send + 'static,
     ) -> Answer {
         let id = entry.subject.clone().unwrap_or_default();
         // Whether it can still be done is seen in here: what a page

@@ -15,7 +15,7 @@ use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_server::limit::network;
 use tradepost_store::sign_in::AttemptBudget;
-use tradepost_store::staff::Member;
+use tradepost_store::staff::StaffMember;
 
 use super::Console;
 use super::metrics::SignInOutcome;
@@ -180,7 +180,7 @@ pub(super) struct Attempt<'a> {
     /// The name that was given, whether anybody has it or not.
     pub(super) name: &'a str,
     /// Who has the name.
-    pub(super) member: Option<&'a Member>,
+    pub(super) member: Option<&'a StaffMember>,
     pub(super) means: Means,
 }
 

@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_server::fault::InternalError;
-use tradepost_store::staff::Member;
+use tradepost_store::staff::StaffMember;
 
 use super::door::Door;
 use super::password;
@@ -50,7 +50,7 @@ impl Door {
 
     /// The id of the browser that asks, where this person has signed in in it before.
     /// A cookie from before the password was changed does not count: whoever had the old one may have it.
-    pub(super) fn known_browser(&self, asked: &Asked, member: &Member) -> Option<String> {
+    pub(super) fn known_browser(&self, asked: &Asked, member: &StaffMember) -> Option<String> {
         let cookie = asked.cookie(&self.browser_cookie(&member.name))?;
         let purpose = ["known browser", &member.name, &member.password];
         let text = self.seal.read(&purpose, cookie)?;
@@ -68,7 +68,7 @@ impl Door {
     pub(super) fn know_browser(
         &self,
         asked: &Asked,
-        member: &Member,
+        member: &StaffMember,
     ) -> Result<String, InternalError> {
         let known = self.known_browser(asked, member);
         let id = known.map_or_else(password::token, Ok)?;
@@ -83,7 +83,7 @@ impl Door {
     }
 
     /// The same cookie with its value. It is of no use once the password is another.
-    pub(super) fn await_code(&self, member: &Member) -> Result<String, InternalError> {
+    pub(super) fn await_code(&self, member: &StaffMember) -> Result<String, InternalError> {
         let text =
             format!("{}.{}.{}", self.clock.now().as_second(), password::token()?, member.name);
         let value = self.seal.write(&["second factor", &member.name, &member.password], &text);
@@ -97,7 +97,7 @@ impl Door {
     }
 
     /// Whether the cookie was given to this member a few minutes ago at most.
-    pub(super) fn awaits_code_of(&self, asked: &Asked, member: &Member) -> bool {
+    pub(super) fn awaits_code_of(&self, asked: &Asked, member: &StaffMember) -> bool {
         let purpose = ["second factor", &member.name, &member.password];
         let cookie = asked.cookie(&self.code_cookie()).unwrap_or_default();
         let signed = self.seal.read(&purpose, cookie).and_then(SignedText::parse);

@@ -5,7 +5,7 @@ use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_server::seal::{Seal, Secrets};
-use tradepost_store::staff::{Member, Session};
+use tradepost_store::staff::{StaffMember, StaffSession};
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::attempts::{Attempt, Means, Proven, SignInLimiter};
@@ -66,8 +66,8 @@ impl SignedInBy {
 /// Somebody who is in, and what they ask for.
 #[derive(Debug)]
 pub(super) struct Visitor<'a> {
-    pub(super) member: Member,
-    pub(super) session: Session,
+    pub(super) member: StaffMember,
+    pub(super) session: StaffSession,
     /// The value of the session's cookie.
     pub(super) secret: String,
     pub(super) asked: &'a Asked,
@@ -93,7 +93,7 @@ impl Visitor<'_> {
 
     /// Whether somebody is among the people about whom a manager like this one decides: those of the same
     /// dealer or publisher, or of all dealers and not of publishers.
-    pub(super) fn has_among_own(&self, member: &Member) -> bool {
+    pub(super) fn has_among_own(&self, member: &StaffMember) -> bool {
         match self.dealer_id() {
             Some(own) => member.dealer_id.as_deref() == Some(own),
             None => !member.role.is_of_publisher(),
@@ -149,7 +149,7 @@ impl Door {
         cookie.replace("SameSite=Strict", "SameSite=Lax")
     }
 
-    fn is_over(&self, session: &Session, now: Timestamp) -> bool {
+    fn is_over(&self, session: &StaffSession, now: Timestamp) -> bool {
         now >= session.expires_at || now.duration_since(session.seen_at) > self.idle
     }
 }
@@ -227,7 +227,7 @@ impl Console {
 
     /// Lets somebody in who has proven to be this member, unless the password or the second factor is
     /// another meanwhile.
-    pub(super) fn let_in(&self, asked: &Asked, member: Member, by: SignedInBy) -> Answer {
+    pub(super) fn let_in(&self, asked: &Asked, member: StaffMember, by: SignedInBy) -> Answer {
         let browser = self.door.know_browser(asked, &member)?;
         let Some(session) = self.begin(asked, member, by)? else {
             return self.refuse(asked, NOT_TOGETHER);
@@ -252,12 +252,12 @@ impl Console {
     pub(super) fn begin(
         &self,
         asked: &Asked,
-        member: Member,
+        member: StaffMember,
         by: SignedInBy,
     ) -> Result<Option<String>, InternalError> {
         let now = self.clock.now();
         let secret = password::token()?;
-        let session = Session {
+        let session = StaffSession {
             // For lists and for ending it; whoever knows it cannot come in.
             id: uuid::Uuid::new_v4().simple().to_string(),
             name: member.name.clone(),
@@ -312,7 +312,7 @@ impl Console {
         let own = &visitor.session.name;
         let may_end = super::route::Right::Decide.is_of(visitor.member.role);
         let known = self.store.sessions(visitor.dealer_id(), self.clock.now())?;
-        let is_meant = |(session, member): &(Session, Member)| {
+        let is_meant = |(session, member): &(StaffSession, StaffMember)| {
             let may_end = may_end && visitor.has_among_own(member);
             session.id == visitor.id && (member.name == *own || may_end)
         };

@@ -9,7 +9,7 @@ use totp_rs::{Builder, Secret, Totp};
 use tradepost_dealer::consent::Sha256Hash;
 use tradepost_dealer::staff::AuditAction;
 use tradepost_server::fault::InternalError;
-use tradepost_store::staff::Member;
+use tradepost_store::staff::StaffMember;
 
 use super::attempts::{Attempt, Means, Proven};
 use super::browser::CODE_WITHIN;
@@ -98,7 +98,7 @@ impl Console {
     }
 
     /// Compares a code, or a recovery code, and uses it up.
-    fn use_code(&self, member: &Member, given: &str) -> Result<bool, InternalError> {
+    fn use_code(&self, member: &StaffMember, given: &str) -> Result<bool, InternalError> {
         let factor = self.store.second_factor(&member.name)?;
         let Some(factor) = factor.filter(|factor| factor.confirmed_at.is_some()) else {
             return Ok(false);
@@ -129,7 +129,7 @@ impl Console {
     fn prove_code(
         &self,
         asked: &Asked,
-        member: &Member,
+        member: &StaffMember,
         given: &str,
     ) -> Result<Proven, InternalError> {
         let attempt =
@@ -138,14 +138,14 @@ impl Console {
     }
 
     /// Sends somebody whose password was right to the page that asks for the code.
-    pub(super) fn ask_for_code(&self, asked: &Asked, member: &Member) -> Answer {
+    pub(super) fn ask_for_code(&self, asked: &Asked, member: &StaffMember) -> Answer {
         let next = next(asked).map(|page| format!("?next={page}")).unwrap_or_default();
         let cookie = self.door.await_code(member)?;
         Ok(Reply::see(format!("{PATH}/sign-in/code{next}")).with_cookie(cookie))
     }
 
     /// Whoever has given the right password a few minutes ago at most.
-    fn awaited(&self, asked: &Asked) -> Result<Option<Member>, InternalError> {
+    fn awaited(&self, asked: &Asked) -> Result<Option<StaffMember>, InternalError> {
         let Some(name) = self.door.awaited_name(asked) else { return Ok(None) };
         let member = self.store.member(name)?;
         Ok(member.filter(|member| self.door.awaits_code_of(asked, member)))

@@ -21,7 +21,7 @@ use tradepost_server::auth::jwks::IssuerKeys;
 use tradepost_server::auth::{AuthDeps, KeySource};
 use tradepost_server::fault::InternalError;
 use tradepost_server::limit::network;
-use tradepost_store::staff::Member;
+use tradepost_store::staff::StaffMember;
 use tradepost_wire::json::{self, Value};
 
 use super::address_places::AddressPlaces;
@@ -121,9 +121,9 @@ pub(super) struct Vouched {
 
 impl Vouched {
     /// The same as somebody who may come in, who has no password.
-    pub(super) fn member(&self, now: Timestamp) -> Option<Member> {
+    pub(super) fn member(&self, now: Timestamp) -> Option<StaffMember> {
         let grant = self.grant.as_ref()?;
-        Some(Member {
+        Some(StaffMember {
             name: self.name.clone(),
             dealer_id: grant.dealer_id.clone(),
             role: grant.role,

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::import::{self, FeedReport, FeedTarget, FeedUnit, Units};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_store::{FeedOutcome, FeedRun, Replacement, Store, Transaction};
+use tradepost_store::{FeedOutcome, FeedRun, Replacement, Store, StoreTransaction};
 use tradepost_wire::json::{Value, json};
 
 use super::Source;
@@ -90,7 +90,11 @@ pub fn leased<T>(
     done.map(Some)
 }
 
-fn release(tx: &Transaction<'_>, dealers: &[String], holder: &str) -> Result<(), InternalError> {
+fn release(
+    tx: &StoreTransaction<'_>,
+    dealers: &[String],
+    holder: &str,
+) -> Result<(), InternalError> {
     dealers.iter().try_for_each(|dealer| tx.release_feeds(dealer, holder))
 }
 

@@ -185,7 +185,7 @@ fn a_lost_lead_whose_agent_books_again_is_new() {
     let lead = server.history(&first["data"]["lead_id"]).lead;
     let id = lead.lead_id.clone();
     let now = at(NOW);
-    let mark = move |tx: &tradepost_store::Transaction<'_>| {
+    let mark = move |tx: &tradepost_store::StoreTransaction<'_>| {
         tx.set_stage(&lead, StaffStage::Lost, "dora", now)
     };
     assert!(server.store.write_blocking(mark).unwrap());

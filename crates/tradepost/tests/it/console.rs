@@ -27,7 +27,7 @@ use tradepost_server::clock::{Clock, ManualClock};
 use tradepost_server::http;
 use tradepost_server::metrics::Metrics;
 use tradepost_store::Store;
-use tradepost_store::staff::Member;
+use tradepost_store::staff::StaffMember;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::{self, NOW, Response, TestServer, at, client, dealer, envelope, lead, with};
@@ -132,7 +132,7 @@ impl World {
     }
 
     fn add(&self, name: &str, role: StaffRole, dealer_id: Option<&str>) {
-        let member = Member {
+        let member = StaffMember {
             name: name.to_owned(),
             dealer_id: dealer_id.map(str::to_owned),
             role,

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::demo::feed::{self, RowDefects};
 use tradepost_dealer::demo::{self, DEALER_ID};
 use tradepost_dealer::import::{self, DealerFeed, FeedUnit, RowWarning, SkipReason};
-use tradepost_store::{Replacement, Store, Transaction};
+use tradepost_store::{Replacement, Store, StoreTransaction};
 use tradepost_wire::aap::vehicle::AnyCondition;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -261,7 +261,7 @@ fn the_command_changes_nothing_while_a_feed_is_being_taken() {
     let whole = feed::homenet(&demo::units(20, 11, now()), b',').unwrap();
     let store = Store::open(data).unwrap();
     let until = Timestamp::MAX;
-    let lease = move |tx: &Transaction<'_>| tx.lease_feeds(DEALER_ID, "a feed", now(), until);
+    let lease = move |tx: &StoreTransaction<'_>| tx.lease_feeds(DEALER_ID, "a feed", now(), until);
     assert!(store.write_blocking(lease).unwrap());
     let (exit, document) = import_command(data, &whole, &demo);
     assert_eq!(exit, Some(1));

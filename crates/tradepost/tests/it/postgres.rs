@@ -224,7 +224,7 @@ fn a_signature_is_used_once_at_two_servers() {
             let callers: Vec<_> = (0..2 * CALLERS)
                 .map(|caller| {
                     let (store, used) = (&stores[caller % 2], used.clone());
-                    let job = move |tx: &tradepost_store::Transaction<'_>| {
+                    let job = move |tx: &tradepost_store::StoreTransaction<'_>| {
                         tx.use_signature("p", &used, at(1))
                     };
                     scope.spawn(move || store.write_blocking(job).unwrap())

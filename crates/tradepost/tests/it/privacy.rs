@@ -15,7 +15,7 @@ use std::process::{Command, Output};
 
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_store::Store;
-use tradepost_store::privacy::Keys;
+use tradepost_store::privacy::OperatorKeys;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::dealer::LISTED_VIN;
@@ -25,8 +25,8 @@ use crate::support::{NOW, TestServer, at, dealer, lead, start_on, with};
 const FIRST: &str = "1111111111111111111111111111111111111111111111111111111111111111";
 const SECOND: &str = "2222222222222222222222222222222222222222222222222222222222222222";
 
-fn keys(text: &str) -> Keys {
-    Keys::read(text).unwrap()
+fn keys(text: &str) -> OperatorKeys {
+    OperatorKeys::read(text).unwrap()
 }
 
 /// Runs `tradepost` with these keys in the environment.

@@ -8,12 +8,12 @@ use tradepost_wire::aap::vehicle::{Vehicle, Vocabularies};
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::problem::{DocumentPlace, Problems};
 
-use super::{Body, Packing, State, packing, state};
+use super::{Body, BodyPacking, InventoryState, packing, state};
 use crate::sql::params;
 use crate::tables::Database;
 
 impl Database {
-    pub(crate) fn inventory_state(&self, dealer_id: &str) -> Result<State, InternalError> {
+    pub(crate) fn inventory_state(&self, dealer_id: &str) -> Result<InventoryState, InternalError> {
         state(&self.0, dealer_id)
     }
 
@@ -121,7 +121,7 @@ impl Database {
     fn listings(
         &self,
         dealer_id: &str,
-        mut take: impl FnMut(Listing<'_>) -> Result<(), InternalError>,
+        mut take: impl FnMut(StoredListing<'_>) -> Result<(), InternalError>,
     ) -> Result<(), InternalError> {
         let mut packing = packing(&self.0, dealer_id)?;
         let mut after = String::new();
@@ -137,7 +137,7 @@ impl Database {
             let Some((last, _, _)) = some.last() else { return Ok(()) };
             after.clone_from(last);
             for (_, body, updated_at) in some {
-                take(Listing { packing: &mut packing, body, updated_at })?;
+                take(StoredListing { packing: &mut packing, body, updated_at })?;
             }
         }
     }
@@ -172,16 +172,16 @@ fn nobody_reads() -> InternalError {
 }
 
 /// A listing as it is stored.
-struct Listing<'p> {
-    packing: &'p mut Option<Packing>,
+struct StoredListing<'p> {
+    packing: &'p mut Option<BodyPacking>,
     body: Body,
     updated_at: Timestamp,
 }
 
-impl Listing<'_> {
+impl StoredListing<'_> {
     /// It, read.
     fn vehicle(self) -> Result<Vehicle, InternalError> {
-        listing(&Packing::text(self.packing, self.body)?, self.updated_at)
+        listing(&BodyPacking::text(self.packing, self.body)?, self.updated_at)
     }
 }
 

@@ -9,11 +9,11 @@ use tradepost_dealer::record::{AppointmentRecord, AppointmentState, LeadEventKin
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 
-use super::super::{Database, Transaction};
+use super::super::{Database, StoreTransaction};
 use super::desk::progress;
 use super::{LEAD_COLUMNS, appointment_record, lead_record, word};
 use crate::Store;
-use crate::sql::{Connection, Read, Row, members, params};
+use crate::sql::{Connection, RowResult, SqlRow, members, params};
 
 /// Subquery for what is occupied, and by what: one row for each confirmed appointment and each blocked time.
 macro_rules! occupied {
@@ -66,7 +66,7 @@ fn visits() -> String {
     )
 }
 
-fn visit(row: &Row<'_>) -> Read<Visit> {
+fn visit(row: &SqlRow<'_>) -> RowResult<Visit> {
     let lead = lead_record(row)?;
     let appointment = appointment_record(row, 8)?.ok_or("a visit without an appointment")?;
     let current: Option<String> = row.get(AFTER_LEAD + 7)?;
@@ -84,7 +84,7 @@ const BLOCK: &str =
     "SELECT k.block_id, k.dealer_id, k.rooftop, k.department, k.starts_at, k.ends_at,
      k.places, k.time_zone, k.reason, k.created_at, k.created_by FROM blocked_times k";
 
-fn block(row: &Row<'_>) -> Read<BlockedTime> {
+fn block(row: &SqlRow<'_>) -> RowResult<BlockedTime> {
     Ok(members!(
         row,
         0,
@@ -112,7 +112,7 @@ fn read_visit(
     connection.first("reading an appointment", &sql, params![appointment_id], visit)
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// An appointment with its lead, once nobody else is deciding anything about its dealer's.
     ///
     /// # Errors

@@ -10,9 +10,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 
 use super::super::delivery_places::DeliveryPlaces;
-use super::super::{Database, Transaction};
+use super::super::{Database, StoreTransaction};
 use super::word;
-use crate::sql::{Read, Row, members, params};
+use crate::sql::{RowResult, SqlRow, members, params};
 
 /// The tables.
 pub(crate) const SCHEMA: &str = "
@@ -50,7 +50,7 @@ const COLUMNS: &str =
             AND o.source = 'lead' AND (o.state = 'delivered' OR o.doubtful)),
     d.answer, d.created_at, d.due_at, d.ended_at FROM lead_deliveries d";
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Gives a dealer its place in the events, behind those that there are; it keeps one that it has.
     /// Without destinations it has none, so that whoever names one later is not told of the past.
     ///
@@ -338,7 +338,7 @@ impl Database {
                  AND seq > (SELECT event FROM lead_delivery_places WHERE dealer_id = $1)
              ORDER BY seq LIMIT $2",
             params![dealer_id, limit],
-            |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?)),
+            |row: &SqlRow<'_>| Ok((row.get(0)?, row.get(1)?)),
         )
     }
 
@@ -400,12 +400,12 @@ impl Database {
              WHERE source = 'lead' AND state = 'delivered' AND ($1 IS NULL OR dealer_id = $1)
                  AND ($2 IS NULL OR lead_id = $2) GROUP BY lead_id",
             params![dealer_id, lead_id],
-            |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?)),
+            |row: &SqlRow<'_>| Ok((row.get(0)?, row.get(1)?)),
         )
     }
 }
 
-fn delivery_record(row: &Row<'_>) -> Read<DeliveryRecord> {
+fn delivery_record(row: &SqlRow<'_>) -> RowResult<DeliveryRecord> {
     Ok(members!(
         row,
         0,

@@ -9,17 +9,17 @@ use tradepost_wire::format::hex;
 use tradepost_wire::json::Value;
 
 use super::super::privacy::{NOTE, NOTE_SALT, PAYLOAD, payload};
-use super::super::{Database, Transaction};
+use super::super::{Database, StoreTransaction};
 use super::{LEAD, lead_record, word};
 use crate::Store;
-use crate::privacy::{Of, random, readable};
-use crate::sql::{Read, Row, params};
-use crate::staff::{LeadFilter, Origin};
+use crate::privacy::{AadContext, random, readable};
+use crate::sql::{RowResult, SqlRow, params};
+use crate::staff::{LeadFilter, SubmissionOrigin};
 
 /// How the people stand with a lead, behind its own columns.
 pub(super) const FIRST: usize = 34;
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Notes that somebody of the dealer's people has seen a lead; the first time counts.
     ///
     /// # Errors
@@ -103,12 +103,12 @@ impl Transaction<'_> {
         };
         let vault = self.0.vault();
         let text = vault.seal(
-            &Of::lead(NOTE, &lead.dealer_id, lead_id, note.at),
+            &AadContext::lead(NOTE, &lead.dealer_id, lead_id, note.at),
             note.text.as_deref().unwrap_or_default(),
         )?;
         let salt = hex(&random::<16>()?);
         let digest = note.digest(&lead.dealer_id, lead_id, &salt);
-        let salt_of = Of::lead(NOTE_SALT, &lead.dealer_id, lead_id, note.at);
+        let salt_of = AadContext::lead(NOTE_SALT, &lead.dealer_id, lead_id, note.at);
         let key = self.sealing_key(note.at)?;
         self.0.execute(
             "writing a note",
@@ -184,7 +184,7 @@ impl Database {
             |row| {
                 let (at, dealer): (Timestamp, String) = (row.get(0)?, row.get(3)?);
                 let key: Option<String> = row.get(4)?;
-                let of = Of::lead(NOTE, &dealer, lead_id, at);
+                let of = AadContext::lead(NOTE, &dealer, lead_id, at);
                 let text = readable(row.opened(2, key.as_deref(), &of))?.ok();
                 Ok(LeadNote { at, author: row.get(1)?, text })
             },
@@ -221,7 +221,7 @@ impl Store {
         &self,
         dealer_id: Option<&str>,
         since: Timestamp,
-    ) -> Result<Vec<Origin>, InternalError> {
+    ) -> Result<Vec<SubmissionOrigin>, InternalError> {
         self.read_all(
             "reading where leads came from",
             "SELECT s.received_at, s.principal, s.payload, s.duplicate, l.held_for, p.stage,
@@ -233,11 +233,11 @@ impl Store {
             |row| {
                 let (dealer, lead): (String, String) = (row.get(6)?, row.get(7)?);
                 let key: Option<String> = row.get(8)?;
-                let of = Of::lead(PAYLOAD, &dealer, &lead, row.get(0)?);
+                let of = AadContext::lead(PAYLOAD, &dealer, &lead, row.get(0)?);
                 let payload = payload(row, 2, key.as_deref(), &of)?.unwrap_or(Value::Null);
                 let named = payload.pointer("/source_agent/name");
                 let named = named.or_else(|| payload.get("source_agent"));
-                Ok(Origin {
+                Ok(SubmissionOrigin {
                     at: row.get(0)?,
                     principal: row.get(1)?,
                     agent: named.and_then(|name| name.as_str()).map(str::to_owned),
@@ -260,7 +260,7 @@ pub(super) fn with_progress() -> String {
 }
 
 /// How the people stand with a lead, from a column on.
-pub(super) fn progress(row: &Row<'_>, first: usize) -> Read<StaffProgress> {
+pub(super) fn progress(row: &SqlRow<'_>, first: usize) -> RowResult<StaffProgress> {
     let Some(_) = row.get::<Option<String>>(first)? else {
         return Ok(StaffProgress::default());
     };

@@ -14,7 +14,7 @@ use super::super::Database;
 use super::super::privacy::NOTE;
 use super::desk::{FIRST, progress, with_progress};
 use super::lead_record;
-use crate::privacy::{Of, readable};
+use crate::privacy::{AadContext, readable};
 use crate::sql::params;
 use crate::staff::{FoundLeads, LeadFilter};
 
@@ -288,7 +288,7 @@ impl Database {
                 let lead_id: String = row.get(0)?;
                 let dealer: String = row.get(1)?;
                 let key: Option<String> = row.get(4)?;
-                let of = Of::lead(NOTE, &dealer, &lead_id, row.get(2)?);
+                let of = AadContext::lead(NOTE, &dealer, &lead_id, row.get(2)?);
                 let text = readable(row.opened(3, key.as_deref(), &of))?.unwrap_or_default();
                 Ok(LeadNote { lead_id, text })
             },

@@ -12,12 +12,12 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
-use super::super::Transaction;
+use super::super::StoreTransaction;
 use super::super::privacy::{ADDRESS, PAYLOAD, REPLY, lead_of};
 use super::{LEAD, lead_record};
-use crate::news::News;
-use crate::privacy::Of;
-use crate::sql::{Row, params};
+use crate::news::ChangeNotice;
+use crate::privacy::AadContext;
+use crate::sql::{SqlRow, params};
 
 /// What a key was answered. Two look-ups by the whole primary key, and by nothing else: with `OR`, or with an age
 /// that another index knows, all keys of the dealer may be read for each lead. PostgreSQL decides by how many
@@ -48,7 +48,7 @@ pub(super) const KNOWN_LEAD: &str = "SELECT lead_id, received_at FROM lead_match
          WHERE dealer_id = $1 AND proof = $6 AND contact = $7 AND subject = $8 AND received_at > $5
      ORDER BY 2 LIMIT 1";
 
-impl LeadStore for Transaction<'_> {
+impl LeadStore for StoreTransaction<'_> {
     fn claimed_replies(&self, claim: &ScopedKey<'_>) -> Result<Vec<StoredReply>, InternalError> {
         // From the first look to the commit: two submissions at once must not both be new.
         self.0.lock(claim.dealer_id)?;
@@ -62,10 +62,10 @@ impl LeadStore for Transaction<'_> {
                 "reading an idempotency key",
                 CLAIMED_REPLY,
                 params![claim.dealer_id, scope, key, plain_scope, plain_key],
-                |row: &Row<'_>| {
+                |row: &SqlRow<'_>| {
                     let (scope, key): (String, String) = (row.get(3)?, row.get(4)?);
                     let by: Option<String> = row.get(5)?;
-                    let of = Of::column(REPLY, &[claim.dealer_id, &scope, &key]);
+                    let of = AadContext::column(REPLY, &[claim.dealer_id, &scope, &key]);
                     Ok(StoredReply {
                         payload_hash: row.get(0)?,
                         reply: row.opened(1, by.as_deref(), &of)?,
@@ -89,7 +89,7 @@ impl LeadStore for Transaction<'_> {
         let (key, lead_id) = (vault.blind(claim.key), lead_of(&reply.reply));
         for scope in claim.scopes {
             let scope = vault.blind(scope);
-            let of = Of::column(REPLY, &[claim.dealer_id, &scope, &key]);
+            let of = AadContext::column(REPLY, &[claim.dealer_id, &scope, &key]);
             self.0.execute(
                 "writing an idempotency key",
                 "INSERT INTO idempotency_keys (dealer_id, scope, key, payload_hash, reply,
@@ -246,7 +246,7 @@ impl LeadStore for Transaction<'_> {
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     pub(in crate::tables) fn lead(
         &self,
         lead_id: &str,
@@ -314,7 +314,8 @@ impl Transaction<'_> {
     fn put_submission(&self, taken: &NewLead<'_>) -> Result<i64, InternalError> {
         let (lead, sent) = (taken.lead, &taken.lead.submission);
         let vault = self.0.vault();
-        let of = |column| Of::lead(column, &lead.dealer_id, &lead.lead_id, sent.received_at);
+        let of =
+            |column| AadContext::lead(column, &lead.dealer_id, &lead.lead_id, sent.received_at);
         let address = sent.address.as_ref().map(|text| vault.seal(&of(ADDRESS), text));
         self.0.one(
             "writing a submission",
@@ -455,7 +456,7 @@ impl Transaction<'_> {
                 current.and_then(|current| current.ends_at),
             ],
         )?;
-        self.0.tell(News::Due);
+        self.0.tell(ChangeNotice::Due);
         Ok(())
     }
 

@@ -55,7 +55,7 @@ fn old(path: &std::path::Path) {
 }
 
 fn open(path: &std::path::Path) -> Database {
-    let link = crate::sql::Link::Sqlite(schema::open(path, Schema::Migrate).unwrap());
+    let link = crate::sql::SqlBackend::Sqlite(schema::open(path, Schema::Migrate).unwrap());
     Database(crate::sql::Connection::new(link, std::sync::Arc::default()))
 }
 

@@ -6,9 +6,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 
 use super::PAYLOAD;
-use crate::privacy::{BLIND, Of};
+use crate::privacy::{AadContext, BLIND};
 use crate::sql::params;
-use crate::tables::{Database, Transaction};
+use crate::tables::{Database, StoreTransaction};
 
 /// What a key alone can read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Database {
     }
 }
 
-impl Transaction<'_> {
+impl StoreTransaction<'_> {
     /// Removes what was hashed to be looked up, and the answers that are found by it.
     pub(crate) fn erase_hashed(&self) -> Result<(), InternalError> {
         for (table, column) in [
@@ -65,14 +65,14 @@ impl Transaction<'_> {
     /// Erases what a key has sealed: of leads that are erased there is nothing else to keep.
     pub(crate) fn erase_sealed_by(&self, lost: &str, now: Timestamp) -> Result<(), InternalError> {
         let key = self.sealing_key(now)?;
-        let rows: Vec<(i64, Of)> = self.0.all(
+        let rows: Vec<(i64, AadContext)> = self.0.all(
             "reading what a lost key has sealed",
             "SELECT seq, dealer_id, lead_id, received_at FROM lead_submissions
              WHERE sealed_by = $1",
             params![lost],
             |row| {
                 let (dealer, lead): (String, String) = (row.get(1)?, row.get(2)?);
-                Ok((row.get(0)?, Of::lead(PAYLOAD, &dealer, &lead, row.get(3)?)))
+                Ok((row.get(0)?, AadContext::lead(PAYLOAD, &dealer, &lead, row.get(3)?)))
             },
         )?;
         for (submission, of) in rows {

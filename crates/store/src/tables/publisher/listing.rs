@@ -3,7 +3,7 @@
 use tradepost_publisher::shelf::{Changes, Kind, Order, Query};
 use tradepost_wire::catalog::Vocabulary as _;
 
-use crate::sql::{Bind as _, Connection, Value as SqlValue};
+use crate::sql::{Bind as _, Connection, SqlValue};
 
 /// What is read of a thing.
 pub(super) const COLUMNS: &str = "t.place, t.id, t.owner, t.account, t.state, t.revision, t.created_at, \

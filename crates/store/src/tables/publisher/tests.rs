@@ -5,12 +5,12 @@ use tradepost_publisher::shelf::{Changes, IndexField, Order};
 use tradepost_wire::json::json;
 
 use super::*;
-use crate::sql::Link;
+use crate::sql::SqlBackend;
 use crate::sqlite::Schema;
 use crate::sqlite::schema::{self, MIGRATIONS, steps};
 
 fn open(path: &std::path::Path) -> Database {
-    let link = Link::Sqlite(schema::open(path, Schema::Migrate).unwrap());
+    let link = SqlBackend::Sqlite(schema::open(path, Schema::Migrate).unwrap());
     Database(Connection::new(link, std::sync::Arc::default()))
 }
 

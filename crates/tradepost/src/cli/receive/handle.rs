@@ -13,7 +13,7 @@ use tradepost_buyer::receiver::metrics::Metrics;
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
-use tradepost_store::inbox::{DurableInbox, Kept};
+use tradepost_store::inbox::{DurableInbox, KeptDelivery};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
@@ -90,7 +90,7 @@ impl Handler {
     }
 
     /// A line about a delivery, or its document on one line.
-    fn shown(&self, kept: &Kept) -> String {
+    fn shown(&self, kept: &KeptDelivery) -> String {
         if self.output.is_json() {
             let line = tradepost_wire::json::to_string(&document(kept)).unwrap_or_default();
             return format!("{}\n", tradepost_buyer::text::escape_json(&line));
@@ -119,7 +119,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Has a program handle a delivery.
-fn call(program: &Path, kept: &Kept) -> Result<(), String> {
+fn call(program: &Path, kept: &KeptDelivery) -> Result<(), String> {
     let started = Command::new(program)
         .env("TRADEPOST_DELIVERY", kept.seq.to_string())
         .env("TRADEPOST_DELIVERY_ID", &kept.id)
@@ -137,7 +137,7 @@ fn call(program: &Path, kept: &Kept) -> Result<(), String> {
 }
 
 /// A delivery for programs.
-pub(super) fn document(kept: &Kept) -> impl serde::Serialize {
+pub(super) fn document(kept: &KeptDelivery) -> impl serde::Serialize {
     json!({
         "number": kept.seq, "id": kept.id, "kind": kept.kind, "source": kept.source,
         "sender": kept.sender, "key": kept.key,

@@ -11,7 +11,7 @@ use tradepost_dealer::demo::DEALER_ID;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry, StaffRole, member_detail};
 use tradepost_server::http::server::{Listener, serve};
 use tradepost_server::tls::ServerIdentity;
-use tradepost_store::staff::Member;
+use tradepost_store::staff::StaffMember;
 
 use super::{Context, Failure, Server, Wiring, bind, for_operators};
 use crate::cli::console;
@@ -89,7 +89,7 @@ fn try_out(wiring: &Wiring) -> Result<String, Failure> {
         Ok(is_known)
     })?;
     if !is_known {
-        let member = Member {
+        let member = StaffMember {
             name: DEMO_USER.to_owned(),
             dealer_id: Some(DEALER_ID.to_owned()),
             role: StaffRole::Manager,

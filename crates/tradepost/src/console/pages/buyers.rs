@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use tradepost_dealer::staff::StaffStage;
-use tradepost_store::staff::Origin;
+use tradepost_store::staff::SubmissionOrigin;
 
 use super::chart::{Chart, Counts, DAYS, beginning};
 use super::{Answer, Console, Frame, Local, Reply, Visitor, When, counted};
@@ -48,7 +48,7 @@ impl Console {
     }
 }
 
-fn by_day(origins: &[Origin], here: &Local) -> Counts {
+fn by_day(origins: &[SubmissionOrigin], here: &Local) -> Counts {
     let mut days = Counts::new();
     for origin in origins.iter().filter(|origin| !origin.is_repeated) {
         let day = days.entry(here.date(origin.at)).or_insert_with(|| vec![0]);
@@ -57,7 +57,7 @@ fn by_day(origins: &[Origin], here: &Local) -> Counts {
     days
 }
 
-fn buyers(origins: &[Origin], here: &Local) -> Vec<Buyer> {
+fn buyers(origins: &[SubmissionOrigin], here: &Local) -> Vec<Buyer> {
     let mut all: BTreeMap<(&str, &str), Buyer> = BTreeMap::new();
     for origin in origins {
         let agent = origin.agent.as_deref().unwrap_or("(no name)");

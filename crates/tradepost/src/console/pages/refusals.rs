@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use askama::Template;
-use tradepost_store::refusals::{Refusal, RefusalCount};
+use tradepost_store::refusals::{RefusalCount, RefusalRecord};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::{a2a, aap, adcp};
 
@@ -95,9 +95,9 @@ impl Console {
     }
 
     /// A refusal that somebody may see. That of another dealer is not there.
-    fn refused(&self, visitor: &Visitor<'_>, id: &str) -> Result<Option<Refusal>, Stop> {
+    fn refused(&self, visitor: &Visitor<'_>, id: &str) -> Result<Option<RefusalRecord>, Stop> {
         let found = self.store.refusal(id)?;
-        let is_own = |it: &Refusal| visitor.dealer_id().is_none_or(|own| own == it.agent_id);
+        let is_own = |it: &RefusalRecord| visitor.dealer_id().is_none_or(|own| own == it.agent_id);
         Ok(found.filter(is_own))
     }
 }
@@ -158,7 +158,7 @@ fn code((place, (name, count)): (usize, (String, u64))) -> Code {
     }
 }
 
-fn row(refusal: Refusal, here: &Local) -> Row {
+fn row(refusal: RefusalRecord, here: &Local) -> Row {
     Row {
         when: here.when(refusal.at),
         code: refusal.code,
@@ -169,7 +169,7 @@ fn row(refusal: Refusal, here: &Local) -> Row {
     }
 }
 
-fn shown(refusal: Refusal, here: &Local) -> Shown {
+fn shown(refusal: RefusalRecord, here: &Local) -> Shown {
     let place = |pointer: String| {
         if pointer.is_empty() { "the request itself".to_owned() } else { pointer }
     };

@@ -402,7 +402,7 @@ enum Step {
 /// Keeps an event, and takes its delivery as far as that.
 fn go_to(store: &Store, step: Step) {
     let now = Clock::system().now();
-    let open = move |tx: &tradepost_store::Transaction<'_>| {
+    let open = move |tx: &tradepost_store::StoreTransaction<'_>| {
         let brand = json!({"domain": "acme.example"});
         let mut account = Account::new("acc_1", brand, "acme.example", Billing::Operator);
         account.status = Status::PendingApproval;
@@ -417,7 +417,7 @@ fn go_to(store: &Store, step: Step) {
     let place = event.place;
     let planned =
         NewStaffDelivery { subject: event.event.id.clone(), destination: "hub".to_owned(), place };
-    let job = move |tx: &tradepost_store::Transaction<'_>| {
+    let job = move |tx: &tradepost_store::StoreTransaction<'_>| {
         if step == Step::Stored {
             return Ok(());
         }

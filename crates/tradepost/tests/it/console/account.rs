@@ -3,7 +3,7 @@
 use expect_test::expect;
 use totp_rs::{Builder, Secret};
 use tradepost::console::request::session_hash;
-use tradepost_store::staff::Session;
+use tradepost_store::staff::StaffSession;
 
 use super::*;
 use crate::support::postgres::Scratch;
@@ -134,11 +134,11 @@ fn guesses_at_the_own_password_are_limited_too() {
 /// What was proven at a sign-in holds only as long as nothing of it is changed.
 fn proofs_end_with_what_they_prove(store: Store) {
     let member = |name: &str| store.member(name).unwrap().unwrap();
-    let holds = |proven: &Member, has_code: bool| {
+    let holds = |proven: &StaffMember, has_code: bool| {
         let proven = proven.clone();
         store.write_blocking(move |tx| tx.still_signs_in_with(&proven, has_code)).unwrap()
     };
-    let added = Member {
+    let added = StaffMember {
         name: "dora".to_owned(),
         dealer_id: None,
         role: StaffRole::Desk,
@@ -161,7 +161,7 @@ fn proofs_end_with_what_they_prove(store: Store) {
     assert!(!holds(&second, true));
     // Nobody chooses a password by one that is over, or in a session that is.
     for id in ["kept", "other"] {
-        let session = Session {
+        let session = StaffSession {
             id: id.to_owned(),
             name: "dora".to_owned(),
             begun_at: at(NOW),
@@ -433,10 +433,10 @@ fn a_manager_resets_the_second_factor_of_own_people_alone() {
 
 #[test]
 fn a_second_factor_is_encrypted_by_the_key_of_personal_data() {
-    use tradepost_store::privacy::Keys;
+    use tradepost_store::privacy::OperatorKeys;
     let folder = tempfile::tempdir().unwrap();
-    let keys = |text: &str| Keys::read(text).unwrap();
-    let (first, second) = (Keys::generate().unwrap(), Keys::generate().unwrap());
+    let keys = |text: &str| OperatorKeys::read(text).unwrap();
+    let (first, second) = (OperatorKeys::generate().unwrap(), OperatorKeys::generate().unwrap());
     let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
     let raw = || {
         let file = folder.path().join("tradepost.sqlite");

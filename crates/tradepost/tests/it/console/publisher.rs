@@ -3,7 +3,7 @@
 use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
-use tradepost_store::refusals::{Refusal, RefusalCount};
+use tradepost_store::refusals::{RefusalCount, RefusalRecord};
 use tradepost_store::staff_events::NewStaffDelivery;
 
 use super::account::set_up;
@@ -93,7 +93,7 @@ fn people_of_a_publisher_read_its_record_and_its_refusals() {
     };
     let entries = vec![entry("gazette", "banner-1"), entry(ONE, "banner-2")];
     world.server.store.record_all(entries).unwrap();
-    let refusal = |agent: &str, number: u32| Refusal {
+    let refusal = |agent: &str, number: u32| RefusalRecord {
         error_id: format!("err_{number}"),
         agent_id: agent.to_owned(),
         at: at(NOW),
@@ -126,7 +126,7 @@ fn people_of_a_publisher_read_its_record_and_its_refusals() {
 fn give_up_message(world: &World, subject: &str) {
     let planned =
         NewStaffDelivery { subject: subject.to_owned(), destination: "desk".to_owned(), place: 1 };
-    let give_up = move |tx: &tradepost_store::Transaction<'_>| {
+    let give_up = move |tx: &tradepost_store::StoreTransaction<'_>| {
         tx.place_staff_events("gazette")?;
         assert!(tx.plan_staff_events("gazette", 1, std::slice::from_ref(&planned), at(NOW))?);
         assert!(tx.begin_delivery(1, at(NOW), at(NOW))?.is_some());

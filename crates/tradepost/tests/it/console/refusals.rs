@@ -1,11 +1,11 @@
 //! What was refused, as people see it and look for it.
 
-use tradepost_store::refusals::{Refusal, RefusalCount};
+use tradepost_store::refusals::{RefusalCount, RefusalRecord};
 
 use super::*;
 
-fn refusal(id: &str, dealer: &str, code: &str) -> Refusal {
-    Refusal {
+fn refusal(id: &str, dealer: &str, code: &str) -> RefusalRecord {
+    RefusalRecord {
         error_id: id.to_owned(),
         agent_id: dealer.to_owned(),
         at: at(NOW),

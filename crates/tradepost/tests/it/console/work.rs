@@ -96,7 +96,7 @@ fn a_day_at_the_desk_on_postgresql() {
 fn a_day_at_the_desk_where_customers_are_encrypted() {
     let folder = tempfile::tempdir().unwrap();
     let store = tradepost_store::Store::open(folder.path()).unwrap();
-    let keys = tradepost_store::privacy::Keys::read(&"5".repeat(64)).unwrap();
+    let keys = tradepost_store::privacy::OperatorKeys::read(&"5".repeat(64)).unwrap();
     assert!(store.unlock(&keys, true, at(NOW)).unwrap());
     a_day(&World::on(store));
 }
@@ -234,7 +234,7 @@ fn leads_beyond_those_that_are_shown_are_counted() {
 fn a_lead_that_cannot_be_read_is_shown_as_such_on_every_page() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).unwrap();
-    let keys = tradepost_store::privacy::Keys::read(&"1".repeat(64)).unwrap();
+    let keys = tradepost_store::privacy::OperatorKeys::read(&"1".repeat(64)).unwrap();
     assert!(store.unlock(&keys, true, at(NOW)).unwrap());
     let world = World::on(store);
     let visit = json!({"appointment_type": "sales", "appointment_at": "2026-05-01T18:00:00Z"});

@@ -31,7 +31,7 @@ fn go_to(world: &World, lead_id: &str, step: Step) {
         event: *event,
     };
     let event = *event;
-    let job = move |tx: &tradepost_store::Transaction<'_>| {
+    let job = move |tx: &tradepost_store::StoreTransaction<'_>| {
         if step == Step::Stored {
             return Ok(());
         }

@@ -4,7 +4,7 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use tradepost_store::{News, Store};
+use tradepost_store::{ChangeNotice, Store};
 use tradepost_wire::json::{Value, json};
 
 use super::gone::until;
@@ -22,23 +22,23 @@ fn state(server: &ConformanceServer, id: &Value) -> String {
 }
 
 /// Waits for news that `wanted` knows.
-fn heard(inbox: &std::sync::mpsc::Receiver<News>, wanted: impl Fn(&News) -> bool) {
+fn heard(inbox: &std::sync::mpsc::Receiver<ChangeNotice>, wanted: impl Fn(&ChangeNotice) -> bool) {
     let mut looked = 0;
     // Those who look tell nothing: with this alone the test would never end well.
     while looked < 12 {
         match inbox.recv_timeout(Duration::from_secs(20)).unwrap() {
             news if wanted(&news) => return,
-            news => looked += usize::from(news == News::Any),
+            news => looked += usize::from(news == ChangeNotice::Any),
         }
     }
     panic!("it was not told");
 }
 
-fn listen(store: &Store) -> std::sync::mpsc::Receiver<News> {
+fn listen(store: &Store) -> std::sync::mpsc::Receiver<ChangeNotice> {
     let (tell, inbox) = channel();
     store.hear(move |news| drop(tell.send(news.clone()))).unwrap();
     // What comes first says that it listens.
-    heard(&inbox, |news| *news == News::Any);
+    heard(&inbox, |news| *news == ChangeNotice::Any);
     inbox
 }
 
@@ -59,7 +59,7 @@ fn what_is_appended_at_one_server_is_streamed_by_another() {
     let id = id.as_str().unwrap();
     let last = here.last().unwrap().id;
     heard(&inbox, |news| {
-        *news == News::Appended { task_id: id.to_owned(), seq: last, ended: true }
+        *news == ChangeNotice::Appended { task_id: id.to_owned(), seq: last, ended: true }
     });
 }
 
@@ -157,17 +157,17 @@ fn others_hear_of_leads_and_of_inventories() {
     // Only who listens tells.
     let _own = listen(&server.store);
     dealer::stock(&server.store, &config);
-    heard(&inbox, |news| *news == News::Changed);
+    heard(&inbox, |news| *news == ChangeNotice::Changed);
     lead_id(&server.call(&customer("k")).json()).unwrap();
-    heard(&inbox, |news| *news == News::Due);
+    heard(&inbox, |news| *news == ChangeNotice::Due);
     // Whoever listens connects again.
     scratch.cut();
-    heard(&inbox, |news| *news == News::Any);
+    heard(&inbox, |news| *news == ChangeNotice::Any);
     until("news are heard again", || {
         server
             .store
             .replace_inventory(dealer::ID, &[], crate::support::at(crate::support::NOW), false)
             .unwrap();
-        inbox.try_iter().any(|news| news == News::Changed)
+        inbox.try_iter().any(|news| news == ChangeNotice::Changed)
     });
 }

@@ -110,7 +110,8 @@ fn one_of_two_delivers_and_the_other_when_that_one_is_cut_off() {
     // Whoever begins first has it until the attempt counts as lost.
     let later = at("2026-04-30T12:10:00Z");
     let begin = |store: &Store, now| {
-        let job = move |tx: &tradepost_store::Transaction<'_>| tx.begin_delivery(1, now, later);
+        let job =
+            move |tx: &tradepost_store::StoreTransaction<'_>| tx.begin_delivery(1, now, later);
         store.write_blocking(job).unwrap()
     };
     let began = std::thread::scope(|scope| {
@@ -125,7 +126,7 @@ fn one_of_two_delivers_and_the_other_when_that_one_is_cut_off() {
         tries.into_iter().map(|begun| begun.join().unwrap()).filter(|begun| *begun).count()
     });
     assert_eq!(began, 1);
-    let job = move |tx: &tradepost_store::Transaction<'_>| tx.resume_deliveries(now);
+    let job = move |tx: &tradepost_store::StoreTransaction<'_>| tx.resume_deliveries(now);
     assert_eq!(stores[1].write_blocking(job).unwrap(), 0, "others may be sending");
     let lost = begin(&stores[1], later).unwrap();
     assert!(lost.may_have, "an attempt of which nothing was noted may have arrived");
@@ -258,7 +259,7 @@ fn statements_that_are_sent_together_keep_their_order_and_fail_together() {
     assert_eq!(found, names);
 
     // Whoever goes on reads what it has written, and what it gives up is not kept.
-    let read_and_undo = move |tx: &tradepost_store::Transaction<'_>| {
+    let read_and_undo = move |tx: &tradepost_store::StoreTransaction<'_>| {
         tx.deliver_again(&[to("own")], now)?;
         let begun: Result<Vec<_>, _> =
             (1..200).map(|key| tx.begin_delivery(key, now, now)).collect();

@@ -118,7 +118,7 @@ fn a_message_to_a_publisher_s_people_keeps_no_lead_from_being_erased() {
     // Both are told of by one outbox, and by the same id, where it comes to the worst.
     let planned =
         NewStaffDelivery { subject: lead.clone(), destination: "desk".to_owned(), place: 1 };
-    let plan = move |tx: &tradepost_store::Transaction<'_>| {
+    let plan = move |tx: &tradepost_store::StoreTransaction<'_>| {
         tx.place_staff_events("gazette")?;
         tx.plan_staff_events("gazette", 1, std::slice::from_ref(&planned), at(NOW))
     };

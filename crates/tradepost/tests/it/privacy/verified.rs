@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::{LeadNote, StaffRole, member_detail};
-use tradepost_store::staff::Member;
+use tradepost_store::staff::StaffMember;
 use tradepost_store::verification::{NoteFaultKind, StaffFaultKind};
 
 use super::*;
@@ -20,7 +20,7 @@ fn note(minutes: i64, text: &str) -> LeadNote {
 
 /// Lets somebody in, as the command does.
 fn let_in(store: &Store, name: &str, password: &str) {
-    let member = Member {
+    let member = StaffMember {
         name: name.to_owned(),
         dealer_id: Some(dealer::ID.to_owned()),
         role: StaffRole::Desk,
