@@ -15,14 +15,16 @@ use tradepost_wire::format::hex;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
 
-use crate::agent::{Authorization, Billing};
+use crate::agent::{AccountRights, Billing};
 use crate::buy::MediaBuy;
 use crate::forms::accounts::NotificationConfig;
-use crate::money::Amount;
-use crate::profile::Profile;
+use crate::money::MoneyAmount;
+use crate::profile::PublisherProfile;
 use crate::reply::object;
-use crate::shelf::{FoundBy, IndexField, IndexTerm, Kept, New, Record, Shelf, kept, own_id};
-use crate::spending::{self, Day};
+use crate::shelf::{
+    EntityRecord, FoundBy, IndexField, IndexTerm, New, StoreTx, Stored, kept, own_id,
+};
+use crate::spending::{self, DaySpending};
 
 kept! {
     /// An account.
@@ -32,9 +34,9 @@ kept! {
         /// Its name for people.
         name: String,
         /// How it stands.
-        status: Status,
+        status: AccountStatus,
         /// The advertiser's brand.
-        brand: Option<Brand>,
+        brand: Option<AccountBrand>,
         /// The domain of who buys for it.
         operator: String,
         /// Who is billed.
@@ -46,7 +48,7 @@ kept! {
         /// What has to be done before it can be used (`setup` of an account).
         setup?: Option<Value>,
         /// The governance agent that is asked before money is committed.
-        governance?: Option<Governance>,
+        governance?: Option<AccountGovernance>,
         /// Where notifications about it go, as they were given.
         notification_configs?: Option<Vec<Value>>,
         /// The subscribers among them that have shown that they want to be: of each, a digest of what was
@@ -55,7 +57,7 @@ kept! {
         /// How much may be spent in all, in the account's currency, when there is a limit.
         funds?: Option<Funds>,
         /// What was committed on the latest day, where that is limited.
-        day?: Option<Day>,
+        day?: Option<DaySpending>,
         /// Who pays, as it was given (`core/business-entity.json`), with the bank. Of this, the bank is
         /// never shown.
         billing_entity?: Option<Value>,
@@ -68,7 +70,7 @@ kept! {
 
     /// The governance agent of an account.
     #[derive(Eq)]
-    pub struct Governance {
+    pub struct AccountGovernance {
         /// Its endpoint.
         url: String,
         /// The bearer credential that it accepts from us. Never shown.
@@ -78,9 +80,9 @@ kept! {
     /// What an account may spend.
     pub struct Funds {
         /// The limit.
-        limit: Amount,
+        limit: MoneyAmount,
         /// What is committed already.
-        committed: Amount,
+        committed: MoneyAmount,
         /// ISO 4217.
         currency: String,
     }
@@ -88,17 +90,17 @@ kept! {
     /// What a tenant may do with an account: with one of another's, nothing without this; with one of
     /// its own, nothing beyond this. The record belongs to the tenant, and names the account.
     #[derive(Eq)]
-    pub struct Grant: Grant {
+    pub struct AccountGrant: Grant {
         /// The account.
         account_id: String,
         /// What it may do.
-        authorization: Authorization,
+        authorization: AccountRights,
     }
 }
 
 form! {
     /// A brand, as it was given (`core/brand-ref.json`).
-    pub struct Brand {
+    pub struct AccountBrand {
         /// Its domain, or that of its house.
         domain: Option<String>,
         /// Which of a house it is.
@@ -108,7 +110,7 @@ form! {
     }
 }
 
-kept_whole!(Brand.given);
+kept_whole!(AccountBrand.given);
 
 /// Who wants to hear of what happens in an account.
 impl NotificationConfig {
@@ -148,14 +150,14 @@ impl NotificationConfig {
     }
 }
 
-impl Grant {
+impl AccountGrant {
     /// Lets a tenant do this with an account, from now on; in place of what it could do before.
     ///
     /// # Errors
     /// When the store fails.
     pub fn put(
         &self,
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
         tenant: &str,
         now: Timestamp,
     ) -> Result<(), InternalError> {
@@ -167,7 +169,7 @@ impl Grant {
 
 tradepost_wire::words! {
     /// How an account stands (`account-status`), in the order of its life.
-    pub enum Status {
+    pub enum AccountStatus {
         /// The publisher has to approve it.
         PendingApproval = "pending_approval",
         /// It can be used.
@@ -183,7 +185,7 @@ tradepost_wire::words! {
     }
 }
 
-impl Status {
+impl AccountStatus {
     /// Whether an account may go from here to another status (accounts overview, "Account status
     /// lifecycle").
     #[must_use]
@@ -225,7 +227,7 @@ impl Account {
     /// An account that can be used, and of which nothing else is known.
     #[must_use]
     pub fn new(account_id: &str, brand: Value, operator: &str, billing: Billing) -> Self {
-        let brand = Brand::read(&brand);
+        let brand = AccountBrand::read(&brand);
         let named = brand.as_ref();
         let domain = named.and_then(|brand| brand.domain.as_deref()).unwrap_or(operator);
         let brand_id = named.and_then(|brand| brand.brand_id.as_deref());
@@ -235,7 +237,7 @@ impl Account {
         Self {
             account_id: account_id.to_owned(),
             name,
-            status: Status::Active,
+            status: AccountStatus::Active,
             brand,
             operator: operator.to_owned(),
             billing,
@@ -255,9 +257,9 @@ impl Account {
 
     /// That on which something lies.
     pub(crate) fn of(
-        record: &Record,
-        shelf: &dyn Shelf,
-    ) -> Result<Option<Kept<Self>>, InternalError> {
+        record: &EntityRecord,
+        shelf: &dyn StoreTx,
+    ) -> Result<Option<Stored<Self>>, InternalError> {
         record.account.as_ref().map_or(Ok(None), |id| shelf.find(id))
     }
 
@@ -267,10 +269,10 @@ impl Account {
     /// When the store fails.
     pub fn open(
         self,
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
         owner: &str,
         now: Timestamp,
-    ) -> Result<Kept<Self>, InternalError> {
+    ) -> Result<Stored<Self>, InternalError> {
         let id = self.account_id.clone();
         shelf.add(New { id: &id, owner, account: Some(&id), state: "", now }, &self)?;
         shelf.find(&id)?.ok_or_else(|| InternalError::new("opening an account", "it is not there"))
@@ -279,7 +281,7 @@ impl Account {
     /// What others may see of it (`core/account.json`).
     #[must_use]
     pub fn published(&self) -> Map {
-        let is_pending = self.status == Status::PendingApproval;
+        let is_pending = self.status == AccountStatus::PendingApproval;
         let agent = self.governance.as_ref();
         let configs = self.notification_configs.iter().flatten();
         // Credentials are written and never read, and so are bank details.
@@ -308,19 +310,19 @@ impl Account {
     /// counted here.
     pub(crate) fn charge(
         &mut self,
-        profile: &Profile,
+        profile: &PublisherProfile,
         buy: &MediaBuy,
-        more: Amount,
+        more: MoneyAmount,
         now: Timestamp,
     ) -> bool {
-        let limited = more != Amount::ZERO && spending::is_limited(profile, &buy.currency);
+        let limited = more != MoneyAmount::ZERO && spending::is_limited(profile, &buy.currency);
         if limited {
             spending::note(self, &buy.media_buy_id, more, &buy.currency, now);
         }
         if let Some(funds) = &mut self.funds {
             // What is given back may never have been counted, where the
             // limit is younger than the buy.
-            funds.committed = (funds.committed + more).max(Amount::ZERO);
+            funds.committed = (funds.committed + more).max(MoneyAmount::ZERO);
             return true;
         }
         limited
@@ -350,7 +352,7 @@ impl Account {
     /// Whether it is over: for good, and as if it were not there.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        matches!(self.status, Status::Rejected | Status::Closed)
+        matches!(self.status, AccountStatus::Rejected | AccountStatus::Closed)
     }
 }
 
@@ -367,7 +369,7 @@ fn without(value: &Value, pointer: &str, name: &str) -> Value {
 mod tests {
     use tradepost_wire::catalog::Vocabulary as _;
 
-    use super::Status;
+    use super::AccountStatus;
 
     #[test]
     fn an_account_moves_as_published_and_in_no_other_way() {
@@ -382,8 +384,8 @@ mod tests {
             "suspended>closed",
         ];
         let mut found = Vec::new();
-        for from in Status::ALL.iter().copied() {
-            for to in Status::ALL.iter().copied() {
+        for from in AccountStatus::ALL.iter().copied() {
+            for to in AccountStatus::ALL.iter().copied() {
                 if from.may_become(to) {
                     found.push(format!("{}>{}", from.name(), to.name()));
                 }

@@ -9,14 +9,14 @@ use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::canonical;
 use tradepost_wire::json::{Map, json};
 
-use crate::account::{Account, Status};
+use crate::account::{Account, AccountStatus};
 use crate::agent::{Billing, BuyerAgent};
-use crate::ask::{Ask, Caller};
-use crate::profile::{Profile, Review};
+use crate::ask::{BuyerCaller, ToolCall};
+use crate::profile::{AccountReview, PublisherProfile};
 use crate::publisher::Publisher;
-use crate::refuse::{self, Refusal, Stop};
-use crate::resolve::{NaturalKey, Reach, Reference, Rights};
-use crate::shelf::{Kept, New, Record, Shelf};
+use crate::refuse::{self, AdcpRefusal, ToolError};
+use crate::resolve::{CallerReach, NaturalKey, Reference, Rights};
+use crate::shelf::{EntityRecord, New, StoreTx, Stored};
 use crate::staff_event::StaffEventRecorder;
 
 pub(crate) mod gates;
@@ -25,14 +25,14 @@ pub(crate) mod gates;
 #[derive(Debug)]
 pub(crate) struct Admitted {
     /// The account that it is for, when it names one.
-    pub account: Option<Kept<Account>>,
+    pub account: Option<Stored<Account>>,
     /// What the caller can reach.
-    pub reach: Reach,
+    pub reach: CallerReach,
 }
 
 /// What the shelf is open for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum StorePhase {
     /// Reading.
     Look,
     /// Changing something.
@@ -51,7 +51,11 @@ impl Admitted {
     }
 
     /// Whether the account can be used for the task as it stands, and for the brand that the request names.
-    pub(crate) fn usable(&self, profile: &Profile, ask: &Ask) -> Result<(), Stop> {
+    pub(crate) fn usable(
+        &self,
+        profile: &PublisherProfile,
+        ask: &ToolCall,
+    ) -> Result<(), ToolError> {
         let Some(account) = &self.account else { return Ok(()) };
         self.reach.rights().usable(&account.thing, "account")?;
         // Only where money is committed: the official harness searches and buys for one brand on another's
@@ -65,10 +69,10 @@ impl Admitted {
 /// Decides, in this order: standing, account, agent's provisioning, task, fields.
 pub(crate) fn admit(
     publisher: &Publisher,
-    ask: &Ask,
-    shelf: &dyn Shelf,
-    phase: Phase,
-) -> Result<Admitted, Stop> {
+    ask: &ToolCall,
+    shelf: &dyn StoreTx,
+    phase: StorePhase,
+) -> Result<Admitted, ToolError> {
     let agent = ask.caller.agent.as_deref();
     // What a seller can do is no secret.
     if ask.tool != AdcpTool::GetAdcpCapabilities {
@@ -95,8 +99,8 @@ pub(crate) fn admit(
     }
     let id = account.as_ref().and_then(known_id);
     rights.permit(id)?;
-    Refusal::of_all(gates::fields(ask.tool, rights.of(id), &ask.arguments))?;
-    let reach = Reach::new(tenant, rights, account.as_ref());
+    AdcpRefusal::of_all(gates::fields(ask.tool, rights.of(id), &ask.arguments))?;
+    let reach = CallerReach::new(tenant, rights, account.as_ref());
     Ok(Admitted { account, reach })
 }
 
@@ -105,10 +109,10 @@ pub(crate) fn admit(
 pub(crate) fn foreign(
     publisher: &Publisher,
     task: &str,
-    caller: &Caller,
+    caller: &BuyerCaller,
     arguments: &Map,
-    shelf: &dyn Shelf,
-) -> Result<(), Stop> {
+    shelf: &dyn StoreTx,
+) -> Result<(), ToolError> {
     gates::standing(caller.agent.as_deref(), publisher.profile.onboarding.strangers)?;
     let tenant = caller.tenant();
     let rights = Rights::to_look(caller, &tenant, shelf)?;
@@ -134,13 +138,13 @@ fn names_one(tool: AdcpTool, reference: &Reference) -> bool {
 /// `ACCOUNT_NOT_FOUND` and `ACCOUNT_AMBIGUOUS` at `field`.
 pub(crate) fn account(
     publisher: &Publisher,
-    ask: &Ask,
+    ask: &ToolCall,
     rights: &Rights,
     reference: &Reference,
     field: &str,
-    shelf: &dyn Shelf,
-    phase: Phase,
-) -> Result<Kept<Account>, Stop> {
+    shelf: &dyn StoreTx,
+    phase: StorePhase,
+) -> Result<Stored<Account>, ToolError> {
     let tenant = ask.caller.tenant();
     if let Some(account) = rights.account(&tenant, reference, field, shelf)? {
         return Ok(account);
@@ -151,12 +155,12 @@ pub(crate) fn account(
     // A read opens nothing: a request that is refused leaves no account behind. It will be opened by the
     // first request that changes something; until then its id is for ourselves, and keeps the idempotency
     // keys of such requests apart.
-    if phase == Phase::Look {
+    if phase == StorePhase::Look {
         let id = format!("unopened:{}", canonical::to_string(&reference.sent.clone().into()));
         account.account_id.clone_from(&id);
         let new = New { id: &id, owner: &tenant, account: Some(&id), state: "", now: ask.now };
-        let record = Record { revision: 0, ..new.record(&account)? };
-        return Ok(Kept { thing: account, record });
+        let record = EntityRecord { revision: 0, ..new.record(&account)? };
+        return Ok(Stored { thing: account, record });
     }
     account.account_id = publisher.world.fresh_id("acc");
     let kept = account.open(shelf, &tenant, ask.now)?;
@@ -166,13 +170,13 @@ pub(crate) fn account(
 }
 
 /// The id of an account, when callers can know it: one that is not open yet has none for them.
-pub(crate) fn known_id(account: &Kept<Account>) -> Option<&str> {
+pub(crate) fn known_id(account: &Stored<Account>) -> Option<&str> {
     (account.record.place > 0).then_some(account.record.id.as_str())
 }
 
 /// The account that a natural key stands for which nobody has declared.
 fn implied(
-    profile: &Profile,
+    profile: &PublisherProfile,
     agent: Option<&BuyerAgent>,
     reference: &Reference,
 ) -> Option<Account> {
@@ -198,7 +202,7 @@ fn implied(
 }
 
 /// Whether the publisher bills this party of an account of this operator.
-pub(crate) fn bills(profile: &Profile, billing: Billing, operator: &str) -> bool {
+pub(crate) fn bills(profile: &PublisherProfile, billing: Billing, operator: &str) -> bool {
     let operators = profile.onboarding.operators.as_ref();
     match billing {
         Billing::Operator => operators.is_none_or(|known| known.contains(operator)),
@@ -207,10 +211,10 @@ pub(crate) fn bills(profile: &Profile, billing: Billing, operator: &str) -> bool
 }
 
 /// What a new account has to wait for.
-pub(crate) fn await_review(account: &mut Account, review: Option<&Review>) {
+pub(crate) fn await_review(account: &mut Account, review: Option<&AccountReview>) {
     let Some(review) = review.filter(|_| !account.sandbox) else {
         return;
     };
     account.setup = Some(json!({"url"?: review.url, "message": review.message}));
-    account.status = Status::PendingApproval;
+    account.status = AccountStatus::PendingApproval;
 }

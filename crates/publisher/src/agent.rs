@@ -16,7 +16,7 @@ pub struct BuyerAgent {
     /// The names of its credentials.
     pub principals: BTreeSet<String>,
     /// How the relationship stands.
-    pub standing: Standing,
+    pub standing: AgentStanding,
     /// Whether it may work with sandbox accounts alone.
     pub sandbox_only: bool,
     /// Whether it works with live accounts alone, and so not with the test controller.
@@ -24,14 +24,14 @@ pub struct BuyerAgent {
     /// Who can be billed for what it buys; whoever the publisher bills when `None`.
     pub billing: Option<BTreeSet<Billing>>,
     /// What it may do with an account for which nothing else is said; everything when `None`.
-    pub scope: Option<Authorization>,
+    pub scope: Option<AccountRights>,
     /// What it may commit on an account in a day, where that is less than the publisher permits.
     pub spend_limits: Vec<SpendLimit>,
 }
 
 tradepost_wire::words! {
     /// How the relationship with a buyer agent stands.
-    pub enum Standing {
+    pub enum AgentStanding {
         /// It buys.
         Active = "active",
         /// Paused.
@@ -55,7 +55,7 @@ tradepost_wire::words! {
 
 /// What a caller may do with an account; everything when nothing is said (`R-11`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Authorization {
+pub struct AccountRights {
     /// The tools that it may call; all when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_tasks: Option<BTreeSet<String>>,

@@ -11,11 +11,11 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use crate::account::{self, Account};
-use crate::creative::{Creative, Status};
+use crate::creative::{Creative, CreativeStatus};
 use crate::reply::object;
-use crate::shelf::{IndexField, Kept, New, Query, Record, Shelf};
-use crate::task::end::Office;
-use crate::task::{About, Attempt, Notice, Push};
+use crate::shelf::{EntityRecord, IndexField, New, Query, StoreTx, Stored};
+use crate::task::end::TaskFinisher;
+use crate::task::{NotificationAttempt, NotificationSubject, Push, QueuedNotification};
 
 /// The event of a creative whose status has changed.
 pub(crate) const STATUS_CHANGED: &str = "creative.status_changed";
@@ -32,7 +32,7 @@ const USUAL_RECORDS: u64 = 50;
 
 tradepost_wire::words! {
     /// Why a creative's status has changed (`enums/creative-event-reason-code.json`).
-    pub enum Reason {
+    pub enum CreativeChangeReason {
         /// It was approved.
         ReviewPassed = "review_passed",
         /// It was not.
@@ -70,43 +70,45 @@ tradepost_wire::words! {
     }
 }
 
-impl Reason {
+impl CreativeChangeReason {
     /// The reason of a change when nobody names one.
-    const fn usual(from: Status, to: Status) -> Self {
+    const fn usual(from: CreativeStatus, to: CreativeStatus) -> Self {
         match (from, to) {
-            (_, Status::Approved) => Self::ReviewPassed,
-            (Status::PendingReview, Status::Rejected) => Self::ReviewFailure,
-            (Status::Processing, Status::Rejected) => Self::ProcessingFailure,
-            (_, Status::PendingReview | Status::Processing) => Self::SellerRereview,
-            (_, Status::Archived) => Self::SellerArchive,
-            (_, Status::Suspended | Status::Rejected) => Self::PolicyRevocation,
+            (_, CreativeStatus::Approved) => Self::ReviewPassed,
+            (CreativeStatus::PendingReview, CreativeStatus::Rejected) => Self::ReviewFailure,
+            (CreativeStatus::Processing, CreativeStatus::Rejected) => Self::ProcessingFailure,
+            (_, CreativeStatus::PendingReview | CreativeStatus::Processing) => Self::SellerRereview,
+            (_, CreativeStatus::Archived) => Self::SellerArchive,
+            (_, CreativeStatus::Suspended | CreativeStatus::Rejected) => Self::PolicyRevocation,
         }
     }
 }
 
 /// A change of a creative's status that its buyer has not made.
 #[derive(Debug, Clone)]
-pub(crate) struct Turn {
+pub(crate) struct CreativeChange {
     /// How it stood.
-    pub from: Status,
+    pub from: CreativeStatus,
     /// Why; the usual reason when nobody says.
-    pub reason: Option<Reason>,
+    pub reason: Option<CreativeChangeReason>,
     /// The same in words.
     pub detail: Option<String>,
     /// Whether nobody decided it: its time had come.
     pub by_itself: bool,
 }
 
-impl Office<'_> {
+impl TaskFinisher<'_> {
     /// Announces how a creative stands now (`creative/creative-status-changed-webhook.json`).
     pub(crate) fn announce_creative(
         &self,
-        kept: &Kept<Creative>,
-        turn: &Turn,
+        kept: &Stored<Creative>,
+        turn: &CreativeChange,
     ) -> Result<(), InternalError> {
         let (from, to) = (turn.from, kept.thing.status);
         // Only a buyer brings back what is rejected or archived, and hears of that in the answer.
-        if matches!(from, Status::Rejected | Status::Archived) || !from.may_become(to) {
+        if matches!(from, CreativeStatus::Rejected | CreativeStatus::Archived)
+            || !from.may_become(to)
+        {
             return Ok(());
         }
         let Some(account) = Account::of(&kept.record, self.shelf)? else {
@@ -115,7 +117,7 @@ impl Office<'_> {
         // One id for the change and a key for each delivery: by the one a buyer sees that two of
         // its subscribers heard the same, by the other a receiver what was sent twice (`W-4`).
         let change = self.publisher.world.fresh_id("creative-change");
-        let reason = turn.reason.unwrap_or(Reason::usual(from, to));
+        let reason = turn.reason.unwrap_or(CreativeChangeReason::usual(from, to));
         for subscriber in account.thing.subscribers(STATUS_CHANGED) {
             let key = self.publisher.world.fresh_id("webhook-delivery");
             let body = Value::Object(object([
@@ -131,15 +133,20 @@ impl Office<'_> {
                 ("reason_detail", turn.detail.as_ref().map(|detail| json!(detail))),
                 ("initiator", Some(if turn.by_itself { "system" } else { "seller" }.into())),
             ]));
-            let about = About {
+            let about = NotificationSubject {
                 thing: kept.record.id.clone(),
                 event: STATUS_CHANGED.to_owned(),
                 subscriber_id: subscriber.subscriber_id.clone(),
                 key,
             };
-            let notice = Notice {
+            let notice = QueuedNotification {
                 about: Some(about),
-                ..Notice::new(&subscriber.url, subscriber.authentication(), body, self.now)
+                ..QueuedNotification::new(
+                    &subscriber.url,
+                    subscriber.authentication(),
+                    body,
+                    self.now,
+                )
             };
             self.queue(&kept.record, &notice)?;
         }
@@ -148,8 +155,8 @@ impl Office<'_> {
 
     /// Announces that the wait for an account is over, once (`sync_accounts`,
     /// `push_notification_config`).
-    pub(crate) fn announce_account(&self, kept: &mut Kept<Account>) -> Result<(), InternalError> {
-        if kept.thing.status == account::Status::PendingApproval {
+    pub(crate) fn announce_account(&self, kept: &mut Stored<Account>) -> Result<(), InternalError> {
+        if kept.thing.status == account::AccountStatus::PendingApproval {
             return Ok(());
         }
         let push = kept.thing.push.take().as_ref().and_then(Push::read);
@@ -170,14 +177,24 @@ impl Office<'_> {
             ("token", push.token.clone()),
             ("result", Some(json!({"status": "completed", "accounts": [row]}))),
         ]));
-        let notice = Notice::new(&url, push.authentication.as_ref(), body, self.now);
+        let notice = QueuedNotification::new(&url, push.authentication.as_ref(), body, self.now);
         self.queue(&kept.record, &notice)
     }
 
     /// Queues a notification about what lies in a record.
-    pub(crate) fn queue(&self, about: &Record, notice: &Notice) -> Result<(), InternalError> {
+    pub(crate) fn queue(
+        &self,
+        about: &EntityRecord,
+        notice: &QueuedNotification,
+    ) -> Result<(), InternalError> {
         let (id, account) = (self.publisher.world.fresh_id("notice"), about.account.as_deref());
-        let new = New { id: &id, owner: &about.owner, account, state: Notice::DUE, now: self.now };
+        let new = New {
+            id: &id,
+            owner: &about.owner,
+            account,
+            state: QueuedNotification::DUE,
+            now: self.now,
+        };
         self.shelf.add(new, notice)
     }
 }
@@ -185,22 +202,22 @@ impl Office<'_> {
 /// The latest attempts to tell of a creative, the newest first, as its buyer may see them
 /// (`core/webhook-activity-record.json`).
 pub(crate) fn activity(
-    shelf: &dyn Shelf,
-    creative: &Kept<Creative>,
+    shelf: &dyn StoreTx,
+    creative: &Stored<Creative>,
     limit: Option<u64>,
 ) -> Result<Vec<Value>, InternalError> {
     let record = &creative.record;
     let query = Query { account: record.account.clone(), ..Query::of_owner(&record.owner) };
     let query = query.led_to_by(IndexField::About, &record.id);
     let mut records = Vec::new();
-    for kept in shelf.all::<Notice>(&query)? {
+    for kept in shelf.all::<QueuedNotification>(&query)? {
         let notice = &kept.thing;
         let Some(about) = notice.about.as_ref().filter(|about| about.thing == record.id) else {
             continue;
         };
         // Without what buyers may have hidden in it.
         let shown_url = notice.url.split(['?', '#']).next();
-        let mut note = |attempt: usize, fired_at: Timestamp, done: Option<&Attempt>| {
+        let mut note = |attempt: usize, fired_at: Timestamp, done: Option<&NotificationAttempt>| {
             let shown = json!({
                 "idempotency_key": about.key,
                 "subscriber_id": about.subscriber_id,

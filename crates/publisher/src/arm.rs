@@ -5,16 +5,16 @@ use jiff::Timestamp;
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::fault::InternalError;
 
-use crate::refuse::Stop;
-use crate::reply::Reply;
-use crate::shelf::{Kind, New, Shelf, kept, own_id};
-use crate::work::Work;
+use crate::refuse::ToolError;
+use crate::reply::ToolReply;
+use crate::shelf::{EntityKind, New, StoreTx, kept, own_id};
+use crate::work::ToolContext;
 
 kept! {
     /// How the next request of a tenant for a tool has to be answered.
     pub struct Arm: Directive {
         /// With what.
-        arm: Answer,
+        arm: PreparedAnswer,
         /// The id that the task has to have.
         task_id?: Option<String>,
         /// What to say.
@@ -24,7 +24,7 @@ kept! {
 
 tradepost_wire::words! {
     /// With what a request is answered that a sandbox was prepared for.
-    pub enum Answer {
+    pub enum PreparedAnswer {
         /// A task that is carried out later.
         Submitted = "submitted",
         /// The question for what is missing.
@@ -43,32 +43,32 @@ impl Arm {
     /// When the store fails.
     pub fn set(
         &self,
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
         tenant: &str,
         tool: AdcpTool,
         now: Timestamp,
     ) -> Result<(), InternalError> {
         let id = id(tenant, tool);
-        shelf.remove(Kind::Directive, &id)?;
+        shelf.remove(EntityKind::Directive, &id)?;
         shelf.add(New { id: &id, owner: tenant, account: None, state: "", now }, self)
     }
 
     /// Takes what was prepared: it holds once.
     pub(crate) fn take(
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
         tenant: &str,
         tool: AdcpTool,
     ) -> Result<Option<Self>, InternalError> {
         let id = id(tenant, tool);
         let found = shelf.find::<Self>(&id)?.map(|kept| kept.thing);
         if found.is_some() {
-            shelf.remove(Kind::Directive, &id)?;
+            shelf.remove(EntityKind::Directive, &id)?;
         }
         Ok(found)
     }
 
     /// Answers with a task that nothing ends but a test.
-    pub(crate) fn submit(self, work: &Work<'_>) -> Result<Reply, Stop> {
+    pub(crate) fn submit(self, work: &ToolContext<'_>) -> Result<ToolReply, ToolError> {
         let message = self.message.as_deref().unwrap_or("the seller is looking for it");
         Ok(work.submit(self.task_id, message, |task| task)?)
     }

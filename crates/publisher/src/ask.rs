@@ -11,13 +11,13 @@ use crate::agent::BuyerAgent;
 
 /// A request for a tool, from a caller that the transport has authenticated.
 #[derive(Debug, Clone)]
-pub struct Ask {
+pub struct ToolCall {
     /// The tool.
     pub tool: AdcpTool,
     /// Its arguments, unread.
     pub arguments: Map,
     /// Who calls.
-    pub caller: Caller,
+    pub caller: BuyerCaller,
     /// The credential with which it came, where it has shown one: it may not stand in the arguments.
     pub credential: Option<Credential>,
     /// The moment.
@@ -48,7 +48,7 @@ impl fmt::Debug for Credential {
     }
 }
 
-impl Ask {
+impl ToolCall {
     /// Whether it keeps or changes something, so that it needs a transaction. Proposals come of
     /// briefs, and change by refining; decisions about plans are noted for those who audit them; a
     /// search may become a task where a `sandbox` is told so.
@@ -84,7 +84,7 @@ pub fn may_be_repeated(context: &Value) -> bool {
 
 /// Who calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
+pub struct BuyerCaller {
     /// The name of the credential: whose requests are counted together.
     pub principal: String,
     /// The buyer agent, when its identity is established: by the onboarding record that its
@@ -93,7 +93,7 @@ pub struct Caller {
     pub agent: Option<Arc<BuyerAgent>>,
 }
 
-impl Caller {
+impl BuyerCaller {
     /// To whom belongs what this caller makes. A credential that is mapped to no agent is a
     /// tenant of its own.
     #[must_use]

@@ -13,14 +13,14 @@ use crate::shelf::{FoundBy, IndexField, IndexTerm, kept};
 /// On which terms a publisher takes audiences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Terms {
+pub struct AudienceTerms {
     /// The smallest audience that can be targeted; at least 1.
     pub minimum_size: u64,
     /// For how long an audience that has changed is being processed.
     pub processing_seconds: u32,
 }
 
-impl Default for Terms {
+impl Default for AudienceTerms {
     /// Every audience that has a member, at once.
     fn default() -> Self {
         Self { minimum_size: 1, processing_seconds: 0 }
@@ -30,7 +30,7 @@ impl Default for Terms {
 kept! {
     /// An audience.
     #[derive(Default)]
-    pub struct Audience: Audience by found_by {
+    pub struct StoredAudience: Audience by found_by {
         /// The id that the caller chose.
         audience_id: String,
         /// Its name, description, tags and so on, as they were given.
@@ -49,7 +49,7 @@ kept! {
 }
 
 /// By what an audience is found: the id that its buyer chose.
-fn found_by(audience: &Audience, _: Timestamp) -> FoundBy {
+fn found_by(audience: &StoredAudience, _: Timestamp) -> FoundBy {
     let term = IndexTerm::new(IndexField::ChosenId, &audience.audience_id);
     FoundBy { terms: vec![term], ..FoundBy::default() }
 }
@@ -57,7 +57,7 @@ fn found_by(audience: &Audience, _: Timestamp) -> FoundBy {
 /// How an audience stands (`audience-status`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum AudienceStatus {
     /// It is being taken in.
     Processing,
     /// It can be targeted.
@@ -66,7 +66,7 @@ pub enum Status {
     TooSmall,
 }
 
-impl Audience {
+impl StoredAudience {
     /// How many members it has.
     #[must_use]
     pub fn size(&self) -> u64 {
@@ -75,13 +75,13 @@ impl Audience {
 
     /// How it stands now.
     #[must_use]
-    pub fn status_at(&self, now: Timestamp) -> Status {
+    pub fn status_at(&self, now: Timestamp) -> AudienceStatus {
         if now < self.ready_at {
-            Status::Processing
+            AudienceStatus::Processing
         } else if self.size() < self.minimum_size {
-            Status::TooSmall
+            AudienceStatus::TooSmall
         } else {
-            Status::Ready
+            AudienceStatus::Ready
         }
     }
 }

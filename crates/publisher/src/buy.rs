@@ -9,16 +9,16 @@ use tradepost_wire::{form, kept_whole};
 
 use crate::account::Account;
 use crate::catalogue::{PricingOption, Product};
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 use crate::reply::object;
-use crate::shelf::{FoundBy, IndexField, IndexTerm, Kept, kept};
+use crate::shelf::{FoundBy, IndexField, IndexTerm, Stored, kept};
 
 pub mod action;
 pub mod force;
 pub(crate) mod health;
 pub mod report;
 
-pub use action::{Action, Offered};
+pub use action::{AvailableAction, BuyAction};
 
 kept! {
     /// A media buy. Its id is that of its record, and so is its revision.
@@ -27,14 +27,14 @@ kept! {
         media_buy_id: String,
         /// How it stands, apart from what the time and the buyer's pause decide; see
         /// [`MediaBuy::status_at`].
-        status: Status,
+        status: MediaBuyStatus,
         /// Whether the buyer holds it.
         #[serde(default)]
         paused: bool,
         /// ISO 4217.
         currency: String,
         /// What all packages may cost.
-        total_budget: Amount,
+        total_budget: MoneyAmount,
         /// When it begins.
         start_time: Timestamp,
         /// When it ends.
@@ -46,7 +46,7 @@ kept! {
         /// The task in which the publisher approved it, where somebody had to.
         task_id?: Option<String>,
         /// What the proposal was priced for; changes beyond it need another quote.
-        envelope?: Option<Envelope>,
+        envelope?: Option<BuyEnvelope>,
         /// When and by whom it was canceled, and why.
         cancellation?: Option<Cancellation>,
         /// Why it was rejected.
@@ -60,7 +60,7 @@ kept! {
         /// Members of the request that are shown again as they came.
         shown?: Map,
         /// What became of it, the oldest first (`history` of `get_media_buys`).
-        history?: Vec<Change>,
+        history?: Vec<BuyChange>,
     }
 
     /// A package.
@@ -73,7 +73,7 @@ kept! {
         /// At which price.
         pricing_option_id: String,
         /// What it may cost.
-        budget: Amount,
+        budget: MoneyAmount,
         /// When it begins, when not with the buy.
         start_time?: Option<Timestamp>,
         /// When it ends, when not with the buy.
@@ -88,7 +88,7 @@ kept! {
         /// Its price, as the pricing option had it.
         price?: PricingOption,
         /// Members of the request that are shown again as they came.
-        shown?: Shown,
+        shown?: ShownMembers,
     }
 
     /// When and by whom something was canceled, and why (`cancellation`).
@@ -104,7 +104,7 @@ kept! {
 
     /// What was done to a buy.
     #[derive(Eq)]
-    pub struct Change {
+    pub struct BuyChange {
         /// The revision that came of it.
         revision: u64,
         /// When.
@@ -119,9 +119,9 @@ kept! {
     }
 
     /// What a proposal was priced for.
-    pub struct Envelope {
+    pub struct BuyEnvelope {
         /// The most that the buy may cost.
-        total_budget: Amount,
+        total_budget: MoneyAmount,
         /// The earliest beginning.
         start_time: Timestamp,
         /// The latest end.
@@ -139,7 +139,7 @@ tradepost_wire::words! {
     }
 
     /// How a media buy stands (`media-buy-status`).
-    pub enum Status {
+    pub enum MediaBuyStatus {
         /// It waits for creatives.
         PendingCreatives = "pending_creatives",
         /// It waits for its beginning.
@@ -157,7 +157,7 @@ tradepost_wire::words! {
     }
 }
 
-impl Status {
+impl MediaBuyStatus {
     /// Whether nothing comes after it.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
@@ -176,15 +176,15 @@ form! {
 
     /// Members of a package that are shown as they came, as far as they are read.
     #[derive(Default)]
-    pub struct Shown {
+    pub struct ShownMembers {
         /// Until when its creatives can be changed.
         creative_deadline: Option<Timestamp>,
         /// What is bid for it.
-        bid_price: Option<Amount>,
+        bid_price: Option<MoneyAmount>,
         /// At whom it is aimed (`core/targeting.json`).
         targeting_overlay: Option<Map>,
         /// What it is optimized for.
-        optimization_goals: LenientList<Goal>,
+        optimization_goals: LenientList<PackageGoal>,
         /// What is to be reported of it.
         committed_metrics: Option<Vec<Value>>;
         /// All of them.
@@ -192,13 +192,13 @@ form! {
     }
 
     /// What a package is optimized for.
-    pub struct Goal {
+    pub struct PackageGoal {
         /// In what its reach is counted.
         reach_unit: Option<Value>,
     }
 }
 
-kept_whole!(Assigned.given, Shown.members);
+kept_whole!(Assigned.given, ShownMembers.members);
 
 impl Cancellation {
     /// At a moment, without a reason.
@@ -216,7 +216,7 @@ impl Assigned {
     }
 }
 
-impl Shown {
+impl ShownMembers {
     /// These members.
     #[must_use]
     pub fn of(members: Map) -> Self {
@@ -276,27 +276,27 @@ impl MediaBuy {
     /// How it stands at a moment (published state machine): what is over stays over, the end of the
     /// flight completes it, and missing creatives and a later beginning come before the buyer's pause.
     #[must_use]
-    pub fn status_at(&self, now: Timestamp) -> Status {
+    pub fn status_at(&self, now: Timestamp) -> MediaBuyStatus {
         if self.status.is_terminal() {
             return self.status;
         }
         if now >= self.end_time {
-            return Status::Completed;
+            return MediaBuyStatus::Completed;
         }
         // Nothing runs when a flight begins: the status that is kept stays, and
         // the clock decides what it means.
-        let waits = self.status == Status::PendingStart && now < self.start_time;
-        match (self.status == Status::PendingCreatives, waits, self.paused) {
-            (true, _, _) => Status::PendingCreatives,
-            (false, true, _) => Status::PendingStart,
-            (false, false, true) => Status::Paused,
-            (false, false, false) => Status::Active,
+        let waits = self.status == MediaBuyStatus::PendingStart && now < self.start_time;
+        match (self.status == MediaBuyStatus::PendingCreatives, waits, self.paused) {
+            (true, _, _) => MediaBuyStatus::PendingCreatives,
+            (false, true, _) => MediaBuyStatus::PendingStart,
+            (false, false, true) => MediaBuyStatus::Paused,
+            (false, false, false) => MediaBuyStatus::Active,
         }
     }
 
     /// The next moment at which it stands otherwise by itself, if there is one after `now`.
     fn changes_after(&self, now: Timestamp) -> Option<Timestamp> {
-        let waits = self.status == Status::PendingStart && now < self.start_time;
+        let waits = self.status == MediaBuyStatus::PendingStart && now < self.start_time;
         let next = if waits { self.start_time.min(self.end_time) } else { self.end_time };
         (!self.status.is_terminal() && now < next).then_some(next)
     }
@@ -313,8 +313,8 @@ impl MediaBuy {
     pub fn settle(&mut self) {
         let live = self.packages.iter().filter(|package| package.is_live());
         self.total_budget = live.map(|package| package.budget).sum();
-        if self.status == Status::PendingCreatives && self.has_creatives() {
-            self.status = Status::PendingStart;
+        if self.status == MediaBuyStatus::PendingCreatives && self.has_creatives() {
+            self.status = MediaBuyStatus::PendingStart;
         }
     }
 
@@ -359,7 +359,7 @@ impl MediaBuy {
         summary: &str,
         by: Option<&str>,
     ) {
-        self.history.push(Change {
+        self.history.push(BuyChange {
             revision,
             timestamp: now,
             action: action.to_owned(),
@@ -369,7 +369,7 @@ impl MediaBuy {
     }
 }
 
-impl Change {
+impl BuyChange {
     /// What buyers may see of it (`history` of `get_media_buys`).
     #[must_use]
     pub fn published(&self) -> Value {
@@ -399,8 +399,8 @@ fn found_by(buy: &MediaBuy, now: Timestamp) -> FoundBy {
 
 /// The payload about a media buy that has come about.
 pub(crate) fn created(
-    kept: &Kept<MediaBuy>,
-    actions: &[Offered],
+    kept: &Stored<MediaBuy>,
+    actions: &[AvailableAction],
     account: Option<&Account>,
     now: Timestamp,
 ) -> Map {
@@ -418,7 +418,7 @@ pub(crate) fn created(
 }
 
 /// What every answer about one buy has: its standing, its money and what can be done with it.
-pub(crate) fn summary(kept: &Kept<MediaBuy>, actions: &[Offered], now: Timestamp) -> Map {
+pub(crate) fn summary(kept: &Stored<MediaBuy>, actions: &[AvailableAction], now: Timestamp) -> Map {
     let buy = &kept.thing;
     object([
         ("media_buy_id", Some(buy.media_buy_id.clone().into())),

@@ -11,9 +11,9 @@ use tradepost_wire::json::{Map, Value};
 use tradepost_wire::{form, kept_whole};
 
 use crate::audience;
-use crate::creative::policy::Policy as CreativePolicy;
+use crate::creative::policy::CreativePolicy;
 use crate::forms::buys::SignalName;
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 
 mod format;
 mod offer;
@@ -22,13 +22,15 @@ mod product;
 mod read;
 pub mod targeting;
 
-pub use format::Format;
-pub(crate) use format::{Place, Requirements};
-pub use policy::Policy;
+pub use format::CreativeFormat;
+pub(crate) use format::{AssetPlace, Requirements};
+pub use policy::AdvertisingPolicy;
 pub(crate) use policy::words;
-pub(crate) use product::{AllowedAction, FormatOption, Optimization};
-pub use product::{FormatId, Price, PricingOption, Product, ProposalObstacle, Rate, Terms};
-pub use read::Mistake;
+pub(crate) use product::{AllowedAction, Optimization, ProductFormatOption};
+pub use product::{
+    FormatId, PricingOption, Product, ProductPrice, ProductTerms, ProposalObstacle, Rate,
+};
+pub use read::CatalogueMistake;
 pub use targeting::TargetingSupport;
 
 /// The channels of `enums/channels.json`.
@@ -43,15 +45,15 @@ pub struct Catalogue {
     /// empty when nobody has said it.
     pub agent_url: String,
     /// What the publisher says about itself (`media_buy.portfolio`).
-    pub portfolio: Portfolio,
+    pub portfolio: PublisherPortfolio,
     /// How proposals are made; none are when `None`.
     pub proposals: Option<ProposalTerms>,
     /// What may not be advertised.
-    pub policies: Vec<Policy>,
+    pub policies: Vec<AdvertisingPolicy>,
     /// The products; ids are unique.
     pub products: Vec<Product>,
     /// The creative formats (`core/format.json`).
-    pub formats: Vec<Format>,
+    pub formats: Vec<CreativeFormat>,
     /// The signals; handles are unique.
     pub signals: Vec<Signal>,
     /// The sponsored offerings.
@@ -59,7 +61,7 @@ pub struct Catalogue {
     /// What is demanded of creatives.
     pub creatives: CreativePolicy,
     /// On which terms audiences are taken.
-    pub audiences: audience::Terms,
+    pub audiences: audience::AudienceTerms,
     /// Which targeting is applied.
     pub targeting: TargetingSupport,
 }
@@ -75,7 +77,7 @@ impl Catalogue {
 /// What the publisher says about itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Portfolio {
+pub struct PublisherPortfolio {
     /// In a few sentences.
     pub description: String,
     /// What may not be advertised, in a few sentences.
@@ -113,7 +115,7 @@ form! {
         description: Option<String>,
         signal_type: Option<String>,
         data_provider: Option<String>,
-        coverage_percentage: Option<Amount>,
+        coverage_percentage: Option<MoneyAmount>,
         pricing_options: LenientList<SignalPrice>;
         whole document
     }
@@ -122,8 +124,8 @@ form! {
     pub(crate) struct SignalPrice {
         pricing_option_id: Option<String>,
         model: Option<String>,
-        cpm: Option<Amount>,
-        percent: Option<Amount>,
+        cpm: Option<MoneyAmount>,
+        percent: Option<MoneyAmount>,
     }
 }
 

@@ -16,7 +16,7 @@ pub mod policy;
 pub(crate) mod judge;
 pub(crate) mod verdict;
 
-pub use asset::Given;
+pub use asset::GivenCreative;
 
 kept! {
     /// A creative.
@@ -25,15 +25,15 @@ kept! {
         creative_id: String,
         /// How its review stands, apart from what the time decides: ask for it by
         /// [`status_at`](Self::status_at).
-        status: Status,
+        status: CreativeStatus,
         /// Why it was rejected, for the caller.
         rejection_reason?: Option<String>,
         /// Since when and why it cannot run, where it once could or was looked at.
-        offline?: Option<Offline>,
+        offline?: Option<CreativeImpairment>,
         /// When the review ends by itself, with approval; `None` when a person decides.
         review_ends_at?: Option<Timestamp>,
         /// As it was given (`core/creative-asset.json`): name, `format_id`, `assets` and so on.
-        given: Given,
+        given: GivenCreative,
         /// When `sync_creatives` assigned it to packages, by the id of the package.
         assigned?: BTreeMap<String, Timestamp>,
         /// What a verifier of provenance has noted for an audit (`creative/audit-observation.json`). No
@@ -46,17 +46,17 @@ kept! {
 
     /// Why a creative cannot run, and since when.
     #[derive(Copy, Eq)]
-    pub struct Offline {
+    pub struct CreativeImpairment {
         /// Since when.
         since: Timestamp,
         /// Why.
-        reason: Reason,
+        reason: ImpairmentReason,
     }
 }
 
 tradepost_wire::words! {
     /// Why a creative cannot run (`enums/impairment-reason-code.json`, as far as it is about creatives).
-    pub enum Reason {
+    pub enum ImpairmentReason {
         /// A policy of the publisher.
         PolicyViolation = "policy_violation",
         /// The publisher has withdrawn it for another reason.
@@ -72,14 +72,17 @@ tradepost_wire::words! {
     }
 }
 
-impl Reason {
+impl ImpairmentReason {
     /// That of a status in which a creative cannot run, and of what happened to it
     /// (`enums/creative-event-reason-code.json`) where that is known.
-    fn of(status: Status, happened: Option<&str>) -> Option<Self> {
+    fn of(status: CreativeStatus, happened: Option<&str>) -> Option<Self> {
         let usual = match status {
-            Status::Rejected => Self::ContentRejected,
-            Status::Suspended => Self::SellerRemoved,
-            Status::Processing | Status::PendingReview | Status::Approved | Status::Archived => {
+            CreativeStatus::Rejected => Self::ContentRejected,
+            CreativeStatus::Suspended => Self::SellerRemoved,
+            CreativeStatus::Processing
+            | CreativeStatus::PendingReview
+            | CreativeStatus::Approved
+            | CreativeStatus::Archived => {
                 return None;
             }
         };
@@ -96,7 +99,7 @@ impl Reason {
 
 tradepost_wire::words! {
     /// How the review of a creative stands (`creative-status`).
-    pub enum Status {
+    pub enum CreativeStatus {
         /// It is being taken in.
         Processing = "processing",
         /// A person looks at it.
@@ -114,7 +117,7 @@ tradepost_wire::words! {
 
 /// By what a creative is found: its status, its format, and the id that its buyer chose.
 fn found_by(creative: &Creative, now: Timestamp) -> FoundBy {
-    let is_reviewed = creative.status == Status::PendingReview;
+    let is_reviewed = creative.status == CreativeStatus::PendingReview;
     FoundBy {
         state: Some(creative.status_at(now).name()),
         class: creative.format().to_owned(),
@@ -124,7 +127,7 @@ fn found_by(creative: &Creative, now: Timestamp) -> FoundBy {
     }
 }
 
-impl Status {
+impl CreativeStatus {
     /// Whether a creative may go from here to another status (the published life of a creative).
     #[must_use]
     pub const fn may_become(self, next: Self) -> bool {
@@ -144,7 +147,7 @@ impl Status {
 
 impl Creative {
     /// One of which nothing else is known.
-    pub(crate) fn new(creative_id: &str, given: Given, status: Status) -> Self {
+    pub(crate) fn new(creative_id: &str, given: GivenCreative, status: CreativeStatus) -> Self {
         Self {
             creative_id: creative_id.to_owned(),
             status,
@@ -170,9 +173,13 @@ impl Creative {
 
     /// How its review stands now.
     #[must_use]
-    pub fn status_at(&self, now: Timestamp) -> Status {
+    pub fn status_at(&self, now: Timestamp) -> CreativeStatus {
         let over = self.review_ends_at.is_some_and(|end| end <= now);
-        if over && self.status == Status::PendingReview { Status::Approved } else { self.status }
+        if over && self.status == CreativeStatus::PendingReview {
+            CreativeStatus::Approved
+        } else {
+            self.status
+        }
     }
 
     /// The format that it is counted under; empty when it names none.
@@ -183,10 +190,11 @@ impl Creative {
     }
 
     /// Has it stand like this from now on, because of what happened.
-    pub(crate) fn stand(&mut self, next: Status, happened: Option<&str>, now: Timestamp) {
+    pub(crate) fn stand(&mut self, next: CreativeStatus, happened: Option<&str>, now: Timestamp) {
         self.status = next;
         self.review_ends_at = None;
-        self.offline = Reason::of(next, happened).map(|reason| Offline { since: now, reason });
+        self.offline = ImpairmentReason::of(next, happened)
+            .map(|reason| CreativeImpairment { since: now, reason });
     }
 
     /// Its name for people.
@@ -200,17 +208,22 @@ impl Creative {
 mod tests {
     use tradepost_wire::catalog::Vocabulary as _;
 
-    use super::{Reason, Status};
+    use super::{CreativeStatus, ImpairmentReason};
 
     #[test]
     fn why_a_creative_is_offline_follows_from_what_happened() {
-        let of = |happened| Reason::of(Status::Suspended, happened).map(Reason::name);
+        let of = |happened| {
+            ImpairmentReason::of(CreativeStatus::Suspended, happened).map(ImpairmentReason::name)
+        };
         assert_eq!(of(None), Some("seller_removed"));
         assert_eq!(of(Some("policy_revocation")), Some("policy_violation"));
         assert_eq!(of(Some("source_private")), Some("source_private"));
         assert_eq!(of(Some("takedown_request")), Some("seller_removed"));
-        assert_eq!(Reason::of(Status::Rejected, None), Some(Reason::ContentRejected));
-        assert_eq!(Reason::of(Status::Approved, Some("source_private")), None);
+        assert_eq!(
+            ImpairmentReason::of(CreativeStatus::Rejected, None),
+            Some(ImpairmentReason::ContentRejected)
+        );
+        assert_eq!(ImpairmentReason::of(CreativeStatus::Approved, Some("source_private")), None);
     }
 
     #[test]
@@ -232,8 +245,8 @@ mod tests {
             "archived>approved",
         ];
         let mut found = Vec::new();
-        for from in Status::ALL.iter().copied() {
-            for to in Status::ALL.iter().copied() {
+        for from in CreativeStatus::ALL.iter().copied() {
+            for to in CreativeStatus::ALL.iter().copied() {
                 if from.may_become(to) {
                     found.push(format!("{}>{}", from.name(), to.name()));
                 }

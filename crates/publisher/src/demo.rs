@@ -1,6 +1,6 @@
 //! A publisher for trying things out: The Gazette, a newspaper that does not exist.
 
-use crate::catalogue::{Catalogue, Product, Terms};
+use crate::catalogue::{Catalogue, Product, ProductTerms};
 
 /// What The Gazette has to sell.
 #[must_use]
@@ -15,7 +15,8 @@ pub fn catalogue() -> Catalogue {
 pub fn trial() -> Product {
     let published = tradepost_wire::json::from_str(include_str!("demo/trial.json"));
     let published = published.expect("the trial product is an object, as a test shows");
-    let terms = Terms { approval: true, approval_seconds: Some(1), ..Terms::default() };
+    let terms =
+        ProductTerms { approval: true, approval_seconds: Some(1), ..ProductTerms::default() };
     Product::new(published, terms)
 }
 

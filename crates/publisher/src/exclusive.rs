@@ -7,10 +7,10 @@ use jiff::{Timestamp, ToSpan as _};
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::fault::InternalError;
 
-use crate::buy::{MediaBuy, Status};
+use crate::buy::{MediaBuy, MediaBuyStatus};
 use crate::catalogue::Product;
 use crate::refuse;
-use crate::shelf::{New, Shelf, kept};
+use crate::shelf::{New, StoreTx, kept};
 
 kept! {
     /// The bookings of one exclusive product. Purchases for tests have a calendar of their own.
@@ -100,7 +100,10 @@ impl ExclusiveDays {
 
 /// Whether a buy has ended or does not come about, so that it keeps no days.
 pub(crate) fn is_over(buy: &MediaBuy) -> bool {
-    matches!(buy.status, Status::Canceled | Status::Rejected | Status::Completed)
+    matches!(
+        buy.status,
+        MediaBuyStatus::Canceled | MediaBuyStatus::Rejected | MediaBuyStatus::Completed
+    )
 }
 
 /// The id of the record with a product's bookings.
@@ -127,7 +130,7 @@ const MAX_DAYS: i32 = 366;
 /// A refusal for each product whose days somebody else has already. `own` are the holders that do not count:
 /// a buy that is changed, and the proposal that is bought.
 pub(crate) fn taken_days(
-    shelf: &dyn Shelf,
+    shelf: &dyn StoreTx,
     wanted: &[ExclusiveDays],
     own: &[&str],
     now: Timestamp,
@@ -159,7 +162,7 @@ pub(crate) fn taken_days(
 
 /// Books days for a holder. What the holder had in these products before is replaced.
 pub(crate) fn book_days(
-    shelf: &dyn Shelf,
+    shelf: &dyn StoreTx,
     holder: &str,
     wanted: &[ExclusiveDays],
     expires_at: Option<Timestamp>,
@@ -196,7 +199,7 @@ pub(crate) fn book_days(
 
 /// Gives back the days that a holder has of these products.
 pub(crate) fn release_days<'a>(
-    shelf: &dyn Shelf,
+    shelf: &dyn StoreTx,
     holder: &str,
     product_ids: impl Iterator<Item = &'a str>,
     now: Timestamp,
@@ -218,7 +221,7 @@ pub(crate) fn release_days<'a>(
 /// Books the days that a buy has after a change. Days of a product that has left the offer stay as they are
 /// while a package of it is live: whether it is exclusive is not known then.
 pub(crate) fn rebook_buy(
-    shelf: &dyn Shelf,
+    shelf: &dyn StoreTx,
     buy: &MediaBuy,
     offer: &[Product],
     is_sandbox: bool,
@@ -238,7 +241,7 @@ pub(crate) fn rebook_buy(
 
 /// Hands the days of a buy that waits over to the id under which it comes about.
 pub(crate) fn rename_holder(
-    shelf: &dyn Shelf,
+    shelf: &dyn StoreTx,
     buy: &MediaBuy,
     new_id: &str,
     now: Timestamp,
@@ -262,7 +265,7 @@ pub(crate) fn rename_holder(
 
 /// Gives back the days of a buy that does not come about, or is over before its end.
 pub(crate) fn release_buy(
-    shelf: &dyn Shelf,
+    shelf: &dyn StoreTx,
     buy: &MediaBuy,
     now: Timestamp,
 ) -> Result<(), InternalError> {
@@ -276,12 +279,12 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     use super::*;
-    use crate::shelf::Vault;
+    use crate::shelf::PublisherStore;
     use crate::shelf::memory::MemoryVault;
 
     fn change(
-        vault: &dyn Vault,
-        job: impl Fn(&dyn Shelf) -> Result<(), InternalError> + Send + 'static,
+        vault: &dyn PublisherStore,
+        job: impl Fn(&dyn StoreTx) -> Result<(), InternalError> + Send + 'static,
     ) {
         let changing = pin!(vault.act(job));
         let Poll::Ready(changed) = changing.poll(&mut Context::from_waker(Waker::noop())) else {
@@ -312,7 +315,7 @@ mod tests {
     #[test]
     fn days_have_one_holder_until_they_are_given_back() {
         let memory = MemoryVault::default();
-        let vault: &dyn Vault = &memory;
+        let vault: &dyn PublisherStore = &memory;
         let now: Timestamp = "2026-06-01T00:00:00Z".parse().unwrap();
         let later: Timestamp = "2026-06-03T00:00:00Z".parse().unwrap();
         let taken = |first: &str, last: &str, own: &[&str], now: Timestamp| {

@@ -5,12 +5,14 @@ use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value, json};
 
-use crate::catalogue::{CHANNELS, Catalogue, Format, Price, PricingOption, Product, Terms, maps};
-use crate::money::Amount;
-use crate::profile::Profile;
+use crate::catalogue::{
+    CHANNELS, Catalogue, CreativeFormat, PricingOption, Product, ProductPrice, ProductTerms, maps,
+};
+use crate::money::MoneyAmount;
+use crate::profile::PublisherProfile;
 use crate::reply::object;
-use crate::shelf::{Kept, New, Thing};
-use crate::task::end::Office;
+use crate::shelf::{Entity, New, Stored};
+use crate::task::end::TaskFinisher;
 
 /// Words for channels that test fixtures use and `enums/channels.json` does not have.
 const LOOSE_CHANNELS: [(&str, &str); 4] =
@@ -20,7 +22,7 @@ impl Product {
     /// A product of which only some members are given. What else a published product has to have
     /// is filled in, except prices: a product without prices is not on offer.
     #[must_use]
-    pub fn completed(id: &str, partial: &Map, profile: &Profile) -> Self {
+    pub fn completed(id: &str, partial: &Map, profile: &PublisherProfile) -> Self {
         let catalogue = &profile.catalogue;
         let name = title(id);
         let mut published = object([
@@ -53,7 +55,7 @@ impl Product {
         let prices: Vec<_> = maps(published.get("pricing_options")).cloned().collect();
         let prices = prices.into_iter().map(priced).map(Value::Object).collect();
         published.insert("pricing_options".to_owned(), prices);
-        Self::new(published, Terms::default())
+        Self::new(published, ProductTerms::default())
     }
 }
 
@@ -79,11 +81,11 @@ fn priced(partial: Map) -> Map {
     let mut price = object(usual.map(|(name, word)| (name, Some(word.into()))));
     price.extend(partial);
     let read: PricingOption = typed::read(price.clone()).unwrap_or_default();
-    if let Price::Auction(Some(floor)) = read.price() {
+    if let ProductPrice::Auction(Some(floor)) = read.price() {
         let guidance = json!({
             "p25": floor,
-            "p50": floor.percent(Amount::whole(120)),
-            "p75": floor.percent(Amount::whole(150)),
+            "p50": floor.percent(MoneyAmount::whole(120)),
+            "p75": floor.percent(MoneyAmount::whole(150)),
         });
         price.entry("price_guidance").or_insert(guidance);
     }
@@ -137,7 +139,7 @@ fn title(id: &str) -> String {
     }
 }
 
-impl Office<'_> {
+impl TaskFinisher<'_> {
     /// Puts a product beside the catalogue, completed; and the formats that it names, when nobody
     /// knows them. Put again, it keeps the prices that it has, unless others are given.
     ///
@@ -203,15 +205,15 @@ impl Office<'_> {
         format.extend(rest.map(|(name, value)| (name.clone(), value.clone())));
         let unread =
             || InternalError::new("putting a format there", "it is not in the form that it has");
-        self.lay(id, typed::read::<Format>(format).ok_or_else(unread)?)
+        self.lay(id, typed::read::<CreativeFormat>(format).ok_or_else(unread)?)
     }
 
     /// Puts the publisher's own thing there, in place of the one with its id.
-    fn lay<T: Thing>(&self, id: &str, thing: T) -> Result<(), InternalError> {
+    fn lay<T: Entity>(&self, id: &str, thing: T) -> Result<(), InternalError> {
         let (shelf, now) = (self.shelf, self.now);
         match shelf.find::<T>(id)? {
             None => shelf.add(New { id, owner: "", account: None, state: "", now }, &thing),
-            Some(Kept { record, .. }) => shelf.change(&mut Kept { thing, record }, now),
+            Some(Stored { record, .. }) => shelf.change(&mut Stored { thing, record }, now),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use tradepost_wire::form;
 
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 
 pub(crate) mod accounts;
 pub(crate) mod audiences;
@@ -27,7 +27,7 @@ form! {
 
     /// An amount with its currency (ISO 4217).
     pub(crate) struct Money {
-        amount: Amount,
+        amount: MoneyAmount,
         currency: String,
     }
 }

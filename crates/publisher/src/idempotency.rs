@@ -13,11 +13,11 @@ use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::canonical;
 use tradepost_wire::json::{Map, Value};
 
-use crate::ask::Ask;
-use crate::profile::Profile;
-use crate::refuse::{self, Stop};
-use crate::reply::Reply;
-use crate::shelf::{KeyRow, Shelf, own_id};
+use crate::ask::ToolCall;
+use crate::profile::PublisherProfile;
+use crate::refuse::{self, ToolError};
+use crate::reply::ToolReply;
+use crate::shelf::{KeyRow, StoreTx, own_id};
 
 /// The member with the key.
 pub(crate) const MEMBER: &str = "idempotency_key";
@@ -33,17 +33,17 @@ const SKEW: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 
 /// A key with its scope and the hash of its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Key {
+pub(crate) struct IdempotencyKey {
     scope: String,
     key: String,
     hash: [u8; 32],
 }
 
-impl Key {
+impl IdempotencyKey {
     /// Whether a request has a key that stands for its effect. Looking has none, so that a key is
     /// tolerated there and looking again looks again; and the test controller reports failures in
     /// results, which must not be remembered.
-    pub(crate) fn is_taken(ask: &Ask) -> bool {
+    pub(crate) fn is_taken(ask: &ToolCall) -> bool {
         let key = ask.arguments.get(MEMBER).and_then(Value::as_str);
         key.is_some_and(is_key) && ask.keeps(false) && ask.tool != AdcpTool::ComplyTestController
     }
@@ -51,7 +51,7 @@ impl Key {
     /// The key of a request, if it has one. Keys of one tenant and, in a sponsored conversation,
     /// session mean nothing elsewhere. The account is part of what the key stands for and not of its
     /// scope: the same key for another account is a conflict, and never a second effect.
-    pub(crate) fn of(ask: &Ask) -> Option<Self> {
+    pub(crate) fn of(ask: &ToolCall) -> Option<Self> {
         let key = ask.arguments.get(MEMBER)?.as_str()?.to_owned();
         let session = ask.arguments.get("session_id").and_then(Value::as_str);
         let session = session.filter(|_| ask.tool == AdcpTool::SiSendMessage);
@@ -62,10 +62,10 @@ impl Key {
     /// What the key's request came to, if it was done.
     pub(crate) fn earlier(
         &self,
-        profile: &Profile,
-        ask: &Ask,
-        shelf: &dyn Shelf,
-    ) -> Result<Option<Reply>, Stop> {
+        profile: &PublisherProfile,
+        ask: &ToolCall,
+        shelf: &dyn StoreTx,
+    ) -> Result<Option<ToolReply>, ToolError> {
         let Some(row) = shelf.key(&self.scope, &self.key)? else {
             return Ok(None);
         };
@@ -84,16 +84,21 @@ impl Key {
         if row.hash != self.hash {
             return Err(conflict().into());
         }
-        Reply::restore(&row.reply).map(Some).map_err(Into::into)
+        ToolReply::restore(&row.reply).map(Some).map_err(Into::into)
     }
 
     /// The moment before which nobody needs to know of a key any more.
-    pub(crate) fn forgotten_before(profile: &Profile, now: Timestamp) -> Timestamp {
+    pub(crate) fn forgotten_before(profile: &PublisherProfile, now: Timestamp) -> Timestamp {
         now.checked_sub(profile.replay_ttl + SKEW + EXPIRED_FOR).unwrap_or(Timestamp::MIN)
     }
 
     /// Remembers the reply.
-    pub(crate) fn remember(&self, ask: &Ask, shelf: &dyn Shelf, reply: &Reply) -> Result<(), Stop> {
+    pub(crate) fn remember(
+        &self,
+        ask: &ToolCall,
+        shelf: &dyn StoreTx,
+        reply: &ToolReply,
+    ) -> Result<(), ToolError> {
         let row = KeyRow { hash: self.hash, reply: reply.store(), used_at: ask.now };
         Ok(shelf.remember(&self.scope, &self.key, row)?)
     }
@@ -105,7 +110,7 @@ fn is_key(text: &str) -> bool {
     (16..=255).contains(&text.len()) && text.bytes().all(plain)
 }
 
-fn hash(ask: &Ask) -> [u8; 32] {
+fn hash(ask: &ToolCall) -> [u8; 32] {
     let mut request: Map = ask.arguments.clone();
     for member in APART {
         request.swap_remove(member);
@@ -130,25 +135,25 @@ fn conflict() -> AdcpError {
 
 /// The keys whose requests are being worked on.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Flights(Arc<Mutex<HashMap<Place, [u8; 32]>>>);
+pub(crate) struct InFlightKeys(Arc<Mutex<HashMap<Place, [u8; 32]>>>);
 
 /// A scope and a key.
 type Place = (String, String);
 
 /// A key that is being worked on, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Flight {
-    flights: Flights,
+pub(crate) struct InFlightKey {
+    flights: InFlightKeys,
     place: Place,
 }
 
-impl Flights {
+impl InFlightKeys {
     /// Claims a key.
     ///
     /// # Errors
     /// `IDEMPOTENCY_IN_FLIGHT` when its request is being worked on, and `IDEMPOTENCY_CONFLICT` when
     /// that is another one.
-    pub(crate) fn claim(&self, key: &Key) -> Result<Flight, Stop> {
+    pub(crate) fn claim(&self, key: &IdempotencyKey) -> Result<InFlightKey, ToolError> {
         let place = (key.scope.clone(), key.key.clone());
         // Each holder makes a single change, so that the map is whole
         // even if one of them panicked.
@@ -156,7 +161,7 @@ impl Flights {
         match flights.entry(place.clone()) {
             Entry::Vacant(free) => {
                 free.insert(key.hash);
-                Ok(Flight { flights: self.clone(), place })
+                Ok(InFlightKey { flights: self.clone(), place })
             }
             Entry::Occupied(other) if *other.get() == key.hash => {
                 let message = "the request with this key is being worked on; send it again shortly";
@@ -168,7 +173,7 @@ impl Flights {
     }
 }
 
-impl Drop for Flight {
+impl Drop for InFlightKey {
     fn drop(&mut self) {
         // Also when the caller has hung up and its future is dropped. A job that
         // is on its way to the store nevertheless is no danger: the key is looked

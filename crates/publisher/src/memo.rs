@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use tradepost_wire::adcp::{AdcpAnswer, AdcpTool};
 use tradepost_wire::json::{Value, to_string};
 
-use crate::ask::Ask;
+use crate::ask::ToolCall;
 use crate::idempotency;
-use crate::profile::Profile;
+use crate::profile::PublisherProfile;
 use crate::reply::Lasts;
 
 /// How many answers are kept for one credential.
@@ -33,7 +33,7 @@ const CONTEXT: &str = "context";
 /// Whether the answer to a request may be kept. One with a key has an effect, one with an address is
 /// looked at anew, one with a token of a list must not lie about, and refining goes on from what was said
 /// last. A `context` that is not repeated is looked at with everything else.
-pub(crate) fn is_for(ask: &Ask) -> bool {
+pub(crate) fn is_for(ask: &ToolCall) -> bool {
     const APART: [&str; 4] =
         [idempotency::MEMBER, "property_list", "push_notification_config", "refine"];
     ask.tool == AdcpTool::GetProducts
@@ -44,8 +44,8 @@ pub(crate) fn is_for(ask: &Ask) -> bool {
 }
 
 /// Whether two requests ask the same, to the last digit and in the same order.
-fn asks_the_same(one: &Ask, other: &Ask) -> bool {
-    fn members(ask: &Ask) -> impl Iterator<Item = (&String, &Value)> {
+fn asks_the_same(one: &ToolCall, other: &ToolCall) -> bool {
+    fn members(ask: &ToolCall) -> impl Iterator<Item = (&String, &Value)> {
         ask.arguments.iter().filter(|(name, _)| *name != CONTEXT)
     }
     one.tool == other.tool && one.caller == other.caller && are_same(members(one), members(other))
@@ -73,28 +73,28 @@ fn is_same(one: &Value, other: &Value) -> bool {
 
 /// What an answer rests on besides the request and what the reply says itself.
 #[derive(Debug, Clone)]
-pub(crate) struct Footing {
+pub(crate) struct CacheDeps {
     /// The version of what is kept, from before it was read.
     pub version: u64,
     /// The publisher with its catalogue. What is gone cannot be mistaken for another.
-    pub profile: Weak<Profile>,
+    pub profile: Weak<PublisherProfile>,
 }
 
 /// An answer with what it rests on.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct CachedResponse {
     /// The request, without its `context`.
-    ask: Ask,
-    footing: Footing,
+    ask: ToolCall,
+    footing: CacheDeps,
     lasts: Lasts,
     /// The answer, without what belongs to one request.
     pub answer: AdcpAnswer,
     size: usize,
 }
 
-impl Kept {
+impl CachedResponse {
     /// Whether it would be the same now, as far as the ad server does not say otherwise.
-    pub(crate) fn holds(&self, footing: &Footing, now: Timestamp) -> bool {
+    pub(crate) fn holds(&self, footing: &CacheDeps, now: Timestamp) -> bool {
         self.footing.version == footing.version
             && self.footing.profile.ptr_eq(&footing.profile)
             // Clocks are set back, too.
@@ -109,22 +109,22 @@ impl Kept {
 
 /// The answers of late.
 #[derive(Debug, Default)]
-pub(crate) struct Memo(Mutex<State>);
+pub(crate) struct ResponseCache(Mutex<ResponseCacheState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct ResponseCacheState {
     /// By the principal, the oldest first.
-    kept: HashMap<String, VecDeque<Arc<Kept>>>,
+    kept: HashMap<String, VecDeque<Arc<CachedResponse>>>,
     bytes: usize,
 }
 
-impl Memo {
-    fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+impl ResponseCache {
+    fn with<T>(&self, work: impl FnOnce(&mut ResponseCacheState) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What was answered to whoever asked the same last.
-    pub(crate) fn find(&self, ask: &Ask) -> Option<Arc<Kept>> {
+    pub(crate) fn find(&self, ask: &ToolCall) -> Option<Arc<CachedResponse>> {
         self.with(|state| {
             let mut own = state.kept.get(&ask.caller.principal)?.iter();
             own.find(|kept| asks_the_same(&kept.ask, ask)).cloned()
@@ -132,7 +132,13 @@ impl Memo {
     }
 
     /// Keeps the answer to a request, in place of an earlier one.
-    pub(crate) fn keep(&self, mut ask: Ask, footing: Footing, lasts: Lasts, answer: &AdcpAnswer) {
+    pub(crate) fn keep(
+        &self,
+        mut ask: ToolCall,
+        footing: CacheDeps,
+        lasts: Lasts,
+        answer: &AdcpAnswer,
+    ) {
         let Some(answer) = answer.begun() else { return };
         ask.arguments.shift_remove(CONTEXT);
         let text = answer.beginning.as_ref().map_or(0, |text| text.size());
@@ -142,13 +148,13 @@ impl Memo {
         if size > BYTES / EACH {
             return;
         }
-        let kept = Kept { ask, footing, lasts, answer, size };
+        let kept = CachedResponse { ask, footing, lasts, answer, size };
         self.with(|state| state.keep(kept));
     }
 }
 
-impl State {
-    fn keep(&mut self, kept: Kept) {
+impl ResponseCacheState {
+    fn keep(&mut self, kept: CachedResponse) {
         // It begins anew: what is asked for is worked out again in a moment.
         if self.bytes + kept.size > BYTES {
             *self = Self::default();
@@ -170,21 +176,21 @@ mod tests {
     use tradepost_wire::json::{Map, json};
 
     use super::*;
-    use crate::ask::Caller;
+    use crate::ask::BuyerCaller;
 
-    fn of(principal: &str, arguments: &str) -> Ask {
+    fn of(principal: &str, arguments: &str) -> ToolCall {
         let arguments: Map = tradepost_wire::json::from_str(arguments).unwrap();
-        let caller = Caller { principal: principal.to_owned(), agent: None };
+        let caller = BuyerCaller { principal: principal.to_owned(), agent: None };
         let (credential, now) = (None, Timestamp::UNIX_EPOCH);
-        Ask { tool: AdcpTool::GetProducts, arguments, caller, credential, now }
+        ToolCall { tool: AdcpTool::GetProducts, arguments, caller, credential, now }
     }
 
-    fn question(principal: &str, brief: &str) -> Ask {
+    fn question(principal: &str, brief: &str) -> ToolCall {
         of(principal, &json!({"buying_mode": "brief", "brief": brief}).to_string())
     }
 
-    fn keep(memo: &Memo, ask: Ask, message: &str) {
-        let footing = Footing { version: 1, profile: Weak::new() };
+    fn keep(memo: &ResponseCache, ask: ToolCall, message: &str) {
+        let footing = CacheDeps { version: 1, profile: Weak::new() };
         let lasts = Lasts { until: Timestamp::MAX, sold_out: Vec::new() };
         let mut answer = AdcpAnswer::failed(crate::refuse::unsupported(), Vec::new());
         answer.standing = AdcpTaskStatus::Completed;
@@ -231,12 +237,12 @@ mod tests {
         ] {
             assert!(!is_for(&of("a", apart)), "{apart}");
         }
-        assert!(!is_for(&Ask { tool: AdcpTool::GetSignals, ..of("a", "{}") }));
+        assert!(!is_for(&ToolCall { tool: AdcpTool::GetSignals, ..of("a", "{}") }));
     }
 
     #[test]
     fn whoever_asks_a_lot_pushes_out_its_own_answers_and_no_others() {
-        let memo = Memo::default();
+        let memo = ResponseCache::default();
         let find = |principal, brief: &str| {
             memo.find(&question(principal, brief)).map(|kept| kept.answer.message.clone())
         };
@@ -258,7 +264,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_by_what_the_answers_weigh() {
-        let memo = Memo::default();
+        let memo = ResponseCache::default();
         keep(&memo, question("a", "huge"), &"x".repeat(BYTES / EACH));
         assert!(memo.find(&question("a", "huge")).is_none());
         let large = "x".repeat(BYTES / EACH / 4);

@@ -23,9 +23,9 @@ const BEYOND: i128 = 10_i128.pow(30);
 
 /// An amount of money in the unit of its currency, a count, or a share, exact to a millionth.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Amount(i128);
+pub struct MoneyAmount(i128);
 
-impl Amount {
+impl MoneyAmount {
     /// Nothing.
     pub const ZERO: Self = Self(0);
 
@@ -96,7 +96,7 @@ impl Amount {
 
 /// Whether two values are one amount, however it is written (`2`, `2.0`).
 pub(crate) fn same(one: &Value, other: &Value) -> bool {
-    let of = |value: &Value| value.as_number().and_then(Amount::of);
+    let of = |value: &Value| value.as_number().and_then(MoneyAmount::of);
     of(one).is_some_and(|one| of(other) == Some(one))
 }
 
@@ -106,7 +106,7 @@ fn divided(number: i128, by: i128) -> i128 {
     number.saturating_add(if number < 0 { -half } else { half }) / by
 }
 
-impl Add for Amount {
+impl Add for MoneyAmount {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -114,13 +114,13 @@ impl Add for Amount {
     }
 }
 
-impl AddAssign for Amount {
+impl AddAssign for MoneyAmount {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
 }
 
-impl Neg for Amount {
+impl Neg for MoneyAmount {
     type Output = Self;
 
     fn neg(self) -> Self {
@@ -128,7 +128,7 @@ impl Neg for Amount {
     }
 }
 
-impl Sub for Amount {
+impl Sub for MoneyAmount {
     type Output = Self;
 
     fn sub(self, other: Self) -> Self {
@@ -136,14 +136,14 @@ impl Sub for Amount {
     }
 }
 
-impl Sum for Amount {
+impl Sum for MoneyAmount {
     fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
         amounts.fold(Self::ZERO, Add::add)
     }
 }
 
 /// In the fewest digits: `5000`, `-1.5`.
-impl fmt::Display for Amount {
+impl fmt::Display for MoneyAmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
         let (ones, rest) =
@@ -156,26 +156,26 @@ impl fmt::Display for Amount {
     }
 }
 
-impl fmt::Debug for Amount {
+impl fmt::Debug for MoneyAmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl From<Amount> for Value {
-    fn from(amount: Amount) -> Self {
+impl From<MoneyAmount> for Value {
+    fn from(amount: MoneyAmount) -> Self {
         amount.to_string().parse().map_or(Self::Null, Self::Number)
     }
 }
 
-impl Serialize for Amount {
+impl Serialize for MoneyAmount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Value::from(*self).serialize(serializer)
     }
 }
 
 /// What was kept can be read, however large it is: the largest amount stands for those beyond.
-impl<'de> Deserialize<'de> for Amount {
+impl<'de> Deserialize<'de> for MoneyAmount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = Number::deserialize(deserializer)?;
         let most = Self(BEYOND - 1);
@@ -185,7 +185,7 @@ impl<'de> Deserialize<'de> for Amount {
 }
 
 /// A number beyond what an amount can be counts as nothing, so that it buys nothing.
-impl Typed for Amount {
+impl Typed for MoneyAmount {
     fn kind() -> ValueKind {
         ValueKind::Number
     }
@@ -201,8 +201,8 @@ mod tests {
 
     use super::*;
 
-    fn amount(text: &str) -> Amount {
-        Amount::of(&text.parse().unwrap()).unwrap()
+    fn amount(text: &str) -> MoneyAmount {
+        MoneyAmount::of(&text.parse().unwrap()).unwrap()
     }
 
     #[test]
@@ -218,21 +218,21 @@ mod tests {
             assert_eq!(Value::from(amount(text)).to_string(), written);
         }
         assert_eq!((amount("0.1") + amount("0.2")).to_string(), "0.3");
-        assert_eq!(Amount::of(&"1e24".parse().unwrap()), None);
-        assert_eq!(Amount::read(&Value::from("1")), None);
+        assert_eq!(MoneyAmount::of(&"1e24".parse().unwrap()), None);
+        assert_eq!(MoneyAmount::read(&Value::from("1")), None);
         // As earlier versions kept them.
-        let most = tradepost_wire::json::from_str::<Amount>("-1e300").unwrap();
+        let most = tradepost_wire::json::from_str::<MoneyAmount>("-1e300").unwrap();
         assert_eq!(most.to_string(), "-999999999999999999999999.999999");
         assert_eq!(
-            tradepost_wire::json::from_str::<Amount>("5000.0").unwrap(),
-            Amount::whole(5000)
+            tradepost_wire::json::from_str::<MoneyAmount>("5000.0").unwrap(),
+            MoneyAmount::whole(5000)
         );
     }
 
     #[test]
     fn a_half_is_rounded_away_from_zero_and_nothing_is_divided_by_nothing() {
         let share = |of: &str, part: &str, whole: &str| {
-            amount(of).portion(amount(part), amount(whole), Amount::CENT).to_string()
+            amount(of).portion(amount(part), amount(whole), MoneyAmount::CENT).to_string()
         };
         assert_eq!(share("100", "1", "3"), "33.33");
         assert_eq!(share("0.25", "1", "10"), "0.03");
@@ -257,16 +257,16 @@ mod tests {
                     (number.unsigned_abs() / 1_000_000, number.unsigned_abs() % 1_000_000);
                 amount(&format!("{sign}{ones}.{rest:06}"))
             };
-            let mut amounts: Vec<Amount> = millionths.iter().map(spelled).collect();
+            let mut amounts: Vec<MoneyAmount> = millionths.iter().map(spelled).collect();
             let sum: i128 = millionths.iter().map(|number| i128::from(*number)).sum();
-            prop_assert_eq!(amounts.iter().copied().sum::<Amount>(), Amount(sum));
+            prop_assert_eq!(amounts.iter().copied().sum::<MoneyAmount>(), MoneyAmount(sum));
             for (one, other) in swaps {
                 if one < amounts.len() && other < amounts.len() {
                     amounts.swap(one, other);
                 }
             }
-            let shuffled: Amount = amounts.iter().copied().sum();
-            prop_assert_eq!(shuffled, Amount(sum));
+            let shuffled: MoneyAmount = amounts.iter().copied().sum();
+            prop_assert_eq!(shuffled, MoneyAmount(sum));
             // And it comes back from its text as it was.
             let text = Value::from(shuffled).to_string();
             prop_assert_eq!(amount(&text), shuffled);

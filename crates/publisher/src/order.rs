@@ -13,27 +13,27 @@ use tradepost_wire::adcp::{AdcpAnswer, AdcpTool};
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value};
 
-use crate::admit::{self, Admitted, Phase};
-use crate::ask::{Ask, Caller, may_be_repeated};
+use crate::admit::{self, Admitted, StorePhase};
+use crate::ask::{BuyerCaller, ToolCall, may_be_repeated};
 use crate::buy::MediaBuy;
 use crate::creative::Creative;
-use crate::idempotency::Key;
-use crate::memo::{self, Footing};
+use crate::idempotency::IdempotencyKey;
+use crate::memo::{self, CacheDeps};
 use crate::proposal::Proposal;
 use crate::publisher::Publisher;
-use crate::refuse::{self, Refusal, Stop};
-use crate::reply::Reply;
-use crate::shelf::peek::Peek;
-use crate::shelf::recent::{Noting, Recalled};
-use crate::shelf::{Changes, Kind, Query, Shelf, StoreWork, Thing};
+use crate::refuse::{self, AdcpRefusal, ToolError};
+use crate::reply::ToolReply;
+use crate::shelf::peek::ReadOnlyAttempt;
+use crate::shelf::recent::{Noting, StaleReader};
+use crate::shelf::{Changes, Entity, EntityKind, Query, StoreTx, StoreWork};
 use crate::supply;
-use crate::task::end::{self, Office};
-use crate::task::{Notice, Task};
+use crate::task::end::{self, TaskFinisher};
+use crate::task::{QueuedNotification, SubmittedTask};
 use crate::tools;
-use crate::tools::Request;
+use crate::tools::ToolRequest;
 use crate::version;
-use crate::work::{Horizon, Prepared, Work};
-use crate::world::Lane;
+use crate::work::{Horizon, Prepared, ToolContext};
+use crate::world::RateClass;
 
 /// The release whose codes a caller knows that was turned away before a publisher: the one that its
 /// request names, or else ours.
@@ -63,12 +63,12 @@ impl Publisher {
     /// The answer to a task of AdCP that this seller does not have. Who could not call it anyway is told so,
     /// because that can be mended (`R-5`).
     #[must_use]
-    pub fn lacking(&self, task: &str, caller: &Caller, arguments: &Map) -> AdcpAnswer {
+    pub fn lacking(&self, task: &str, caller: &BuyerCaller, arguments: &Map) -> AdcpAnswer {
         let denied = self.vault.look(|shelf| admit::foreign(self, task, caller, arguments, shelf));
         let mut answer = match denied {
             Ok(()) => AdcpAnswer::failed(refuse::unsupported(), Vec::new()),
-            Err(Stop::Refused(refusal)) => AdcpAnswer::failed(*refusal.first, refusal.others),
-            Err(Stop::Broken(broken)) => self.broke(&broken),
+            Err(ToolError::Refused(refusal)) => AdcpAnswer::failed(*refusal.first, refusal.others),
+            Err(ToolError::Broken(broken)) => self.broke(&broken),
         };
         answer.context = arguments.get("context").filter(|it| may_be_repeated(it)).cloned();
         answer.pinned(self.release(arguments))
@@ -80,7 +80,7 @@ impl Publisher {
     }
 
     /// Answers a request.
-    pub async fn answer(&self, ask: Ask) -> AdcpAnswer {
+    pub async fn answer(&self, ask: ToolCall) -> AdcpAnswer {
         let may_be_kept = memo::is_for(&ask);
         if may_be_kept && let Some(kept) = self.again(&ask).await {
             let mut arguments = ask.arguments;
@@ -88,7 +88,7 @@ impl Publisher {
         }
         // Taken before anything is looked at, because refusals repeat it as well (`X-2`).
         let context = ask.arguments.get("context").cloned();
-        let keyed = ask.tool.keyed() || Key::is_taken(&ask);
+        let keyed = ask.tool.keyed() || IdempotencyKey::is_taken(&ask);
         let release = self.release(&ask.arguments);
         let (mut footing, mut lasts) = (None, None);
         let done = match self.check(&ask) {
@@ -114,26 +114,26 @@ impl Publisher {
                     beginning: None,
                 }
             }
-            Err(Stop::Refused(refusal)) => AdcpAnswer::failed(*refusal.first, refusal.others),
-            Err(Stop::Broken(broken)) => self.broke(&broken),
+            Err(ToolError::Refused(refusal)) => AdcpAnswer::failed(*refusal.first, refusal.others),
+            Err(ToolError::Broken(broken)) => self.broke(&broken),
         };
         let mut answer = answer.spoken(ask.tool, release);
         let repeated = context.filter(|context| ask.may_repeat(context));
         if let (Some(footing), Some(lasts)) = (footing, lasts) {
             // Nothing that lasts has the credential in it.
-            self.memo.keep(Ask { credential: None, ..ask }, footing, lasts, &answer);
+            self.memo.keep(ToolCall { credential: None, ..ask }, footing, lasts, &answer);
         }
         answer.context = repeated;
         answer
     }
 
     /// On what an answer rests that is worked out now.
-    fn footing(&self) -> Option<Footing> {
-        Some(Footing { version: self.vault.version()?, profile: Arc::downgrade(&self.profile) })
+    fn footing(&self) -> Option<CacheDeps> {
+        Some(CacheDeps { version: self.vault.version()?, profile: Arc::downgrade(&self.profile) })
     }
 
     /// What was answered to the same request before, when it would be the same now.
-    async fn again(&self, ask: &Ask) -> Option<AdcpAnswer> {
+    async fn again(&self, ask: &ToolCall) -> Option<AdcpAnswer> {
         let kept = self.memo.find(ask)?;
         if !kept.holds(&self.footing()?, ask.now) {
             return None;
@@ -144,7 +144,7 @@ impl Publisher {
             return None;
         }
         // It counts like any other. Who is put off has used nothing up, and is told so by the usual way.
-        self.world.admit(&ask.caller.principal, Lane::Read).ok()?;
+        self.world.admit(&ask.caller.principal, RateClass::Read).ok()?;
         Some(kept.answer.clone())
     }
 
@@ -154,7 +154,7 @@ impl Publisher {
     pub async fn tick(&self, now: Timestamp) -> usize {
         self.settle::<MediaBuy>(now, end::settle::<MediaBuy>).await;
         self.settle::<Creative>(now, end::settle::<Creative>).await;
-        self.settle::<Task>(now, end::settle::<Task>).await;
+        self.settle::<SubmittedTask>(now, end::settle::<SubmittedTask>).await;
         self.settle::<Proposal>(now, end::forget_drafts).await;
         // A list of ids alone: each task is looked at again in its own transaction, because a
         // person may have decided about it meanwhile.
@@ -163,27 +163,29 @@ impl Publisher {
         for record in due {
             let this = self.clone();
             // Each in a transaction of its own, so that one that breaks holds up no other.
-            let job =
-                move |shelf: &dyn Shelf| Office { publisher: &this, shelf, now }.decide(&record);
+            let job = move |shelf: &dyn StoreTx| {
+                TaskFinisher { publisher: &this, shelf, now }.decide(&record)
+            };
             ended += usize::from(self.reported(self.vault.act::<bool, InternalError>(job).await));
         }
         // And reviews of creatives that have ended by themselves.
         for record in self.reported(self.vault.look(|shelf| end::reviewed(shelf, now))) {
             let this = self.clone();
-            let job =
-                move |shelf: &dyn Shelf| Office { publisher: &this, shelf, now }.settle(&record);
+            let job = move |shelf: &dyn StoreTx| {
+                TaskFinisher { publisher: &this, shelf, now }.settle(&record)
+            };
             self.reported(self.vault.act::<(), InternalError>(job).await);
         }
         ended
     }
 
     /// Writes down anew how things of a type stand that have changed by themselves, so that they are found by it.
-    async fn settle<T: Thing>(
+    async fn settle<T: Entity>(
         &self,
         now: Timestamp,
-        work: fn(&dyn Shelf, Timestamp, usize) -> Result<bool, InternalError>,
+        work: fn(&dyn StoreTx, Timestamp, usize) -> Result<bool, InternalError>,
     ) {
-        let due = |shelf: &dyn Shelf| {
+        let due = |shelf: &dyn StoreTx| {
             let by_now = Some(Changes::By(now));
             let first = Query { changes: by_now, limit: 1, ..Query::default() };
             Ok::<_, InternalError>(!shelf.list(T::KIND, &first)?.is_empty())
@@ -191,7 +193,7 @@ impl Publisher {
         let mut goes_on = self.reported(self.vault.look(due));
         let mut rounds = 0;
         while goes_on && rounds < SETTLED_ROUNDS {
-            let job = move |shelf: &dyn Shelf| work(shelf, now, SETTLED_AT_ONCE);
+            let job = move |shelf: &dyn StoreTx| work(shelf, now, SETTLED_AT_ONCE);
             goes_on = self.reported(self.vault.act::<bool, InternalError>(job).await);
             rounds += 1;
         }
@@ -206,7 +208,7 @@ impl Publisher {
     }
 
     /// Whether notifications may go where the request says.
-    fn may_notify(&self, ask: &Ask) -> Result<(), Stop> {
+    fn may_notify(&self, ask: &ToolCall) -> Result<(), ToolError> {
         let config = ask.arguments.get("push_notification_config");
         let url = config.and_then(|config| config.get("url")).and_then(Value::as_str);
         url.map_or(Ok(()), |url| self.world.may_call(url)).map_err(|why| {
@@ -218,20 +220,20 @@ impl Publisher {
     /// Throws away what nobody needs any more: idempotency keys beyond their life, and notifications
     /// that were delivered or given up a week ago. To be called every hour or so.
     pub async fn tidy(&self, now: Timestamp) {
-        let keys = Key::forgotten_before(&self.profile, now);
+        let keys = IdempotencyKey::forgotten_before(&self.profile, now);
         let notices = now.checked_sub(NOTICES_KEPT).unwrap_or(Timestamp::MIN);
         let events = now.checked_sub(EVENTS_KEPT).unwrap_or(Timestamp::MIN);
-        let job = move |shelf: &dyn Shelf| {
+        let job = move |shelf: &dyn StoreTx| {
             shelf.forget_keys(keys)?;
             // What is due stays, however old it is: giving a notification
             // up is the queue's decision.
-            for state in [Notice::DONE, Notice::DEAD] {
+            for state in [QueuedNotification::DONE, QueuedNotification::DEAD] {
                 let mut query = Query { limit: NOTICES_AT_ONCE, ..Query::in_state(state) };
                 loop {
-                    let mut page = shelf.list(Kind::Notice, &query)?;
+                    let mut page = shelf.list(EntityKind::Notice, &query)?;
                     let goes_on = page.last().is_some_and(|last| last.created_at < notices);
                     for record in page.extract_if(.., |record| record.updated_at < notices) {
-                        shelf.remove(Kind::Notice, &record.id)?;
+                        shelf.remove(EntityKind::Notice, &record.id)?;
                     }
                     if !goes_on {
                         break;
@@ -241,9 +243,9 @@ impl Publisher {
             }
             // Nobody is told of what is that old.
             let query = Query { limit: TIDIED_EVENTS, ..Query::default() };
-            for record in shelf.list(Kind::StaffEvent, &query)? {
+            for record in shelf.list(EntityKind::StaffEvent, &query)? {
                 if record.created_at < events {
-                    shelf.remove(Kind::StaffEvent, &record.id)?;
+                    shelf.remove(EntityKind::StaffEvent, &record.id)?;
                 }
             }
             Ok(())
@@ -260,7 +262,7 @@ impl Publisher {
     }
 
     /// Looks through a request as far as nothing has to be read for that, and counts it.
-    fn check(&self, ask: &Ask) -> Result<Arc<Request>, Stop> {
+    fn check(&self, ask: &ToolCall) -> Result<Arc<ToolRequest>, ToolError> {
         // First, because the release decides in which words everything after it is refused.
         let release = version::of(&self.profile, &ask.arguments)?;
         let mut arguments = Value::Object(ask.arguments.clone());
@@ -273,7 +275,7 @@ impl Publisher {
             return Err(credential_in_arguments(&by_name, &by_value).into());
         }
         tools::before_schema(ask.tool, &arguments)?;
-        Refusal::of_all(beyond(ask.tool, release, &mut arguments))?;
+        AdcpRefusal::of_all(beyond(ask.tool, release, &mut arguments))?;
         let internals = if self.profile.internals { Internals::On } else { Internals::Off };
         // The test controller has an error vocabulary of its own, for this as well.
         if ask.tool != AdcpTool::ComplyTestController || !self.profile.sandbox {
@@ -281,8 +283,8 @@ impl Publisher {
         }
         let unread =
             || InternalError::new("reading arguments that fit their schema", "they do not");
-        let request = Request::read(ask.tool, &arguments).map(Arc::new).ok_or_else(unread)?;
-        let lane = if ask.tool.mutates() { Lane::Write } else { Lane::Read };
+        let request = ToolRequest::read(ask.tool, &arguments).map(Arc::new).ok_or_else(unread)?;
+        let lane = if ask.tool.mutates() { RateClass::Write } else { RateClass::Read };
         self.world
             .admit(&ask.caller.principal, lane)
             .map_err(|wait| refuse::rate_limited(wait, "account"))?;
@@ -291,7 +293,11 @@ impl Publisher {
     }
 
     /// Does a request, or what can be done of it while the store is away.
-    async fn perform(&self, ask: &Ask, request: &Arc<Request>) -> Result<Reply, Stop> {
+    async fn perform(
+        &self,
+        ask: &ToolCall,
+        request: &Arc<ToolRequest>,
+    ) -> Result<ToolReply, ToolError> {
         if ask.tool != AdcpTool::GetProducts || !self.vault.may_be_away() {
             return self.carry_out(ask, request).await;
         }
@@ -301,7 +307,7 @@ impl Publisher {
             return Ok(recalled);
         }
         let done = self.carry_out(ask, request).await;
-        let is_away = matches!(&done, Err(Stop::Broken(broken)) if broken.is_transient());
+        let is_away = matches!(&done, Err(ToolError::Broken(broken)) if broken.is_transient());
         self.recent.answered(!is_away, ask.now);
         if is_away && let Some(recalled) = self.recall(ask, request).await {
             return Ok(recalled);
@@ -311,9 +317,10 @@ impl Publisher {
 
     /// Does a search by what was read lately, and says how old that is; nothing when it needs anything
     /// else, or would keep something.
-    async fn recall(&self, ask: &Ask, request: &Request) -> Option<Reply> {
+    async fn recall(&self, ask: &ToolCall, request: &ToolRequest) -> Option<ToolReply> {
         let (admitted, prepared) = {
-            let entered = self.enter(ask, &Recalled::of(&self.recent, ask.now), Phase::Look);
+            let entered =
+                self.enter(ask, &StaleReader::of(&self.recent, ask.now), StorePhase::Look);
             let Ok(Entered::New { admitted, key: None }) = entered else { return None };
             // One that is not there yet would be opened.
             if admitted.account.as_ref().is_some_and(|it| admit::known_id(it).is_none()) {
@@ -324,8 +331,8 @@ impl Publisher {
             (admitted, prepared)
         };
         // Both look: what the first has found may be older than what the second has.
-        let shelf = Recalled::of(&self.recent, ask.now);
-        drop(self.enter(ask, &shelf, Phase::Look));
+        let shelf = StaleReader::of(&self.recent, ask.now);
+        drop(self.enter(ask, &shelf, StorePhase::Look));
         let mut reply = self.work(ask, request, *admitted, &prepared, &shelf).ok()?;
         reply.warnings.push(supply::recalled(shelf.age()?));
         Some(reply)
@@ -334,8 +341,8 @@ impl Publisher {
     /// Reads when it is the caller's turn.
     pub(crate) async fn look<T, E: From<InternalError>>(
         &self,
-        ask: &Ask,
-        job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
+        ask: &ToolCall,
+        job: impl FnOnce(&dyn StoreTx) -> Result<T, E>,
     ) -> Result<T, E> {
         let tenant = ask.caller.tenant();
         let _turn = self.vault.turn(&tenant, StoreWork::Read).await;
@@ -345,20 +352,25 @@ impl Publisher {
     /// The same, and notes what is read where that may be needed again.
     async fn read<T, E: From<InternalError>>(
         &self,
-        ask: &Ask,
-        job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
+        ask: &ToolCall,
+        job: impl FnOnce(&dyn StoreTx) -> Result<T, E>,
     ) -> Result<T, E> {
         if ask.tool != AdcpTool::GetProducts || !self.vault.may_be_away() {
             return self.look(ask, job).await;
         }
-        let noting = |shelf: &dyn Shelf| job(&Noting { shelf, recent: &self.recent, now: ask.now });
+        let noting =
+            |shelf: &dyn StoreTx| job(&Noting { shelf, recent: &self.recent, now: ask.now });
         self.look(ask, noting).await
     }
 
     /// Does a request that is as it should be: standing, account, key and work.
-    async fn carry_out(&self, ask: &Ask, request: &Arc<Request>) -> Result<Reply, Stop> {
+    async fn carry_out(
+        &self,
+        ask: &ToolCall,
+        request: &Arc<ToolRequest>,
+    ) -> Result<ToolReply, ToolError> {
         // What a moment ago held holds for a refusal, and for finding out more outside.
-        let seen = self.read(ask, |shelf| self.enter(ask, shelf, Phase::Look)).await?;
+        let seen = self.read(ask, |shelf| self.enter(ask, shelf, StorePhase::Look)).await?;
         let (admitted, key) = match seen {
             Entered::Replay(reply) => return Ok(reply),
             Entered::New { admitted, key } => (admitted, key),
@@ -370,22 +382,23 @@ impl Publisher {
         // costs a new key (SEC, rule 8).
         if key.is_some() {
             self.world
-                .admit(&ask.caller.tenant(), Lane::Insert)
+                .admit(&ask.caller.tenant(), RateClass::Insert)
                 .map_err(|wait| refuse::rate_limited(wait, "account"))?;
         }
         // Outside of any transaction: a writer of the store does not
         // wait for somebody else's server.
         let prepared = request.prepare(self, ask, &admitted).await?;
         if !ask.keeps(self.profile.sandbox) {
-            let work = |shelf: &dyn Shelf| self.work(ask, request, *admitted, &prepared, shelf);
+            let work = |shelf: &dyn StoreTx| self.work(ask, request, *admitted, &prepared, shelf);
             return self.read(ask, work).await;
         }
         // Most searches come to what was found before, and keep nothing.
         let is_open = admitted.account.as_ref().is_none_or(|it| admit::known_id(it).is_some());
         if ask.searches() && key.is_none() && is_open {
-            let look = |shelf: &dyn Shelf| {
-                let work = |shelf: &dyn Shelf| self.work(ask, request, *admitted, &prepared, shelf);
-                Ok::<_, InternalError>(Peek::at(shelf, work))
+            let look = |shelf: &dyn StoreTx| {
+                let work =
+                    |shelf: &dyn StoreTx| self.work(ask, request, *admitted, &prepared, shelf);
+                Ok::<_, InternalError>(ReadOnlyAttempt::at(shelf, work))
             };
             if let Some(done) = self.read(ask, look).await? {
                 return done;
@@ -395,7 +408,7 @@ impl Publisher {
         let (this, ask, request) = (self.clone(), ask.clone(), Arc::clone(request));
         // Entered again: the account may stand otherwise by now, and a flight is this process's
         // own, so that another one may have done the same request meanwhile.
-        let job = move |shelf: &dyn Shelf| match this.enter(&ask, shelf, Phase::Act)? {
+        let job = move |shelf: &dyn StoreTx| match this.enter(&ask, shelf, StorePhase::Act)? {
             Entered::Replay(reply) => Ok(reply),
             Entered::New { admitted, key } => {
                 let reply = this.work(&ask, &request, *admitted, &prepared, shelf)?;
@@ -409,16 +422,21 @@ impl Publisher {
         let mut done = self.vault.act(job).await;
         drop(turn);
         // What was kept with it is another version already.
-        done.iter_mut().for_each(|reply: &mut Reply| reply.lasts = None);
+        done.iter_mut().for_each(|reply: &mut ToolReply| reply.lasts = None);
         // Only after the commit: whoever claims the key next has to find the reply.
         drop(flight);
         done
     }
 
     /// Standing, account and scope; then the key; then how the account stands.
-    fn enter(&self, ask: &Ask, shelf: &dyn Shelf, phase: Phase) -> Result<Entered, Stop> {
+    fn enter(
+        &self,
+        ask: &ToolCall,
+        shelf: &dyn StoreTx,
+        phase: StorePhase,
+    ) -> Result<Entered, ToolError> {
         let admitted = admit::admit(self, ask, shelf, phase)?;
-        let key = if Key::is_taken(ask) { Key::of(ask) } else { None };
+        let key = if IdempotencyKey::is_taken(ask) { IdempotencyKey::of(ask) } else { None };
         if let Some(key) = &key
             && let Some(reply) = key.earlier(&self.profile, ask, shelf)?
         {
@@ -430,23 +448,26 @@ impl Publisher {
 
     fn work(
         &self,
-        ask: &Ask,
-        request: &Request,
+        ask: &ToolCall,
+        request: &ToolRequest,
         admitted: Admitted,
         prepared: &Prepared,
-        shelf: &dyn Shelf,
-    ) -> Result<Reply, Stop> {
+        shelf: &dyn StoreTx,
+    ) -> Result<ToolReply, ToolError> {
         let horizon = Horizon::of(ask.now);
-        tools::perform(&Work { publisher: self, ask, admitted, prepared, shelf, horizon }, request)
+        tools::perform(
+            &ToolContext { publisher: self, ask, admitted, prepared, shelf, horizon },
+            request,
+        )
     }
 }
 
 /// A request that may be done.
 enum Entered {
     /// It was done before.
-    Replay(Reply),
+    Replay(ToolReply),
     /// It was not.
-    New { admitted: Box<Admitted>, key: Option<Key> },
+    New { admitted: Box<Admitted>, key: Option<IdempotencyKey> },
 }
 
 /// What the caller's release has and this seller does not do. What asks for nothing is taken out.

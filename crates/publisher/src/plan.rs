@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use tradepost_wire::canonical;
 use tradepost_wire::json::{Map, Value};
 
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 use crate::shelf::kept;
 
 /// Over how many days money counts that was committed: thresholds are held against all of it, so
@@ -25,7 +25,7 @@ const NOTED: [&str; 6] =
 
 kept! {
     /// A plan: what a campaign may spend, when, where and on which channels.
-    pub struct Plan: Plan {
+    pub struct GovernancePlan: Plan {
         /// The id that the caller chose.
         plan_id: String,
         /// As it was given (`governance/sync-plans-request.json`).
@@ -37,7 +37,7 @@ kept! {
     }
 
     /// A decision about an action. Its state is the plan's id.
-    pub struct Check: Check {
+    pub struct GovernanceCheck: Check {
         /// Its id, and that of its record.
         check_id: String,
         /// The check with which the action began that it is about; its own id for the first.
@@ -49,7 +49,7 @@ kept! {
         /// What was to be bought (`enums/purchase-type.json`).
         purchase_type: String,
         /// What was decided.
-        verdict: Verdict,
+        verdict: PlanVerdict,
         /// Why.
         explanation: String,
         /// What was found.
@@ -59,7 +59,7 @@ kept! {
         /// The policies that were looked at.
         policies: Vec<String>,
         /// What the action costs, where that was said.
-        amount?: Option<Amount>,
+        amount?: Option<MoneyAmount>,
         /// Whether a person had approved it.
         #[serde(default)]
         reviewed: bool,
@@ -70,7 +70,7 @@ kept! {
     }
 
     /// What became of an action. Its state is the plan's id.
-    pub struct Outcome: Outcome {
+    pub struct GovernanceOutcome: Outcome {
         /// Its id, and that of its record.
         outcome_id: String,
         /// The action, as its checks have it, or the token of an action that nobody checked here.
@@ -80,7 +80,7 @@ kept! {
         /// What was bought.
         purchase_type: String,
         /// What was committed, in the currency of the plan.
-        committed: Amount,
+        committed: MoneyAmount,
         /// What the seller calls it.
         seller_reference?: Option<String>,
         /// What was found.
@@ -90,7 +90,7 @@ kept! {
     }
 }
 
-impl Plan {
+impl GovernancePlan {
     /// A plan that is put there, after revisions with these hashes.
     #[must_use]
     pub fn new(plan_id: &str, given: &Map, mut hashes: Vec<String>) -> Self {
@@ -121,7 +121,7 @@ pub fn hash(given: &Map) -> String {
 
 tradepost_wire::words! {
     /// A decision (`enums/governance-decision.json`).
-    pub enum Verdict {
+    pub enum PlanVerdict {
         /// It may be done.
         Approved = "approved",
         /// It may not.

@@ -13,7 +13,7 @@ use crate::spending::SpendLimit;
 
 /// A publisher.
 #[derive(Debug, Clone)]
-pub struct Profile {
+pub struct PublisherProfile {
     /// The id in the store and in the log.
     pub id: String,
     /// Its name for people.
@@ -42,21 +42,21 @@ pub struct Profile {
     /// What is signed, and how.
     pub signing: Signing,
     /// Where its tools are called, the preferred place first.
-    pub endpoints: Vec<Endpoint>,
+    pub endpoints: Vec<ToolEndpoint>,
 }
 
 /// Where the publisher's tools are called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct ToolEndpoint {
     /// By which protocol.
-    pub transport: Transport,
+    pub transport: ToolTransport,
     /// The address.
     pub url: String,
 }
 
 tradepost_wire::words! {
     /// A protocol that carries calls of tools (`sponsored_intelligence.endpoint.transports`).
-    pub enum Transport {
+    pub enum ToolTransport {
         /// MCP.
         Mcp = "mcp",
         /// A2A.
@@ -97,7 +97,7 @@ pub struct Onboarding {
     /// established: who is billed has to be beyond doubt.
     pub implicit: bool,
     /// What a person has to do before a new account can be used; accounts for tests need nothing.
-    pub review: Option<Review>,
+    pub review: Option<AccountReview>,
     /// The operators that the publisher bills; every one when `None` (`B-1`).
     pub operators: Option<BTreeSet<String>>,
     /// Domains that house several brands: an account there names one by its id (`B-7`).
@@ -119,7 +119,7 @@ impl Default for Onboarding {
 
 /// What a person has to do before an account can be used (`setup` of an account).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Review {
+pub struct AccountReview {
     /// In words.
     pub message: String,
     /// Where; on the seller's own domain (`Z-3`).

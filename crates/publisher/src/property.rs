@@ -7,7 +7,7 @@ use tradepost_wire::json::{Value, json};
 use tradepost_wire::{form, kept_whole};
 
 use crate::reply::object;
-use crate::shelf::{Kept, kept};
+use crate::shelf::{Stored, kept};
 
 kept! {
     /// A list of properties. Its id is that of its record.
@@ -15,7 +15,7 @@ kept! {
         /// Its id.
         list_id: String,
         /// Name, description, sources, filters and so on, as they were given.
-        given: Given,
+        given: GivenPropertyList,
         /// How many properties it came to when it was made or changed.
         property_count: u64,
     }
@@ -24,19 +24,19 @@ kept! {
 form! {
     /// A list as it is given, as far as it is read.
     #[derive(Default)]
-    pub struct Given {
+    pub struct GivenPropertyList {
         /// Its name for people.
         name: Option<String>,
         /// What it is made of.
-        base_properties: LenientList<Source>,
+        base_properties: LenientList<PropertySource>,
         /// What is left out of it.
-        filters: Option<Filters>;
+        filters: Option<PropertyFilters>;
         /// As it was given.
         whole members
     }
 
     /// Properties of a publisher, or named one by one.
-    pub struct Source {
+    pub struct PropertySource {
         /// The domain of the publisher.
         publisher_domain: Option<String>,
         /// Those that are named.
@@ -44,7 +44,7 @@ form! {
     }
 
     /// What is left out.
-    pub struct Filters {
+    pub struct PropertyFilters {
         /// These.
         exclude_identifiers: LenientList<Value>,
     }
@@ -56,7 +56,7 @@ form! {
     }
 }
 
-kept_whole!(Given.members);
+kept_whole!(GivenPropertyList.members);
 
 impl PropertyList {
     /// Its name for people.
@@ -100,14 +100,14 @@ pub(crate) enum Membership {
 }
 
 /// A list, resolved to be asked about many identifiers.
-pub(crate) struct Members {
+pub(crate) struct ResolvedProperties {
     within: BTreeSet<String>,
     excluded: BTreeSet<String>,
     /// Whether it is made of all properties.
     all: bool,
 }
 
-impl Members {
+impl ResolvedProperties {
     /// How an identifier stands to the list.
     pub(crate) fn of(&self, identifier: &Identifier) -> Membership {
         let name = identifier.canonical();
@@ -126,12 +126,12 @@ impl Members {
 
 impl PropertyList {
     /// What is in it.
-    pub(crate) fn membership(&self) -> Members {
+    pub(crate) fn membership(&self) -> ResolvedProperties {
         let names = |values: &[Value]| {
             values.iter().filter_map(Identifier::read).map(|it| it.canonical()).collect()
         };
         let filters = self.given.filters.as_ref();
-        Members {
+        ResolvedProperties {
             within: names(&self.resolve()),
             excluded: filters.map(|it| names(&it.exclude_identifiers)).unwrap_or_default(),
             all: !self.given.members.contains_key("base_properties"),
@@ -157,7 +157,7 @@ impl Identifier {
 
 /// What others may see of it (`property/property-list.json`).
 #[must_use]
-pub fn published(kept: &Kept<PropertyList>) -> Value {
+pub fn published(kept: &Stored<PropertyList>) -> Value {
     let list = &kept.thing;
     let account = kept.record.account.as_ref();
     let mut shown = list.given.members.clone();

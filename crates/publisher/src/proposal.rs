@@ -12,11 +12,11 @@ use tradepost_wire::json::{Value, json, to_value};
 
 use crate::catalogue::Product;
 use crate::exclusive::ExclusiveDays;
-use crate::money::Amount;
-use crate::refuse::{self, Stop};
+use crate::money::MoneyAmount;
+use crate::refuse::{self, ToolError};
 use crate::reply::object;
-use crate::resolve::Reach;
-use crate::shelf::{FoundBy, IndexField, IndexTerm, Kept, Shelf, kept};
+use crate::resolve::CallerReach;
+use crate::shelf::{FoundBy, IndexField, IndexTerm, StoreTx, Stored, kept};
 
 kept! {
     /// A proposal. Its id is that of its record.
@@ -28,13 +28,13 @@ kept! {
         /// Why it is made like this.
         description: String,
         /// How it stands.
-        status: Status,
+        status: ProposalStatus,
         /// When its prices, or the hold of its inventory, end.
         expires_at: Timestamp,
         /// How the budget is divided; the percentages sum up to 100.
-        allocations: Vec<Allocation>,
+        allocations: Vec<ProposalAllocation>,
         /// What it was priced against.
-        envelope: Envelope,
+        envelope: ProposalEnvelope,
         /// The insertion order of a committed proposal, by id; the buyer refers to it and need not
         /// sign it.
         io_id?: Option<String>,
@@ -43,7 +43,7 @@ kept! {
     }
 
     /// What a product gets of a proposal's budget.
-    pub struct Allocation {
+    pub struct ProposalAllocation {
         /// The product.
         product_id: String,
         /// At which price.
@@ -58,7 +58,7 @@ kept! {
 /// How a proposal stands (`enums/proposal-status.json`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum ProposalStatus {
     /// Its prices are indicative.
     Draft,
     /// Its prices are firm and its inventory is held.
@@ -83,13 +83,13 @@ tradepost_wire::words! {
 /// (`REQUOTE_REQUIRED`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Envelope {
+pub struct ProposalEnvelope {
     /// The currency of its prices (ISO 4217).
     pub currency: String,
     /// The budget that the brief named, in that currency.
-    pub budget: Option<Amount>,
+    pub budget: Option<MoneyAmount>,
     /// The least with which every product gets what it costs at least.
-    pub minimum: Option<Amount>,
+    pub minimum: Option<MoneyAmount>,
     /// The first day of the flight, when one was named (`2026-07-01`).
     pub start_date: Option<String>,
     /// The last day of the flight, when one was named.
@@ -103,7 +103,7 @@ const KNOWN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// By what a proposal is found: a draft by what it says, until it is forgotten.
 fn found_by(proposal: &Proposal, _: Timestamp) -> FoundBy {
-    let is_draft = proposal.status == Status::Draft;
+    let is_draft = proposal.status == ProposalStatus::Draft;
     FoundBy {
         changes_at: is_draft.then(|| proposal.forgotten_at()),
         terms: proposal.content().filter(|_| is_draft).into_iter().collect(),
@@ -112,7 +112,7 @@ fn found_by(proposal: &Proposal, _: Timestamp) -> FoundBy {
 }
 
 /// How much of the budget that it was priced against a proposal can carry, in percent.
-const HEADROOM: Amount = Amount::whole(120);
+const HEADROOM: MoneyAmount = MoneyAmount::whole(120);
 
 /// Whether insertion orders have to be signed.
 pub(crate) const SIGNED: bool = false;
@@ -134,8 +134,8 @@ impl Proposal {
             return State::Expired;
         }
         match self.status {
-            Status::Draft => State::Draft,
-            Status::Committed => State::Committed,
+            ProposalStatus::Draft => State::Draft,
+            ProposalStatus::Committed => State::Committed,
         }
     }
 
@@ -166,7 +166,7 @@ impl Proposal {
     #[must_use]
     pub fn outside(
         &self,
-        budget: Amount,
+        budget: MoneyAmount,
         currency: &str,
         start: Timestamp,
         end: Timestamp,
@@ -200,7 +200,7 @@ impl Proposal {
         is_sandbox: bool,
         field: &str,
     ) -> Vec<ExclusiveDays> {
-        let Envelope { start_date, end_date, .. } = &self.envelope;
+        let ProposalEnvelope { start_date, end_date, .. } = &self.envelope;
         let day = |text: &Option<String>| text.as_ref()?.parse::<Date>().ok();
         let (Some(first_day), Some(last_day)) = (day(start_date), day(end_date)) else {
             return Vec::new();
@@ -222,9 +222,13 @@ impl Proposal {
     /// How a budget is divided, in the order of the allocations. What is lost in rounding to cents
     /// goes to the first.
     #[must_use]
-    pub fn divide(&self, budget: Amount) -> Vec<(&Allocation, Amount)> {
-        let share = |part: &Allocation| {
-            budget.portion(Amount::whole(part.percentage), Amount::whole(100), Amount::CENT)
+    pub fn divide(&self, budget: MoneyAmount) -> Vec<(&ProposalAllocation, MoneyAmount)> {
+        let share = |part: &ProposalAllocation| {
+            budget.portion(
+                MoneyAmount::whole(part.percentage),
+                MoneyAmount::whole(100),
+                MoneyAmount::CENT,
+            )
         };
         let mut shares: Vec<_> = self.allocations.iter().map(|part| (part, share(part))).collect();
         let rest = budget - shares.iter().map(|(_, share)| *share).sum();
@@ -247,7 +251,7 @@ impl Proposal {
             })
         });
         let order = |io_id| json!({"io_id": io_id, "requires_signature": SIGNED});
-        let Envelope { currency, minimum, budget, .. } = &self.envelope;
+        let ProposalEnvelope { currency, minimum, budget, .. } = &self.envelope;
         let guidance = object([
             ("currency", Some(json!(currency))),
             ("min", minimum.map(Into::into)),
@@ -273,13 +277,14 @@ impl Proposal {
 /// # Errors
 /// `PROPOSAL_NOT_FOUND` and `PROPOSAL_EXPIRED`.
 pub(crate) fn current(
-    reach: &Reach,
-    shelf: &dyn Shelf,
+    reach: &CallerReach,
+    shelf: &dyn StoreTx,
     id: &str,
     field: &str,
     now: Timestamp,
-) -> Result<Kept<Proposal>, Stop> {
-    let kept: Kept<Proposal> = reach.require(shelf, id, AdcpCode::ProposalNotFound, Some(field))?;
+) -> Result<Stored<Proposal>, ToolError> {
+    let kept: Stored<Proposal> =
+        reach.require(shelf, id, AdcpCode::ProposalNotFound, Some(field))?;
     if kept.thing.is_expired(now) {
         let message = "the proposal was good until a moment that has passed; ask for another";
         return Err(refuse::at(AdcpCode::ProposalExpired, field, message).into());
@@ -292,15 +297,15 @@ pub(crate) fn current(
 /// # Errors
 /// `PROPOSAL_NOT_FOUND`, `PROPOSAL_EXPIRED`, `PROPOSAL_NOT_COMMITTED`, and `INVALID_STATE` if it was bought.
 pub(crate) fn committed(
-    reach: &Reach,
-    shelf: &dyn Shelf,
+    reach: &CallerReach,
+    shelf: &dyn StoreTx,
     id: &str,
     field: &str,
     now: Timestamp,
-) -> Result<Kept<Proposal>, Stop> {
+) -> Result<Stored<Proposal>, ToolError> {
     let kept = current(reach, shelf, id, field, now)?;
     match kept.thing.status {
-        Status::Committed => match &kept.thing.bought_as {
+        ProposalStatus::Committed => match &kept.thing.bought_as {
             None => Ok(kept),
             Some(media_buy_id) => {
                 let message = "the proposal was bought already, as details.media_buy_id; ask for \
@@ -309,7 +314,7 @@ pub(crate) fn committed(
                 Err(error.with("media_buy_id", media_buy_id.as_str()).into())
             }
         },
-        Status::Draft => {
+        ProposalStatus::Draft => {
             let message = "the proposal is a draft; finalize it with get_products before buying";
             Err(refuse::at(AdcpCode::ProposalNotCommitted, field, message).into())
         }

@@ -6,12 +6,12 @@ use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::SharedJson;
 
 use crate::catalogue::Catalogue;
-use crate::idempotency::Flights;
-use crate::memo::Memo;
-use crate::profile::Profile;
-use crate::shelf::Vault;
-use crate::shelf::recent::Recent;
-use crate::world::World;
+use crate::idempotency::InFlightKeys;
+use crate::memo::ResponseCache;
+use crate::profile::PublisherProfile;
+use crate::shelf::PublisherStore;
+use crate::shelf::recent::RecentReads;
+use crate::world::Services;
 
 /// What a publisher says it can do, as it is sent.
 pub(crate) type Sections = Vec<(&'static str, Arc<SharedJson>)>;
@@ -20,15 +20,15 @@ pub(crate) type Sections = Vec<(&'static str, Arc<SharedJson>)>;
 #[derive(Debug, Clone)]
 pub struct Publisher {
     /// Who it is.
-    pub profile: Arc<Profile>,
+    pub profile: Arc<PublisherProfile>,
     /// Everything outside.
-    pub world: Arc<dyn World>,
-    pub(crate) vault: Arc<dyn Vault>,
-    pub(crate) flights: Flights,
+    pub world: Arc<dyn Services>,
+    pub(crate) vault: Arc<dyn PublisherStore>,
+    pub(crate) flights: InFlightKeys,
     /// What searches have read lately, where the vault may be away.
-    pub(crate) recent: Arc<Recent>,
+    pub(crate) recent: Arc<RecentReads>,
     /// What was answered lately.
-    pub(crate) memo: Arc<Memo>,
+    pub(crate) memo: Arc<ResponseCache>,
     /// What it says it can do: worked out when somebody asks first, because nothing of it changes
     /// as long as the catalogue does not.
     pub(crate) capabilities: Arc<OnceLock<Sections>>,
@@ -37,7 +37,11 @@ pub struct Publisher {
 impl Publisher {
     /// A publisher that keeps what it keeps in a vault.
     #[must_use]
-    pub fn new(profile: Arc<Profile>, vault: Arc<dyn Vault>, world: Arc<dyn World>) -> Self {
+    pub fn new(
+        profile: Arc<PublisherProfile>,
+        vault: Arc<dyn PublisherStore>,
+        world: Arc<dyn Services>,
+    ) -> Self {
         let (flights, recent, memo, capabilities) = Default::default();
         Self { profile, world, vault, flights, recent, memo, capabilities }
     }
@@ -45,7 +49,8 @@ impl Publisher {
     /// The same, which sells something else; what is under way goes on, and keys hold for both.
     #[must_use]
     pub fn selling(&self, catalogue: Catalogue) -> Self {
-        let profile = Arc::new(Profile { catalogue, ..Profile::clone(&self.profile) });
+        let profile =
+            Arc::new(PublisherProfile { catalogue, ..PublisherProfile::clone(&self.profile) });
         Self { profile, capabilities: Arc::default(), ..self.clone() }
     }
 

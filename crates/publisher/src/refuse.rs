@@ -4,21 +4,21 @@
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::fault::InternalError;
 
-use crate::world::Wait;
+use crate::world::LimitWait;
 
 /// After how many seconds to come back when we broke: what will be over soon is over by then.
 const PAUSE_SECONDS: u32 = 5;
 
 /// Why a request is not done.
 #[derive(Debug)]
-pub enum Stop {
+pub enum ToolError {
     /// We read it, and say no.
-    Refused(Refusal),
+    Refused(AdcpRefusal),
     /// We broke.
     Broken(InternalError),
 }
 
-impl Stop {
+impl ToolError {
     /// The reasons of a refusal; what is our fault goes on.
     pub(crate) fn reasons(self) -> Result<impl Iterator<Item = AdcpError>, InternalError> {
         match self {
@@ -28,19 +28,19 @@ impl Stop {
     }
 }
 
-impl From<InternalError> for Stop {
+impl From<InternalError> for ToolError {
     fn from(broken: InternalError) -> Self {
         Self::Broken(broken)
     }
 }
 
-impl From<Refusal> for Stop {
-    fn from(refusal: Refusal) -> Self {
+impl From<AdcpRefusal> for ToolError {
+    fn from(refusal: AdcpRefusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<AdcpError> for Stop {
+impl From<AdcpError> for ToolError {
     fn from(error: AdcpError) -> Self {
         Self::Refused(error.into())
     }
@@ -48,20 +48,20 @@ impl From<AdcpError> for Stop {
 
 /// A no, with every reason.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refusal {
+pub struct AdcpRefusal {
     /// The reason that stands in the envelope.
     pub first: Box<AdcpError>,
     /// The others.
     pub others: Vec<AdcpError>,
 }
 
-impl From<AdcpError> for Refusal {
+impl From<AdcpError> for AdcpRefusal {
     fn from(error: AdcpError) -> Self {
         Self { first: Box::new(error), others: Vec::new() }
     }
 }
 
-impl Refusal {
+impl AdcpRefusal {
     /// Every reason, the first first.
     pub(crate) fn all(self) -> impl Iterator<Item = AdcpError> {
         std::iter::once(*self.first).chain(self.others)
@@ -114,7 +114,7 @@ pub fn not_found(code: AdcpCode, field: Option<&str>) -> AdcpError {
 
 /// Too many requests.
 #[must_use]
-pub fn rate_limited(wait: Wait, scope: &str) -> AdcpError {
+pub fn rate_limited(wait: LimitWait, scope: &str) -> AdcpError {
     let error = error(AdcpCode::RateLimited, "too many requests; wait and send the same again");
     let error = error.with("limit", wait.limit).with("remaining", 0);
     let error = error.with("window_seconds", wait.window_seconds).with("scope", scope);

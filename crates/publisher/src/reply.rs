@@ -9,7 +9,7 @@ use tradepost_wire::json::{JsonPieces, Map, Value, json};
 
 /// What a tool replies when it does not refuse.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
+pub struct ToolReply {
     /// How far the task is: completed, or one of those that wait.
     pub standing: AdcpTaskStatus,
     /// One sentence for people.
@@ -41,7 +41,7 @@ pub(crate) fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Map
     members.into_iter().filter_map(there).collect()
 }
 
-impl Reply {
+impl ToolReply {
     /// A completed task with a payload, which must be an object.
     #[must_use]
     pub fn completed(message: impl Into<String>, body: Value) -> Self {

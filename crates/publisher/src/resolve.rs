@@ -10,19 +10,21 @@ use tradepost_wire::adcp::{AccountNeed, AdcpTool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 
-use crate::account::{Account, Grant};
+use crate::account::{Account, AccountGrant};
 use crate::admit::gates;
-use crate::agent::{Authorization, BuyerAgent};
-use crate::ask::{Ask, Caller};
-use crate::forms::products::Brand;
+use crate::agent::{AccountRights, BuyerAgent};
+use crate::ask::{BuyerCaller, ToolCall};
+use crate::forms::products::BrandRef;
 use crate::profile::Onboarding;
-use crate::refuse::{self, Stop};
+use crate::refuse::{self, ToolError};
 use crate::shelf::index::arranged;
-use crate::shelf::{IndexField, Kept, Query, Record, Shelf, Tally, Thing, Whose, own_id};
+use crate::shelf::{
+    Entity, EntityOwner, EntityRecord, IndexField, Query, StoreTx, Stored, Tally, own_id,
+};
 
 /// What a caller can reach with the task that it calls.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Reach {
+pub(crate) struct CallerReach {
     /// The tenant.
     pub tenant: String,
     /// Accounts of others with which it may do this.
@@ -41,12 +43,16 @@ pub(crate) struct Rights {
     tool: AdcpTool,
     need: AccountNeed,
     agent: Option<Arc<BuyerAgent>>,
-    grants: BTreeMap<String, Authorization>,
+    grants: BTreeMap<String, AccountRights>,
 }
 
 impl Rights {
     /// Reads them. One list, whatever the request names.
-    pub(crate) fn read(ask: &Ask, tenant: &str, shelf: &dyn Shelf) -> Result<Self, InternalError> {
+    pub(crate) fn read(
+        ask: &ToolCall,
+        tenant: &str,
+        shelf: &dyn StoreTx,
+    ) -> Result<Self, InternalError> {
         let need = gates::need(ask.tool, &ask.arguments);
         let agent = ask.caller.agent.clone();
         Ok(Self { tool: ask.tool, need, agent, grants: granted(tenant, shelf)? })
@@ -54,9 +60,9 @@ impl Rights {
 
     /// Reads those of a caller for finding out what it may do, whatever it calls.
     pub(crate) fn to_look(
-        caller: &Caller,
+        caller: &BuyerCaller,
         tenant: &str,
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
     ) -> Result<Self, InternalError> {
         let (tool, need) = (AdcpTool::ListAccounts, AdcpTool::ListAccounts.need());
         let (agent, grants) = (caller.agent.clone(), granted(tenant, shelf)?);
@@ -65,7 +71,7 @@ impl Rights {
 
     /// What the caller may do with an account; with any for which nothing else is said when `None`.
     /// Everything when this is `None`.
-    pub(crate) fn of(&self, account: Option<&str>) -> Option<&Authorization> {
+    pub(crate) fn of(&self, account: Option<&str>) -> Option<&AccountRights> {
         let granted = account.and_then(|id| self.grants.get(id));
         granted.or_else(|| self.agent.as_ref().and_then(|agent| agent.scope.as_ref()))
     }
@@ -76,7 +82,7 @@ impl Rights {
     }
 
     /// Whether the task may be called for an account.
-    pub(crate) fn permit(&self, account: Option<&str>) -> Result<(), Stop> {
+    pub(crate) fn permit(&self, account: Option<&str>) -> Result<(), ToolError> {
         gates::scope(self.tool, self.of(account), account)
     }
 
@@ -88,7 +94,7 @@ impl Rights {
     }
 
     /// Whether an account that was found can be used for the task. `field` is what named it.
-    pub(crate) fn usable(&self, account: &Account, field: &str) -> Result<(), Stop> {
+    pub(crate) fn usable(&self, account: &Account, field: &str) -> Result<(), ToolError> {
         gates::sandbox_only(self.agent(), account.sandbox)?;
         gates::status(self.need, account, field)
     }
@@ -98,8 +104,8 @@ impl Rights {
         &self,
         tenant: &str,
         id: &str,
-        shelf: &dyn Shelf,
-    ) -> Result<Option<Kept<Account>>, InternalError> {
+        shelf: &dyn StoreTx,
+    ) -> Result<Option<Stored<Account>>, InternalError> {
         let found = shelf.whose(Account::KIND, id)?;
         let is_there = found.is_some();
         let whose = found.unwrap_or_default();
@@ -114,8 +120,8 @@ impl Rights {
         &self,
         key: &NaturalKey,
         tenant: &str,
-        shelf: &dyn Shelf,
-    ) -> Result<Vec<Kept<Account>>, InternalError> {
+        shelf: &dyn StoreTx,
+    ) -> Result<Vec<Stored<Account>>, InternalError> {
         let term = Some(Account::natural_key(&key.domain, &key.operator));
         let mut accounts = shelf.all::<Account>(&Query { term, ..Query::of_owner(tenant) })?;
         accounts.extend(self.granted(tenant, shelf)?);
@@ -128,11 +134,12 @@ impl Rights {
     pub(crate) fn granted(
         &self,
         tenant: &str,
-        shelf: &dyn Shelf,
-    ) -> Result<Vec<Kept<Account>>, InternalError> {
+        shelf: &dyn StoreTx,
+    ) -> Result<Vec<Stored<Account>>, InternalError> {
         let mut accounts = Vec::new();
         for id in self.grants.keys() {
-            accounts.extend(shelf.find(id)?.filter(|it: &Kept<Account>| it.record.owner != tenant));
+            accounts
+                .extend(shelf.find(id)?.filter(|it: &Stored<Account>| it.record.owner != tenant));
         }
         Ok(accounts)
     }
@@ -147,8 +154,8 @@ impl Rights {
         tenant: &str,
         reference: &Reference,
         field: &str,
-        shelf: &dyn Shelf,
-    ) -> Result<Option<Kept<Account>>, Stop> {
+        shelf: &dyn StoreTx,
+    ) -> Result<Option<Stored<Account>>, ToolError> {
         if let Some(id) = reference.account_id.as_deref() {
             return Ok(self.account_by_id(tenant, id, shelf)?);
         }
@@ -177,10 +184,10 @@ impl Rights {
 /// What a tenant was granted, by account.
 fn granted(
     tenant: &str,
-    shelf: &dyn Shelf,
-) -> Result<BTreeMap<String, Authorization>, InternalError> {
+    shelf: &dyn StoreTx,
+) -> Result<BTreeMap<String, AccountRights>, InternalError> {
     let query = Query { owner: Some(tenant.to_owned()), ..Query::default() };
-    let grants = shelf.all::<Grant>(&query)?.into_iter();
+    let grants = shelf.all::<AccountGrant>(&query)?.into_iter();
     Ok(grants.map(|kept| (kept.thing.account_id, kept.thing.authorization)).collect())
 }
 
@@ -188,7 +195,7 @@ tradepost_wire::form! {
     /// What names an account (`core/account-ref.json`): its id, or its natural key.
     pub(crate) struct Reference {
         account_id: Option<String>,
-        brand: Option<Brand>,
+        brand: Option<BrandRef>,
         operator: Option<String>,
         sandbox: Option<bool>;
         keep
@@ -220,7 +227,7 @@ impl NaturalKey {
 
     /// One of these members, as references and rows about accounts have them.
     pub(crate) fn new(
-        brand: Option<&Brand>,
+        brand: Option<&BrandRef>,
         operator: Option<&str>,
         sandbox: Option<bool>,
     ) -> Self {
@@ -253,9 +260,9 @@ impl NaturalKey {
     }
 }
 
-impl Reach {
+impl CallerReach {
     /// What a caller with these rights reaches from the account that it names, if any.
-    pub(crate) fn new(tenant: String, rights: Rights, named: Option<&Kept<Account>>) -> Self {
+    pub(crate) fn new(tenant: String, rights: Rights, named: Option<&Stored<Account>>) -> Self {
         let named_id = named.map(|account| account.record.id.clone());
         let foreign = named.filter(|account| account.record.owner != tenant);
         let mut accounts: Vec<_> = foreign.map(|it| it.record.id.clone()).into_iter().collect();
@@ -275,7 +282,7 @@ impl Reach {
 
     /// Whether a thing is the caller's. Asked for nothing at all too, so that an absent thing
     /// costs a decision.
-    fn permits(&self, whose: &Whose) -> bool {
+    fn permits(&self, whose: &EntityOwner) -> bool {
         let within = |ids: &[String]| whose.account.as_ref().is_some_and(|id| ids.contains(id));
         let mine = whose.owner == self.tenant;
         let (shared, shut) = (within(&self.accounts), within(&self.shut));
@@ -284,11 +291,11 @@ impl Reach {
     }
 
     /// The caller's thing with this id, to look at. To change it, [`require`](Self::require) it.
-    pub(crate) fn find<T: Thing>(
+    pub(crate) fn find<T: Entity>(
         &self,
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
         id: &str,
-    ) -> Result<Option<Kept<T>>, InternalError> {
+    ) -> Result<Option<Stored<T>>, InternalError> {
         let found = shelf.whose(T::KIND, id)?;
         let is_there = found.is_some();
         let permitted = self.permits(&found.unwrap_or_default());
@@ -298,14 +305,15 @@ impl Reach {
     /// The caller's thing with this id, or the code for what is not there. `field` is the member
     /// that named it; see [`refuse::not_found`]. When it lies on another account than the one that
     /// the request names, that account has to be usable for the task too.
-    pub(crate) fn require<T: Thing>(
+    pub(crate) fn require<T: Entity>(
         &self,
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
         id: &str,
         code: AdcpCode,
         field: Option<&str>,
-    ) -> Result<Kept<T>, Stop> {
-        let found: Kept<T> = self.find(shelf, id)?.ok_or_else(|| refuse::not_found(code, field))?;
+    ) -> Result<Stored<T>, ToolError> {
+        let found: Stored<T> =
+            self.find(shelf, id)?.ok_or_else(|| refuse::not_found(code, field))?;
         if let Some(id) =
             found.record.account.as_ref().filter(|id| self.named.as_ref() != Some(*id))
             && let Some(account) = shelf.find::<Account>(id)?
@@ -317,13 +325,13 @@ impl Reach {
 
     /// A page of what the caller reaches as it stands at a moment, of one account when it is named. The owner
     /// and the account of the query are filled in here.
-    pub(crate) fn page<T: Thing>(
+    pub(crate) fn page<T: Entity>(
         &self,
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
         account: Option<&str>,
         query: &Query,
         now: Timestamp,
-    ) -> Result<Vec<Kept<T>>, InternalError> {
+    ) -> Result<Vec<Stored<T>>, InternalError> {
         let queries = self.queries(shelf, account, query)?;
         if let [only] = queries.as_slice() {
             return shelf.page(only, now);
@@ -337,9 +345,9 @@ impl Reach {
 
     /// How many things of a type the caller reaches in each state and of each class at a moment, without
     /// reading them.
-    pub(crate) fn tallies<T: Thing>(
+    pub(crate) fn tallies<T: Entity>(
         &self,
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
         account: Option<&str>,
         query: &Query,
         now: Timestamp,
@@ -355,7 +363,7 @@ impl Reach {
     /// owns, and what lies on each account of others that was granted to it.
     fn queries(
         &self,
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
         account: Option<&str>,
         query: &Query,
     ) -> Result<Vec<Query>, InternalError> {
@@ -380,12 +388,12 @@ impl Reach {
 
     /// The caller's thing whose id its buyer chose, under whatever account it lies: first that of `near`, and
     /// then every other. A miss looks for it among everything that the caller reaches.
-    pub(crate) fn chosen<T: Thing>(
+    pub(crate) fn chosen<T: Entity>(
         &self,
-        shelf: &dyn Shelf,
-        near: Option<&Record>,
+        shelf: &dyn StoreTx,
+        near: Option<&EntityRecord>,
         id: &str,
-    ) -> Result<Option<Kept<T>>, InternalError> {
+    ) -> Result<Option<Stored<T>>, InternalError> {
         if let Some(near) = near
             && let Some(account) = &near.account
             && let Some(found) = self.find::<T>(shelf, &own_id(&near.owner, account, id))?
@@ -399,11 +407,11 @@ impl Reach {
     /// Everything of a type that the caller reaches, in the order of making: what its tenant owns,
     /// and what lies on accounts that were granted to it. The owner and the account of the query are
     /// filled in here.
-    pub(crate) fn all<T: Thing>(
+    pub(crate) fn all<T: Entity>(
         &self,
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
         query: &Query,
-    ) -> Result<Vec<Kept<T>>, InternalError> {
+    ) -> Result<Vec<Stored<T>>, InternalError> {
         let mut found = Vec::new();
         // Each names its owner, so that nothing of anybody else is looked at.
         for query in self.queries(shelf, None, query)? {

@@ -10,11 +10,11 @@ pub const LIFE: SignedDuration = SignedDuration::from_mins(30);
 
 kept! {
     /// A conversation. Its id is that of its record.
-    pub struct Session: Session {
+    pub struct SponsoredSession: Session {
         /// Its id.
         session_id: String,
         /// How it stands.
-        status: Status,
+        status: SessionStatus,
         /// The offering that it is about, when there is one.
         offering_id?: Option<String>,
         /// How often the host has spoken.
@@ -28,7 +28,7 @@ kept! {
 
 tradepost_wire::words! {
     /// How a conversation stands (`si-session-status`).
-    pub enum Status {
+    pub enum SessionStatus {
         /// It goes on.
         Active = "active",
         /// The host is to take the person to the checkout.
@@ -40,7 +40,7 @@ tradepost_wire::words! {
     }
 }
 
-impl Status {
+impl SessionStatus {
     /// Whether nothing comes after it.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
@@ -48,7 +48,7 @@ impl Status {
     }
 }
 
-impl Session {
+impl SponsoredSession {
     /// Whether nobody has spoken for too long. What has ended does not expire, so that it can still
     /// be told from what never was.
     #[must_use]

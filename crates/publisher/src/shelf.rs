@@ -11,7 +11,7 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
 use crate::decision::DecisionEntry;
-use crate::world::Later;
+use crate::world::BoxFuture;
 
 pub mod index;
 pub mod memory;
@@ -22,7 +22,7 @@ pub use index::{Changes, FoundBy, IndexField, IndexTerm, Order, Query, Tally};
 
 tradepost_wire::words! {
     /// A kind of thing that is kept, by its name in the store.
-    pub enum Kind {
+    pub enum EntityKind {
         /// An advertiser's account.
         Account = "account",
         /// What a tenant may do with an account.
@@ -72,9 +72,9 @@ tradepost_wire::words! {
 
 /// A thing as it lies on the shelf.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Record {
+pub struct EntityRecord {
     /// What it is.
-    pub kind: Kind,
+    pub kind: EntityKind,
     /// Its id. Where callers choose ids (creatives, audiences), it begins with whose it is; see
     /// [`own_id`].
     pub id: String,
@@ -106,7 +106,7 @@ pub struct Record {
 
 /// To whom a thing belongs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Whose {
+pub struct EntityOwner {
     /// The tenant; empty for what is the publisher's own.
     pub owner: String,
     /// The account, if any.
@@ -121,9 +121,9 @@ pub fn own_id(owner: &str, account: &str, chosen: &str) -> String {
 }
 
 /// A thing of one type on the shelf.
-pub trait Thing: Serialize + DeserializeOwned {
+pub trait Entity: Serialize + DeserializeOwned {
     /// Its kind.
-    const KIND: Kind;
+    const KIND: EntityKind;
 
     /// By what it is found besides its id, its owner and its account, as it stands at a moment.
     fn found_by(&self, _: Timestamp) -> FoundBy {
@@ -153,8 +153,8 @@ macro_rules! kept {
             )*
         }
 
-        $(impl $crate::shelf::Thing for $thing {
-            const KIND: $crate::shelf::Kind = $crate::shelf::Kind::$kind;
+        $(impl $crate::shelf::Entity for $thing {
+            const KIND: $crate::shelf::EntityKind = $crate::shelf::EntityKind::$kind;
 
             $(fn found_by(&self, now: ::jiff::Timestamp) -> $crate::shelf::FoundBy {
                 $found_by(self, now)
@@ -171,11 +171,11 @@ pub(crate) fn is_nothing<T: Default + PartialEq>(member: &T) -> bool {
 
 /// A thing with what the shelf knows about it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept<T> {
+pub struct Stored<T> {
     /// The thing.
     pub thing: T,
     /// The record, without its body.
-    pub record: Record,
+    pub record: EntityRecord,
 }
 
 /// An idempotency key and what became of it.
@@ -191,32 +191,32 @@ pub struct KeyRow {
 
 /// Reading and writing, inside one transaction. One that is for reading alone says so by
 /// [`check_writable`](Self::check_writable), and nothing about how to write.
-pub trait Shelf {
+pub trait StoreTx {
     /// To whom the thing with this id belongs. Nothing else is read, so that what is not there
     /// and what is another's cost the same.
     ///
     /// # Errors
     /// When the store fails.
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError>;
+    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError>;
 
     /// The thing with this id, whoever owns it. To be asked for after [`whose`](Self::whose).
     ///
     /// # Errors
     /// When the store fails.
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError>;
+    fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError>;
 
     /// Things, in the order that the query asks for.
     ///
     /// # Errors
     /// When the store fails.
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError>;
+    fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError>;
 
     /// How many things there are in each state and class as it was written, without looking at them. Of the
     /// query, the owner and the accounts, the states and the class count.
     ///
     /// # Errors
     /// When the store fails.
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError>;
+    fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError>;
 
     /// What is known of an idempotency key in a scope.
     ///
@@ -235,7 +235,7 @@ pub trait Shelf {
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn put(&self, _: Record) -> Result<(), InternalError> {
+    fn put(&self, _: EntityRecord) -> Result<(), InternalError> {
         Err(closed(self))
     }
 
@@ -243,7 +243,7 @@ pub trait Shelf {
     ///
     /// # Errors
     /// When the store fails, or the shelf is open for reading alone.
-    fn remove(&self, _: Kind, _: &str) -> Result<bool, InternalError> {
+    fn remove(&self, _: EntityKind, _: &str) -> Result<bool, InternalError> {
         Err(closed(self))
     }
 
@@ -273,33 +273,33 @@ pub trait Shelf {
 }
 
 /// Why nothing can be put on a shelf.
-fn closed<S: Shelf + ?Sized>(shelf: &S) -> InternalError {
+fn closed<S: StoreTx + ?Sized>(shelf: &S) -> InternalError {
     let lacks = || InternalError::new("writing to a shelf", "it does not say how");
     shelf.check_writable().err().unwrap_or_else(lacks)
 }
 
-impl dyn Shelf + '_ {
+impl dyn StoreTx + '_ {
     /// The thing with this id, typed.
     ///
     /// # Errors
     /// When the store fails, or what lies there is not of this type.
-    pub fn find<T: Thing>(&self, id: &str) -> Result<Option<Kept<T>>, InternalError> {
-        self.get(T::KIND, id)?.map(Kept::read).transpose()
+    pub fn find<T: Entity>(&self, id: &str) -> Result<Option<Stored<T>>, InternalError> {
+        self.get(T::KIND, id)?.map(Stored::read).transpose()
     }
 
     /// Things of a type, in the order that the query asks for.
     ///
     /// # Errors
     /// When the store fails, or what lies there is not of this type.
-    pub fn all<T: Thing>(&self, query: &Query) -> Result<Vec<Kept<T>>, InternalError> {
-        self.list(T::KIND, query)?.into_iter().map(Kept::read).collect()
+    pub fn all<T: Entity>(&self, query: &Query) -> Result<Vec<Stored<T>>, InternalError> {
+        self.list(T::KIND, query)?.into_iter().map(Stored::read).collect()
     }
 
     /// Puts a new thing there.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn add<T: Thing>(&self, new: New<'_>, thing: &T) -> Result<(), InternalError> {
+    pub fn add<T: Entity>(&self, new: New<'_>, thing: &T) -> Result<(), InternalError> {
         self.put(new.record(thing)?)
     }
 
@@ -307,9 +307,9 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn change<T: Thing>(
+    pub fn change<T: Entity>(
         &self,
-        kept: &mut Kept<T>,
+        kept: &mut Stored<T>,
         now: Timestamp,
     ) -> Result<(), InternalError> {
         kept.record.body = json(&kept.thing)?;
@@ -336,8 +336,8 @@ pub struct New<'a> {
 
 impl New<'_> {
     /// The record of a thing.
-    pub(crate) fn record<T: Thing>(self, thing: &T) -> Result<Record, InternalError> {
-        let record = Record {
+    pub(crate) fn record<T: Entity>(self, thing: &T) -> Result<EntityRecord, InternalError> {
+        let record = EntityRecord {
             kind: T::KIND,
             id: self.id.to_owned(),
             owner: self.owner.to_owned(),
@@ -356,13 +356,13 @@ impl New<'_> {
     }
 }
 
-impl<T: Thing> Kept<T> {
+impl<T: Entity> Stored<T> {
     /// Its record, with that by which it is found at a moment.
-    fn indexed(&self, now: Timestamp) -> Record {
+    fn indexed(&self, now: Timestamp) -> EntityRecord {
         self.thing.found_by(now).on(self.record.clone())
     }
 
-    fn read(record: Record) -> Result<Self, InternalError> {
+    fn read(record: EntityRecord) -> Result<Self, InternalError> {
         let thing =
             T::deserialize(&record.body).map_err(InternalError::on("reading what was kept"))?;
         Ok(Self { thing, record })
@@ -375,7 +375,7 @@ fn json<T: Serialize>(thing: &T) -> Result<Value, InternalError> {
 
 /// What becomes of what a job did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum TxEnd {
     /// It is kept.
     Keep,
     /// It is undone.
@@ -384,7 +384,7 @@ pub enum End {
 
 /// What is done in one transaction. A store may run it again from the start when it could not keep
 /// what it did: it must come to the same each time.
-pub type Job = Box<dyn Fn(&dyn Shelf) -> End + Send>;
+pub type Job = Box<dyn Fn(&dyn StoreTx) -> TxEnd + Send>;
 
 /// What a store is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -399,21 +399,21 @@ pub enum StoreWork {
 pub type StoreTurn<'a> = Box<dyn Send + 'a>;
 
 /// Where the shelf is.
-pub trait Vault: Send + Sync + fmt::Debug {
+pub trait PublisherStore: Send + Sync + fmt::Debug {
     /// Lets a job read a consistent state.
     ///
     /// # Errors
     /// When the store fails.
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError>;
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError>;
 
     /// Runs a job in a transaction, and returns when what it did is on disk, or undone if it says so.
     ///
     /// # Errors
     /// When the store fails; nothing has changed then.
-    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>>;
+    fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>>;
 
     /// Waits until it is a caller's turn to have the store work for it. At once where nobody takes turns.
-    fn turn<'a>(&'a self, _: &'a str, _: StoreWork) -> Later<'a, StoreTurn<'a>> {
+    fn turn<'a>(&'a self, _: &'a str, _: StoreWork) -> BoxFuture<'a, StoreTurn<'a>> {
         Box::pin(std::future::ready(Box::new(()) as StoreTurn<'a>))
     }
 
@@ -431,14 +431,14 @@ pub trait Vault: Send + Sync + fmt::Debug {
     }
 }
 
-impl dyn Vault + '_ {
+impl dyn PublisherStore + '_ {
     /// Reads in one consistent state.
     ///
     /// # Errors
     /// What the job says, or that the store failed.
     pub fn look<T, E: From<InternalError>>(
         &self,
-        job: impl FnOnce(&dyn Shelf) -> Result<T, E>,
+        job: impl FnOnce(&dyn StoreTx) -> Result<T, E>,
     ) -> Result<T, E> {
         let (mut job, mut seen) = (Some(job), None);
         // Reading is never run again, so that this job, unlike that
@@ -454,7 +454,7 @@ impl dyn Vault + '_ {
     /// What the job says, or that the store failed.
     pub async fn act<T, E>(
         &self,
-        job: impl Fn(&dyn Shelf) -> Result<T, E> + Send + 'static,
+        job: impl Fn(&dyn StoreTx) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
@@ -462,9 +462,9 @@ impl dyn Vault + '_ {
     {
         let outcome = Arc::new(Mutex::new(None));
         let note = Arc::clone(&outcome);
-        let run = move |shelf: &dyn Shelf| {
+        let run = move |shelf: &dyn StoreTx| {
             let done = job(shelf);
-            let end = if done.is_ok() { End::Keep } else { End::Undo };
+            let end = if done.is_ok() { TxEnd::Keep } else { TxEnd::Undo };
             // Of a job that was run again, the last run is the one whose changes are kept.
             *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
             end

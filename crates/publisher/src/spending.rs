@@ -12,8 +12,8 @@ use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 
 use crate::account::Account;
 use crate::agent::BuyerAgent;
-use crate::money::Amount;
-use crate::profile::Profile;
+use crate::money::MoneyAmount;
+use crate::profile::PublisherProfile;
 use crate::refuse::at;
 
 /// A limit.
@@ -22,18 +22,22 @@ pub struct SpendLimit {
     /// ISO 4217.
     pub currency: String,
     /// What may be committed on an account from midnight to midnight UTC.
-    pub per_day: Amount,
+    pub per_day: MoneyAmount,
 }
 
 /// What was committed on a day, by currency and media buy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Day {
+pub struct DaySpending {
     date: Date,
-    committed: BTreeMap<String, BTreeMap<String, Amount>>,
+    committed: BTreeMap<String, BTreeMap<String, MoneyAmount>>,
 }
 
 /// The limit that holds for an agent: its own or the publisher's, whichever is lower.
-fn limit(profile: &Profile, agent: Option<&BuyerAgent>, currency: &str) -> Option<Amount> {
+fn limit(
+    profile: &PublisherProfile,
+    agent: Option<&BuyerAgent>,
+    currency: &str,
+) -> Option<MoneyAmount> {
     let own = agent.into_iter().flat_map(|agent| &agent.spend_limits);
     let all = own.chain(&profile.spend_limits);
     all.filter(|limit| limit.currency == currency).map(|limit| limit.per_day).min()
@@ -45,9 +49,9 @@ fn date(now: Timestamp) -> Date {
 
 /// Why an account may not commit more today.
 pub(crate) fn beyond(
-    (profile, agent): (&Profile, Option<&BuyerAgent>),
+    (profile, agent): (&PublisherProfile, Option<&BuyerAgent>),
     account: &Account,
-    more: Amount,
+    more: MoneyAmount,
     currency: &str,
     field: &str,
     now: Timestamp,
@@ -55,8 +59,8 @@ pub(crate) fn beyond(
     let limit = limit(profile, agent, currency)?;
     let today = account.day.as_ref().filter(|day| day.date == date(now));
     let buys = today.and_then(|day| day.committed.get(currency));
-    let committed: Amount = buys.into_iter().flat_map(BTreeMap::values).copied().sum();
-    let left = (limit - committed).max(Amount::ZERO);
+    let committed: MoneyAmount = buys.into_iter().flat_map(BTreeMap::values).copied().sum();
+    let left = (limit - committed).max(MoneyAmount::ZERO);
     if more <= left {
         return None;
     }
@@ -68,19 +72,25 @@ pub(crate) fn beyond(
 
 /// Notes that a buy commits more on an account, or, when it is negative, gives something back: of what
 /// it committed on this day, at most that.
-pub(crate) fn note(account: &mut Account, buy: &str, more: Amount, currency: &str, now: Timestamp) {
+pub(crate) fn note(
+    account: &mut Account,
+    buy: &str,
+    more: MoneyAmount,
+    currency: &str,
+    now: Timestamp,
+) {
     let date = date(now);
     let kept = account.day.take().filter(|day| day.date == date);
-    let mut day = kept.unwrap_or(Day { date, committed: BTreeMap::new() });
+    let mut day = kept.unwrap_or(DaySpending { date, committed: BTreeMap::new() });
     let buys = day.committed.entry(currency.to_owned()).or_default();
     let amount = buys.entry(buy.to_owned()).or_default();
-    *amount = (*amount + more).max(Amount::ZERO);
-    buys.retain(|_, amount| *amount > Amount::ZERO);
+    *amount = (*amount + more).max(MoneyAmount::ZERO);
+    buys.retain(|_, amount| *amount > MoneyAmount::ZERO);
     account.day = Some(day);
 }
 
 /// Whether anything is limited in a currency, so that it has to be noted.
-pub(crate) fn is_limited(profile: &Profile, currency: &str) -> bool {
+pub(crate) fn is_limited(profile: &PublisherProfile, currency: &str) -> bool {
     let agents = profile.agents.iter().flat_map(|agent| &agent.spend_limits);
     agents.chain(&profile.spend_limits).any(|limit| limit.currency == currency)
 }

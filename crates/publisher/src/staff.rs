@@ -8,15 +8,15 @@ use tradepost_wire::adcp::{AdcpTaskStatus, AdcpTool};
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::fault::InternalError;
 
-use crate::account::{self, Account, Grant};
-use crate::agent::Authorization;
-use crate::announce::Turn;
+use crate::account::{self, Account, AccountGrant};
+use crate::agent::AccountRights;
+use crate::announce::CreativeChange;
 use crate::creative::{self, Creative};
 use crate::decision::{DecidedStep, DecisionEntry};
 use crate::publisher::Publisher;
-use crate::shelf::{IndexField, Kept, Query, Shelf, Thing, own_id};
-use crate::task::Task;
-use crate::task::end::Office;
+use crate::shelf::{Entity, IndexField, Query, StoreTx, Stored, own_id};
+use crate::task::SubmittedTask;
+use crate::task::end::TaskFinisher;
 
 pub mod list;
 mod row;
@@ -28,7 +28,7 @@ const MAX_REASON: usize = 500;
 
 /// A decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
+pub struct StaffDecision {
     /// About what.
     pub matter: Matter,
     /// Its id, as callers know it.
@@ -54,7 +54,7 @@ pub struct RightsChange {
     pub agent: String,
     /// What it may do from now on, in place of what it could do before; nothing special any more when
     /// `None`.
-    pub rights: Option<Authorization>,
+    pub rights: Option<AccountRights>,
     /// Who decides: the name of a person, where it is known.
     pub by: Option<String>,
     /// Why, for the publisher's own record.
@@ -64,7 +64,7 @@ pub struct RightsChange {
 /// What came of a decision. When both are the same, it stood like that already, and nothing has
 /// changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
+pub struct StateChange {
     /// How it stood.
     pub before: String,
     /// How it stands.
@@ -73,7 +73,7 @@ pub struct Moved {
 
 /// Why nothing was done, and nothing has changed.
 #[derive(Debug)]
-pub enum Denied {
+pub enum DecisionError {
     /// There is nothing of that id.
     Absent,
     /// Several accounts have something of that id: these.
@@ -93,7 +93,7 @@ pub enum Denied {
     Broken(InternalError),
 }
 
-impl From<InternalError> for Denied {
+impl From<InternalError> for DecisionError {
     fn from(broken: InternalError) -> Self {
         Self::Broken(broken)
     }
@@ -103,11 +103,14 @@ impl From<InternalError> for Denied {
 ///
 /// # Errors
 /// Why it cannot be; nothing has changed then.
-pub fn decide(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
+pub fn decide(
+    office: TaskFinisher<'_>,
+    decision: &StaffDecision,
+) -> Result<StateChange, DecisionError> {
     let mut wrong = wrong_reason(decision);
     wrong.extend(decision.why.iter().flat_map(|why| wrong_text("why", why)));
     if !wrong.is_empty() {
-        return Err(Denied::Invalid(wrong));
+        return Err(DecisionError::Invalid(wrong));
     }
     match decision.matter {
         Matter::Account => account(office, decision),
@@ -120,10 +123,10 @@ pub fn decide(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> 
 ///
 /// # Errors
 /// Why it cannot be; nothing has changed then.
-pub fn grant(office: Office<'_>, change: &RightsChange) -> Result<bool, Denied> {
-    let Office { publisher, shelf, now } = office;
+pub fn grant(office: TaskFinisher<'_>, change: &RightsChange) -> Result<bool, DecisionError> {
+    let TaskFinisher { publisher, shelf, now } = office;
     let RightsChange { account, agent, rights, by, why } = change;
-    let found = shelf.find::<Account>(account)?.ok_or(Denied::Absent)?;
+    let found = shelf.find::<Account>(account)?.ok_or(DecisionError::Absent)?;
     let mut wrong: Vec<String> = why.iter().flat_map(|why| wrong_text("why", why)).collect();
     // Rights of an agent that is no more can still be taken away.
     if rights.is_some() && !publisher.profile.agents.iter().any(|known| known.id == *agent) {
@@ -131,23 +134,23 @@ pub fn grant(office: Office<'_>, change: &RightsChange) -> Result<bool, Denied> 
     }
     wrong.extend(rights.iter().flat_map(|rights| wrong_rights(publisher, rights)));
     if !wrong.is_empty() {
-        return Err(Denied::Invalid(wrong));
+        return Err(DecisionError::Invalid(wrong));
     }
     let tenant = format!("agent:{agent}");
     let id = own_id(&tenant, "", account);
-    let before = shelf.find::<Grant>(&id)?.map(|kept| kept.thing.authorization);
+    let before = shelf.find::<AccountGrant>(&id)?.map(|kept| kept.thing.authorization);
     match rights {
         Some(_) if found.thing.is_over() => {
             let from = found.thing.status.name().to_owned();
-            return Err(Denied::Impossible { from, possible: Vec::new() });
+            return Err(DecisionError::Impossible { from, possible: Vec::new() });
         }
         Some(authorization) => {
             let authorization = authorization.clone();
-            let grant = Grant { account_id: account.clone(), authorization };
+            let grant = AccountGrant { account_id: account.clone(), authorization };
             grant.put(shelf, &tenant, now)?;
         }
         None => {
-            shelf.remove(Grant::KIND, &id)?;
+            shelf.remove(AccountGrant::KIND, &id)?;
         }
     }
     if before != *rights {
@@ -168,7 +171,7 @@ pub fn grant(office: Office<'_>, change: &RightsChange) -> Result<bool, Denied> 
 }
 
 /// What an agent may do, for people who read the record.
-fn rights_text(rights: Option<&Authorization>) -> String {
+fn rights_text(rights: Option<&AccountRights>) -> String {
     let Some(rights) = rights else { return "nothing special".to_owned() };
     let mut text = match &rights.allowed_tasks {
         Some(tasks) => tasks.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
@@ -185,8 +188,10 @@ fn rights_text(rights: Option<&Authorization>) -> String {
 }
 
 /// How an account stands after a step, if it can be taken.
-fn account_after(from: account::Status, step: Step) -> Option<account::Status> {
-    use account::Status::{Active, Closed, PaymentRequired, PendingApproval, Rejected, Suspended};
+fn account_after(from: account::AccountStatus, step: Step) -> Option<account::AccountStatus> {
+    use account::AccountStatus::{
+        Active, Closed, PaymentRequired, PendingApproval, Rejected, Suspended,
+    };
     let (starts, to) = match step {
         Step::Approve => (matches!(from, PendingApproval | Active), Active),
         Step::Resume => (matches!(from, Suspended | Active), Active),
@@ -201,8 +206,8 @@ fn account_after(from: account::Status, step: Step) -> Option<account::Status> {
 }
 
 /// How a creative stands after a step, if it can be taken. What the buyer has put away stays there.
-fn creative_after(from: creative::Status, step: Step) -> Option<creative::Status> {
-    use creative::Status::{Approved, Archived, PendingReview, Rejected, Suspended};
+fn creative_after(from: creative::CreativeStatus, step: Step) -> Option<creative::CreativeStatus> {
+    use creative::CreativeStatus::{Approved, Archived, PendingReview, Rejected, Suspended};
     let (starts, to) = match step {
         Step::Approve => (matches!(from, PendingReview | Approved), Approved),
         Step::Resume => (matches!(from, Suspended | Approved), Approved),
@@ -214,7 +219,7 @@ fn creative_after(from: creative::Status, step: Step) -> Option<creative::Status
 }
 
 /// How a task stands after a step, if it can be taken.
-fn task_after(task: &Task, step: Step) -> Option<AdcpTaskStatus> {
+fn task_after(task: &SubmittedTask, step: Step) -> Option<AdcpTaskStatus> {
     use AdcpTaskStatus::{Completed, Failed, Submitted};
     let from = task.status;
     match step {
@@ -231,16 +236,19 @@ fn led<S: Vocabulary + PartialEq>(
     from: S,
     step: Step,
     after: impl Fn(Step) -> Option<S>,
-) -> Result<S, Denied> {
+) -> Result<S, DecisionError> {
     after(step).ok_or_else(|| {
         let leads = |step: &Step| after(*step).is_some_and(|to| to != from);
         let possible = Step::ALL.iter().copied().filter(leads).collect();
-        Denied::Impossible { from: from.name().to_owned(), possible }
+        DecisionError::Impossible { from: from.name().to_owned(), possible }
     })
 }
 
-fn account(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
-    let mut kept = office.shelf.find::<Account>(&decision.id)?.ok_or(Denied::Absent)?;
+fn account(
+    office: TaskFinisher<'_>,
+    decision: &StaffDecision,
+) -> Result<StateChange, DecisionError> {
+    let mut kept = office.shelf.find::<Account>(&decision.id)?.ok_or(DecisionError::Absent)?;
     let from = kept.thing.status;
     let to = led(from, decision.step, |step| account_after(from, step))?;
     if from != to {
@@ -259,10 +267,10 @@ fn account(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
 
 /// A decision as it is recorded, of something that lies on this account.
 fn entry(
-    office: Office<'_>,
-    decision: &Decision,
+    office: TaskFinisher<'_>,
+    decision: &StaffDecision,
     account: Option<&str>,
-    moved: &Moved,
+    moved: &StateChange,
     outcome: Option<String>,
 ) -> DecisionEntry {
     DecisionEntry {
@@ -280,7 +288,10 @@ fn entry(
     }
 }
 
-fn creative(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
+fn creative(
+    office: TaskFinisher<'_>,
+    decision: &StaffDecision,
+) -> Result<StateChange, DecisionError> {
     let mut kept = find::<Creative>(office.shelf, decision, |creative| &creative.creative_id)?;
     let from = kept.thing.status_at(office.now);
     let to = led(from, decision.step, |step| creative_after(from, step))?;
@@ -289,21 +300,24 @@ fn creative(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
         kept.thing.rejection_reason.clone_from(&decision.reason);
         office.shelf.change(&mut kept, office.now)?;
         let detail = decision.reason.clone();
-        office.announce_creative(&kept, &Turn { from, reason: None, detail, by_itself: false })?;
+        office.announce_creative(
+            &kept,
+            &CreativeChange { from, reason: None, detail, by_itself: false },
+        )?;
         let (account, moved) = (kept.record.account.as_deref(), moved(from.name(), to.name()));
         office.shelf.record(entry(office, decision, account, &moved, None))?;
     }
     Ok(moved(from.name(), to.name()))
 }
 
-fn task(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
-    let mut kept = find::<Task>(office.shelf, decision, |task| &task.task_id)?;
+fn task(office: TaskFinisher<'_>, decision: &StaffDecision) -> Result<StateChange, DecisionError> {
+    let mut kept = find::<SubmittedTask>(office.shelf, decision, |task| &task.task_id)?;
     let from = kept.thing.status;
     let to = led(from, decision.step, |step| task_after(&kept.thing, step))?;
     if from != to && decision.step == Step::Approve {
         let objections = office.consent(&mut kept, decision.by.as_deref())?;
         if !objections.is_empty() {
-            return Err(Denied::Objections(objections));
+            return Err(DecisionError::Objections(objections));
         }
     } else if from != to {
         office.decline(&mut kept, decision.reason.as_deref(), decision.by.as_deref())?;
@@ -317,31 +331,31 @@ fn task(office: Office<'_>, decision: &Decision) -> Result<Moved, Denied> {
     Ok(moved)
 }
 
-fn moved(before: &str, after: &str) -> Moved {
-    Moved { before: before.to_owned(), after: after.to_owned() }
+fn moved(before: &str, after: &str) -> StateChange {
+    StateChange { before: before.to_owned(), after: after.to_owned() }
 }
 
 /// The only thing of an id that somebody has chosen, whoever owns it.
-fn find<T: Thing>(
-    shelf: &dyn Shelf,
-    decision: &Decision,
+fn find<T: Entity>(
+    shelf: &dyn StoreTx,
+    decision: &StaffDecision,
     id: impl Fn(&T) -> &str,
-) -> Result<Kept<T>, Denied> {
+) -> Result<Stored<T>, DecisionError> {
     let query = Query { account: decision.account.clone(), ..Query::default() };
     let mut found = shelf.all::<T>(&query.led_to_by(IndexField::ChosenId, &decision.id))?;
     found.retain(|kept| id(&kept.thing) == decision.id);
-    let only = found.pop().ok_or(Denied::Absent)?;
+    let only = found.pop().ok_or(DecisionError::Absent)?;
     if found.is_empty() {
         return Ok(only);
     }
     found.push(only);
     let accounts = found.into_iter().map(|kept| kept.record.account.unwrap_or_default());
-    Err(Denied::Ambiguous(accounts.collect()))
+    Err(DecisionError::Ambiguous(accounts.collect()))
 }
 
 /// A buyer reads why a creative or a buy was declined; of an account nothing is said but how it
 /// stands.
-fn wrong_reason(decision: &Decision) -> Vec<String> {
+fn wrong_reason(decision: &StaffDecision) -> Vec<String> {
     let mut wrong = Vec::new();
     let declined = decision.step == Step::Decline;
     match (&decision.reason, decision.matter) {
@@ -375,7 +389,7 @@ fn wrong_text(what: &str, text: &str) -> Vec<String> {
 }
 
 /// What is wrong with rights: tasks that are none, and fields of tasks that cannot be called.
-fn wrong_rights(publisher: &Publisher, rights: &Authorization) -> Vec<String> {
+fn wrong_rights(publisher: &Publisher, rights: &AccountRights) -> Vec<String> {
     let mut wrong = Vec::new();
     let tools = publisher.tools();
     let known = |name: &str| AdcpTool::from_name(name).is_some_and(|tool| tools.contains(&tool));

@@ -11,9 +11,9 @@ use tradepost_wire::fault::InternalError;
 use crate::account::Account;
 use crate::buy::{MediaBuy, Package};
 use crate::creative::{self, Creative};
-use crate::money::Amount;
-use crate::shelf::{Kept, New, Shelf, kept};
-use crate::task::Task;
+use crate::money::MoneyAmount;
+use crate::shelf::{New, StoreTx, Stored, kept};
+use crate::task::SubmittedTask;
 
 /// Maximum number of products or creatives that an event names.
 const MAX_NAMED: usize = 20;
@@ -90,9 +90,9 @@ kept! {
         #[serde(default)]
         sandbox_publisher: bool,
         /// What the buy costs in all.
-        budget?: Option<Amount>,
+        budget?: Option<MoneyAmount>,
         /// What it cost before it was changed.
-        budget_before?: Option<Amount>,
+        budget_before?: Option<MoneyAmount>,
         /// ISO 4217.
         currency?: Option<String>,
         /// What was changed about it.
@@ -181,7 +181,7 @@ impl StaffEvent {
 #[derive(Clone, Copy)]
 pub struct StaffEventRecorder<'s> {
     /// Where they are kept.
-    pub shelf: &'s dyn Shelf,
+    pub shelf: &'s dyn StoreTx,
     /// Whether the publisher is a sandbox.
     pub is_sandbox: bool,
     /// The moment.
@@ -201,7 +201,7 @@ impl StaffEventRecorder<'_> {
     /// Notes that a media buy was booked, which this tenant has asked for.
     pub(crate) fn note_sold(
         &self,
-        kept: &Kept<MediaBuy>,
+        kept: &Stored<MediaBuy>,
         tenant: &str,
     ) -> Result<(), InternalError> {
         let buy = &kept.thing;
@@ -217,7 +217,7 @@ impl StaffEventRecorder<'_> {
     pub(crate) fn note_changed(
         &self,
         before: &MediaBuy,
-        kept: &Kept<MediaBuy>,
+        kept: &Stored<MediaBuy>,
         tenant: &str,
     ) -> Result<(), InternalError> {
         let buy = &kept.thing;
@@ -238,7 +238,7 @@ impl StaffEventRecorder<'_> {
     /// Notes that the media buy of a task waits for a person, which this tenant has asked for.
     pub(crate) fn note_waiting_buy(
         &self,
-        task: &Kept<Task>,
+        task: &Stored<SubmittedTask>,
         tenant: &str,
     ) -> Result<(), InternalError> {
         let Some(buy) = &task.thing.draft else { return Ok(()) };
@@ -254,14 +254,15 @@ impl StaffEventRecorder<'_> {
     pub(crate) fn note_waiting_creatives(
         &self,
         account: &Account,
-        sent: &[Kept<Creative>],
+        sent: &[Stored<Creative>],
         tenant: &str,
     ) -> Result<(), InternalError> {
-        let waits = |kept: &&Kept<Creative>| {
+        let waits = |kept: &&Stored<Creative>| {
             let creative = &kept.thing;
-            creative.status == creative::Status::PendingReview && creative.review_ends_at.is_none()
+            creative.status == creative::CreativeStatus::PendingReview
+                && creative.review_ends_at.is_none()
         };
-        let waiting: Vec<&Kept<Creative>> = sent.iter().filter(waits).collect();
+        let waiting: Vec<&Stored<Creative>> = sent.iter().filter(waits).collect();
         let Some(first) = waiting.first() else { return Ok(()) };
         let (kind, subject) = (StaffEventKind::Waits, StaffEventSubject::Creatives);
         let id = &first.thing.creative_id;
@@ -282,9 +283,9 @@ impl StaffEventRecorder<'_> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn note_waiting_account(&self, kept: &Kept<Account>) -> Result<(), InternalError> {
+    pub fn note_waiting_account(&self, kept: &Stored<Account>) -> Result<(), InternalError> {
         let account = &kept.thing;
-        if account.status != crate::account::Status::PendingApproval {
+        if account.status != crate::account::AccountStatus::PendingApproval {
             return Ok(());
         }
         let (kind, subject) = (StaffEventKind::Waits, StaffEventSubject::Account);

@@ -7,8 +7,8 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::json;
 
 use crate::publisher::Publisher;
-use crate::refuse::{self, Stop};
-use crate::shelf::{Shelf, kept};
+use crate::refuse::{self, ToolError};
+use crate::shelf::{StoreTx, kept};
 use crate::world::{Supply, Unavailable};
 
 /// For how long the test controller's `force_upstream_unavailable` holds, in seconds: long enough
@@ -42,7 +42,7 @@ impl Outage {
     /// # Errors
     /// When the store fails.
     pub fn of(
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
         tenant: &str,
         tool: &str,
         now: Timestamp,
@@ -65,7 +65,7 @@ impl Outage {
 ///
 /// # Errors
 /// `SERVICE_UNAVAILABLE` when it does not answer, and `CONFIGURATION_ERROR` when it is not set up.
-pub(crate) async fn ask(publisher: &Publisher) -> Result<Supply, Stop> {
+pub(crate) async fn ask(publisher: &Publisher) -> Result<Supply, ToolError> {
     publisher.world.inventory().await.map_err(|unavailable| match unavailable {
         Unavailable::Down { retry_after } => {
             let message = "the seller cannot ask its ad server for the moment; send the same again";

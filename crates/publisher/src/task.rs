@@ -8,7 +8,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::{form, kept_whole};
 
-use crate::ask::Ask;
+use crate::ask::ToolCall;
 use crate::buy::MediaBuy;
 use crate::reply::scrubbed;
 use crate::shelf::{FoundBy, IndexField, IndexTerm, kept};
@@ -18,7 +18,7 @@ pub mod end;
 
 kept! {
     /// A task that was submitted and is carried out later.
-    pub struct Task: Task by found_by {
+    pub struct SubmittedTask: Task by found_by {
         /// Its id.
         task_id: String,
         /// The tool that it came of (`create_media_buy`).
@@ -71,7 +71,7 @@ kept! {
 
     /// A notification that has to be delivered; the state of its record is `due`, `done` or `dead`.
     #[derive(Default)]
-    pub struct Notice: Notice by told_of {
+    pub struct QueuedNotification: Notice by told_of {
         /// Where to.
         url: String,
         /// How the receiver wants to be shown that it is us (`authentication`), as it was given.
@@ -83,14 +83,14 @@ kept! {
         /// When it is tried next.
         due_at: Timestamp,
         /// What it tells of, where its buyer may look the attempts up.
-        about?: Option<About>,
+        about?: Option<NotificationSubject>,
         /// The attempts of one that is about something, the oldest first.
-        log?: Vec<Attempt>,
+        log?: Vec<NotificationAttempt>,
     }
 
     /// What a notification tells of.
     #[derive(Eq)]
-    pub struct About {
+    pub struct NotificationSubject {
         /// The id of its record.
         thing: String,
         /// The event (`creative.status_changed`).
@@ -103,13 +103,13 @@ kept! {
 
     /// An attempt to deliver a notification.
     #[derive(Eq)]
-    pub struct Attempt {
+    pub struct NotificationAttempt {
         /// When it began.
         fired_at: Timestamp,
         /// When it was over.
         completed_at: Timestamp,
         /// What came of it.
-        outcome: Outcome,
+        outcome: AttemptOutcome,
         /// The status of HTTP, where there was one.
         http_status?: Option<u16>,
     }
@@ -158,7 +158,7 @@ tradepost_wire::words! {
     }
 
     /// What came of an attempt (`core/webhook-activity-record.json`).
-    pub enum Outcome {
+    pub enum AttemptOutcome {
         /// It was taken.
         Success = "success",
         /// The receiver answered, and did not take it.
@@ -171,7 +171,7 @@ tradepost_wire::words! {
 }
 
 /// By what a task is found: how far it is, its tool, and its id, which a test may choose.
-fn found_by(task: &Task, _: Timestamp) -> FoundBy {
+fn found_by(task: &SubmittedTask, _: Timestamp) -> FoundBy {
     let waits = task.status == AdcpTaskStatus::Submitted && task.draft.is_some();
     FoundBy {
         state: Some(task.status.name()),
@@ -183,7 +183,7 @@ fn found_by(task: &Task, _: Timestamp) -> FoundBy {
 }
 
 /// By what a notification is found: what it tells of.
-fn told_of(notice: &Notice, _: Timestamp) -> FoundBy {
+fn told_of(notice: &QueuedNotification, _: Timestamp) -> FoundBy {
     let about = notice.about.iter();
     let terms = about.map(|about| IndexTerm::new(IndexField::About, &about.thing)).collect();
     FoundBy { terms, ..FoundBy::default() }
@@ -194,7 +194,7 @@ pub(crate) fn protocol_of(task_type: &str) -> &'static str {
     AdcpTool::of_name(task_type).map_or("media-buy", AdcpTool::protocol)
 }
 
-impl Task {
+impl SubmittedTask {
     /// The protocol of AdCP that it belongs to.
     #[must_use]
     pub fn protocol(&self) -> &'static str {
@@ -210,7 +210,7 @@ impl Task {
     }
 
     /// A task that a request has become, which waits.
-    pub(crate) fn submitted(task_id: &str, ask: &Ask) -> Self {
+    pub(crate) fn submitted(task_id: &str, ask: &ToolCall) -> Self {
         let mut request = ask.arguments.clone();
         // Out of the request before it becomes history: a receiver's credentials are in it.
         let push = request.swap_remove("push_notification_config");
@@ -240,7 +240,7 @@ impl Task {
     }
 }
 
-impl Notice {
+impl QueuedNotification {
     /// The state of one that has to be delivered.
     pub const DUE: &'static str = "due";
     /// The state of one that was delivered.

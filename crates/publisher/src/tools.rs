@@ -6,12 +6,12 @@ use tradepost_wire::json::Value;
 
 use crate::admit::Admitted;
 use crate::arm::Arm;
-use crate::ask::Ask;
+use crate::ask::ToolCall;
 use crate::forms::{self, products::UncheckedVersions};
 use crate::publisher::Publisher;
-use crate::refuse::{self, Refusal, Stop};
-use crate::reply::Reply;
-use crate::work::{Prepared, Work};
+use crate::refuse::{self, AdcpRefusal, ToolError};
+use crate::reply::ToolReply;
+use crate::work::{Prepared, ToolContext};
 
 mod accounts;
 mod audiences;
@@ -37,9 +37,9 @@ macro_rules! tools {
     ($($tool:ident($form:ty) => $perform:path $(, after $prepare:path)?;)+) => {
         /// A request that its tool's rules accepted.
         #[derive(Debug, Clone)]
-        pub(crate) enum Request { $($tool(Box<$form>)),+ }
+        pub(crate) enum ToolRequest { $($tool(Box<$form>)),+ }
 
-        impl Request {
+        impl ToolRequest {
             /// Reads the arguments of a tool. That they cannot be read is a fault of ours, unless
             /// nobody has checked them.
             pub(crate) fn read(tool: AdcpTool, arguments: &Value) -> Option<Self> {
@@ -52,16 +52,16 @@ macro_rules! tools {
             pub(crate) async fn prepare(
                 &self,
                 publisher: &Publisher,
-                ask: &Ask,
+                ask: &ToolCall,
                 admitted: &Admitted,
-            ) -> Result<Prepared, Stop> {
+            ) -> Result<Prepared, ToolError> {
                 $($(if let Self::$tool(form) = self {
                     return $prepare(publisher, ask, form, admitted).await;
                 })?)+
                 Ok(Prepared::default())
             }
 
-            fn perform(&self, work: &Work<'_>) -> Result<Reply, Stop> {
+            fn perform(&self, work: &ToolContext<'_>) -> Result<ToolReply, ToolError> {
                 match self { $(Self::$tool(form) => $perform(work, form)),+ }
             }
         }
@@ -100,7 +100,7 @@ tools! {
     ActivateSignal(forms::signals::ActivateSignal) => signals::activate;
     SiGetOffering(forms::sessions::GetOffering) => sessions::show;
     SiInitiateSession(forms::sessions::InitiateSession) => sessions::initiate;
-    SiSendMessage(forms::sessions::SendMessage) => sessions::send;
+    SiSendMessage(forms::sessions::SendMessageForm) => sessions::send;
     SiTerminateSession(forms::sessions::TerminateSession) => sessions::terminate;
     CreatePropertyList(forms::properties::CreatePropertyList) => properties::create;
     GetPropertyList(forms::properties::GetPropertyList) => properties::get;
@@ -109,7 +109,7 @@ tools! {
     DeletePropertyList(forms::properties::DeletePropertyList) => properties::delete;
     ValidatePropertyDelivery(forms::properties::ValidatePropertyDelivery) => properties::validate;
     GetTaskStatus(forms::tasks::GetTaskStatus) => tasks::status;
-    ListTasks(forms::tasks::ListTasks) => tasks::list;
+    ListTasks(forms::tasks::ListTasksForm) => tasks::list;
     ComplyTestController(forms::controller::Comply) => controller::perform;
 }
 
@@ -117,7 +117,7 @@ tools! {
 ///
 /// # Errors
 /// The refusal.
-pub(crate) fn before_schema(tool: AdcpTool, arguments: &Value) -> Result<(), Refusal> {
+pub(crate) fn before_schema(tool: AdcpTool, arguments: &Value) -> Result<(), AdcpRefusal> {
     if tool == AdcpTool::GetProducts {
         products::exclusive(arguments)?;
     }
@@ -137,7 +137,10 @@ pub(crate) fn before_schema(tool: AdcpTool, arguments: &Value) -> Result<(), Ref
 }
 
 /// Does the work.
-pub(crate) fn perform(work: &Work<'_>, request: &Request) -> Result<Reply, Stop> {
+pub(crate) fn perform(
+    work: &ToolContext<'_>,
+    request: &ToolRequest,
+) -> Result<ToolReply, ToolError> {
     if work.publisher.profile.sandbox
         && work.ask.searches()
         && let Some(arm) = Arm::take(work.shelf, &work.admitted.reach.tenant, work.ask.tool)?

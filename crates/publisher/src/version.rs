@@ -5,11 +5,11 @@ use tradepost_wire::adcp::error::{AdcpCode, AdcpError, AdcpRelease};
 use tradepost_wire::adcp::signing::DigestRule;
 use tradepost_wire::json::{Map, Value, json};
 
-use crate::profile::Profile;
-use crate::refuse::{self, Stop};
+use crate::profile::PublisherProfile;
+use crate::refuse::{self, ToolError};
 
 /// What this seller speaks; first that in which it answers whoever names none.
-pub(crate) fn spoken(profile: &Profile) -> Vec<AdcpRelease> {
+pub(crate) fn spoken(profile: &PublisherProfile) -> Vec<AdcpRelease> {
     let mut releases = vec![AdcpRelease::V3_1, AdcpRelease::V3_2, AdcpRelease::V3_0];
     // In 3.2 every signature covers the body (`covers_content_digest`, "MUST explicitly emit
     // 'required'"), and who verifies is set up by an operator and not by what a request says.
@@ -26,15 +26,15 @@ pub(crate) fn spoken(profile: &Profile) -> Vec<AdcpRelease> {
 ///
 /// # Errors
 /// `VERSION_UNSUPPORTED`.
-pub(crate) fn of(profile: &Profile, arguments: &Map) -> Result<AdcpRelease, Stop> {
+pub(crate) fn of(profile: &PublisherProfile, arguments: &Map) -> Result<AdcpRelease, ToolError> {
     let spoken = spoken(profile);
     let highest = || spoken.iter().copied().max().unwrap_or(AdcpRelease::V3_1);
     match named(arguments) {
-        Named::Nothing => Ok(AdcpRelease::V3_1),
-        Named::Minor(0) => Ok(AdcpRelease::V3_0),
-        Named::Minor(1) => Ok(AdcpRelease::V3_1),
-        Named::Minor(_) => Ok(highest()),
-        Named::Foreign => Err(unsupported(&spoken).into()),
+        NamedVersion::Nothing => Ok(AdcpRelease::V3_1),
+        NamedVersion::Minor(0) => Ok(AdcpRelease::V3_0),
+        NamedVersion::Minor(1) => Ok(AdcpRelease::V3_1),
+        NamedVersion::Minor(_) => Ok(highest()),
+        NamedVersion::Foreign => Err(unsupported(&spoken).into()),
     }
 }
 
@@ -42,13 +42,13 @@ pub(crate) fn of(profile: &Profile, arguments: &Map) -> Result<AdcpRelease, Stop
 /// any publisher is reached, and those of the ends of tasks.
 pub(crate) fn codes(arguments: &Map) -> AdcpRelease {
     match named(arguments) {
-        Named::Minor(0) => AdcpRelease::V3_0,
-        Named::Nothing | Named::Minor(_) | Named::Foreign => AdcpRelease::V3_1,
+        NamedVersion::Minor(0) => AdcpRelease::V3_0,
+        NamedVersion::Nothing | NamedVersion::Minor(_) | NamedVersion::Foreign => AdcpRelease::V3_1,
     }
 }
 
 /// What a request names.
-enum Named {
+enum NamedVersion {
     Nothing,
     /// A release of our own line.
     Minor(u64),
@@ -56,7 +56,7 @@ enum Named {
     Foreign,
 }
 
-fn named(arguments: &Map) -> Named {
+fn named(arguments: &Map) -> NamedVersion {
     let named = arguments.get("adcp_version").and_then(Value::as_str);
     let major = arguments.get("adcp_major_version").and_then(Value::as_u64);
     // What is no version at all is for the schema to refuse.
@@ -67,10 +67,10 @@ fn named(arguments: &Map) -> Named {
         Some((major.parse::<u64>().ok()?, minor.parse::<u64>().ok()?))
     });
     match (parts, major) {
-        (Some((3, minor)), None | Some(3)) => Named::Minor(minor),
-        (None, None | Some(3)) => Named::Nothing,
+        (Some((3, minor)), None | Some(3)) => NamedVersion::Minor(minor),
+        (None, None | Some(3)) => NamedVersion::Nothing,
         // Two members that contradict each other are met like a line that is not spoken.
-        (Some(_), _) | (None, Some(_)) => Named::Foreign,
+        (Some(_), _) | (None, Some(_)) => NamedVersion::Foreign,
     }
 }
 

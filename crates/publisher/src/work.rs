@@ -12,30 +12,30 @@ use tradepost_wire::json::{Map, json};
 
 use crate::account::Account;
 use crate::admit::Admitted;
-use crate::ask::Ask;
+use crate::ask::ToolCall;
 use crate::creative::verdict::Looked;
 use crate::publisher::Publisher;
-use crate::refuse::{self, Stop};
-use crate::reply::Reply;
-use crate::shelf::{Kept, New, Query, Shelf, Thing};
+use crate::refuse::{self, ToolError};
+use crate::reply::ToolReply;
+use crate::shelf::{Entity, New, Query, StoreTx, Stored};
 use crate::staff_event::StaffEventRecorder;
 use crate::supply::Outage;
-use crate::task::Task;
+use crate::task::SubmittedTask;
 use crate::task::end::record_id;
 use crate::world::Supply;
 
 /// A request at work.
-pub(crate) struct Work<'a> {
+pub(crate) struct ToolContext<'a> {
     /// The publisher.
     pub publisher: &'a Publisher,
     /// The request as it was sent; tools are handed its form.
-    pub ask: &'a Ask,
+    pub ask: &'a ToolCall,
     /// What was found out when it was admitted.
     pub admitted: Admitted,
     /// What was found out outside before.
     pub prepared: &'a Prepared,
     /// What is kept.
-    pub shelf: &'a dyn Shelf,
+    pub shelf: &'a dyn StoreTx,
     /// Until when the moment plays no part in what was found.
     pub horizon: Horizon,
 }
@@ -73,7 +73,7 @@ impl Horizon {
     }
 }
 
-impl Work<'_> {
+impl ToolContext<'_> {
     /// The release that the request is answered in.
     pub(crate) fn release(&self) -> AdcpRelease {
         self.publisher.release(&self.ask.arguments)
@@ -102,30 +102,30 @@ impl Work<'_> {
     }
 
     /// The caller's thing with this id, to look at.
-    pub(crate) fn find<T: Thing>(&self, id: &str) -> Result<Option<Kept<T>>, InternalError> {
+    pub(crate) fn find<T: Entity>(&self, id: &str) -> Result<Option<Stored<T>>, InternalError> {
         self.admitted.reach.find(self.shelf, id)
     }
 
     /// The caller's thing with this id, to change it, or the code for what is not there; see
     /// [`require`](crate::resolve::Reach::require).
-    pub(crate) fn require<T: Thing>(
+    pub(crate) fn require<T: Entity>(
         &self,
         id: &str,
         code: AdcpCode,
         field: Option<&str>,
-    ) -> Result<Kept<T>, Stop> {
+    ) -> Result<Stored<T>, ToolError> {
         self.admitted.reach.require(self.shelf, id, code, field)
     }
 
     /// Everything of a type that the caller reaches, in the order of making.
-    pub(crate) fn all<T: Thing>(&self) -> Result<Vec<Kept<T>>, InternalError> {
+    pub(crate) fn all<T: Entity>(&self) -> Result<Vec<Stored<T>>, InternalError> {
         self.admitted.reach.all(self.shelf, &Query::default())
     }
 
     /// The same, of the account alone that the request is for, when it names one.
-    pub(crate) fn all_of_account<T: Thing>(&self) -> Result<Vec<Kept<T>>, InternalError> {
+    pub(crate) fn all_of_account<T: Entity>(&self) -> Result<Vec<Stored<T>>, InternalError> {
         let account = self.admitted.account_id();
-        let mut all: Vec<Kept<T>> = self.all()?;
+        let mut all: Vec<Stored<T>> = self.all()?;
         all.retain(|kept| account.is_none() || kept.record.account.as_deref() == account);
         Ok(all)
     }
@@ -136,7 +136,7 @@ impl Work<'_> {
     }
 
     /// Puts a new thing there, of an owner and an account.
-    pub(crate) fn add<T: Thing>(
+    pub(crate) fn add<T: Entity>(
         &self,
         id: &str,
         (owner, account): (&str, Option<&str>),
@@ -151,8 +151,8 @@ impl Work<'_> {
         &self,
         task_id: Option<String>,
         message: &str,
-        with: impl FnOnce(Task) -> Task,
-    ) -> Result<Reply, InternalError> {
+        with: impl FnOnce(SubmittedTask) -> SubmittedTask,
+    ) -> Result<ToolReply, InternalError> {
         let task = self.keep_task(task_id, with)?;
         Ok(self.submitted(&task.thing.task_id, message))
     }
@@ -161,22 +161,22 @@ impl Work<'_> {
     pub(crate) fn keep_task(
         &self,
         task_id: Option<String>,
-        with: impl FnOnce(Task) -> Task,
-    ) -> Result<Kept<Task>, InternalError> {
+        with: impl FnOnce(SubmittedTask) -> SubmittedTask,
+    ) -> Result<Stored<SubmittedTask>, InternalError> {
         let task_id = task_id.unwrap_or_else(|| self.publisher.world.fresh_id("task"));
-        let thing = with(Task::submitted(&task_id, self.ask));
+        let thing = with(SubmittedTask::submitted(&task_id, self.ask));
         // A chosen one is the tenant's own.
         let id = record_id(self.admitted.owner(), &task_id);
         let (owner, account) = self.whose();
         let new = New { id: &id, owner, account, state: "", now: self.ask.now };
         let record = new.record(&thing)?;
         self.shelf.put(record.clone())?;
-        Ok(Kept { thing, record })
+        Ok(Stored { thing, record })
     }
 
     /// The reply of a request that has become this task.
-    pub(crate) fn submitted(&self, task_id: &str, message: &str) -> Reply {
-        Reply::new(AdcpTaskStatus::Submitted, message, json!({"task_id": task_id}))
+    pub(crate) fn submitted(&self, task_id: &str, message: &str) -> ToolReply {
+        ToolReply::new(AdcpTaskStatus::Submitted, message, json!({"task_id": task_id}))
     }
 
     /// What the caller is told while something is feigned to be away.
@@ -194,7 +194,7 @@ impl Work<'_> {
     }
 
     /// The account that the request is for.
-    pub(crate) fn account(&self) -> Result<&Kept<Account>, Stop> {
+    pub(crate) fn account(&self) -> Result<&Stored<Account>, ToolError> {
         let message = "name the account that this is for";
         let absent = || refuse::at(AdcpCode::InvalidRequest, "account", message).into();
         self.admitted.account.as_ref().ok_or_else(absent)

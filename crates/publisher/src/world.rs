@@ -9,10 +9,10 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value};
 
 /// A future in a box, because the world is behind a pointer.
-pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Everything outside that is no store.
-pub trait World: Send + Sync + Debug {
+pub trait Services: Send + Sync + Debug {
     /// A new identifier that nobody can guess, after a prefix: `mb_…`.
     fn fresh_id(&self, prefix: &str) -> String;
 
@@ -20,7 +20,7 @@ pub trait World: Send + Sync + Debug {
     ///
     /// # Errors
     /// When the next request may be sent.
-    fn admit(&self, principal: &str, lane: Lane) -> Result<(), Wait>;
+    fn admit(&self, principal: &str, lane: RateClass) -> Result<(), LimitWait>;
 
     /// Whether something may be sent to an address that a caller chose, as far as that shows before
     /// it is resolved.
@@ -35,16 +35,16 @@ pub trait World: Send + Sync + Debug {
     /// Asks a buyer's governance agent (`check_governance`).
     fn check_governance<'a>(
         &'a self,
-        agent: &'a GovernanceAgent,
+        agent: &'a NamedGovernanceAgent,
         request: Map,
-    ) -> Later<'a, Result<Map, Unreached>>;
+    ) -> BoxFuture<'a, Result<Map, CallError>>;
 
     /// Asks verifiers that the publisher accepts what they know of creatives (`get_creative_features`),
     /// all at once: an address with the arguments. The answers in the same order.
     fn creative_features(
         &self,
         questions: Vec<(String, Map)>,
-    ) -> Later<'_, Vec<Result<Map, Unreached>>>;
+    ) -> BoxFuture<'_, Vec<Result<Map, CallError>>>;
 
     /// The address of the agent whose key signs notifications (`seller_agent_url`).
     fn agent_url(&self) -> String;
@@ -55,7 +55,7 @@ pub trait World: Send + Sync + Debug {
 
     /// Asks addresses whether they want what is going to be sent there, each by a signed request, all at
     /// once. Whether each has said back what it was asked ([`Challenge::is_answered_by`]).
-    fn challenge(&self, challenges: Vec<Challenge>) -> Later<'_, Vec<bool>>;
+    fn challenge(&self, challenges: Vec<Challenge>) -> BoxFuture<'_, Vec<bool>>;
 
     /// Signs what the governance role has decided: a compact JWS of these claims, of which whoever
     /// reads it has to understand those that are `critical` (SEC, "AdCP JWS profile"). `None` when
@@ -64,7 +64,7 @@ pub trait World: Send + Sync + Debug {
 
     /// What the ad server has on offer now. `fresh` is false when it is what an earlier answer
     /// said.
-    fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>>;
+    fn inventory(&self) -> BoxFuture<'_, Result<Supply, Unavailable>>;
 
     /// Notes that something of ours broke, and returns the id under which the log has it.
     fn report(&self, broken: &InternalError) -> String;
@@ -99,7 +99,7 @@ impl Challenge {
 
 /// Which limit counts a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Lane {
+pub enum RateClass {
     /// Requests that change nothing.
     Read,
     /// Requests that change something.
@@ -110,7 +110,7 @@ pub enum Lane {
 
 /// How long to wait, and which limit it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wait {
+pub struct LimitWait {
     /// Seconds, rounded up.
     pub seconds: u32,
     /// Requests in the window.
@@ -121,7 +121,7 @@ pub struct Wait {
 
 /// A governance agent that an account names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GovernanceAgent {
+pub struct NamedGovernanceAgent {
     /// Its endpoint.
     pub url: String,
     /// The bearer credential that it accepts from us.
@@ -130,7 +130,7 @@ pub struct GovernanceAgent {
 
 /// Why a governance agent, or a verifier, said nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unreached {
+pub enum CallError {
     /// It did not answer, or not in time, or with something that is no answer.
     Silent,
     /// It answered with an error of this code (`PLAN_NOT_FOUND`).

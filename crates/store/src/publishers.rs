@@ -1,7 +1,7 @@
 //! Who reads and writes for publishers, and whose turn it is: of the callers of publishers one may be so busy
 //! that the others would wait behind it.
 
-use tradepost_publisher::shelf::{Shelf, StoreWork};
+use tradepost_publisher::shelf::{StoreTx, StoreWork};
 use tradepost_server::limit::LimitKey;
 use tradepost_server::turns::{FairScheduler, SchedulerPermit};
 use tradepost_wire::fault::InternalError;
@@ -49,7 +49,7 @@ impl Store {
     pub fn read_shelf(
         &self,
         publisher: &str,
-        job: &mut dyn FnMut(&dyn Shelf),
+        job: &mut dyn FnMut(&dyn StoreTx),
     ) -> Result<(), InternalError> {
         self.publishers.readers.any(|reader| reader.read_shelf(publisher, job))
     }

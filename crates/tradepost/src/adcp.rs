@@ -11,7 +11,7 @@ use tradepost_buyer::signed::Checklist;
 use tradepost_buyer::signed::signers::{Agent, Signers};
 use tradepost_keys::private::SigningKey;
 use tradepost_publisher::agent::BuyerAgent;
-use tradepost_publisher::profile::{Endpoint, Profile, Transport};
+use tradepost_publisher::profile::{PublisherProfile, ToolEndpoint, ToolTransport};
 use tradepost_publisher::publisher::Publisher as Selling;
 use tradepost_server::auth::{AuthDeps, Authenticator};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
@@ -90,7 +90,7 @@ pub fn open(
         // Whatever a sandbox puts there is defined by this agent.
         profile.catalogue.agent_url.clone_from(&base_url);
     }
-    let profile: Arc<Profile> = Arc::new(profile);
+    let profile: Arc<PublisherProfile> = Arc::new(profile);
     let agents = profile.agents.iter().filter_map(|whose| {
         let keys = config.signers.get(&whose.id)?.clone();
         let (id, url) = (whose.id.clone(), whose.url.clone());
@@ -156,7 +156,7 @@ fn load(file: &WebhookKeyFile, doing: &'static str) -> Result<SigningKey, Intern
 
 /// What tells callers by their signatures, where the publisher looks at them.
 fn identity(
-    profile: &Profile,
+    profile: &PublisherProfile,
     agents: Vec<Agent<Arc<BuyerAgent>>>,
     web: published::Web,
     (store, now): (&Arc<Store>, Timestamp),
@@ -171,8 +171,8 @@ fn identity(
 }
 
 /// Where a publisher is called that is reached under `base_url`.
-fn endpoints(base_url: &str) -> Vec<Endpoint> {
-    [(Transport::Mcp, mcp::PATH), (Transport::A2a, ENDPOINT_PATH)]
-        .map(|(transport, path)| Endpoint { transport, url: format!("{base_url}{path}") })
+fn endpoints(base_url: &str) -> Vec<ToolEndpoint> {
+    [(ToolTransport::Mcp, mcp::PATH), (ToolTransport::A2a, ENDPOINT_PATH)]
+        .map(|(transport, path)| ToolEndpoint { transport, url: format!("{base_url}{path}") })
         .into()
 }

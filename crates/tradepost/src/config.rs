@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tradepost_buyer::signed::signers::Keys;
-use tradepost_publisher::profile::Profile;
+use tradepost_publisher::profile::PublisherProfile;
 pub use tradepost_server::auth::{AuthSettings, JwtSettings, KeySource, KnownCertificate};
 pub use tradepost_server::card::ListenOrigin;
 use tradepost_server::http;
@@ -272,7 +272,7 @@ pub struct Dealer {
 #[derive(Debug, Clone)]
 pub struct Publisher {
     /// Who it is and on which terms it sells; what it has to sell is read when it opens.
-    pub profile: Profile,
+    pub profile: PublisherProfile,
     /// How it is reached, and who may call.
     pub front: Front,
     /// The absolute base address under which agents reach it, without a slash at the end. When

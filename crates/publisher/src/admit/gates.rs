@@ -8,10 +8,10 @@ use tradepost_wire::adcp::{AccountNeed, AdcpTool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, json};
 
-use crate::account::{Account, Status};
-use crate::agent::{Authorization, BuyerAgent, Standing};
-use crate::forms::products::Brand;
-use crate::refuse::{self, Stop};
+use crate::account::{Account, AccountStatus};
+use crate::agent::{AccountRights, AgentStanding, BuyerAgent};
+use crate::forms::products::BrandRef;
+use crate::refuse::{self, ToolError};
 use crate::reply::object;
 
 /// How many refused fields are named one by one.
@@ -22,11 +22,11 @@ const MAX_PERMITTED: usize = 12;
 
 /// The relationship with the caller (`G-1` to `G-7`). An agent that is no friend and a credential
 /// that is nobody's cost the same work: none.
-pub(crate) fn standing(agent: Option<&BuyerAgent>, strangers: bool) -> Result<(), Stop> {
+pub(crate) fn standing(agent: Option<&BuyerAgent>, strangers: bool) -> Result<(), ToolError> {
     let (code, state) = match agent.map(|agent| agent.standing) {
-        Some(Standing::Active) => return Ok(()),
-        Some(Standing::Suspended) => (AdcpCode::AgentSuspended, "is suspended"),
-        Some(Standing::Blocked) => (AdcpCode::AgentBlocked, "has been ended"),
+        Some(AgentStanding::Active) => return Ok(()),
+        Some(AgentStanding::Suspended) => (AdcpCode::AgentSuspended, "is suspended"),
+        Some(AgentStanding::Blocked) => (AdcpCode::AgentBlocked, "has been ended"),
         None if strangers => return Ok(()),
         // Nothing here may tell a credential that is mapped to nobody whether anybody is (`G-2`).
         None => {
@@ -42,7 +42,7 @@ pub(crate) fn standing(agent: Option<&BuyerAgent>, strangers: bool) -> Result<()
 }
 
 /// An agent that may work with sandbox accounts alone (`G-1`).
-pub(crate) fn sandbox_only(agent: Option<&BuyerAgent>, sandbox: bool) -> Result<(), Stop> {
+pub(crate) fn sandbox_only(agent: Option<&BuyerAgent>, sandbox: bool) -> Result<(), ToolError> {
     if sandbox || !agent.is_some_and(|agent| agent.sandbox_only) {
         return Ok(());
     }
@@ -67,9 +67,9 @@ pub(crate) fn is_introspection(tool: AdcpTool) -> bool {
 /// that the request is for, when it names one.
 pub(crate) fn scope(
     tool: AdcpTool,
-    granted: Option<&Authorization>,
+    granted: Option<&AccountRights>,
     account: Option<&str>,
-) -> Result<(), Stop> {
+) -> Result<(), ToolError> {
     let Some(granted) = granted.filter(|_| !is_introspection(tool)) else {
         return Ok(());
     };
@@ -85,9 +85,9 @@ pub(crate) fn scope(
 /// No list permits every task, an empty one none.
 pub(crate) fn task(
     name: &str,
-    granted: Option<&Authorization>,
+    granted: Option<&AccountRights>,
     account: Option<&str>,
-) -> Result<(), Stop> {
+) -> Result<(), ToolError> {
     let tasks = granted.and_then(|granted| granted.allowed_tasks.as_ref());
     if tasks.is_none_or(|tasks| tasks.contains(name)) {
         return Ok(());
@@ -104,7 +104,7 @@ pub(crate) fn task(
 /// (`R-1`, `R-6`). What a task that changes nothing is asked for is never a matter of permission.
 pub(crate) fn fields(
     tool: AdcpTool,
-    granted: Option<&Authorization>,
+    granted: Option<&AccountRights>,
     arguments: &Map,
 ) -> Vec<AdcpError> {
     let granted = granted.filter(|_| changes(tool));
@@ -185,20 +185,20 @@ pub(crate) fn need(tool: AdcpTool, arguments: &Map) -> AccountNeed {
 
 /// Whether an account that stands like this can be used for what is wanted of it. `field` is the member
 /// that named it, for what is as if it were not there.
-pub(crate) fn status(wanted: AccountNeed, account: &Account, field: &str) -> Result<(), Stop> {
+pub(crate) fn status(wanted: AccountNeed, account: &Account, field: &str) -> Result<(), ToolError> {
     let (permitted, error) = match account.status {
-        Status::Active => return Ok(()),
-        Status::PendingApproval => (AccountNeed::Know, setup_required(account)),
-        Status::PaymentRequired => {
+        AccountStatus::Active => return Ok(()),
+        AccountStatus::PendingApproval => (AccountNeed::Know, setup_required(account)),
+        AccountStatus::PaymentRequired => {
             let message = "the account has an outstanding balance; the buyer has to settle it";
             (AccountNeed::Manage, refuse::error(AdcpCode::AccountPaymentRequired, message))
         }
-        Status::Suspended => {
+        AccountStatus::Suspended => {
             let message = "the account is suspended; a person has to settle it with the seller";
             (AccountNeed::Look, refuse::error(AdcpCode::AccountSuspended, message))
         }
         // What is over is to its buyer as what never was (`U-1`).
-        Status::Rejected | Status::Closed => {
+        AccountStatus::Rejected | AccountStatus::Closed => {
             (AccountNeed::Know, refuse::not_found(AdcpCode::AccountNotFound, Some(field)))
         }
     };
@@ -207,8 +207,8 @@ pub(crate) fn status(wanted: AccountNeed, account: &Account, field: &str) -> Res
 
 /// Whether a request is about the brand of its account. Whoever leaves the brand of a house out, on either
 /// side, means any of them.
-pub(crate) fn brand(account: &Account, arguments: &Map) -> Result<(), Stop> {
-    let named = arguments.get("brand").and_then(Brand::read);
+pub(crate) fn brand(account: &Account, arguments: &Map) -> Result<(), ToolError> {
+    let named = arguments.get("brand").and_then(BrandRef::read);
     let (Some(named), Some(own)) = (named, &account.brand) else { return Ok(()) };
     let differ = |one: &Option<String>, other: &Option<String>| matches!((one, other), (Some(one), Some(other)) if one != other);
     let field = if differ(&named.domain, &own.domain) {
@@ -278,12 +278,12 @@ mod tests {
     #[test]
     fn how_an_account_stands_decides_what_can_be_done_with_it() {
         let statuses = [
-            Status::Active,
-            Status::PendingApproval,
-            Status::PaymentRequired,
-            Status::Suspended,
-            Status::Rejected,
-            Status::Closed,
+            AccountStatus::Active,
+            AccountStatus::PendingApproval,
+            AccountStatus::PaymentRequired,
+            AccountStatus::Suspended,
+            AccountStatus::Rejected,
+            AccountStatus::Closed,
         ];
         let mut rows: Vec<(String, Vec<String>)> = Vec::new();
         let more = json!({"new_packages": []}).as_object().unwrap().clone();
@@ -296,11 +296,11 @@ mod tests {
                 account.status = status;
                 match super::status(need(tool, &arguments), &account, "account") {
                     Ok(()) => "-".to_owned(),
-                    Err(Stop::Refused(refusal)) => {
+                    Err(ToolError::Refused(refusal)) => {
                         let code = refusal.first.code.name().to_owned();
                         code.trim_start_matches("ACCOUNT_").to_owned()
                     }
-                    Err(Stop::Broken(_)) => unreachable!("nothing is read"),
+                    Err(ToolError::Broken(_)) => unreachable!("nothing is read"),
                 }
             };
             let cells = statuses.map(cell).join(" ");

@@ -4,13 +4,13 @@ use jiff::Timestamp;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use super::{MediaBuy, Status};
+use super::{MediaBuy, MediaBuyStatus};
 use crate::catalogue::{AllowedAction, Product};
 use crate::reply::object;
 
 tradepost_wire::catalog! {
     /// Something that a buyer can do with a media buy.
-    pub enum Action {
+    pub enum BuyAction {
         /// The older word that covers it, which a product may still use.
         coarse: Option<&'static str>;
         /// Whether a buy that is not over lets it be done.
@@ -33,7 +33,7 @@ tradepost_wire::catalog! {
         coarse: Some("update_dates");
         // A flight that has begun has begun.
         permits: |buy, now| {
-            matches!(buy.status_at(now), Status::PendingCreatives | Status::PendingStart)
+            matches!(buy.status_at(now), MediaBuyStatus::PendingCreatives | MediaBuyStatus::PendingStart)
                 && now < buy.start_time
         }
     }
@@ -65,7 +65,7 @@ tradepost_wire::catalog! {
     SyncCreatives = "sync_creatives" { coarse: None; commits: false }
 }
 
-impl Action {
+impl BuyAction {
     /// Whether a buy that stands like this permits it, whatever its products say.
     #[must_use]
     pub fn fits(self, buy: &MediaBuy, now: Timestamp) -> bool {
@@ -74,9 +74,9 @@ impl Action {
 
     /// How a product lets it be done to a buy in this state; a product that says nothing permits
     /// everything (`allowed_actions`).
-    fn offered_by(self, product: &Product, status: Status) -> Option<Offered> {
+    fn offered_by(self, product: &Product, status: MediaBuyStatus) -> Option<AvailableAction> {
         let Some(allowed) = &product.published.allowed_actions else {
-            return Some(Offered::freely(self));
+            return Some(AvailableAction::freely(self));
         };
         let has = |words: &Option<Vec<Value>>, word: &str| {
             words.as_ref().is_none_or(|words| words.iter().any(|known| known == word))
@@ -91,17 +91,17 @@ impl Action {
         let entries: Vec<_> = allowed.iter().flatten().filter(about).collect();
         // Several entries may be about one action; the easiest way
         // that one of them opens is open.
-        Mode::ALL.iter().find_map(|mode| {
+        ActionMode::ALL.iter().find_map(|mode| {
             let entry = entries.iter().find(|entry| has(&entry.modes, mode.name()))?;
             let (sla, terms_ref) = (entry.sla.clone(), entry.terms_ref.clone());
-            Some(Offered { action: self, mode: *mode, sla, terms_ref })
+            Some(AvailableAction { action: self, mode: *mode, sla, terms_ref })
         })
     }
 }
 
 tradepost_wire::words! {
     /// How an action can be had, the easier way first.
-    pub enum Mode {
+    pub enum ActionMode {
         /// The buyer does it.
         SelfServe = "self_serve",
         /// A person of the seller has to agree, who is asked outside of this protocol.
@@ -111,27 +111,27 @@ tradepost_wire::words! {
 
 /// An action that a buy offers now (`core/media-buy-available-action.json`).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Offered {
+pub struct AvailableAction {
     /// What.
-    pub action: Action,
+    pub action: BuyAction,
     /// How it can be had.
-    pub mode: Mode,
+    pub mode: ActionMode,
     /// How soon.
     sla: Option<Value>,
     /// On which terms.
     terms_ref: Option<Value>,
 }
 
-impl Offered {
+impl AvailableAction {
     /// An action of which no product says anything.
-    const fn freely(action: Action) -> Self {
-        Self { action, mode: Mode::SelfServe, sla: None, terms_ref: None }
+    const fn freely(action: BuyAction) -> Self {
+        Self { action, mode: ActionMode::SelfServe, sla: None, terms_ref: None }
     }
 }
 
 tradepost_wire::words! {
     /// Why something cannot be done with a buy (`action-not-allowed-reason`).
-    pub enum Refused {
+    pub enum ActionRefused {
         /// Not as the buy stands.
         WrongStatus = "wrong_status",
         /// One of its products never permits it.
@@ -143,9 +143,9 @@ tradepost_wire::words! {
 
 /// What a buy offers now, given the products of its packages.
 #[must_use]
-pub fn permitted(buy: &MediaBuy, products: &[Product], now: Timestamp) -> Vec<Offered> {
-    let offered = |action: &Action| offered(*action, buy, products, now).ok();
-    Action::ALL.iter().filter_map(offered).collect()
+pub fn permitted(buy: &MediaBuy, products: &[Product], now: Timestamp) -> Vec<AvailableAction> {
+    let offered = |action: &BuyAction| offered(*action, buy, products, now).ok();
+    BuyAction::ALL.iter().filter_map(offered).collect()
 }
 
 /// Whether the buyer can do something with a buy now.
@@ -153,27 +153,27 @@ pub fn permitted(buy: &MediaBuy, products: &[Product], now: Timestamp) -> Vec<Of
 /// # Errors
 /// Why not.
 pub fn judge(
-    action: Action,
+    action: BuyAction,
     buy: &MediaBuy,
     products: &[Product],
     now: Timestamp,
-) -> Result<(), Refused> {
+) -> Result<(), ActionRefused> {
     match offered(action, buy, products, now)?.mode {
-        Mode::SelfServe => Ok(()),
-        Mode::RequiresApproval => Err(Refused::ModeMismatch),
+        ActionMode::SelfServe => Ok(()),
+        ActionMode::RequiresApproval => Err(ActionRefused::ModeMismatch),
     }
 }
 
 /// How something can be done with a buy now: in the hardest way that one of its products wants.
 fn offered(
-    action: Action,
+    action: BuyAction,
     buy: &MediaBuy,
     products: &[Product],
     now: Timestamp,
-) -> Result<Offered, Refused> {
+) -> Result<AvailableAction, ActionRefused> {
     let status = buy.status_at(now);
     if !action.fits(buy, now) {
-        return Err(Refused::WrongStatus);
+        return Err(ActionRefused::WrongStatus);
     }
     let by_all: Option<Vec<_>> =
         products.iter().map(|product| action.offered_by(product, status)).collect();
@@ -181,24 +181,24 @@ fn offered(
         let hardest = by_all
             // Products that have left the offer are not here, and forbid nothing.
             .into_iter()
-            .max_by_key(|one| (one.mode == Mode::RequiresApproval, one.sla.is_some()));
-        return Ok(hardest.unwrap_or_else(|| Offered::freely(action)));
+            .max_by_key(|one| (one.mode == ActionMode::RequiresApproval, one.sla.is_some()));
+        return Ok(hardest.unwrap_or_else(|| AvailableAction::freely(action)));
     }
     // Whether waiting can help is what the buyer has to know.
     let ever = |product: &Product| {
-        Status::ALL.iter().any(|status| action.offered_by(product, *status).is_some())
+        MediaBuyStatus::ALL.iter().any(|status| action.offered_by(product, *status).is_some())
     };
     if products.iter().all(ever) {
-        Err(Refused::WrongStatus)
+        Err(ActionRefused::WrongStatus)
     } else {
-        Err(Refused::NotSupportedOnProduct)
+        Err(ActionRefused::NotSupportedOnProduct)
     }
 }
 
 /// Actions as they are published.
 #[must_use]
-pub fn available(offered: &[Offered]) -> Value {
-    let entry = |one: &Offered| {
+pub fn available(offered: &[AvailableAction]) -> Value {
+    let entry = |one: &AvailableAction| {
         Value::Object(object([
             ("action", Some(one.action.name().into())),
             ("mode", Some(one.mode.name().into())),
@@ -210,7 +210,7 @@ pub fn available(offered: &[Offered]) -> Value {
 }
 
 /// The names of those that a buyer can do alone (`valid_actions`).
-pub(crate) fn valid(offered: &[Offered]) -> Value {
-    let alone = offered.iter().filter(|one| one.mode == Mode::SelfServe);
+pub(crate) fn valid(offered: &[AvailableAction]) -> Value {
+    let alone = offered.iter().filter(|one| one.mode == ActionMode::SelfServe);
     alone.map(|one| Value::from(one.action.name())).collect()
 }

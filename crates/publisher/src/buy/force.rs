@@ -9,34 +9,41 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
 
-use super::report::{ADDITIVE, Delivery, Report, first_moment};
-use super::{Assigned, Cancellation, MediaBuy, Package, Party, Shown, Status};
+use super::report::{ADDITIVE, BuyDelivery, DeliveryReport, first_moment};
+use super::{Assigned, Cancellation, MediaBuy, MediaBuyStatus, Package, Party, ShownMembers};
 use crate::account::Account;
 use crate::exclusive;
-use crate::money::Amount;
-use crate::shelf::{Kept, New, Record, Shelf};
+use crate::money::MoneyAmount;
+use crate::shelf::{EntityRecord, New, StoreTx, Stored};
 
 /// What came of forcing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forced {
     /// It stands as it was told to; how it stood before.
-    Done(Status),
+    Done(MediaBuyStatus),
     /// No way leads there from how it stands.
-    Impossible(Status),
+    Impossible(MediaBuyStatus),
 }
 
 /// Whether the published state machine has a way from one status to another; staying is one.
-const fn leads(from: Status, to: Status) -> bool {
+const fn leads(from: MediaBuyStatus, to: MediaBuyStatus) -> bool {
     match from {
-        Status::PendingCreatives | Status::PendingStart => {
-            !(matches!(from, Status::PendingStart) && matches!(to, Status::PendingCreatives))
+        MediaBuyStatus::PendingCreatives | MediaBuyStatus::PendingStart => {
+            !(matches!(from, MediaBuyStatus::PendingStart)
+                && matches!(to, MediaBuyStatus::PendingCreatives))
         }
-        Status::Active | Status::Paused => {
-            matches!(to, Status::Active | Status::Paused | Status::Completed | Status::Canceled)
+        MediaBuyStatus::Active | MediaBuyStatus::Paused => {
+            matches!(
+                to,
+                MediaBuyStatus::Active
+                    | MediaBuyStatus::Paused
+                    | MediaBuyStatus::Completed
+                    | MediaBuyStatus::Canceled
+            )
         }
-        Status::Completed => matches!(to, Status::Completed),
-        Status::Rejected => matches!(to, Status::Rejected),
-        Status::Canceled => matches!(to, Status::Canceled),
+        MediaBuyStatus::Completed => matches!(to, MediaBuyStatus::Completed),
+        MediaBuyStatus::Rejected => matches!(to, MediaBuyStatus::Rejected),
+        MediaBuyStatus::Canceled => matches!(to, MediaBuyStatus::Canceled),
     }
 }
 
@@ -45,9 +52,9 @@ const fn leads(from: Status, to: Status) -> bool {
 /// # Errors
 /// When the store fails.
 pub fn status(
-    shelf: &dyn Shelf,
-    kept: &mut Kept<MediaBuy>,
-    to: Status,
+    shelf: &dyn StoreTx,
+    kept: &mut Stored<MediaBuy>,
+    to: MediaBuyStatus,
     reason: Option<&str>,
     now: Timestamp,
 ) -> Result<Forced, InternalError> {
@@ -59,21 +66,21 @@ pub fn status(
         return Ok(Forced::Done(before));
     }
     let buy = &mut kept.thing;
-    buy.paused = to == Status::Paused;
+    buy.paused = to == MediaBuyStatus::Paused;
     // A pause is kept apart from the status, which goes on underneath it.
-    buy.status = if to == Status::Paused { Status::Active } else { to };
+    buy.status = if to == MediaBuyStatus::Paused { MediaBuyStatus::Active } else { to };
     match to {
-        Status::Canceled => buy.cancellation = Some(Cancellation::by(Party::Seller, now)),
-        Status::Rejected => buy.rejection_reason = reason.map(ToOwned::to_owned),
+        MediaBuyStatus::Canceled => buy.cancellation = Some(Cancellation::by(Party::Seller, now)),
+        MediaBuyStatus::Rejected => buy.rejection_reason = reason.map(ToOwned::to_owned),
         // What is to wait for its beginning must not have begun.
-        Status::PendingStart if buy.start_time <= now => {
+        MediaBuyStatus::PendingStart if buy.start_time <= now => {
             buy.start_time = now + SignedDuration::from_hours(1);
         }
-        Status::PendingCreatives
-        | Status::PendingStart
-        | Status::Active
-        | Status::Paused
-        | Status::Completed => {}
+        MediaBuyStatus::PendingCreatives
+        | MediaBuyStatus::PendingStart
+        | MediaBuyStatus::Active
+        | MediaBuyStatus::Paused
+        | MediaBuyStatus::Completed => {}
     }
     let revision = kept.record.revision + 1;
     kept.thing.note(revision, now, "forced", "the sandbox changed how the buy stands", None);
@@ -83,8 +90,8 @@ pub fn status(
 
 /// Puts a changed buy back.
 pub(crate) fn save(
-    shelf: &dyn Shelf,
-    kept: &mut Kept<MediaBuy>,
+    shelf: &dyn StoreTx,
+    kept: &mut Stored<MediaBuy>,
     now: Timestamp,
 ) -> Result<(), InternalError> {
     if exclusive::is_over(&kept.thing) {
@@ -100,14 +107,16 @@ pub(crate) fn save(
 /// # Errors
 /// When the store fails.
 pub fn deliver(
-    shelf: &dyn Shelf,
-    buy: &Kept<MediaBuy>,
+    shelf: &dyn StoreTx,
+    buy: &Stored<MediaBuy>,
     params: &Map,
     now: Timestamp,
 ) -> Result<Map, InternalError> {
-    let given = Delivered::read(&params.clone().into()).unwrap_or_default();
-    let figure = |name: &str| Some((name.to_owned(), params.get(name).and_then(Amount::read)?));
-    let mut figures: BTreeMap<String, Amount> = ADDITIVE.split(' ').filter_map(figure).collect();
+    let given = ForcedDelivery::read(&params.clone().into()).unwrap_or_default();
+    let figure =
+        |name: &str| Some((name.to_owned(), params.get(name).and_then(MoneyAmount::read)?));
+    let mut figures: BTreeMap<String, MoneyAmount> =
+        ADDITIVE.split(' ').filter_map(figure).collect();
     let spend = given.reported_spend.and_then(|spend| spend.amount);
     figures.extend(spend.map(|spend| ("spend".to_owned(), spend)));
     let mut reached = given.reached;
@@ -116,7 +125,7 @@ pub fn deliver(
     }
     let measured = given.vendor_metric_values.iter().cloned().collect();
     let at = given.delivery_date.as_deref().and_then(first_moment).unwrap_or(now);
-    let report = Report { at, figures, viewability: given.viewability, reached, measured };
+    let report = DeliveryReport { at, figures, viewability: given.viewability, reached, measured };
     let total = delivery(shelf, buy, now, |delivery| {
         let place = delivery.reports.partition_point(|known| known.at <= at);
         delivery.reports.insert(place, report);
@@ -137,11 +146,11 @@ fn reach_unit(buy: &MediaBuy) -> Value {
 /// # Errors
 /// When the store fails.
 pub fn spend(
-    shelf: &dyn Shelf,
-    buy: &Kept<MediaBuy>,
-    percentage: Amount,
+    shelf: &dyn StoreTx,
+    buy: &Stored<MediaBuy>,
+    percentage: MoneyAmount,
     now: Timestamp,
-) -> Result<(Amount, Amount), InternalError> {
+) -> Result<(MoneyAmount, MoneyAmount), InternalError> {
     let budget = buy.thing.total_budget;
     let spent = budget.percent(percentage);
     delivery(shelf, buy, now, |delivery| delivery.spent = Some(spent))?;
@@ -154,11 +163,11 @@ pub fn spend(
 /// # Errors
 /// When the store fails.
 pub fn spend_account(
-    shelf: &dyn Shelf,
-    account: &mut Kept<Account>,
-    percentage: Amount,
+    shelf: &dyn StoreTx,
+    account: &mut Stored<Account>,
+    percentage: MoneyAmount,
     now: Timestamp,
-) -> Result<Option<(Amount, Amount)>, InternalError> {
+) -> Result<Option<(MoneyAmount, MoneyAmount)>, InternalError> {
     let Some(funds) = &mut account.thing.funds else {
         return Ok(None);
     };
@@ -170,18 +179,18 @@ pub fn spend_account(
 
 /// Changes what a buy has delivered.
 fn delivery(
-    shelf: &dyn Shelf,
-    buy: &Kept<MediaBuy>,
+    shelf: &dyn StoreTx,
+    buy: &Stored<MediaBuy>,
     now: Timestamp,
-    change: impl FnOnce(&mut Delivery),
-) -> Result<Delivery, InternalError> {
-    let Record { id, owner, account, .. } = &buy.record;
-    if let Some(mut known) = shelf.find::<Delivery>(id)? {
+    change: impl FnOnce(&mut BuyDelivery),
+) -> Result<BuyDelivery, InternalError> {
+    let EntityRecord { id, owner, account, .. } = &buy.record;
+    if let Some(mut known) = shelf.find::<BuyDelivery>(id)? {
         change(&mut known.thing);
         shelf.change(&mut known, now)?;
         return Ok(known.thing);
     }
-    let mut first = Delivery { media_buy_id: id.clone(), ..Delivery::default() };
+    let mut first = BuyDelivery { media_buy_id: id.clone(), ..BuyDelivery::default() };
     change(&mut first);
     shelf.add(New { id, owner, account: account.as_deref(), state: "", now }, &first)?;
     Ok(first)
@@ -190,7 +199,7 @@ fn delivery(
 form! {
     /// What a report of the controller says besides its figures.
     #[derive(Default)]
-    struct Delivered {
+    struct ForcedDelivery {
         reported_spend: Option<Spend>,
         delivery_date: Option<String>,
         reach: Option<Value>,
@@ -201,16 +210,16 @@ form! {
     }
 
     struct Spend {
-        amount: Option<Amount>,
+        amount: Option<MoneyAmount>,
     }
 
     /// What a fixture may say of a buy; it is no part of the rules, and the rest is filled in.
     #[derive(Default)]
     struct BuyFixture {
-        media_buy_status: Option<Status>,
-        status: Option<Status>,
+        media_buy_status: Option<MediaBuyStatus>,
+        status: Option<MediaBuyStatus>,
         currency: Option<String>,
-        total_budget: Option<Amount>,
+        total_budget: Option<MoneyAmount>,
         start_time: Option<Timestamp>,
         end_time: Option<Timestamp>,
         rejection_reason: Option<String>,
@@ -223,7 +232,7 @@ form! {
         package_id: Option<String>,
         product_id: Option<String>,
         pricing_option_id: Option<String>,
-        budget: Option<Amount>,
+        budget: Option<MoneyAmount>,
         paused: Option<bool>,
         creative_assignments: LenientList<Assigned>;
         whole members
@@ -240,7 +249,7 @@ const TYPED: [&str; 6] =
 /// # Errors
 /// When the store fails.
 pub fn seed(
-    shelf: &dyn Shelf,
+    shelf: &dyn StoreTx,
     owner: &str,
     account: &str,
     id: &str,
@@ -248,7 +257,7 @@ pub fn seed(
     now: Timestamp,
 ) -> Result<(), InternalError> {
     let given = BuyFixture::read(&fixture.clone().into()).unwrap_or_default();
-    let status = given.media_buy_status.or(given.status).unwrap_or(Status::Active);
+    let status = given.media_buy_status.or(given.status).unwrap_or(MediaBuyStatus::Active);
     let package = |(place, mut given): (usize, PackageFixture)| {
         // What is kept as types is not kept twice, or a change would leave the second one behind.
         given.members.retain(|name, _| !TYPED.contains(&name.as_str()));
@@ -259,15 +268,15 @@ pub fn seed(
             budget: given.budget.unwrap_or_default(),
             paused: given.paused.unwrap_or_default(),
             creative_assignments: given.creative_assignments.0,
-            shown: Shown::of(given.members),
+            shown: ShownMembers::of(given.members),
             ..Package::default()
         }
     };
     let packages: Vec<_> = given.packages.0.into_iter().enumerate().map(package).collect();
     let mut buy = MediaBuy {
         media_buy_id: id.to_owned(),
-        status: if status == Status::Paused { Status::Active } else { status },
-        paused: status == Status::Paused,
+        status: if status == MediaBuyStatus::Paused { MediaBuyStatus::Active } else { status },
+        paused: status == MediaBuyStatus::Paused,
         currency: given.currency.unwrap_or_else(|| "USD".to_owned()),
         total_budget: packages.iter().map(|package| package.budget).sum(),
         start_time: given.start_time.unwrap_or(now),
@@ -276,7 +285,8 @@ pub fn seed(
         proposal_id: None,
         task_id: None,
         envelope: None,
-        cancellation: (status == Status::Canceled).then(|| Cancellation::by(Party::Seller, now)),
+        cancellation: (status == MediaBuyStatus::Canceled)
+            .then(|| Cancellation::by(Party::Seller, now)),
         rejection_reason: given.rejection_reason,
         plan_id: None,
         governance_context: None,

@@ -5,22 +5,22 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::{MediaBuy, Package};
-use crate::creative::{Creative, Offline, Reason, Status};
+use crate::creative::{Creative, CreativeImpairment, CreativeStatus, ImpairmentReason};
 use crate::reply::object;
-use crate::shelf::{Kept, own_id};
+use crate::shelf::{Stored, own_id};
 
 /// What keeps packages of a buy from being shown, one for each creative. A package suffers when a
 /// creative of it is gone and no other can take its place.
 pub(crate) fn impairments(
     buy: &MediaBuy,
-    library: &[Kept<Creative>],
+    library: &[Stored<Creative>],
     now: Timestamp,
 ) -> Vec<Value> {
     if buy.status_at(now).is_terminal() {
         return Vec::new();
     }
     let gone = library.iter().filter(|creative| is_offline(creative.thing.status_at(now)));
-    let impairment = |creative: &Kept<Creative>| {
+    let impairment = |creative: &Stored<Creative>| {
         let id = &creative.thing.creative_id;
         let suffering = buy.packages.iter().filter(|package| {
             assigned(package).any(|one| one == id) && !can_run(package, library, now)
@@ -31,8 +31,8 @@ pub(crate) fn impairments(
     gone.filter_map(impairment).collect()
 }
 
-const fn is_offline(status: Status) -> bool {
-    matches!(status, Status::Rejected | Status::Suspended)
+const fn is_offline(status: CreativeStatus) -> bool {
+    matches!(status, CreativeStatus::Rejected | CreativeStatus::Suspended)
 }
 
 /// The ids of the creatives that a package may show.
@@ -42,30 +42,34 @@ fn assigned(package: &Package) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a package has a creative that is there, or may be soon.
-fn can_run(package: &Package, library: &[Kept<Creative>], now: Timestamp) -> bool {
+fn can_run(package: &Package, library: &[Stored<Creative>], now: Timestamp) -> bool {
     let known = |id: &str| library.iter().find(|creative| creative.thing.creative_id == id);
     assigned(package).filter_map(known).any(|creative| !is_offline(creative.thing.status_at(now)))
 }
 
 fn described(
     buy: &MediaBuy,
-    creative: &Kept<Creative>,
+    creative: &Stored<Creative>,
     packages: &[&String],
     now: Timestamp,
 ) -> Value {
     let status = creative.thing.status_at(now);
-    let is_suspended = status == Status::Suspended;
-    let usual = if is_suspended { Reason::SellerRemoved } else { Reason::ContentRejected };
+    let is_suspended = status == CreativeStatus::Suspended;
+    let usual = if is_suspended {
+        ImpairmentReason::SellerRemoved
+    } else {
+        ImpairmentReason::ContentRejected
+    };
     // What was kept before it was noted since when and why says when it changed.
-    let earlier = Offline { since: creative.record.updated_at, reason: usual };
-    let Offline { since, reason } = creative.thing.offline.unwrap_or(earlier);
+    let earlier = CreativeImpairment { since: creative.record.updated_at, reason: usual };
+    let CreativeImpairment { since, reason } = creative.thing.offline.unwrap_or(earlier);
     let remedy = match reason {
-        Reason::PolicyViolation | Reason::SellerRemoved | Reason::ContentRejected => {
-            "assign another creative to these packages"
-        }
-        Reason::IdentityAuthorizationRevoked
-        | Reason::IdentityAuthorizationExpired
-        | Reason::SourcePrivate => "restore what it depends on",
+        ImpairmentReason::PolicyViolation
+        | ImpairmentReason::SellerRemoved
+        | ImpairmentReason::ContentRejected => "assign another creative to these packages",
+        ImpairmentReason::IdentityAuthorizationRevoked
+        | ImpairmentReason::IdentityAuthorizationExpired
+        | ImpairmentReason::SourcePrivate => "restore what it depends on",
     };
     let Creative { creative_id, rejection_reason: why, .. } = &creative.thing;
     let why = why.as_ref().map(|why| why.chars().take(500).collect::<String>().into());

@@ -10,7 +10,7 @@ use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::{MediaBuy, Package};
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 use crate::reply::object;
 use crate::shelf::kept;
 
@@ -21,22 +21,22 @@ pub const ADDITIVE: &str =
 kept! {
     /// What a media buy has delivered; its record has the id of the buy.
     #[derive(Default)]
-    pub struct Delivery: Delivery {
+    pub struct BuyDelivery: Delivery {
         /// The media buy.
         media_buy_id: String,
         /// The reports, the oldest first.
         #[serde(default)]
-        reports: Vec<Report>,
+        reports: Vec<DeliveryReport>,
         /// What has been spent in all, where that was set apart from the reports.
-        spent?: Option<Amount>,
+        spent?: Option<MoneyAmount>,
     }
 
     /// One report.
-    pub struct Report {
+    pub struct DeliveryReport {
         /// The moment that it is about.
         at: Timestamp,
         /// The figures, by the names of [`ADDITIVE`].
-        figures: BTreeMap<String, Amount>,
+        figures: BTreeMap<String, MoneyAmount>,
         /// How much of it was seen (`viewability`), as it was reported.
         viewability?: Option<Value>,
         /// `reach`, `reach_unit`, `reach_window` and `frequency`, as they were reported: they do not add up.
@@ -62,22 +62,22 @@ pub struct Period {
     pub end: Timestamp,
 }
 
-impl Delivery {
+impl BuyDelivery {
     /// The reports of a period.
-    pub fn within(&self, period: Period) -> impl Iterator<Item = &Report> {
+    pub fn within(&self, period: Period) -> impl Iterator<Item = &DeliveryReport> {
         self.reports.iter().filter(move |report| (period.start..period.end).contains(&report.at))
     }
 
     /// What has been spent in all.
     #[must_use]
-    pub fn spent(&self) -> Amount {
+    pub fn spent(&self) -> MoneyAmount {
         let reported = || self.reports.iter().map(|report| report.figure("spend")).sum();
         self.spent.unwrap_or_else(reported)
     }
 }
 
-impl Report {
-    fn figure(&self, name: &str) -> Amount {
+impl DeliveryReport {
+    fn figure(&self, name: &str) -> MoneyAmount {
         self.figures.get(name).copied().unwrap_or_default()
     }
 
@@ -88,10 +88,11 @@ impl Report {
 
 /// The metrics of some reports (`core/delivery-metrics.json`), with the rates that follow.
 #[must_use]
-pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map {
+pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a DeliveryReport>) -> Map {
     let reports: Vec<_> = reports.into_iter().collect();
     // These two are said of a buy that has delivered nothing as well.
-    let mut sums = BTreeMap::from([("impressions", Amount::ZERO), ("spend", Amount::ZERO)]);
+    let mut sums =
+        BTreeMap::from([("impressions", MoneyAmount::ZERO), ("spend", MoneyAmount::ZERO)]);
     for report in &reports {
         for name in ADDITIVE.split(' ') {
             if let Some(figure) = report.figures.get(name) {
@@ -114,21 +115,22 @@ pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Map {
 }
 
 /// Sums with the rates that follow from them; a rate without a denominator is left out.
-fn derived(sums: &BTreeMap<&str, Amount>) -> Map {
+fn derived(sums: &BTreeMap<&str, MoneyAmount>) -> Map {
     let sum = |name: &str| Some((name.to_owned(), (*sums.get(name)?).into()));
     let mut metrics: Map = ADDITIVE.split(' ').filter_map(sum).collect();
-    let mut rate = |name: &str, above: &str, below: &str, factor: u32, most: Option<Amount>| {
-        let (above, below) = (sums.get(above).copied(), sums.get(below).copied());
-        if let (Some(above), Some(below)) = (above, below)
-            && below > Amount::ZERO
-        {
-            let rate = above.share(Amount::whole(factor), below);
-            // Reports arrive apart from each other, so that clicks may be ahead of the
-            // impressions that they are a share of.
-            metrics.insert(name.to_owned(), rate.min(most.unwrap_or(rate)).into());
-        }
-    };
-    let all = Some(Amount::whole(1));
+    let mut rate =
+        |name: &str, above: &str, below: &str, factor: u32, most: Option<MoneyAmount>| {
+            let (above, below) = (sums.get(above).copied(), sums.get(below).copied());
+            if let (Some(above), Some(below)) = (above, below)
+                && below > MoneyAmount::ZERO
+            {
+                let rate = above.share(MoneyAmount::whole(factor), below);
+                // Reports arrive apart from each other, so that clicks may be ahead of the
+                // impressions that they are a share of.
+                metrics.insert(name.to_owned(), rate.min(most.unwrap_or(rate)).into());
+            }
+        };
+    let all = Some(MoneyAmount::whole(1));
     rate("ctr", "clicks", "impressions", 1, all);
     rate("completion_rate", "completed_views", "impressions", 1, all);
     rate("cpm", "spend", "impressions", 1000, None);
@@ -141,31 +143,31 @@ fn derived(sums: &BTreeMap<&str, Amount>) -> Map {
 
 /// How much was seen in all: counts add up, the rate follows from them, and the time in view is the
 /// mean over the impressions that could be measured. The standard is the last one that was named.
-fn viewability(reports: &[&Report]) -> Option<Value> {
+fn viewability(reports: &[&DeliveryReport]) -> Option<Value> {
     let blocks: Vec<_> = reports.iter().filter_map(|report| report.viewability.as_ref()).collect();
-    let number = |block: &Value, name: &str| block.get(name).and_then(Amount::read);
-    let sum = |name: &str| -> Option<Amount> {
+    let number = |block: &Value, name: &str| block.get(name).and_then(MoneyAmount::read);
+    let sum = |name: &str| -> Option<MoneyAmount> {
         let all: Vec<_> = blocks.iter().filter_map(|block| number(block, name)).collect();
         (!all.is_empty()).then(|| all.into_iter().sum())
     };
     let last = |name: &str| blocks.iter().rev().find_map(|block| block.get(name)).cloned();
     let (measurable, viewable) = (sum("measurable_impressions"), sum("viewable_impressions"));
     let rate = match (measurable, viewable) {
-        (Some(all), Some(seen)) if all > Amount::ZERO => {
-            Some(Amount::whole(1).share(seen, all).min(Amount::whole(1)).into())
+        (Some(all), Some(seen)) if all > MoneyAmount::ZERO => {
+            Some(MoneyAmount::whole(1).share(seen, all).min(MoneyAmount::whole(1)).into())
         }
         (Some(_) | None, Some(_) | None) => last("viewable_rate"),
     };
     let weighted = blocks.iter().filter_map(|block| {
         let seconds = number(block, "viewed_seconds")?;
         // A time without a count weighs as one impression, so that it is not lost.
-        Some((seconds, number(block, "measurable_impressions").unwrap_or(Amount::whole(1))))
+        Some((seconds, number(block, "measurable_impressions").unwrap_or(MoneyAmount::whole(1))))
     });
     let shown = object([
         ("measurable_impressions", measurable.map(Into::into)),
         ("viewable_impressions", viewable.map(Into::into)),
         ("viewable_rate", rate),
-        ("viewed_seconds", Amount::mean(weighted).map(Into::into)),
+        ("viewed_seconds", MoneyAmount::mean(weighted).map(Into::into)),
         ("standard", last("standard")),
         ("vendor", last("vendor")),
     ]);
@@ -175,24 +177,24 @@ fn viewability(reports: &[&Report]) -> Option<Value> {
 /// The reports of a buy as its packages share them, by budget: whole numbers stay whole, and the shares
 /// come to exactly what was reported.
 #[must_use]
-pub fn shares(buy: &MediaBuy, reports: &[&Report]) -> Vec<Vec<Report>> {
+pub fn shares(buy: &MediaBuy, reports: &[&DeliveryReport]) -> Vec<Vec<DeliveryReport>> {
     // Of a buy that was canceled whole, all packages share what was delivered before.
     let live = buy.packages.iter().any(Package::is_live);
     // Never nothing: what was delivered for packages without budgets is divided equally, and not by
     // zero.
     let least = |package: &Package| {
         if live && !package.is_live() {
-            Amount::ZERO
+            MoneyAmount::ZERO
         } else {
-            package.budget.max(Amount::MILLIONTH)
+            package.budget.max(MoneyAmount::MILLIONTH)
         }
     };
-    let budgets: Vec<Amount> = buy.packages.iter().map(least).collect();
-    let all: Amount = budgets.iter().copied().sum();
-    let mut shares: Vec<Vec<Report>> = budgets.iter().map(|_| Vec::new()).collect();
+    let budgets: Vec<MoneyAmount> = buy.packages.iter().map(least).collect();
+    let all: MoneyAmount = budgets.iter().copied().sum();
+    let mut shares: Vec<Vec<DeliveryReport>> = budgets.iter().map(|_| Vec::new()).collect();
     for report in reports {
-        let mut given: BTreeMap<&str, Amount> = BTreeMap::new();
-        let mut so_far = Amount::ZERO;
+        let mut given: BTreeMap<&str, MoneyAmount> = BTreeMap::new();
+        let mut so_far = MoneyAmount::ZERO;
         for (budget, share) in budgets.iter().zip(&mut shares) {
             so_far += *budget;
             let mut figures = BTreeMap::new();
@@ -202,10 +204,10 @@ pub fn shares(buy: &MediaBuy, reports: &[&Report]) -> Vec<Vec<Report>> {
                 let before = given.insert(name.as_str(), running).unwrap_or_default();
                 figures.insert(name.clone(), running - before);
             }
-            if *budget > Amount::ZERO {
+            if *budget > MoneyAmount::ZERO {
                 let rows = report.measured.iter();
                 let measured = rows.filter_map(|row| portion(Some(row), *budget, all));
-                let part = Report {
+                let part = DeliveryReport {
                     at: report.at,
                     figures,
                     viewability: portion(report.viewability.as_ref(), *budget, all),
@@ -221,22 +223,22 @@ pub fn shares(buy: &MediaBuy, reports: &[&Report]) -> Vec<Vec<Report>> {
 }
 
 /// Money in hundredths, everything else in whole numbers.
-fn grain(name: &str) -> Amount {
+fn grain(name: &str) -> MoneyAmount {
     match name {
-        "spend" | "conversion_value" => Amount::CENT,
-        _ => Amount::whole(1),
+        "spend" | "conversion_value" => MoneyAmount::CENT,
+        _ => MoneyAmount::whole(1),
     }
 }
 
 /// A part of a `viewability` block or of what a vendor measured: counts shrink, rates, scores and times
 /// stay.
-fn portion(block: Option<&Value>, part: Amount, of: Amount) -> Option<Value> {
+fn portion(block: Option<&Value>, part: MoneyAmount, of: MoneyAmount) -> Option<Value> {
     let mut block = block?.clone();
     for name in ["measurable_impressions", "viewable_impressions"] {
         if let Some(count) = block.get_mut(name)
-            && let Some(whole) = Amount::read(count)
+            && let Some(whole) = MoneyAmount::read(count)
         {
-            *count = whole.portion(part, of, Amount::whole(1)).into();
+            *count = whole.portion(part, of, MoneyAmount::whole(1)).into();
         }
     }
     Some(block)
@@ -244,14 +246,14 @@ fn portion(block: Option<&Value>, part: Amount, of: Amount) -> Option<Value> {
 
 /// The figures of each day (`daily_breakdown`).
 #[must_use]
-pub fn daily<'a>(reports: impl IntoIterator<Item = &'a Report>) -> Value {
-    let mut days: BTreeMap<Date, (Amount, Amount)> = BTreeMap::new();
+pub fn daily<'a>(reports: impl IntoIterator<Item = &'a DeliveryReport>) -> Value {
+    let mut days: BTreeMap<Date, (MoneyAmount, MoneyAmount)> = BTreeMap::new();
     for report in reports {
         let day = days.entry(report.day()).or_default();
         day.0 += report.figure("impressions");
         day.1 += report.figure("spend");
     }
-    let row = |(date, (impressions, spend)): (Date, (Amount, Amount))| {
+    let row = |(date, (impressions, spend)): (Date, (MoneyAmount, MoneyAmount))| {
         let date = date.to_string();
         json!({"date": date, "impressions": impressions, "spend": spend})
     };

@@ -4,10 +4,10 @@ fn buy() -> MediaBuy {
     let moment = |text: &str| text.parse::<Timestamp>().unwrap();
     MediaBuy {
         media_buy_id: "mb".to_owned(),
-        status: Status::PendingStart,
+        status: MediaBuyStatus::PendingStart,
         paused: false,
         currency: "USD".to_owned(),
-        total_budget: Amount::ZERO,
+        total_budget: MoneyAmount::ZERO,
         start_time: moment("2026-06-02T00:00:00Z"),
         end_time: moment("2026-06-03T00:00:00Z"),
         confirmed_at: None,
@@ -26,7 +26,9 @@ fn buy() -> MediaBuy {
 
 #[test]
 fn a_buy_stands_as_the_published_states_say() {
-    use Status::{Active, Canceled, Completed, Paused, PendingCreatives, PendingStart, Rejected};
+    use MediaBuyStatus::{
+        Active, Canceled, Completed, Paused, PendingCreatives, PendingStart, Rejected,
+    };
     let (before, within, after) = (1, 2, 3);
     // As kept, held by the buyer, on which day of June: as it stands.
     let table = [

@@ -5,12 +5,12 @@ use tradepost_wire::json::Value;
 use tradepost_wire::{form, kept_whole};
 
 use super::product::FormatId;
-use crate::money::Amount;
-use crate::shelf::{Kind, Thing};
+use crate::money::MoneyAmount;
+use crate::shelf::{Entity, EntityKind};
 
 form! {
     /// A creative format (`core/format.json`), as far as it is read. Nothing of it has to be there.
-    pub struct Format {
+    pub struct CreativeFormat {
         /// Its id.
         format_id: Option<FormatId>,
         /// Its name for people.
@@ -18,7 +18,7 @@ form! {
         /// The format of AdCP that it is a case of.
         canonical: Option<Canonical>,
         /// What it is made of.
-        assets: LenientList<Place>,
+        assets: LenientList<AssetPlace>,
         /// What it is shown as.
         renders: LenientList<Render>,
         /// How accessible it is.
@@ -44,7 +44,7 @@ form! {
     }
 
     /// A place in a format for an asset, or for a group of them.
-    pub struct Place {
+    pub struct AssetPlace {
         /// Its name.
         asset_id: Option<String>,
         /// Its name, when it is for a group.
@@ -56,11 +56,11 @@ form! {
         /// Which measures and values it takes.
         requirements: Option<Requirements>,
         /// The places in a group.
-        assets: LenientList<Inner>,
+        assets: LenientList<GroupAssetPlace>,
     }
 
     /// A place in a group.
-    pub struct Inner {
+    pub struct GroupAssetPlace {
         /// What it takes.
         asset_type: Option<String>,
     }
@@ -68,27 +68,27 @@ form! {
     /// Which measures and values a place takes.
     pub struct Requirements {
         /// In pixels.
-        width: Option<Amount>,
+        width: Option<MoneyAmount>,
         /// The least.
-        min_width: Option<Amount>,
+        min_width: Option<MoneyAmount>,
         /// The most.
-        max_width: Option<Amount>,
+        max_width: Option<MoneyAmount>,
         /// In pixels.
-        height: Option<Amount>,
+        height: Option<MoneyAmount>,
         /// The least.
-        min_height: Option<Amount>,
+        min_height: Option<MoneyAmount>,
         /// The most.
-        max_height: Option<Amount>,
+        max_height: Option<MoneyAmount>,
         /// In milliseconds.
-        duration_ms: Option<Amount>,
+        duration_ms: Option<MoneyAmount>,
         /// The least.
-        min_duration_ms: Option<Amount>,
+        min_duration_ms: Option<MoneyAmount>,
         /// The most.
-        max_duration_ms: Option<Amount>,
+        max_duration_ms: Option<MoneyAmount>,
         /// The fewest letters.
-        min_length: Option<Amount>,
+        min_length: Option<MoneyAmount>,
         /// The most letters.
-        max_length: Option<Amount>,
+        max_length: Option<MoneyAmount>,
         /// The values that it can have.
         allowed_values: Option<Vec<Value>>,
         /// Types of files, for images and sounds.
@@ -108,9 +108,9 @@ form! {
     /// How large; what is not said adapts itself.
     pub struct Dimensions {
         /// In pixels.
-        width: Option<Amount>,
+        width: Option<MoneyAmount>,
         /// In pixels.
-        height: Option<Amount>,
+        height: Option<MoneyAmount>,
     }
 
     /// How accessible a format is.
@@ -128,10 +128,10 @@ form! {
     }
 }
 
-kept_whole!(Format.published);
+kept_whole!(CreativeFormat.published);
 
-impl Thing for Format {
-    const KIND: Kind = Kind::Format;
+impl Entity for CreativeFormat {
+    const KIND: EntityKind = EntityKind::Format;
 }
 
 impl Requirements {
@@ -146,7 +146,7 @@ impl Requirements {
     }
 }
 
-impl Format {
+impl CreativeFormat {
     /// Whether a format id means it.
     #[must_use]
     pub fn is(&self, id: &FormatId) -> bool {

@@ -3,16 +3,16 @@
 
 use tradepost_wire::fault::InternalError;
 
-use super::{Catalogue, Format, FormatId, Product};
+use super::{Catalogue, CreativeFormat, FormatId, Product};
 use crate::publisher::Publisher;
-use crate::shelf::{Query, Shelf};
+use crate::shelf::{Query, StoreTx};
 
 impl Publisher {
     /// The product with this id: one that lies on the shelf stands before one of the catalogue.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn product(&self, shelf: &dyn Shelf, id: &str) -> Result<Option<Product>, InternalError> {
+    pub fn product(&self, shelf: &dyn StoreTx, id: &str) -> Result<Option<Product>, InternalError> {
         // Both places are looked at, whatever the first one says.
         let laid = shelf.find::<Product>(id)?.map(|kept| kept.thing);
         let printed = self.profile.catalogue.product(id).cloned();
@@ -24,7 +24,7 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn products(&self, shelf: &dyn Shelf) -> Result<Vec<Product>, InternalError> {
+    pub fn products(&self, shelf: &dyn StoreTx) -> Result<Vec<Product>, InternalError> {
         let mut laid = shelf.all::<Product>(&Query::default())?;
         // What a test has put there is what it is about: the latest comes first.
         laid.sort_by_key(|kept| std::cmp::Reverse(kept.record.place));
@@ -41,11 +41,14 @@ impl Publisher {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn formats(&self, shelf: &dyn Shelf) -> Result<Vec<Format>, InternalError> {
+    pub fn formats(&self, shelf: &dyn StoreTx) -> Result<Vec<CreativeFormat>, InternalError> {
         let mut formats = self.profile.catalogue.formats.clone();
-        for laid in shelf.all::<Format>(&Query::default())?.into_iter().map(|kept| kept.thing) {
-            let same =
-                |format: &&mut Format| laid.format_id.as_ref().is_some_and(|id| format.is(id));
+        for laid in
+            shelf.all::<CreativeFormat>(&Query::default())?.into_iter().map(|kept| kept.thing)
+        {
+            let same = |format: &&mut CreativeFormat| {
+                laid.format_id.as_ref().is_some_and(|id| format.is(id))
+            };
             match formats.iter_mut().find(same) {
                 Some(format) => *format = laid,
                 None => formats.push(laid),
@@ -60,9 +63,9 @@ impl Publisher {
     /// When the store fails.
     pub fn format(
         &self,
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
         id: &FormatId,
-    ) -> Result<Option<Format>, InternalError> {
+    ) -> Result<Option<CreativeFormat>, InternalError> {
         Ok(self.formats(shelf)?.into_iter().find(|format| format.is(id)))
     }
 }

@@ -11,7 +11,7 @@ use crate::reply::object;
 /// A rule on what may not be advertised.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Policy {
+pub struct AdvertisingPolicy {
     /// Its id, for machines.
     pub policy_id: String,
     /// Where it can be read.
@@ -29,7 +29,7 @@ impl Catalogue {
     /// The policies that a text violates. A deliberately simple reading: a word of the policy
     /// stands in the text as a whole word.
     #[must_use]
-    pub fn forbids(&self, text: &str) -> Vec<&Policy> {
+    pub fn forbids(&self, text: &str) -> Vec<&AdvertisingPolicy> {
         // Only whole words are found, and several in a row as well.
         let text: Vec<String> = words(text).collect();
         let has = |phrase: &String| {
@@ -43,7 +43,7 @@ impl Catalogue {
     /// with the text.
     #[must_use]
     pub fn violations(&self, field: &str, text: &str) -> Vec<AdcpError> {
-        let refusal = |policy: &Policy| {
+        let refusal = |policy: &AdvertisingPolicy| {
             let message = "what is to be advertised is against the seller's advertising policy; \
                            see details";
             let details = object([

@@ -12,11 +12,11 @@ use tradepost_wire::json::{JsonPieces, Map, SharedJson, Value};
 use tradepost_wire::{canonical, form, kept_whole};
 
 use crate::account::Account;
-use crate::creative::policy::Published as CreativePolicy;
+use crate::creative::policy::ProductCreativePolicy as CreativePolicy;
 use crate::forms::buys::MeasurementTerms;
 use crate::forms::products::{RequiredStandard, VendorMetric};
-use crate::money::Amount;
-use crate::shelf::{Kind, Thing};
+use crate::money::MoneyAmount;
+use crate::shelf::{Entity, EntityKind};
 
 /// The member that says why a product fits a brief.
 const RELEVANCE: &str = "brief_relevance";
@@ -24,9 +24,9 @@ const RELEVANCE: &str = "brief_relevance";
 /// A product. Copies share what it consists of.
 #[derive(Debug, Clone, Serialize)]
 pub struct Product {
-    pub(crate) published: Arc<Published>,
+    pub(crate) published: Arc<PublishedProduct>,
     /// What only the publisher knows.
-    pub terms: Arc<Terms>,
+    pub terms: Arc<ProductTerms>,
     #[serde(skip)]
     worked_out: Arc<WorkedOut>,
 }
@@ -35,14 +35,14 @@ pub struct Product {
 #[derive(Debug, Default)]
 struct WorkedOut {
     digest: OnceLock<[u8; 32]>,
-    written: OnceLock<Text>,
+    written: OnceLock<ProductText>,
     is_divergent: OnceLock<bool>,
     weights: OnceLock<BTreeMap<String, u32>>,
 }
 
 /// What is shown of a product to everybody, around the place where it says why it fits a brief.
 #[derive(Debug)]
-struct Text {
+struct ProductText {
     before: Arc<SharedJson>,
     after: Arc<SharedJson>,
 }
@@ -50,7 +50,7 @@ struct Text {
 /// What only the publisher knows of a product.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Terms {
+pub struct ProductTerms {
     /// Whether nothing is left of it.
     pub sold_out: bool,
     /// When it leaves the offer.
@@ -67,7 +67,7 @@ pub struct Terms {
     /// How many hours before a flight its creatives have to be there.
     pub creative_lead_hours: Option<u32>,
     /// The least that a package of it may cost, where its prices do not say.
-    pub minimum_budget: Option<Amount>,
+    pub minimum_budget: Option<MoneyAmount>,
     /// Where it can run (ISO 3166-1 alpha-2); everywhere when empty.
     pub countries: Vec<String>,
     /// Words by which a brief finds it, besides those of its name and description.
@@ -91,7 +91,7 @@ pub struct Rate {
 form! {
     /// A product as it is published (`core/product.json`), as far as it is read. Fixtures of tests
     /// have whatever they have, so that nothing of it has to be there.
-    pub(crate) struct Published {
+    pub(crate) struct PublishedProduct {
         product_id: Option<String>,
         name: Option<String>,
         description: Option<String>,
@@ -100,7 +100,7 @@ form! {
         expires_at: Option<Timestamp>,
         channels: LenientList<String>,
         format_ids: LenientList<FormatId>,
-        format_options: LenientList<FormatOption>,
+        format_options: LenientList<ProductFormatOption>,
         pricing_options: LenientList<PricingOption>,
         publisher_properties: LenientList<Properties>,
         enforced_policies: LenientList<String>,
@@ -128,7 +128,7 @@ form! {
     }
 
     /// A format with the choices in it, and which older formats are the same.
-    pub(crate) struct FormatOption {
+    pub(crate) struct ProductFormatOption {
         format_option_id: Option<String>,
         format_kind: Option<String>,
         v1_format_ref: LenientList<FormatId>,
@@ -171,22 +171,22 @@ form! {
 
     /// What a product is expected to deliver.
     pub(crate) struct Forecast {
-        points: LenientList<Point>,
+        points: LenientList<ForecastPoint>,
     }
 
     /// At one budget.
-    pub(crate) struct Point {
+    pub(crate) struct ForecastPoint {
         metrics: Option<Forecasts>,
     }
 
     /// Of each figure.
     pub(crate) struct Forecasts {
-        impressions: Option<Range>,
+        impressions: Option<ForecastRange>,
     }
 
     /// From low to high.
-    pub(crate) struct Range {
-        mid: Option<Amount>,
+    pub(crate) struct ForecastRange {
+        mid: Option<MoneyAmount>,
     }
 
     /// What may be done with a buy of it, when and by whom.
@@ -208,11 +208,11 @@ form! {
         /// ISO 4217.
         currency: Option<String>,
         /// The price, when it is fixed.
-        fixed_price: Option<Amount>,
+        fixed_price: Option<MoneyAmount>,
         /// The least that can be bid.
-        floor_price: Option<Amount>,
+        floor_price: Option<MoneyAmount>,
         /// The least that a package may cost.
-        min_spend_per_package: Option<Amount>;
+        min_spend_per_package: Option<MoneyAmount>;
         /// As it is published.
         whole given
     }
@@ -224,20 +224,20 @@ form! {
         /// Its id there.
         id: Option<String>,
         /// In pixels.
-        width: Option<Amount>,
+        width: Option<MoneyAmount>,
         /// In pixels.
-        height: Option<Amount>,
+        height: Option<MoneyAmount>,
         /// In milliseconds.
-        duration_ms: Option<Amount>;
+        duration_ms: Option<MoneyAmount>;
         /// As it was given.
         whole given
     }
 }
 
-kept_whole!(Published.document, PricingOption.given, FormatId.given);
+kept_whole!(PublishedProduct.document, PricingOption.given, FormatId.given);
 
-impl Thing for Product {
-    const KIND: Kind = Kind::Product;
+impl Entity for Product {
+    const KIND: EntityKind = EntityKind::Product;
 }
 
 impl PartialEq for Product {
@@ -252,7 +252,7 @@ impl<'de> Deserialize<'de> for Product {
         struct Both {
             published: Map,
             #[serde(default)]
-            terms: Terms,
+            terms: ProductTerms,
         }
         let Both { published, terms } = Both::deserialize(deserializer)?;
         Ok(Self::new(published, terms))
@@ -262,7 +262,7 @@ impl<'de> Deserialize<'de> for Product {
 impl Product {
     /// A product as it is published (`core/product.json`), and what only the publisher knows of it.
     #[must_use]
-    pub fn new(published: Map, terms: Terms) -> Self {
+    pub fn new(published: Map, terms: ProductTerms) -> Self {
         let Some(published) = typed::read(published) else {
             unreachable!("whatever a product lacks, it can be read");
         };
@@ -274,7 +274,7 @@ impl Product {
     pub fn with(&self, name: &str, value: impl Into<Value>) -> Self {
         let mut document = self.published.document.clone();
         document.insert(name.to_owned(), value.into());
-        Self::new(document, Terms::clone(&self.terms))
+        Self::new(document, ProductTerms::clone(&self.terms))
     }
 
     /// The same at these prices, whoever buys.
@@ -311,7 +311,7 @@ impl Product {
             text.write(&self.shown(relevance, |_| true));
             return text;
         }
-        let Text { before, after } = self.worked_out.written.get_or_init(|| self.written());
+        let ProductText { before, after } = self.worked_out.written.get_or_init(|| self.written());
         text.keep(before);
         if let Some(relevance) = relevance {
             text.push(&format!(",\"{RELEVANCE}\":"));
@@ -322,7 +322,7 @@ impl Product {
     }
 
     /// What is written once: what is published, and then when it leaves the offer.
-    fn written(&self) -> Text {
+    fn written(&self) -> ProductText {
         let mut before = self.shown(None, |_| true);
         let after: Map = before.split_off(self.published.document.len()).into_iter().collect();
         let inside = |members: Map| {
@@ -333,7 +333,10 @@ impl Product {
         };
         let after = if after.is_empty() { String::new() } else { format!(",{}", inside(after)) };
         let before = format!("{{{}", inside(before));
-        Text { before: SharedJson::new(before), after: SharedJson::new(format!("{after}}}")) }
+        ProductText {
+            before: SharedJson::new(before),
+            after: SharedJson::new(format!("{after}}}")),
+        }
     }
 
     /// The SHA-256 of what is shown to everybody, in its canonical form.
@@ -411,7 +414,7 @@ impl Product {
     pub fn proposal_obstacle(&self) -> Option<ProposalObstacle> {
         let mut prices = self.published.pricing_options.iter();
         let mut rates = self.terms.rates.iter();
-        let is_fixed = |option: &PricingOption| matches!(option.price(), Price::Fixed(_));
+        let is_fixed = |option: &PricingOption| matches!(option.price(), ProductPrice::Fixed(_));
         if self.terms.approval {
             Some(ProposalObstacle::Approval)
         } else if prices.any(is_fixed)
@@ -425,7 +428,7 @@ impl Product {
 
     /// The least that a package of it may cost at a price, in the price's currency.
     #[must_use]
-    pub fn minimum(&self, price: &PricingOption) -> Option<Amount> {
+    pub fn minimum(&self, price: &PricingOption) -> Option<MoneyAmount> {
         price.min_spend_per_package.or(self.terms.minimum_budget)
     }
 
@@ -511,10 +514,10 @@ impl PricingOption {
 
     /// What it comes to: fixed, or the floor of an auction.
     #[must_use]
-    pub fn price(&self) -> Price {
+    pub fn price(&self) -> ProductPrice {
         match self.fixed_price {
-            Some(price) => Price::Fixed(price),
-            None => Price::Auction(self.floor_price),
+            Some(price) => ProductPrice::Fixed(price),
+            None => ProductPrice::Auction(self.floor_price),
         }
     }
 }
@@ -530,14 +533,14 @@ pub enum ProposalObstacle {
 
 /// What a price says: fixed, or the floor of an auction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Price {
+pub enum ProductPrice {
     /// It is this.
-    Fixed(Amount),
+    Fixed(MoneyAmount),
     /// It is found by bidding, from this up when there is a floor.
-    Auction(Option<Amount>),
+    Auction(Option<MoneyAmount>),
 }
 
-impl FormatOption {
+impl ProductFormatOption {
     /// Whether a choice by kind alone says enough: what the product fixes, the choice has to name.
     pub(crate) fn is_met_by(&self, chosen: Option<&Map>) -> bool {
         const FIXED: [&str; 3] = ["width", "height", "duration_ms_exact"];

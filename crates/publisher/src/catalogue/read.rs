@@ -9,19 +9,19 @@ use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::json;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::{CHANNELS, Catalogue, Format, FormatId, Offering, Product, Signal, maps, text};
-use crate::money::Amount;
+use super::{CHANNELS, Catalogue, CreativeFormat, FormatId, Offering, Product, Signal, maps, text};
+use crate::money::MoneyAmount;
 
 /// A mistake in a catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct CatalogueMistake {
     /// A JSON Pointer into the document.
     pub pointer: String,
     /// What is wrong, and what would be right.
     pub message: String,
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for CatalogueMistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.pointer, self.message)
     }
@@ -44,19 +44,19 @@ impl Catalogue {
     ///
     /// # Errors
     /// Every mistake, in the order of the document's parts.
-    pub fn parse(document: &str) -> Result<Self, Vec<Mistake>> {
-        let mut reader = Reader::default();
+    pub fn parse(document: &str) -> Result<Self, Vec<CatalogueMistake>> {
+        let mut reader = CatalogueReader::default();
         let catalogue = reader.catalogue(document);
         if reader.0.is_empty() { Ok(catalogue) } else { Err(reader.0) }
     }
 }
 
 #[derive(Default)]
-struct Reader(Vec<Mistake>);
+struct CatalogueReader(Vec<CatalogueMistake>);
 
-impl Reader {
+impl CatalogueReader {
     fn mistake(&mut self, pointer: &str, message: impl Into<String>) {
-        self.0.push(Mistake { pointer: pointer.to_owned(), message: message.into() });
+        self.0.push(CatalogueMistake { pointer: pointer.to_owned(), message: message.into() });
     }
 
     fn catalogue(&mut self, document: &str) -> Catalogue {
@@ -107,8 +107,8 @@ impl Reader {
         catalogue
     }
 
-    fn formats(&mut self, members: &Map, agent: &str) -> Vec<Format> {
-        let mut formats: Vec<Format> = Vec::new();
+    fn formats(&mut self, members: &Map, agent: &str) -> Vec<CreativeFormat> {
+        let mut formats: Vec<CreativeFormat> = Vec::new();
         for (at, mut format) in self.items(members, "formats", "") {
             self.text(&format, "name", &at);
             let pointer = format!("{at}/format_id");
@@ -118,7 +118,7 @@ impl Reader {
                 }
                 format.insert("format_id".to_owned(), id.given.into());
             }
-            formats.extend(typed::read::<Format>(format));
+            formats.extend(typed::read::<CreativeFormat>(format));
         }
         formats
     }
@@ -224,8 +224,9 @@ impl Reader {
                 self.mistake(&format!("{at}/currency"), message);
             }
             for name in ["fixed_price", "floor_price", "min_spend_per_package"] {
-                let amount = price.get(name).map(|amount| amount.as_number().and_then(Amount::of));
-                if amount.is_some_and(|amount| amount.is_none_or(|it| it < Amount::ZERO)) {
+                let amount =
+                    price.get(name).map(|amount| amount.as_number().and_then(MoneyAmount::of));
+                if amount.is_some_and(|amount| amount.is_none_or(|it| it < MoneyAmount::ZERO)) {
                     self.mistake(&format!("{at}/{name}"), "must be an amount that is not negative");
                 }
             }

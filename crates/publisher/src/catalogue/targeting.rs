@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Deserialize;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::Mistake;
+use super::CatalogueMistake;
 
 /// The systems of `enums/metro-system.json`.
 const METRO_SYSTEMS: &[&str] = &["nielsen_dma", "uk_itl1", "uk_itl2", "eurostat_nuts2"];
@@ -126,7 +126,7 @@ impl TargetingSupport {
     }
 
     /// The words in a catalogue that AdCP does not have.
-    pub(super) fn mistakes(&self) -> Vec<Mistake> {
+    pub(super) fn mistakes(&self) -> Vec<CatalogueMistake> {
         let mut mistakes = Vec::new();
         for (member, words, known) in [
             ("geo_metros", &self.geo_metros, METRO_SYSTEMS),
@@ -138,7 +138,7 @@ impl TargetingSupport {
                 if !known.contains(&word.as_str()) {
                     let pointer = format!("/targeting/{member}/{index}");
                     let message = format!("must be one of {}", known.join(", "));
-                    mistakes.push(Mistake { pointer, message });
+                    mistakes.push(CatalogueMistake { pointer, message });
                 }
             }
         }
@@ -148,7 +148,7 @@ impl TargetingSupport {
             if !is_code {
                 let pointer = format!("/targeting/geo_postal_areas/{country}");
                 let message = "must be a country of two capital letters (ISO 3166-1), such as US";
-                mistakes.push(Mistake { pointer, message: message.to_owned() });
+                mistakes.push(CatalogueMistake { pointer, message: message.to_owned() });
             }
         }
         mistakes

@@ -6,12 +6,12 @@ use tradepost_wire::json::{Map, Value};
 use tradepost_wire::{form, kept_whole};
 
 use crate::catalogue::FormatId;
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 
 form! {
     /// A creative as it is given (`core/creative-asset.json`). What was kept of it may lack anything.
     #[derive(Default)]
-    pub struct Given {
+    pub struct GivenCreative {
         /// Its name for people.
         name: Option<String>,
         /// Its format.
@@ -39,9 +39,9 @@ form! {
         url: Option<String>,
         format: Option<String>,
         container_format: Option<String>,
-        width: Option<Amount>,
-        height: Option<Amount>,
-        duration_ms: Option<Amount>,
+        width: Option<MoneyAmount>,
+        height: Option<MoneyAmount>,
+        duration_ms: Option<MoneyAmount>,
         provenance: Option<Declared>,
         compliance: Option<Compliance>,
     }
@@ -55,9 +55,9 @@ form! {
         /// What has to be said to whoever sees it.
         disclosure: Option<Disclosure>,
         /// Where the same is embedded.
-        embedded_provenance: Option<Vec<Option<Layer>>>,
+        embedded_provenance: Option<Vec<Option<ContentMark>>>,
         /// How it is marked.
-        watermarks: Option<Vec<Option<Layer>>>,
+        watermarks: Option<Vec<Option<ContentMark>>>,
     }
 
     /// What has to be said to whoever sees it.
@@ -83,13 +83,13 @@ form! {
     }
 
     /// A mark in the content.
-    pub struct Layer {
+    pub struct ContentMark {
         /// Who can verify it.
-        verify_agent: Option<Verifier>,
+        verify_agent: Option<CreativeVerifier>,
     }
 
     /// Who verifies.
-    pub struct Verifier {
+    pub struct CreativeVerifier {
         /// Where.
         agent_url: Option<String>,
         /// By which of its features.
@@ -108,7 +108,7 @@ form! {
     }
 }
 
-kept_whole!(Given.sent);
+kept_whole!(GivenCreative.sent);
 
 /// An asset with its place in the request.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ pub(crate) struct Placed<'a> {
     pub sent: &'a Value,
 }
 
-impl Given {
+impl GivenCreative {
     /// Every asset; `at` is the creative's path in the request (`creatives[0]`).
     pub(crate) fn placed(&self, at: &str) -> Vec<Placed<'_>> {
         let mut found = Vec::new();

@@ -7,22 +7,22 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::json;
 
 use super::address::{check_addresses, check_file_type};
-use super::asset::{Asset, Declared, Given, Placed};
+use super::asset::{Asset, Declared, GivenCreative, Placed};
 use super::policy::{Forbidden, Provenance};
-use crate::catalogue::{Catalogue, Format, FormatId, Place, Product, Requirements};
-use crate::money::Amount;
+use crate::catalogue::{AssetPlace, Catalogue, CreativeFormat, FormatId, Product, Requirements};
+use crate::money::MoneyAmount;
 use crate::publisher::Publisher;
 use crate::refuse;
 use crate::reply::object;
-use crate::shelf::Shelf;
+use crate::shelf::StoreTx;
 
 /// Whether a format is one of AdCP's own kinds, in its canonical form.
-fn projects(format: &Format, kind: &String) -> bool {
+fn projects(format: &CreativeFormat, kind: &String) -> bool {
     format.canonical.as_ref().is_some_and(|own| own.kind.as_ref() == Some(kind))
 }
 
 /// What speaks against a creative in one format: what is missing, and what has the wrong measures.
-fn unmet(format: &Format, creative: &Given) -> Vec<AdcpError> {
+fn unmet(format: &CreativeFormat, creative: &GivenCreative) -> Vec<AdcpError> {
     let mut errors = Vec::new();
     required(format, creative, "creative", &mut errors);
     fitting(format, &creative.placed("creative"), &mut errors);
@@ -32,7 +32,7 @@ fn unmet(format: &Format, creative: &Given) -> Vec<AdcpError> {
 /// The formats that a publisher takes.
 #[derive(Debug, Default)]
 pub(crate) struct Formats {
-    defined: Vec<Format>,
+    defined: Vec<CreativeFormat>,
     /// Those that products name without a definition here.
     named: Vec<FormatId>,
     /// And those of AdCP itself.
@@ -45,7 +45,7 @@ impl Formats {
     pub(crate) fn of(
         publisher: &Publisher,
         products: &[Product],
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
     ) -> Result<Self, InternalError> {
         let (mut named, mut kinds) = (Vec::new(), Vec::new());
         for product in products {
@@ -60,7 +60,7 @@ impl Formats {
     /// The format that a creative names: `None` when it is not taken, and `Some(None)` when it is
     /// taken and nothing more is known of it. Of several formats of one kind it is the one that speaks
     /// least against the creative, because a kind does not say which size is meant.
-    fn find(&self, creative: &Given) -> Option<Option<&Format>> {
+    fn find(&self, creative: &GivenCreative) -> Option<Option<&CreativeFormat>> {
         if let Some(kind) = &creative.format_kind {
             let of_kind = self.defined.iter().filter(|format| projects(format, kind));
             let best = of_kind.min_by_key(|format| unmet(format, creative).len());
@@ -73,14 +73,15 @@ impl Formats {
             return best.map(Some);
         }
         let wanted = creative.format_id.as_ref()?;
-        let is =
-            |format: &&Format| format.format_id.as_ref().is_some_and(|id| self.same(id, wanted));
+        let is = |format: &&CreativeFormat| {
+            format.format_id.as_ref().is_some_and(|id| self.same(id, wanted))
+        };
         let known = self.defined.iter().find(is).map(Some);
         known.or_else(|| self.named.iter().any(|id| self.same(id, wanted)).then_some(None))
     }
 
     /// Whether a product takes the format that a creative names.
-    pub(crate) fn fits(&self, product: &Product, creative: &Given) -> bool {
+    pub(crate) fn fits(&self, product: &Product, creative: &GivenCreative) -> bool {
         if let Some(kind) = &creative.format_kind {
             let options = &product.published.format_options;
             let named = |id: &FormatId| {
@@ -134,7 +135,12 @@ impl<'a> Policies<'a> {
 
     /// Every reason not to take a creative that is sent; `at` is its path in the request
     /// (`creatives[0]`).
-    pub(crate) fn judge(&self, formats: &Formats, creative: &Given, at: &str) -> Vec<AdcpError> {
+    pub(crate) fn judge(
+        &self,
+        formats: &Formats,
+        creative: &GivenCreative,
+        at: &str,
+    ) -> Vec<AdcpError> {
         let mut errors = Vec::new();
         let assets = creative.placed(at);
         let taken = formats.find(creative);
@@ -159,7 +165,7 @@ impl<'a> Policies<'a> {
 
     /// What speaks against assigning a creative that was sent earlier, for another product or before this
     /// was demanded. `field` is what names it in the request; details say where in the creative.
-    pub(crate) fn against(&self, creative: &Given, field: &str) -> Vec<AdcpError> {
+    pub(crate) fn against(&self, creative: &GivenCreative, field: &str) -> Vec<AdcpError> {
         let mut errors = Vec::new();
         let assets = creative.placed("creative");
         self.look(creative, &assets, "creative", &mut errors);
@@ -177,7 +183,7 @@ impl<'a> Policies<'a> {
     /// Checks addresses and types of files. `format` is `None` where nothing is known of it.
     fn check_links(
         &self,
-        format: Option<&Format>,
+        format: Option<&CreativeFormat>,
         assets: &[Placed<'_>],
         errors: &mut Vec<AdcpError>,
     ) {
@@ -190,7 +196,13 @@ impl<'a> Policies<'a> {
         }
     }
 
-    fn look(&self, creative: &Given, assets: &[Placed<'_>], at: &str, errors: &mut Vec<AdcpError>) {
+    fn look(
+        &self,
+        creative: &GivenCreative,
+        assets: &[Placed<'_>],
+        at: &str,
+        errors: &mut Vec<AdcpError>,
+    ) {
         self.made(creative, assets, at, errors);
         self.said(creative, assets, at, errors);
         for forbidden in &self.catalogue.creatives.forbidden {
@@ -199,7 +211,13 @@ impl<'a> Policies<'a> {
     }
 
     /// Whether its texts say what may not be advertised.
-    fn said(&self, creative: &Given, assets: &[Placed<'_>], at: &str, errors: &mut Vec<AdcpError>) {
+    fn said(
+        &self,
+        creative: &GivenCreative,
+        assets: &[Placed<'_>],
+        at: &str,
+        errors: &mut Vec<AdcpError>,
+    ) {
         let name = creative.name.as_deref().map(|name| (format!("{at}.name"), name));
         let text = |placed: &'_ Placed<'_>| format!("{}.content", placed.at);
         let texts = assets.iter().filter_map(|it| it.asset.text().map(|said| (text(it), said)));
@@ -212,7 +230,13 @@ impl<'a> Policies<'a> {
     }
 
     /// Whether what is known of its making is enough (`PROVENANCE_*`).
-    fn made(&self, creative: &Given, assets: &[Placed<'_>], at: &str, errors: &mut Vec<AdcpError>) {
+    fn made(
+        &self,
+        creative: &GivenCreative,
+        assets: &[Placed<'_>],
+        at: &str,
+        errors: &mut Vec<AdcpError>,
+    ) {
         let own = creative.provenance.iter().map(|own| (format!("{at}.provenance"), own));
         let of_assets = assets.iter().filter_map(|it| {
             it.asset.provenance.as_ref().map(|own| (format!("{}.provenance", it.at), own))
@@ -286,7 +310,7 @@ fn unfit(field: &str, message: &str) -> AdcpError {
 }
 
 /// The places of a format, with their names.
-fn slots(format: &Format) -> impl Iterator<Item = (&str, &Place)> {
+fn slots(format: &CreativeFormat) -> impl Iterator<Item = (&str, &AssetPlace)> {
     format.assets.iter().filter_map(|slot| {
         let name = slot.asset_id.as_ref().or(slot.asset_group_id.as_ref());
         name.map(|name| (name.as_str(), slot))
@@ -294,14 +318,19 @@ fn slots(format: &Format) -> impl Iterator<Item = (&str, &Place)> {
 }
 
 /// The requirements of a format for one of its places, by either of its names.
-fn requirements_of<'a>(format: &'a Format, name: &str) -> Option<&'a Requirements> {
-    let is = |slot: &Place| slot.asset_group_id.as_deref() == Some(name);
+fn requirements_of<'a>(format: &'a CreativeFormat, name: &str) -> Option<&'a Requirements> {
+    let is = |slot: &AssetPlace| slot.asset_group_id.as_deref() == Some(name);
     let (_, slot) = slots(format).find(|(known, slot)| *known == name || is(slot))?;
     slot.requirements.as_ref()
 }
 
 /// Whether what the format requires is there, and of the right kind.
-fn required(format: &Format, creative: &Given, at: &str, errors: &mut Vec<AdcpError>) {
+fn required(
+    format: &CreativeFormat,
+    creative: &GivenCreative,
+    at: &str,
+    errors: &mut Vec<AdcpError>,
+) {
     for (name, slot) in slots(format) {
         let alias = slot.asset_group_id.as_deref().unwrap_or(name);
         let field = format!("{at}.assets.{name}");
@@ -322,11 +351,11 @@ fn required(format: &Format, creative: &Given, at: &str, errors: &mut Vec<AdcpEr
 }
 
 /// A measure of an asset by its name, with what it has to be, at least and at most.
-type Measure = (&'static str, Option<Amount>, [Option<Amount>; 3]);
+type Measure = (&'static str, Option<MoneyAmount>, [Option<MoneyAmount>; 3]);
 
 fn measures(asset: &Asset, demands: &Requirements) -> [Measure; 4] {
     let length =
-        |text: &str| Amount::whole(u32::try_from(text.chars().count()).unwrap_or(u32::MAX));
+        |text: &str| MoneyAmount::whole(u32::try_from(text.chars().count()).unwrap_or(u32::MAX));
     let letters = asset.text().map(length);
     [
         ("width", asset.width, [demands.width, demands.min_width, demands.max_width]),
@@ -341,7 +370,7 @@ fn measures(asset: &Asset, demands: &Requirements) -> [Measure; 4] {
 }
 
 /// Whether assets have the measures and the values that the format demands.
-fn fitting(format: &Format, assets: &[Placed<'_>], errors: &mut Vec<AdcpError>) {
+fn fitting(format: &CreativeFormat, assets: &[Placed<'_>], errors: &mut Vec<AdcpError>) {
     for Placed { slot, at, asset, .. } in assets {
         let Some(demands) = requirements_of(format, slot) else {
             continue;
@@ -370,7 +399,7 @@ fn fitting(format: &Format, assets: &[Placed<'_>], errors: &mut Vec<AdcpError>) 
 /// Whether a creative contains what is forbidden.
 fn contains(
     forbidden: &Forbidden,
-    creative: &Given,
+    creative: &GivenCreative,
     assets: &[Placed<'_>],
     at: &str,
     errors: &mut Vec<AdcpError>,
@@ -406,8 +435,8 @@ fn rejected(field: &str, policy_id: &str, policy_url: Option<&str>, reason: &str
 /// Whether every disclosure that has to be shown with a creative can be shown by its format. A
 /// format that says nothing promises nothing.
 fn disclosures(
-    format: Option<&Format>,
-    creative: &Given,
+    format: Option<&CreativeFormat>,
+    creative: &GivenCreative,
     assets: &[Placed<'_>],
     at: &str,
     errors: &mut Vec<AdcpError>,
@@ -442,7 +471,7 @@ fn disclosures(
 }
 
 /// Whether a format can show a disclosure in a position, for as long as it has to last.
-fn shows(format: Option<&Format>, position: &String, lasting: Option<&String>) -> bool {
+fn shows(format: Option<&CreativeFormat>, position: &String, lasting: Option<&String>) -> bool {
     format.is_some_and(|format| match format.abilities() {
         None => format.supported_disclosure_positions.contains(position),
         Some(mut able) => {

@@ -6,14 +6,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tradepost_wire::form;
 
-use super::asset::Verifier;
+use super::asset::CreativeVerifier;
 
 /// The demands of a publisher; of a catalogue that says nothing, none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Policy {
+pub struct CreativePolicy {
     /// Who looks at a creative before it runs.
-    pub review: Review,
+    pub review: CreativeReview,
     /// Whether a format is known by its id alone, whichever agent has defined it. Otherwise
     /// `format_id.agent_url` has to be that of a known format.
     pub formats_by_id: bool,
@@ -32,7 +32,7 @@ pub struct Policy {
 /// Who looks at a creative before it runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Review {
+pub enum CreativeReview {
     /// Nobody: what the rules let pass is approved at once.
     #[default]
     None,
@@ -76,10 +76,10 @@ pub struct Provenance {
 
 form! {
     /// The `creative_policy` of a product, as far as it is read.
-    pub(crate) struct Published {
+    pub(crate) struct ProductCreativePolicy {
         provenance_required: Option<bool>,
         provenance_requirements: Option<Finer>,
-        accepted_verifiers: Option<Vec<Option<Verifier>>>,
+        accepted_verifiers: Option<Vec<Option<CreativeVerifier>>>,
     }
 
     /// What has to be known in particular.
@@ -90,7 +90,7 @@ form! {
     }
 }
 
-impl Review {
+impl CreativeReview {
     /// How long the review takes; `None` when there is none, or when a person decides.
     #[must_use]
     pub const fn takes(self) -> Option<Duration> {
@@ -101,9 +101,9 @@ impl Review {
     }
 }
 
-impl Published {
+impl ProductCreativePolicy {
     /// The agents that are asked whether a provenance is true.
-    pub(crate) fn verifiers(&self) -> impl Iterator<Item = &Verifier> {
+    pub(crate) fn verifiers(&self) -> impl Iterator<Item = &CreativeVerifier> {
         self.accepted_verifiers.iter().flatten().flatten().filter(|it| it.agent_url.is_some())
     }
 }
@@ -111,13 +111,13 @@ impl Published {
 impl Provenance {
     /// What a product's published `creative_policy` demands.
     #[must_use]
-    pub(crate) fn of(published: &Published) -> Self {
+    pub(crate) fn of(published: &ProductCreativePolicy) -> Self {
         let required = published.provenance_required == Some(true);
         // Finer demands count only where provenance is demanded at all.
         let finer = published.provenance_requirements.as_ref().filter(|_| required);
         let fine = |of: fn(&Finer) -> Option<bool>| finer.and_then(of) == Some(true);
         let verifiers = published.accepted_verifiers.as_ref();
-        let url = |known: &Option<Verifier>| known.as_ref()?.agent_url.clone();
+        let url = |known: &Option<CreativeVerifier>| known.as_ref()?.agent_url.clone();
         Self {
             required,
             digital_source_type: fine(|finer| finer.require_digital_source_type),

@@ -7,11 +7,11 @@ use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::Creative;
-use super::asset::{Asset, Declared, Given, Verifier};
+use super::asset::{Asset, CreativeVerifier, Declared, GivenCreative};
 use super::judge::canonical;
-use super::policy::Review;
+use super::policy::CreativeReview;
 use crate::catalogue::Product;
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 use crate::publisher::Publisher;
 use crate::refuse;
 use crate::reply::object;
@@ -41,7 +41,7 @@ const SURE: u32 = 90;
 
 /// What a verifier is asked about one creative.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Question {
+pub(crate) struct VerifierQuestion {
     /// Whom: its address, as the publisher has published it.
     pub agent_url: String,
     /// About which of its features.
@@ -57,7 +57,7 @@ pub(crate) struct Question {
 
 /// What follows from what a verifier said.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum CreativeVerdict {
     /// Nothing speaks against the claim; with what is to be kept for an audit.
     Holds(Vec<Value>),
     /// The claim is not true; with what the buyer may know of it.
@@ -72,14 +72,17 @@ pub(crate) struct Looked {
     /// About which creative, by the id that its buyer chose.
     pub creative_id: String,
     /// What it was asked.
-    pub question: Question,
+    pub question: VerifierQuestion,
     /// What follows.
-    pub verdict: Verdict,
+    pub verdict: CreativeVerdict,
 }
 
 /// Has verifiers say what they know of creatives, which are named by the ids that their buyer chose. From a
 /// sandbox nobody is asked.
-pub(crate) async fn ask(publisher: &Publisher, questions: Vec<(String, Question)>) -> Vec<Looked> {
+pub(crate) async fn ask(
+    publisher: &Publisher,
+    questions: Vec<(String, VerifierQuestion)>,
+) -> Vec<Looked> {
     if questions.is_empty() {
         return Vec::new();
     }
@@ -93,7 +96,7 @@ pub(crate) async fn ask(publisher: &Publisher, questions: Vec<(String, Question)
     .into_iter();
     let judged = questions.into_iter().map(|(creative_id, question)| {
         let answer = answers.next().and_then(Result::ok);
-        let verdict = answer.map_or(Verdict::Silent, |answer| question.judge(&answer));
+        let verdict = answer.map_or(CreativeVerdict::Silent, |answer| question.judge(&answer));
         Looked { creative_id, question, verdict }
     });
     judged.collect()
@@ -104,40 +107,43 @@ pub(crate) async fn ask(publisher: &Publisher, questions: Vec<(String, Question)
 pub(crate) fn known<'a>(
     looked: &'a [Looked],
     creative_id: &str,
-    question: &Question,
-) -> Option<&'a Verdict> {
+    question: &VerifierQuestion,
+) -> Option<&'a CreativeVerdict> {
     let mut about = looked.iter().filter(|it| it.creative_id == creative_id);
     about.find(|it| it.question == *question).map(|it| &it.verdict)
 }
 
 /// What is to be asked about a creative of the library that comes to run in a product: what was true of it
 /// when it was sent may not be what its verifier knows today, and another product has other verifiers.
-pub(crate) fn on_assignment(creative: &Given, product: Option<&Product>) -> Option<Question> {
+pub(crate) fn on_assignment(
+    creative: &GivenCreative,
+    product: Option<&Product>,
+) -> Option<VerifierQuestion> {
     let policy = product?.published.creative_policy.as_ref()?;
     let accepted: Vec<_> = policy.verifiers().collect();
-    Question::about(creative, &accepted)
+    VerifierQuestion::about(creative, &accepted)
 }
 
 /// What speaks against an assignment for which this was to be asked. `field` is its place in the request.
 pub(crate) fn against(
     looked: &[Looked],
     creative: &Creative,
-    question: &Question,
-    review: Review,
+    question: &VerifierQuestion,
+    review: CreativeReview,
     field: &str,
 ) -> Option<AdcpError> {
     match known(looked, &creative.creative_id, question) {
         None => Some(changed(field)),
-        Some(Verdict::Holds(_)) => None,
-        Some(Verdict::Contradicted(details)) => Some(contradicted(field, details)),
+        Some(CreativeVerdict::Holds(_)) => None,
+        Some(CreativeVerdict::Contradicted(details)) => Some(contradicted(field, details)),
         // Where nothing is said anew, what was found when the creative was sent stands: by this verifier,
         // or by the person who looked for it.
-        Some(Verdict::Silent)
-            if review == Review::Person || creative.asked.contains(&question.agent_url) =>
+        Some(CreativeVerdict::Silent)
+            if review == CreativeReview::Person || creative.asked.contains(&question.agent_url) =>
         {
             None
         }
-        Some(Verdict::Silent) => {
+        Some(CreativeVerdict::Silent) => {
             let message = "the product's verifier did not say how the content was made, and nobody has \
                            looked at it for this product; send it under an id of its own with this \
                            assignment, so that a person does";
@@ -149,15 +155,15 @@ pub(crate) fn against(
 form! {
     /// What a verifier answers (`creative/get-creative-features-response.json`). Verifiers are others':
     /// what is not as it should be is as if it were not there.
-    struct Answer {
+    struct VerifierAnswer {
         results: Option<Vec<Value>>,
         audit_observations: Option<Vec<Value>>,
     }
 
-    struct Outcome {
+    struct VerifierOutcome {
         feature_id: Option<String>,
         value: Option<Value>,
-        confidence: Option<Amount>,
+        confidence: Option<MoneyAmount>,
     }
 
     struct Observation {
@@ -165,10 +171,10 @@ form! {
     }
 }
 
-impl Question {
+impl VerifierQuestion {
     /// What to ask about a creative, and which of the accepted verifiers: the first that its buyer has
     /// named, or else the first of all. `None` when there is nobody to ask, or nothing is claimed.
-    pub(crate) fn about(creative: &Given, accepted: &[&Verifier]) -> Option<Self> {
+    pub(crate) fn about(creative: &GivenCreative, accepted: &[&CreativeVerifier]) -> Option<Self> {
         let of_assets: Vec<Declared> =
             creative.placed("").into_iter().filter_map(|placed| placed.asset.provenance).collect();
         let all = || creative.provenance.iter().chain(&of_assets);
@@ -177,7 +183,7 @@ impl Question {
             all().filter_map(|it| it.digital_source_type.as_ref()).collect();
         claims.sort_unstable();
         claims.dedup();
-        let url = |known: &Verifier| known.agent_url.as_deref().map(canonical);
+        let url = |known: &CreativeVerifier| known.agent_url.as_deref().map(canonical);
         let layers = declared.embedded_provenance.iter().chain(&declared.watermarks);
         let mut named =
             layers.flatten().filter_map(|layer| url(layer.as_ref()?.verify_agent.as_ref()?));
@@ -212,20 +218,21 @@ impl Question {
     }
 
     /// What follows from the answer.
-    pub(crate) fn judge(&self, answer: &Map) -> Verdict {
-        let answer = Answer::read(&Value::Object(answer.clone()));
-        let Some(Answer { results: Some(results), audit_observations }) = answer else {
-            return Verdict::Silent;
+    pub(crate) fn judge(&self, answer: &Map) -> CreativeVerdict {
+        let answer = VerifierAnswer::read(&Value::Object(answer.clone()));
+        let Some(VerifierAnswer { results: Some(results), audit_observations }) = answer else {
+            return CreativeVerdict::Silent;
         };
-        let mut results = results.iter().filter_map(Outcome::read);
-        let about = |it: &Outcome| it.feature_id.as_ref() == Some(&self.feature_id);
+        let mut results = results.iter().filter_map(VerifierOutcome::read);
+        let about = |it: &VerifierOutcome| it.feature_id.as_ref() == Some(&self.feature_id);
         let Some(outcome) = results.find(about) else {
-            return Verdict::Silent;
+            return CreativeVerdict::Silent;
         };
         // A text would be another's words, and goes on to the buyer.
         let observed = outcome.value.filter(|value| value.is_boolean() || value.is_number());
         let sure = outcome.confidence.is_some_and(|it| {
-            it >= Amount::whole(1).percent(Amount::whole(SURE)) && it <= Amount::whole(1)
+            it >= MoneyAmount::whole(1).percent(MoneyAmount::whole(SURE))
+                && it <= MoneyAmount::whole(1)
         });
         let machine = self.feature_id == MADE_BY_MACHINE && observed == Some(Value::Bool(true));
         let details = |claimed: Value| {
@@ -238,11 +245,11 @@ impl Question {
             ])
         };
         if machine && self.is_mixed {
-            return Verdict::Silent;
+            return CreativeVerdict::Silent;
         }
         let denied = self.claimed.as_ref().filter(|kind| !MACHINES.contains(&kind.as_str()));
         if let (true, true, Some(claimed)) = (machine, sure, denied) {
-            return Verdict::Contradicted(details(claimed.clone().into()));
+            return CreativeVerdict::Contradicted(details(claimed.clone().into()));
         }
         let mut noted = audit_observations.iter().flatten().filter_map(Observation::read);
         let is_noted = noted.any(|observation| observation.code.as_deref() == Some(CARVED_OUT));
@@ -260,7 +267,7 @@ impl Question {
                 })),
             })
         });
-        Verdict::Holds(observation.into_iter().collect())
+        CreativeVerdict::Holds(observation.into_iter().collect())
     }
 
     /// What a sandbox takes for the verifier's answer, as nobody is asked from there: the address of an

@@ -4,8 +4,8 @@ use tradepost_wire::form;
 use tradepost_wire::json::Value;
 
 use super::Pagination;
-use super::products::Brand;
-use crate::account::Status;
+use super::products::BrandRef;
+use crate::account::AccountStatus;
 use crate::agent::Billing;
 use crate::resolve::Reference;
 
@@ -21,7 +21,7 @@ form! {
     /// An account as it is to be: a known one by `account`, or the one with a natural key.
     pub(crate) struct AccountRow {
         account: Option<Reference>,
-        brand: Option<Brand>,
+        brand: Option<BrandRef>,
         operator: Option<String>,
         sandbox: Option<bool>,
         billing: Option<Billing>,
@@ -46,7 +46,7 @@ form! {
     /// `account/list-accounts-request.json`.
     pub(crate) struct ListAccounts {
         account: Option<Reference>,
-        status: Option<Status>,
+        status: Option<AccountStatus>,
         pagination: Option<Pagination>,
         sandbox: Option<bool>,
     }
@@ -59,17 +59,17 @@ form! {
     /// An account with its agents; the schema demands one.
     pub(crate) struct GovernanceRow {
         account: Reference,
-        governance_agents: Vec<GovernanceAgent>,
+        governance_agents: Vec<GovernanceAgentRequest>,
     }
 
     /// An agent that is asked before money is committed.
-    pub(crate) struct GovernanceAgent {
+    pub(crate) struct GovernanceAgentRequest {
         url: String,
-        authentication: Authentication,
+        authentication: AgentAuthentication,
     }
 
     /// How the agent wants to be shown that it is us.
-    pub(crate) struct Authentication {
+    pub(crate) struct AgentAuthentication {
         credentials: String,
     }
 }

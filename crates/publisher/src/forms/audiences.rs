@@ -3,37 +3,37 @@
 use jiff::Timestamp;
 use tradepost_wire::form;
 
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 
 form! {
     /// `media-buy/sync-audiences-request.json`.
     pub(crate) struct SyncAudiences {
-        audiences: Option<Vec<Audience>>,
+        audiences: Option<Vec<AudienceRequest>>,
         delete_missing: bool,
     }
 
     /// An audience, and who is to come into it and to leave it.
-    pub(crate) struct Audience {
+    pub(crate) struct AudienceRequest {
         audience_id: String,
         delete: bool,
-        add: Vec<Member>,
-        remove: Vec<Member>;
+        add: Vec<AudienceMember>,
+        remove: Vec<AudienceMember>;
         keep given: ["name", "description", "audience_type", "tags", "consent_basis"]
     }
 
     /// `core/audience-member.json`.
-    pub(crate) struct Member {
+    pub(crate) struct AudienceMember {
         external_id: String,
     }
 
     /// `media-buy/sync-event-sources-request.json`.
     pub(crate) struct SyncEventSources {
-        event_sources: Option<Vec<EventSource>>,
+        event_sources: Option<Vec<EventSourceRequest>>,
         delete_missing: bool,
     }
 
     /// Where events come from.
-    pub(crate) struct EventSource {
+    pub(crate) struct EventSourceRequest {
         event_source_id: String;
         keep given: ["name", "event_types", "action_source", "allowed_domains", "surface"]
     }
@@ -42,11 +42,11 @@ form! {
     pub(crate) struct LogEvent {
         event_source_id: String,
         test_event_code: Option<String>,
-        events: Vec<Event>,
+        events: Vec<EventRequest>,
     }
 
     /// `core/event.json`.
-    pub(crate) struct Event {
+    pub(crate) struct EventRequest {
         event_id: String,
         event_type: String,
         event_time: Timestamp,
@@ -56,9 +56,9 @@ form! {
 
     /// What an event was worth (`core/event-custom-data.json`).
     pub(crate) struct CustomData {
-        value: Option<Amount>,
+        value: Option<MoneyAmount>,
         /// No member of the schema; a name of older senders.
-        order_total: Option<Amount>,
+        order_total: Option<MoneyAmount>,
         currency: Option<String>,
     }
 }

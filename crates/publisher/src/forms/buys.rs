@@ -6,9 +6,9 @@ use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
 
 use super::{Money, Pagination};
-use crate::buy::Status;
+use crate::buy::MediaBuyStatus;
 use crate::catalogue::FormatId;
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 
 form! {
     /// `media-buy/create-media-buy-request.json`.
@@ -42,21 +42,21 @@ form! {
     pub(crate) struct PackageRequest {
         product_id: String,
         format_ids: Vec<FormatId>,
-        format_option_refs: Vec<FormatOption>,
+        format_option_refs: Vec<FormatOptionRef>,
         format_kind: Option<String>,
         params: Option<Map>,
-        budget: Amount,
+        budget: MoneyAmount,
         pricing_option_id: String,
-        bid_price: Option<Amount>,
+        bid_price: Option<MoneyAmount>,
         start_time: Option<Timestamp>,
         end_time: Option<Timestamp>,
         paused: bool,
-        optimization_goals: Vec<Goal>,
+        optimization_goals: Vec<OptimizationGoal>,
         targeting_overlay: Option<Targeting>,
         measurement_terms: Option<MeasurementTerms>,
         performance_standards: Vec<Standard>,
         committed_metrics: Vec<CommittedMetric>,
-        creative_assignments: Vec<Assignment>,
+        creative_assignments: Vec<PackageCreative>,
         creatives: Option<Value>;
         keep
         shown: [
@@ -69,21 +69,21 @@ form! {
     }
 
     /// `core/format-option-ref.json`.
-    pub(crate) struct FormatOption {
+    pub(crate) struct FormatOptionRef {
         format_option_id: String,
     }
 
     /// `core/optimization-goal.json`. What it is about is the product's to know, and read as it is.
-    pub(crate) struct Goal {
+    pub(crate) struct OptimizationGoal {
         kind: GoalKind,
         metric: Option<Value>,
         view_duration_seconds: Option<Value>,
         reach_unit: Option<Value>,
-        target: Option<Target>,
+        target: Option<GoalTarget>,
     }
 
     /// What a goal is to come to.
-    pub(crate) struct Target {
+    pub(crate) struct GoalTarget {
         kind: String,
     }
 
@@ -95,7 +95,7 @@ form! {
 
     /// Whose count decides about money.
     pub(crate) struct BillingMeasurement {
-        max_variance_percent: Option<Amount>,
+        max_variance_percent: Option<MoneyAmount>,
         measurement_window: Option<String>,
     }
 
@@ -107,7 +107,7 @@ form! {
     /// `core/performance-standard.json`.
     pub(crate) struct Standard {
         metric: String,
-        threshold: Amount,
+        threshold: MoneyAmount,
     }
 
     /// A metric that is to be reported.
@@ -117,7 +117,7 @@ form! {
     }
 
     /// `core/creative-assignment.json`.
-    pub(crate) struct Assignment {
+    pub(crate) struct PackageCreative {
         creative_id: String;
         whole sent
     }
@@ -183,20 +183,20 @@ form! {
     /// `media-buy/package-update.json`.
     pub(crate) struct PackageUpdate {
         package_id: String,
-        budget: Option<Amount>,
-        bid_price: Option<Amount>,
+        budget: Option<MoneyAmount>,
+        bid_price: Option<MoneyAmount>,
         start_time: Option<Timestamp>,
         end_time: Option<Timestamp>,
         paused: Option<bool>,
         canceled: Option<bool>,
         cancellation_reason: Option<String>,
-        optimization_goals: Vec<Goal>,
+        optimization_goals: Vec<OptimizationGoal>,
         targeting_overlay: Option<Targeting>,
-        keyword_targets_add: Option<Vec<Keyword>>,
-        keyword_targets_remove: Option<Vec<Keyword>>,
-        negative_keywords_add: Option<Vec<Keyword>>,
-        negative_keywords_remove: Option<Vec<Keyword>>,
-        creative_assignments: Option<Vec<Assignment>>;
+        keyword_targets_add: Option<Vec<KeywordTarget>>,
+        keyword_targets_remove: Option<Vec<KeywordTarget>>,
+        negative_keywords_add: Option<Vec<KeywordTarget>>,
+        negative_keywords_remove: Option<Vec<KeywordTarget>>,
+        creative_assignments: Option<Vec<PackageCreative>>;
         keep
         shown: ["bid_price", "impressions", "pacing", "optimization_goals", "context"],
         /// Terms are agreed on once; not all of these are members of the schema.
@@ -207,7 +207,7 @@ form! {
     }
 
     /// A word that people search by.
-    pub(crate) struct Keyword {
+    pub(crate) struct KeywordTarget {
         keyword: String,
         match_type: String;
         whole sent
@@ -216,7 +216,7 @@ form! {
     /// `media-buy/get-media-buys-request.json`.
     pub(crate) struct GetMediaBuys {
         media_buy_ids: Option<Vec<String>>,
-        status_filter: Option<OneOrMore<Status>>,
+        status_filter: Option<OneOrMore<MediaBuyStatus>>,
         include_snapshot: bool,
         include_history: Option<u64>,
         pagination: Option<Pagination>,
@@ -225,7 +225,7 @@ form! {
     /// `media-buy/get-media-buy-delivery-request.json`.
     pub(crate) struct GetMediaBuyDelivery {
         media_buy_ids: Option<Vec<String>>,
-        status_filter: Option<OneOrMore<Status>>,
+        status_filter: Option<OneOrMore<MediaBuyStatus>>,
         start_date: Option<String>,
         end_date: Option<String>,
         include_package_daily_breakdown: bool,
@@ -261,7 +261,7 @@ impl UpdateMediaBuy {
     }
 }
 
-impl Keyword {
+impl KeywordTarget {
     /// Whether a keyword that is kept (`core/targeting.json`) is this one, whatever is bid for it.
     pub(crate) fn is(&self, kept: &Value) -> bool {
         Self::read(kept)

@@ -6,7 +6,7 @@ use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
 
 use crate::agent::Billing;
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 use crate::{account, creative};
 
 form! {
@@ -32,7 +32,7 @@ form! {
         rejection_reason: Option<String>,
         reason_code: Option<String>,
         termination_reason: Option<String>,
-        spend_percentage: Option<Amount>,
+        spend_percentage: Option<MoneyAmount>,
         arm: Option<String>,
         message: Option<String>,
         tool: Option<String>,
@@ -48,13 +48,13 @@ form! {
         billing: Option<Billing>,
         sandbox: Option<bool>,
         name: Option<String>,
-        status: Option<account::Status>,
+        status: Option<account::AccountStatus>,
         funds: Option<Value>,
     }
 
     /// What a fixture may say of a creative; everything else is the creative itself.
     pub(crate) struct CreativeFixture {
-        status: Option<creative::Status>,
+        status: Option<creative::CreativeStatus>,
         rejection_reason: Option<String>;
         whole given
     }

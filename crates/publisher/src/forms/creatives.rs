@@ -6,8 +6,8 @@ use tradepost_wire::json::Value;
 
 use super::{Direction, Pagination};
 use crate::catalogue::FormatId;
-use crate::creative::Status;
-use crate::money::Amount;
+use crate::creative::CreativeStatus;
+use crate::money::MoneyAmount;
 use crate::resolve::Reference;
 
 form! {
@@ -15,10 +15,10 @@ form! {
     pub(crate) struct SyncCreatives {
         creatives: Vec<CreativeAsset>,
         creative_ids: Option<Vec<String>>,
-        assignments: Vec<Assignment>,
+        assignments: Vec<CreativeAssignment>,
         delete_missing: bool,
         dry_run: bool,
-        validation_mode: Option<Mode>,
+        validation_mode: Option<ValidationMode>,
     }
 
     /// `core/creative-asset.json`.
@@ -26,12 +26,12 @@ form! {
         creative_id: String,
         format_id: Option<Value>,
         format_kind: Option<String>,
-        status: Option<Status>;
+        status: Option<CreativeStatus>;
         whole sent
     }
 
     /// A creative for a package.
-    pub(crate) struct Assignment {
+    pub(crate) struct CreativeAssignment {
         creative_id: String,
         package_id: String;
         keep terms: ["weight", "placement_ids"]
@@ -39,8 +39,8 @@ form! {
 
     /// `creative/list-creatives-request.json`.
     pub(crate) struct ListCreatives {
-        filters: Option<Filters>,
-        sort: Option<Sort>,
+        filters: Option<CreativeFilters>,
+        sort: Option<CreativeSort>,
         pagination: Option<Pagination>,
         include_assignments: Option<bool>,
         include_snapshot: bool,
@@ -52,9 +52,9 @@ form! {
     }
 
     /// `core/creative-filters.json`.
-    pub(crate) struct Filters {
+    pub(crate) struct CreativeFilters {
         accounts: Option<Vec<Reference>>,
-        statuses: Option<Vec<Status>>,
+        statuses: Option<Vec<CreativeStatus>>,
         tags: Vec<String>,
         tags_any: Option<Vec<String>>,
         name_contains: Option<String>,
@@ -74,8 +74,8 @@ form! {
     }
 
     /// In which order creatives are listed.
-    pub(crate) struct Sort {
-        field: Option<SortField>,
+    pub(crate) struct CreativeSort {
+        field: Option<CreativeSortField>,
         direction: Option<Direction>,
     }
 
@@ -83,10 +83,10 @@ form! {
     pub(crate) struct ListCreativeFormats {
         format_ids: Option<Vec<FormatId>>,
         asset_types: Option<Vec<String>>,
-        min_width: Option<Amount>,
-        max_width: Option<Amount>,
-        min_height: Option<Amount>,
-        max_height: Option<Amount>,
+        min_width: Option<MoneyAmount>,
+        max_width: Option<MoneyAmount>,
+        min_height: Option<MoneyAmount>,
+        max_height: Option<MoneyAmount>,
         is_responsive: Option<bool>,
         name_search: Option<String>,
         publisher_domain: Option<String>,
@@ -102,7 +102,7 @@ form! {
 
 tradepost_wire::words! {
     /// What becomes of a sync in which something fails (`enums/validation-mode.json`).
-    pub(crate) enum Mode {
+    pub(crate) enum ValidationMode {
         /// Nothing of it is done.
         Strict = "strict",
         /// What did not fail is done.
@@ -110,7 +110,7 @@ tradepost_wire::words! {
     }
 
     /// By what creatives are sorted (`enums/creative-sort-field.json`).
-    pub(crate) enum SortField {
+    pub(crate) enum CreativeSortField {
         /// When they were made.
         CreatedDate = "created_date",
         /// When they changed.

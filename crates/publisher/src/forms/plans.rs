@@ -6,7 +6,7 @@ use tradepost_wire::adcp::rules::typed::{Typed, ValueKind};
 use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
 
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 use crate::plan::Reported;
 
 form! {
@@ -31,42 +31,42 @@ form! {
 
     /// What may be spent.
     pub(crate) struct GivenBudget {
-        total: Amount,
+        total: MoneyAmount,
     }
 
     /// A plan as it is kept. A fixture of a sandbox may leave any of it out.
     pub(crate) struct KeptPlan {
-        budget: Option<Budget>,
-        flight: Option<Flight>,
+        budget: Option<PlanBudget>,
+        flight: Option<PlanFlight>,
         countries: Option<Vec<String>>,
         channels: Option<Channels>,
         approved_sellers: Option<Vec<String>>,
         delegations: Option<Vec<Delegation>>,
         human_review_required: Option<bool>,
-        custom_policies: Option<Vec<Policy>>,
-        portfolio: Option<Portfolio>;
+        custom_policies: Option<Vec<PlanPolicy>>,
+        portfolio: Option<PlanPortfolio>;
         whole given
     }
 
     /// A policy of the plan's own (`governance/policy-entry.json`).
-    pub(crate) struct Policy {
+    pub(crate) struct PlanPolicy {
         policy_id: String,
         enforcement: Option<Enforcement>,
         policy: Option<String>,
     }
 
     /// Plans that a plan stands for.
-    pub(crate) struct Portfolio {
+    pub(crate) struct PlanPortfolio {
         member_plan_ids: Option<Vec<String>>,
     }
 
     /// What may be spent.
-    pub(crate) struct Budget {
-        total: Option<Amount>,
+    pub(crate) struct PlanBudget {
+        total: Option<MoneyAmount>,
         currency: Option<String>,
-        per_seller_max_pct: Option<Amount>,
+        per_seller_max_pct: Option<MoneyAmount>,
         /// Above this a person decides.
-        reallocation_threshold: Option<Amount>,
+        reallocation_threshold: Option<MoneyAmount>,
         allocations: Option<Allocations>,
     }
 
@@ -77,13 +77,13 @@ form! {
     }
 
     /// What is set apart for one of them.
-    pub(crate) struct Allocation {
-        amount: Option<Amount>,
-        max_pct: Option<Amount>,
+    pub(crate) struct BudgetAllocation {
+        amount: Option<MoneyAmount>,
+        max_pct: Option<MoneyAmount>,
     }
 
     /// From when until when.
-    pub(crate) struct Flight {
+    pub(crate) struct PlanFlight {
         start: Option<Timestamp>,
         end: Option<Timestamp>,
     }
@@ -108,7 +108,7 @@ form! {
         payload: Option<Payload>,
         planned_delivery: Option<PlannedDelivery>,
         delivery_metrics: Option<DeliveryMetrics>,
-        phase: Option<Phase>,
+        phase: Option<GovernancePhase>,
         governance_context: Option<String>,
         /// The seller that is meant; no member of the schema.
         target_agent: Option<String>,
@@ -135,7 +135,7 @@ form! {
         purchase_type: Option<String>,
         outcome: Reported,
         seller_response: Option<SellerResponse>,
-        delivery: Option<Delivered>,
+        delivery: Option<ReportedDelivery>,
         error: Option<Map>,
         governance_context: String,
     }
@@ -143,19 +143,19 @@ form! {
     /// What the seller answered.
     pub(crate) struct SellerResponse {
         seller_reference: Option<String>,
-        committed_budget: Option<Amount>,
+        committed_budget: Option<MoneyAmount>,
         packages: Option<Vec<ConfirmedPackage>>,
         planned_delivery: Option<PlannedDelivery>,
     }
 
     /// A package that the seller confirmed.
     pub(crate) struct ConfirmedPackage {
-        budget: Option<Amount>,
+        budget: Option<MoneyAmount>,
     }
 
     /// What was delivered, as a buyer reports it.
-    pub(crate) struct Delivered {
-        spend: Option<Amount>,
+    pub(crate) struct ReportedDelivery {
+        spend: Option<MoneyAmount>,
     }
 
     /// `governance/get-plan-audit-logs-request.json`.
@@ -180,7 +180,7 @@ form! {
 
     /// A package of such a request.
     pub(crate) struct PayloadPackage {
-        budget: Option<Amount>,
+        budget: Option<MoneyAmount>,
         targeting_overlay: Option<PayloadTargeting>,
     }
 
@@ -191,28 +191,28 @@ form! {
 
     /// An amount in an object.
     struct InCurrency {
-        amount: Option<Amount>,
+        amount: Option<MoneyAmount>,
         currency: Option<Value>,
     }
 
     /// `core/planned-delivery.json`.
     pub(crate) struct PlannedDelivery {
-        geo: Option<Geo>,
+        geo: Option<PlanGeo>,
         channels: Option<Vec<Value>>,
         start_time: Option<Timestamp>,
         end_time: Option<Timestamp>,
-        total_budget: Option<Amount>,
+        total_budget: Option<MoneyAmount>,
         currency: Option<Value>,
     }
 
     /// Where.
-    pub(crate) struct Geo {
+    pub(crate) struct PlanGeo {
         countries: Option<Vec<Value>>,
     }
 
     /// What was delivered.
     pub(crate) struct DeliveryMetrics {
-        cumulative_spend: Option<Amount>,
+        cumulative_spend: Option<MoneyAmount>,
         /// Shares in percent by country.
         geo_distribution: Map,
         /// And by channel.
@@ -223,7 +223,7 @@ form! {
 
 tradepost_wire::words! {
     /// When an action is checked (`enums/governance-phase.json`).
-    pub(crate) enum Phase {
+    pub(crate) enum GovernancePhase {
         /// Before it is bought.
         Purchase = "purchase",
         /// Before it is changed.
@@ -256,7 +256,7 @@ tradepost_wire::words! {
 /// The budget of a payload: a number, or an amount with its currency.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TotalBudget {
-    pub(crate) amount: Option<Amount>,
+    pub(crate) amount: Option<MoneyAmount>,
     pub(crate) currency: Option<Value>,
     /// Where in the payload the amount stands.
     pub(crate) member: &'static str,
@@ -272,6 +272,6 @@ impl Typed for TotalBudget {
         let member =
             if object.is_some() { "payload.total_budget.amount" } else { "payload.total_budget" };
         let (amount, currency) = object.map_or((None, None), |it| (it.amount, it.currency));
-        Some(Self { amount: amount.or_else(|| Amount::read(value)), currency, member })
+        Some(Self { amount: amount.or_else(|| MoneyAmount::read(value)), currency, member })
     }
 }

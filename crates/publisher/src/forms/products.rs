@@ -7,7 +7,7 @@ use tradepost_wire::json::{Map, Value};
 use super::Pagination;
 use super::buys::ListReference;
 use crate::catalogue::FormatId;
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 
 form! {
     /// `protocol/get-adcp-capabilities-request.json`.
@@ -17,11 +17,11 @@ form! {
 
     /// `media-buy/get-products-request.json`.
     pub(crate) struct GetProducts {
-        buying_mode: Mode,
+        buying_mode: BuyingMode,
         brief: Option<String>,
-        refine: Option<Vec<Entry>>,
-        brand: Option<Brand>,
-        filters: Option<Filters>,
+        refine: Option<Vec<RefineEntry>>,
+        brand: Option<BrandRef>,
+        filters: Option<ProductFilters>,
         preferred_delivery_types: Vec<String>,
         required_policies: Vec<String>,
         property_list: Option<ListReference>,
@@ -33,19 +33,19 @@ form! {
     }
 
     /// `core/brand-ref.json`.
-    pub(crate) struct Brand {
+    pub(crate) struct BrandRef {
         domain: Option<String>,
         brand_id: Option<String>,
     }
 
     /// `core/product-filters.json`.
-    pub(crate) struct Filters {
+    pub(crate) struct ProductFilters {
         delivery_type: Option<String>,
         exclusivity: Option<String>,
         is_fixed_price: Option<bool>,
         pricing_currencies: Option<Vec<String>>,
         format_ids: Option<Vec<FormatId>>,
-        min_exposures: Option<Amount>,
+        min_exposures: Option<MoneyAmount>,
         start_date: Option<String>,
         end_date: Option<String>,
         budget_range: Option<BudgetRange>,
@@ -70,31 +70,31 @@ form! {
 
     /// How much is to be spent.
     pub(crate) struct BudgetRange {
-        min: Option<Amount>,
-        max: Option<Amount>,
+        min: Option<MoneyAmount>,
+        max: Option<MoneyAmount>,
         currency: String,
     }
 
     /// `core/performance-standard.json`.
     pub(crate) struct RequiredStandard {
         metric: Option<String>,
-        threshold: Option<Amount>,
+        threshold: Option<MoneyAmount>,
         standard: Option<String>,
-        vendor: Option<Brand>,
+        vendor: Option<BrandRef>,
     }
 
     /// A metric of a vendor, or any of a vendor's, or that of any vendor.
     pub(crate) struct VendorMetric {
-        vendor: Option<Brand>,
+        vendor: Option<BrandRef>,
         metric_id: Option<String>,
     }
 
     /// An entry of `refine` with the members of all kinds of it.
     struct AnyEntry {
-        scope: Scope,
+        scope: RefineScope,
         product_id: Option<String>,
         proposal_id: Option<String>,
-        action: Option<Action>,
+        action: Option<RefineAction>,
         ask: Option<String>,
     }
 
@@ -111,14 +111,14 @@ form! {
 
     /// What can be seen of one of its entries.
     pub(crate) struct UncheckedEntry {
-        scope: Option<Scope>,
-        action: Option<Action>,
+        scope: Option<RefineScope>,
+        action: Option<RefineAction>,
     }
 }
 
 tradepost_wire::words! {
     /// How products are looked for.
-    pub(crate) enum Mode {
+    pub(crate) enum BuyingMode {
         /// What fits a text.
         Brief = "brief",
         /// All.
@@ -128,7 +128,7 @@ tradepost_wire::words! {
     }
 
     /// What an entry of `refine` is about.
-    pub(crate) enum Scope {
+    pub(crate) enum RefineScope {
         /// The whole.
         Request = "request",
         /// A product.
@@ -138,7 +138,7 @@ tradepost_wire::words! {
     }
 
     /// What to do; the schema says which of them a scope has.
-    pub(crate) enum Action {
+    pub(crate) enum RefineAction {
         /// Keep it.
         Include = "include",
         /// Leave it out.
@@ -152,7 +152,7 @@ tradepost_wire::words! {
 
 /// An entry of `refine`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Entry {
+pub(crate) enum RefineEntry {
     /// About the whole.
     Request {
         /// What is asked.
@@ -163,7 +163,7 @@ pub(crate) enum Entry {
         /// Which.
         product_id: String,
         /// What to do with it.
-        action: Action,
+        action: RefineAction,
         /// What is asked of it.
         ask: Option<String>,
     },
@@ -172,13 +172,13 @@ pub(crate) enum Entry {
         /// Which.
         proposal_id: String,
         /// What to do with it.
-        action: Action,
+        action: RefineAction,
         /// What is asked of it.
         ask: Option<String>,
     },
 }
 
-impl Entry {
+impl RefineEntry {
     /// What is asked, if anything is.
     pub(crate) fn ask(&self) -> Option<&str> {
         match self {
@@ -188,18 +188,18 @@ impl Entry {
     }
 }
 
-impl Typed for Entry {
+impl Typed for RefineEntry {
     fn kind() -> ValueKind {
         AnyEntry::kind()
     }
 
     fn read(value: &Value) -> Option<Self> {
         let AnyEntry { scope, product_id, proposal_id, action, ask } = AnyEntry::read(value)?;
-        let action = action.unwrap_or(Action::Include);
+        let action = action.unwrap_or(RefineAction::Include);
         Some(match scope {
-            Scope::Request => Self::Request { ask: ask? },
-            Scope::Product => Self::Product { product_id: product_id?, action, ask },
-            Scope::Proposal => Self::Proposal { proposal_id: proposal_id?, action, ask },
+            RefineScope::Request => Self::Request { ask: ask? },
+            RefineScope::Product => Self::Product { product_id: product_id?, action, ask },
+            RefineScope::Proposal => Self::Proposal { proposal_id: proposal_id?, action, ask },
         })
     }
 }

@@ -45,12 +45,12 @@ form! {
     /// `property/validate-property-delivery-request.json`.
     pub(crate) struct ValidatePropertyDelivery {
         list_id: String,
-        records: Vec<DeliveryRecord>,
+        records: Vec<PropertyDelivery>,
         include_compliant: bool,
     }
 
     /// Where something was delivered (`property/delivery-record.json`).
-    pub(crate) struct DeliveryRecord {
+    pub(crate) struct PropertyDelivery {
         identifier: Identifier,
         impressions: u64,
         record_id: Option<String>,

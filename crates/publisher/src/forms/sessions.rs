@@ -16,19 +16,19 @@ form! {
     /// `sponsored-intelligence/si-initiate-session-request.json`.
     pub(crate) struct InitiateSession {
         intent: String,
-        identity: Identity,
+        identity: SpeakerIdentity,
         media_buy_id: Option<String>,
         offering_id: Option<String>,
     }
 
     /// Whoever speaks (`si-identity`).
-    pub(crate) struct Identity {
+    pub(crate) struct SpeakerIdentity {
         consent_granted: bool,
         user: Option<Value>,
     }
 
     /// `sponsored-intelligence/si-send-message-request.json`.
-    pub(crate) struct SendMessage {
+    pub(crate) struct SendMessageForm {
         session_id: String,
         message: Option<String>,
         action_response: Option<ActionResponse>,
@@ -42,13 +42,13 @@ form! {
     /// `sponsored-intelligence/si-terminate-session-request.json`.
     pub(crate) struct TerminateSession {
         session_id: String,
-        reason: Reason,
+        reason: SessionEndReason,
     }
 }
 
 tradepost_wire::words! {
     /// Why a conversation ends.
-    pub(crate) enum Reason {
+    pub(crate) enum SessionEndReason {
         /// The person buys, at the host.
         HandoffTransaction = "handoff_transaction",
         /// The person is where they wanted to be.
@@ -62,7 +62,7 @@ tradepost_wire::words! {
     }
 }
 
-impl Reason {
+impl SessionEndReason {
     /// Whether the conversation came to its aim.
     pub(crate) fn is_aim(self) -> bool {
         matches!(self, Self::HandoffTransaction | Self::HandoffComplete)

@@ -3,7 +3,7 @@
 use tradepost_wire::form;
 
 use super::Pagination;
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 
 form! {
     /// `signals/get-signals-request.json`.
@@ -11,9 +11,9 @@ form! {
         signal_spec: Option<String>,
         signal_refs: Vec<SignalRef>,
         signal_ids: Vec<SignalId>,
-        destinations: Option<Vec<Destination>>,
+        destinations: Option<Vec<SignalDestination>>,
         countries: Vec<String>,
-        filters: Option<Filters>,
+        filters: Option<SignalFilters>,
         fields: Option<Vec<String>>,
         /// The size of a page, as it was given before there were pages.
         max_results: Option<u64>,
@@ -31,31 +31,31 @@ form! {
 
     /// The older `core/signal-id.json`.
     pub(crate) struct SignalId {
-        source: Source,
+        source: SignalSource,
         id: String,
         agent_url: Option<String>,
     }
 
     /// `core/destination.json`.
-    pub(crate) struct Destination {
+    pub(crate) struct SignalDestination {
         kind: DestinationKind = "type",
         agent_url: Option<String>,
     }
 
     /// `core/signal-filters.json`.
-    pub(crate) struct Filters {
+    pub(crate) struct SignalFilters {
         catalog_types: Option<Vec<String>>,
         data_providers: Option<Vec<String>>,
-        max_cpm: Option<Amount>,
-        max_percent: Option<Amount>,
-        min_coverage_percentage: Option<Amount>,
+        max_cpm: Option<MoneyAmount>,
+        max_percent: Option<MoneyAmount>,
+        min_coverage_percentage: Option<MoneyAmount>,
     }
 
     /// `signals/activate-signal-request.json`.
     pub(crate) struct ActivateSignal {
-        action: Option<Action>,
+        action: Option<SignalAction>,
         signal_agent_segment_id: String,
-        destinations: Vec<Destination>,
+        destinations: Vec<SignalDestination>,
         pricing_option_id: Option<String>,
         governance_context: Option<String>,
     }
@@ -63,7 +63,7 @@ form! {
 
 tradepost_wire::words! {
     /// Where a signal is defined, in the older references.
-    pub(crate) enum Source {
+    pub(crate) enum SignalSource {
         /// In the catalogue of a provider of data.
         Catalog = "catalog",
         /// With an agent.
@@ -79,7 +79,7 @@ tradepost_wire::words! {
     }
 
     /// What becomes of a signal.
-    pub(crate) enum Action {
+    pub(crate) enum SignalAction {
         /// It can be used.
         Activate = "activate",
         /// It can no longer be used.

@@ -14,14 +14,14 @@ form! {
     }
 
     /// `protocol/list-tasks-request.json`.
-    pub(crate) struct ListTasks {
-        filters: Option<Filters>,
-        sort: Option<Sort>,
+    pub(crate) struct ListTasksForm {
+        filters: Option<TaskFilters>,
+        sort: Option<TaskSort>,
         pagination: Option<Pagination>,
     }
 
     /// Which tasks are listed.
-    pub(crate) struct Filters {
+    pub(crate) struct TaskFilters {
         protocol: Option<String>,
         protocols: Option<Vec<String>>,
         status: Option<String>,
@@ -39,15 +39,15 @@ form! {
     }
 
     /// In which order.
-    pub(crate) struct Sort {
-        field: Option<SortField>,
+    pub(crate) struct TaskSort {
+        field: Option<TaskSortField>,
         direction: Option<Direction>,
     }
 }
 
 tradepost_wire::words! {
     /// By what tasks are sorted.
-    pub(crate) enum SortField {
+    pub(crate) enum TaskSortField {
         /// When they were made.
         CreatedAt = "created_at",
         /// When they changed.

@@ -1,6 +1,6 @@
 //! Reads amounts of money from briefs: an amount beside a currency's sign or its ISO 4217 code.
 
-use super::Amount;
+use super::MoneyAmount;
 
 /// Codes of ISO 4217 that are in use for payments.
 const CODES: &[&str] = &[
@@ -56,7 +56,7 @@ const SIGNS: &[(&str, &[&str])] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NamedMoney {
     /// How much.
-    pub amount: Amount,
+    pub amount: MoneyAmount,
     /// The currency (ISO 4217).
     pub currency: &'static str,
 }
@@ -81,7 +81,7 @@ pub(crate) fn find_money(text: &str, preferred: Option<&str>) -> Option<NamedMon
             .or_else(|| currency_after(after.get(factor.length..)?, preferred));
         if let (Some(currency), Some(amount)) = (currency, read_number(number)) {
             // A share of more than the whole: this is how amounts are multiplied.
-            let amount = amount.share(Amount::whole(factor.value), Amount::whole(1));
+            let amount = amount.share(MoneyAmount::whole(factor.value), MoneyAmount::whole(1));
             return Some(NamedMoney { amount, currency });
         }
     }
@@ -124,7 +124,7 @@ fn number_end(text: &str) -> usize {
 
 /// Reads a number with separators in the English or in the continental way: a last separator that is not
 /// followed by exactly three digits, or that differs from the one before, is the decimal one.
-fn read_number(text: &str) -> Option<Amount> {
+fn read_number(text: &str) -> Option<MoneyAmount> {
     let last = text.rfind(['.', ',']);
     let decimal = last.filter(|&at| {
         let (before, after) = text.split_at(at);
@@ -146,7 +146,7 @@ fn read_number(text: &str) -> Option<Amount> {
             if significant.is_empty() { "0".to_owned() } else { significant.to_owned() }
         }
     };
-    plain.parse().ok().and_then(|number| Amount::of(&number))
+    plain.parse().ok().and_then(|number| MoneyAmount::of(&number))
 }
 
 /// The currency that stands in front of a number, with or without a space between.

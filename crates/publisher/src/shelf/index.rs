@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
 
-use super::{Kept, Record, Shelf, Thing};
+use super::{Entity, EntityRecord, StoreTx, Stored};
 
 tradepost_wire::words! {
     /// What an index term is about, by its name in the store.
@@ -63,12 +63,12 @@ pub struct FoundBy {
 
 impl FoundBy {
     /// Writes it into a record.
-    pub(crate) fn on(self, record: Record) -> Record {
+    pub(crate) fn on(self, record: EntityRecord) -> EntityRecord {
         let state = self.state.map_or(record.state, ToOwned::to_owned);
         let mut terms = self.terms;
         terms.sort_unstable();
         terms.dedup();
-        Record { state, class: self.class, changes_at: self.changes_at, terms, ..record }
+        EntityRecord { state, class: self.class, changes_at: self.changes_at, terms, ..record }
     }
 }
 
@@ -85,7 +85,7 @@ pub enum Order {
 
 impl Order {
     /// Compares two records by it.
-    pub(crate) fn compare(self, one: &Record, other: &Record) -> Ordering {
+    pub(crate) fn compare(self, one: &EntityRecord, other: &EntityRecord) -> Ordering {
         let by_creation =
             one.created_at.cmp(&other.created_at).then_with(|| one.place.cmp(&other.place));
         match self {
@@ -114,7 +114,7 @@ pub struct Query {
     /// Nothing that belongs to one of these accounts.
     pub except_accounts: Vec<String>,
     /// Only what is in one of these states, as they were written. For a status that changes with the time, see
-    /// `page` of `dyn Shelf`.
+    /// `page` of `dyn StoreTx`.
     pub states: Vec<String>,
     /// Only what is of this class.
     pub class: Option<String>,
@@ -165,7 +165,7 @@ impl Query {
     }
 
     /// Whether a record is among what is asked for, whatever leads to it and however many there may be.
-    pub(crate) fn selects(&self, record: &Record) -> bool {
+    pub(crate) fn selects(&self, record: &EntityRecord) -> bool {
         let account = record.account.as_ref();
         self.owner.as_ref().is_none_or(|owner| record.owner == *owner)
             && self.account.as_ref().is_none_or(|wanted| account == Some(wanted))
@@ -175,7 +175,7 @@ impl Query {
     }
 
     /// Whether a record stands where the list begins, or behind it.
-    pub(crate) fn reaches(&self, record: &Record) -> bool {
+    pub(crate) fn reaches(&self, record: &EntityRecord) -> bool {
         self.from.is_none_or(|from| match self.order {
             Order::Oldest => record.created_at >= from,
             Order::Newest => record.created_at <= from,
@@ -186,7 +186,7 @@ impl Query {
     /// all that is passed over, so that a late page costs what the first one does.
     pub fn continue_behind<'r>(
         &mut self,
-        page: impl DoubleEndedIterator<Item = &'r Record> + ExactSizeIterator,
+        page: impl DoubleEndedIterator<Item = &'r EntityRecord> + ExactSizeIterator,
     ) {
         let length = page.len();
         let mut backwards = page.rev().map(|record| record.created_at);
@@ -211,24 +211,24 @@ pub struct Tally {
 
 /// Puts what several queries have found in order, passes over what is to be passed over, and leaves away what is
 /// beyond the limit.
-pub(crate) fn arranged<T>(mut things: Vec<Kept<T>>, query: &Query) -> Vec<Kept<T>> {
+pub(crate) fn arranged<T>(mut things: Vec<Stored<T>>, query: &Query) -> Vec<Stored<T>> {
     things.sort_by(|one, other| query.order.compare(&one.record, &other.record));
     let limit = if query.limit == 0 { usize::MAX } else { query.limit };
     things.into_iter().skip(query.skip).take(limit).collect()
 }
 
-impl dyn Shelf + '_ {
+impl dyn StoreTx + '_ {
     /// Things of a type as they stand at a moment, in the order that the query asks for; its states are those
     /// at that moment. Reads no more than the page, and what has changed by itself and was not written anew
     /// yet.
     ///
     /// # Errors
     /// When the store fails, or what lies there is not of this type.
-    pub fn page<T: Thing>(
+    pub fn page<T: Entity>(
         &self,
         query: &Query,
         now: Timestamp,
-    ) -> Result<Vec<Kept<T>>, InternalError> {
+    ) -> Result<Vec<Stored<T>>, InternalError> {
         let settled = Query { changes: Some(Changes::After(now)), ..query.clone() };
         let mut changed = self.changed::<T>(query, now)?;
         changed.retain(|kept| {
@@ -247,7 +247,7 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails, or what lies there is not of this type.
-    pub fn tallies<T: Thing>(
+    pub fn tallies<T: Entity>(
         &self,
         query: &Query,
         now: Timestamp,
@@ -262,7 +262,7 @@ impl dyn Shelf + '_ {
             {
                 tally.things = tally.things.saturating_sub(1);
             }
-            let Record { state, class, .. } = kept.indexed(now);
+            let EntityRecord { state, class, .. } = kept.indexed(now);
             match tallies.iter_mut().find(|tally| tally.state == state && tally.class == class) {
                 Some(tally) => tally.things += 1,
                 None => tallies.push(Tally { state, class, things: 1 }),
@@ -277,11 +277,11 @@ impl dyn Shelf + '_ {
     }
 
     /// What has changed its state by itself and was not written anew since, whatever its state.
-    fn changed<T: Thing>(
+    fn changed<T: Entity>(
         &self,
         query: &Query,
         now: Timestamp,
-    ) -> Result<Vec<Kept<T>>, InternalError> {
+    ) -> Result<Vec<Stored<T>>, InternalError> {
         self.all::<T>(&Query {
             changes: Some(Changes::By(now)),
             states: Vec::new(),
@@ -298,7 +298,11 @@ impl dyn Shelf + '_ {
     ///
     /// # Errors
     /// When the store fails, or what lies there is not of this type.
-    pub(crate) fn settle<T: Thing>(&self, id: &str, now: Timestamp) -> Result<bool, InternalError> {
+    pub(crate) fn settle<T: Entity>(
+        &self,
+        id: &str,
+        now: Timestamp,
+    ) -> Result<bool, InternalError> {
         let Some(kept) = self.find::<T>(id)? else { return Ok(false) };
         if kept.record.changes_at.is_none_or(|moment| moment > now) {
             return Ok(false);

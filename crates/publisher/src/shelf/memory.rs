@@ -7,17 +7,20 @@ use std::sync::{Mutex, PoisonError};
 use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
 
-use super::{Changes, End, Job, KeyRow, Kind, Query, Record, Shelf, Tally, Vault, Whose};
+use super::{
+    Changes, EntityKind, EntityOwner, EntityRecord, Job, KeyRow, PublisherStore, Query, StoreTx,
+    Tally, TxEnd,
+};
 use crate::decision::DecisionEntry;
-use crate::world::Later;
+use crate::world::BoxFuture;
 
 /// The vault.
 #[derive(Debug, Default)]
-pub struct MemoryVault(Mutex<State>);
+pub struct MemoryVault(Mutex<MemoryState>);
 
 #[derive(Debug, Clone, Default)]
-struct State {
-    records: BTreeMap<(Kind, String), Record>,
+struct MemoryState {
+    records: BTreeMap<(EntityKind, String), EntityRecord>,
     keys: BTreeMap<(String, String), KeyRow>,
     decisions: Vec<DecisionEntry>,
     places: u64,
@@ -34,20 +37,20 @@ impl MemoryVault {
 }
 
 /// A state that is being worked on.
-struct Open(RefCell<State>);
+struct MemoryTx(RefCell<MemoryState>);
 
-impl Shelf for Open {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
+impl StoreTx for MemoryTx {
+    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         let found = self.get(kind, id)?;
-        Ok(found.map(|record| Whose { owner: record.owner, account: record.account }))
+        Ok(found.map(|record| EntityOwner { owner: record.owner, account: record.account }))
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
+    fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
         Ok(self.0.borrow().records.get(&(kind, id.to_owned())).map(read))
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
-        let wanted = |record: &&Record| {
+    fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
+        let wanted = |record: &&EntityRecord| {
             record.kind == kind
                 && query.selects(record)
                 && query.reaches(record)
@@ -69,7 +72,7 @@ impl Shelf for Open {
         Ok(found.into_iter().skip(query.skip).take(limit).collect())
     }
 
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError> {
+    fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
         for record in self.0.borrow().records.values() {
             if record.kind == kind && query.selects(record) {
@@ -92,7 +95,7 @@ impl Shelf for Open {
         Ok(())
     }
 
-    fn put(&self, mut record: Record) -> Result<(), InternalError> {
+    fn put(&self, mut record: EntityRecord) -> Result<(), InternalError> {
         let mut state = self.0.borrow_mut();
         let place = (record.kind, record.id.clone());
         record.place = state.records.get(&place).map_or(0, |known| known.place);
@@ -104,7 +107,7 @@ impl Shelf for Open {
         Ok(())
     }
 
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, InternalError> {
+    fn remove(&self, kind: EntityKind, id: &str) -> Result<bool, InternalError> {
         Ok(self.0.borrow_mut().records.remove(&(kind, id.to_owned())).is_some())
     }
 
@@ -125,21 +128,21 @@ impl Shelf for Open {
 }
 
 /// A record as it is read.
-fn read(record: &Record) -> Record {
-    Record { terms: Vec::new(), ..record.clone() }
+fn read(record: &EntityRecord) -> EntityRecord {
+    EntityRecord { terms: Vec::new(), ..record.clone() }
 }
 
-impl Vault for MemoryVault {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
+impl PublisherStore for MemoryVault {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        job(&Open(RefCell::new(state)));
+        job(&MemoryTx(RefCell::new(state)));
         Ok(())
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
+    fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = Open(RefCell::new(state.clone()));
-        if job(&open) == End::Keep {
+        let open = MemoryTx(RefCell::new(state.clone()));
+        if job(&open) == TxEnd::Keep {
             *state = open.0.into_inner();
             state.version += 1;
         }

@@ -5,18 +5,18 @@ use std::cell::Cell;
 
 use tradepost_wire::fault::InternalError;
 
-use super::{KeyRow, Kind, Query, Record, Shelf, Tally, Whose};
+use super::{EntityKind, EntityOwner, EntityRecord, KeyRow, Query, StoreTx, Tally};
 
 /// The shelf.
-pub(crate) struct Peek<'a> {
-    shelf: &'a dyn Shelf,
+pub(crate) struct ReadOnlyAttempt<'a> {
+    shelf: &'a dyn StoreTx,
     /// Whether something was to be changed.
     wanted: Cell<bool>,
 }
 
-impl<'a> Peek<'a> {
+impl<'a> ReadOnlyAttempt<'a> {
     /// Lets a job look at a shelf. What it came to; `None` when it would have changed something.
-    pub(crate) fn at<T>(shelf: &'a dyn Shelf, job: impl FnOnce(&dyn Shelf) -> T) -> Option<T> {
+    pub(crate) fn at<T>(shelf: &'a dyn StoreTx, job: impl FnOnce(&dyn StoreTx) -> T) -> Option<T> {
         let peek = Self { shelf, wanted: Cell::new(false) };
         let done = job(&peek);
         // By what was wanted and not by how the job has ended: it may have caught the error and
@@ -25,20 +25,20 @@ impl<'a> Peek<'a> {
     }
 }
 
-impl Shelf for Peek<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
+impl StoreTx for ReadOnlyAttempt<'_> {
+    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         self.shelf.whose(kind, id)
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
+    fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
         self.shelf.get(kind, id)
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
+    fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         self.shelf.list(kind, query)
     }
 
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError> {
+    fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         self.shelf.count(kind, query)
     }
 

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::fault::InternalError;
 
-use super::{KeyRow, Kind, Query, Record, Shelf, Tally, Whose};
+use super::{EntityKind, EntityOwner, EntityRecord, KeyRow, Query, StoreTx, Tally};
 
 /// For how long something counts after it was read: also what a tenant may do is among it, and another
 /// process may have taken that away.
@@ -22,20 +22,20 @@ const MOST: usize = 20_000;
 
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Asked {
-    Whose(Kind, String),
-    Get(Kind, String),
-    List(Kind, Query),
+enum RecentQuery {
+    Whose(EntityKind, String),
+    Get(EntityKind, String),
+    List(EntityKind, Query),
 }
 
 /// What was found.
 #[derive(Debug, Clone)]
-enum Found {
-    Whose(Option<Whose>),
-    Records(Vec<Record>),
+enum RecentResult {
+    Whose(Option<EntityOwner>),
+    Records(Vec<EntityRecord>),
 }
 
-impl Found {
+impl RecentResult {
     fn size(&self) -> usize {
         match self {
             Self::Whose(_) => 1,
@@ -46,18 +46,18 @@ impl Found {
 
 /// What was read lately.
 #[derive(Debug, Default)]
-pub(crate) struct Recent(Mutex<State>);
+pub(crate) struct RecentReads(Mutex<RecentState>);
 
 #[derive(Debug, Default)]
-struct State {
-    found: HashMap<Asked, (Found, Timestamp)>,
+struct RecentState {
+    found: HashMap<RecentQuery, (RecentResult, Timestamp)>,
     size: usize,
     /// When the store was asked last, since it did not answer.
     tried_at: Option<Timestamp>,
 }
 
-impl Recent {
-    fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+impl RecentReads {
+    fn with<T>(&self, work: impl FnOnce(&mut RecentState) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -74,11 +74,11 @@ impl Recent {
     /// Notes whether the store has answered.
     pub(crate) fn answered(&self, has_answered: bool, now: Timestamp) {
         // Whoever waited long says it late: others may have tried since.
-        let latest = |state: &State| state.tried_at.map_or(now, |at| at.max(now));
+        let latest = |state: &RecentState| state.tried_at.map_or(now, |at| at.max(now));
         self.with(|state| state.tried_at = (!has_answered).then(|| latest(state)));
     }
 
-    fn note(&self, asked: Asked, found: Found, now: Timestamp) {
+    fn note(&self, asked: RecentQuery, found: RecentResult, now: Timestamp) {
         self.with(|state| {
             if let Some((before, _)) = state.found.remove(&asked) {
                 state.size -= before.size();
@@ -104,35 +104,35 @@ impl Recent {
 
 /// A shelf of which is noted what is read.
 pub(crate) struct Noting<'a> {
-    pub(crate) shelf: &'a dyn Shelf,
-    pub(crate) recent: &'a Recent,
+    pub(crate) shelf: &'a dyn StoreTx,
+    pub(crate) recent: &'a RecentReads,
     pub(crate) now: Timestamp,
 }
 
-impl Shelf for Noting<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
+impl StoreTx for Noting<'_> {
+    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         let found = self.shelf.whose(kind, id)?;
-        let asked = Asked::Whose(kind, id.to_owned());
-        self.recent.note(asked, Found::Whose(found.clone()), self.now);
+        let asked = RecentQuery::Whose(kind, id.to_owned());
+        self.recent.note(asked, RecentResult::Whose(found.clone()), self.now);
         Ok(found)
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
+    fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
         let found = self.shelf.get(kind, id)?;
-        let records = Found::Records(found.iter().cloned().collect());
-        self.recent.note(Asked::Get(kind, id.to_owned()), records, self.now);
+        let records = RecentResult::Records(found.iter().cloned().collect());
+        self.recent.note(RecentQuery::Get(kind, id.to_owned()), records, self.now);
         Ok(found)
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
+    fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         let found = self.shelf.list(kind, query)?;
-        let asked = Asked::List(kind, query.clone());
-        self.recent.note(asked, Found::Records(found.clone()), self.now);
+        let asked = RecentQuery::List(kind, query.clone());
+        self.recent.note(asked, RecentResult::Records(found.clone()), self.now);
         Ok(found)
     }
 
     // No search counts.
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError> {
+    fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         self.shelf.count(kind, query)
     }
 
@@ -147,16 +147,16 @@ impl Shelf for Noting<'_> {
 }
 
 /// A shelf from memory. It says what it does not know, and cannot be written to.
-pub(crate) struct Recalled<'a> {
-    recent: &'a Recent,
+pub(crate) struct StaleReader<'a> {
+    recent: &'a RecentReads,
     now: Timestamp,
     /// The oldest of what was read from it.
     oldest: RefCell<Option<Timestamp>>,
     lacked: Cell<bool>,
 }
 
-impl<'a> Recalled<'a> {
-    pub(crate) fn of(recent: &'a Recent, now: Timestamp) -> Self {
+impl<'a> StaleReader<'a> {
+    pub(crate) fn of(recent: &'a RecentReads, now: Timestamp) -> Self {
         Self { recent, now, oldest: RefCell::default(), lacked: Cell::new(false) }
     }
 
@@ -167,7 +167,7 @@ impl<'a> Recalled<'a> {
         (!self.lacked.get()).then(|| u64::try_from(age).unwrap_or_default())
     }
 
-    fn find(&self, asked: &Asked) -> Result<Found, InternalError> {
+    fn find(&self, asked: &RecentQuery) -> Result<RecentResult, InternalError> {
         let known = self.recent.with(|state| state.found.get(asked).cloned());
         match known.filter(|(_, at)| self.now.duration_since(*at) < HOLDS) {
             Some((found, at)) => {
@@ -184,31 +184,31 @@ impl<'a> Recalled<'a> {
         InternalError::new("recalling what was read", "it was not read lately").transient()
     }
 
-    fn records(&self, asked: &Asked) -> Result<Vec<Record>, InternalError> {
+    fn records(&self, asked: &RecentQuery) -> Result<Vec<EntityRecord>, InternalError> {
         match self.find(asked)? {
-            Found::Records(records) => Ok(records),
-            Found::Whose(_) => Err(self.lacks()),
+            RecentResult::Records(records) => Ok(records),
+            RecentResult::Whose(_) => Err(self.lacks()),
         }
     }
 }
 
-impl Shelf for Recalled<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
-        match self.find(&Asked::Whose(kind, id.to_owned()))? {
-            Found::Whose(whose) => Ok(whose),
-            Found::Records(_) => Err(self.lacks()),
+impl StoreTx for StaleReader<'_> {
+    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
+        match self.find(&RecentQuery::Whose(kind, id.to_owned()))? {
+            RecentResult::Whose(whose) => Ok(whose),
+            RecentResult::Records(_) => Err(self.lacks()),
         }
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
-        Ok(self.records(&Asked::Get(kind, id.to_owned()))?.into_iter().next())
+    fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
+        Ok(self.records(&RecentQuery::Get(kind, id.to_owned()))?.into_iter().next())
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
-        self.records(&Asked::List(kind, query.clone()))
+    fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
+        self.records(&RecentQuery::List(kind, query.clone()))
     }
 
-    fn count(&self, _: Kind, _: &Query) -> Result<Vec<Tally>, InternalError> {
+    fn count(&self, _: EntityKind, _: &Query) -> Result<Vec<Tally>, InternalError> {
         Err(self.lacks())
     }
 
@@ -227,10 +227,14 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded_and_counted_once() {
-        let recent = Recent::default();
+        let recent = RecentReads::default();
         let now = Timestamp::UNIX_EPOCH;
         let note = |id: usize, now| {
-            recent.note(Asked::Whose(Kind::Account, id.to_string()), Found::Whose(None), now);
+            recent.note(
+                RecentQuery::Whose(EntityKind::Account, id.to_string()),
+                RecentResult::Whose(None),
+                now,
+            );
         };
         let size = || recent.with(|state| (state.size, state.found.len()));
         (0..10).for_each(|_| note(1, now));

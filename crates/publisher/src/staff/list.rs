@@ -11,15 +11,15 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
-use super::{Denied, row};
+use super::{DecisionError, row};
 use crate::account::{self, Account};
 use crate::buy::report::Period;
 use crate::buy::{self, MediaBuy};
 use crate::creative::{self, Creative};
 use crate::proposal::{self, Proposal};
-use crate::shelf::{Kept, Order, Query, Record, Thing};
-use crate::task::Task;
-use crate::task::end::Office;
+use crate::shelf::{Entity, EntityRecord, Order, Query, Stored};
+use crate::task::SubmittedTask;
+use crate::task::end::TaskFinisher;
 
 /// How many things are read at once.
 const SLICE: usize = 100;
@@ -77,10 +77,10 @@ impl Subject {
     #[must_use]
     pub fn states(self) -> Vec<&'static str> {
         match self {
-            Self::Buys | Self::Packages | Self::Delivery => buy::Status::NAMES.to_vec(),
-            Self::Creatives => creative::Status::NAMES.to_vec(),
+            Self::Buys | Self::Packages | Self::Delivery => buy::MediaBuyStatus::NAMES.to_vec(),
+            Self::Creatives => creative::CreativeStatus::NAMES.to_vec(),
             Self::Proposals => proposal::State::NAMES.to_vec(),
-            Self::Accounts => account::Status::NAMES.to_vec(),
+            Self::Accounts => account::AccountStatus::NAMES.to_vec(),
             Self::Tasks => TASK_STATES.iter().map(|state| state.name()).collect(),
         }
     }
@@ -183,7 +183,7 @@ pub struct Cursor {
 
 impl Cursor {
     /// The place of a record with everything that belongs to it.
-    fn of(record: &Record) -> Self {
+    fn of(record: &EntityRecord) -> Self {
         Self { created_at: record.created_at, place: record.place, package: None }
     }
 
@@ -255,25 +255,25 @@ pub struct Listing {
 /// # Errors
 /// What is wrong with the filter, or that the store failed.
 pub fn list(
-    office: Office<'_>,
+    office: TaskFinisher<'_>,
     subject: Subject,
     filter: &Filter,
     page: Page,
-) -> Result<Listing, Denied> {
+) -> Result<Listing, DecisionError> {
     let problems = filter.problems(subject);
     if !problems.is_empty() {
-        return Err(Denied::Invalid(problems));
+        return Err(DecisionError::Invalid(problems));
     }
     let now = office.now;
     let walk = Walk { office, subject, filter, page };
     let listing = match subject {
-        Subject::Buys => walk.over(|kept: &Kept<MediaBuy>| {
+        Subject::Buys => walk.over(|kept: &Stored<MediaBuy>| {
             let buy = &kept.thing;
             let is_wanted = filter.has_state(buy.status_at(now).name())
                 && filter.has_product(row::products(buy));
             Ok(vec![if is_wanted { Some(row::buy(&office, kept)?) } else { None }])
         }),
-        Subject::Packages => walk.over(|kept: &Kept<MediaBuy>| {
+        Subject::Packages => walk.over(|kept: &Stored<MediaBuy>| {
             let packages = kept.thing.packages.iter().map(|package| {
                 let is_wanted = filter
                     .has_state(row::package_state(&kept.thing, package, now).name())
@@ -282,22 +282,22 @@ pub fn list(
             });
             Ok(packages.collect())
         }),
-        Subject::Creatives => walk.over(|kept: &Kept<Creative>| {
+        Subject::Creatives => walk.over(|kept: &Stored<Creative>| {
             let is_wanted = filter.has_state(kept.thing.status_at(now).name());
             Ok(vec![is_wanted.then(|| row::creative(&office, kept))])
         }),
-        Subject::Proposals => walk.over(|kept: &Kept<Proposal>| {
+        Subject::Proposals => walk.over(|kept: &Stored<Proposal>| {
             let proposal = &kept.thing;
             let products = proposal.allocations.iter().map(|part| part.product_id.as_str());
             let is_wanted =
                 filter.has_state(proposal.state_at(now).name()) && filter.has_product(products);
             Ok(vec![is_wanted.then(|| row::proposal(&office, kept))])
         }),
-        Subject::Accounts => walk.over(|kept: &Kept<Account>| {
+        Subject::Accounts => walk.over(|kept: &Stored<Account>| {
             let is_wanted = filter.has_state(kept.thing.status.name());
             Ok(vec![is_wanted.then(|| row::account(&office, kept))])
         }),
-        Subject::Tasks => walk.over(|kept: &Kept<Task>| {
+        Subject::Tasks => walk.over(|kept: &Stored<SubmittedTask>| {
             if !filter.has_state(kept.thing.status.name()) {
                 return Ok(vec![None]);
             }
@@ -305,7 +305,7 @@ pub fn list(
             let is_wanted = filter.has_product(asked.iter().flat_map(row::products));
             Ok(vec![is_wanted.then(|| row::task(&office, kept, asked.as_ref()))])
         }),
-        Subject::Delivery => walk.over(|kept: &Kept<MediaBuy>| {
+        Subject::Delivery => walk.over(|kept: &Stored<MediaBuy>| {
             let (buy, period) = (&kept.thing, filter.period());
             let is_wanted = filter.has_state(buy.status_at(now).name())
                 && filter.has_product(row::products(buy))
@@ -320,7 +320,7 @@ pub fn list(
 /// A list that is gone through.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
-    office: Office<'a>,
+    office: TaskFinisher<'a>,
     subject: Subject,
     filter: &'a Filter,
     page: Page,
@@ -329,9 +329,9 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Reads slices of things until the page is full. `rows` gives the rows of a thing, with `None` for each
     /// that is not wanted.
-    fn over<T: Thing>(
+    fn over<T: Entity>(
         &self,
-        rows: impl Fn(&Kept<T>) -> Result<Vec<Option<Value>>, InternalError>,
+        rows: impl Fn(&Stored<T>) -> Result<Vec<Option<Value>>, InternalError>,
     ) -> Result<Listing, InternalError> {
         let mut listing = Listing::default();
         let mut query = Query { from: self.begin(), ..self.query() };
@@ -381,7 +381,7 @@ impl Walk<'_> {
     }
 
     /// Whether a record comes behind the page before.
-    fn is_of_page(&self, record: &Record) -> bool {
+    fn is_of_page(&self, record: &EntityRecord) -> bool {
         self.page.after.is_none_or(|after| Cursor::of(record).is_behind(after))
     }
 
@@ -390,7 +390,7 @@ impl Walk<'_> {
         self.subject != Subject::Delivery
     }
 
-    fn is_of_period(&self, record: &Record) -> bool {
+    fn is_of_period(&self, record: &EntityRecord) -> bool {
         !self.is_by_creation() || self.filter.has_moment(record.created_at)
     }
 

@@ -7,13 +7,13 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
-use crate::buy::report::{self, Delivery, Period};
-use crate::buy::{MediaBuy, Package, Status};
+use crate::buy::report::{self, BuyDelivery, Period};
+use crate::buy::{MediaBuy, MediaBuyStatus, Package};
 use crate::creative::Creative;
 use crate::proposal::Proposal;
-use crate::shelf::{Kept, Record};
-use crate::task::Task;
-use crate::task::end::Office;
+use crate::shelf::{EntityRecord, Stored};
+use crate::task::SubmittedTask;
+use crate::task::end::TaskFinisher;
 
 /// What people call the tenant that something belongs to: the id of a buyer agent.
 pub(super) fn agent(owner: &str) -> &str {
@@ -26,26 +26,29 @@ pub(super) fn products(buy: &MediaBuy) -> impl Iterator<Item = &str> {
 }
 
 /// How a package stands: as its buy, unless it is canceled or paused by itself.
-pub(super) fn package_state(buy: &MediaBuy, package: &Package, now: Timestamp) -> Status {
+pub(super) fn package_state(buy: &MediaBuy, package: &Package, now: Timestamp) -> MediaBuyStatus {
     let status = buy.status_at(now);
     if !package.is_live() {
-        return Status::Canceled;
+        return MediaBuyStatus::Canceled;
     }
-    if package.paused && status == Status::Active { Status::Paused } else { status }
+    if package.paused && status == MediaBuyStatus::Active { MediaBuyStatus::Paused } else { status }
 }
 
 /// What a media buy has delivered; nothing where nothing was reported.
 pub(super) fn delivered(
-    office: &Office<'_>,
-    buy: &Kept<MediaBuy>,
-) -> Result<Delivery, InternalError> {
-    let delivery = office.shelf.find::<Delivery>(&buy.record.id)?;
+    office: &TaskFinisher<'_>,
+    buy: &Stored<MediaBuy>,
+) -> Result<BuyDelivery, InternalError> {
+    let delivery = office.shelf.find::<BuyDelivery>(&buy.record.id)?;
     Ok(delivery.map(|kept| kept.thing).unwrap_or_default())
 }
 
 /// The media buy that a task asked for, as it was asked for. Tasks that were decided before that was kept
 /// have the buy that came of them, as it is now.
-pub(super) fn asked(office: &Office<'_>, task: &Task) -> Result<Option<MediaBuy>, InternalError> {
+pub(super) fn asked(
+    office: &TaskFinisher<'_>,
+    task: &SubmittedTask,
+) -> Result<Option<MediaBuy>, InternalError> {
     if let Some(asked) = task.draft.as_ref().or(task.asked.as_ref()) {
         return Ok(Some(asked.clone()));
     }
@@ -56,7 +59,10 @@ pub(super) fn asked(office: &Office<'_>, task: &Task) -> Result<Option<MediaBuy>
 }
 
 /// A media buy.
-pub(super) fn buy(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, InternalError> {
+pub(super) fn buy(
+    office: &TaskFinisher<'_>,
+    kept: &Stored<MediaBuy>,
+) -> Result<Value, InternalError> {
     let (buy, now) = (&kept.thing, office.now);
     let packages = buy.packages.iter().map(|package| {
         json!({
@@ -78,7 +84,11 @@ pub(super) fn buy(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, I
 }
 
 /// A package of a media buy.
-pub(super) fn package(office: &Office<'_>, kept: &Kept<MediaBuy>, package: &Package) -> Value {
+pub(super) fn package(
+    office: &TaskFinisher<'_>,
+    kept: &Stored<MediaBuy>,
+    package: &Package,
+) -> Value {
     let buy = &kept.thing;
     let creatives = package.creative_assignments.iter();
     let creatives = creatives.filter_map(|assigned| assigned.creative_id.as_ref());
@@ -96,7 +106,7 @@ pub(super) fn package(office: &Office<'_>, kept: &Kept<MediaBuy>, package: &Pack
 }
 
 /// A creative.
-pub(super) fn creative(office: &Office<'_>, kept: &Kept<Creative>) -> Value {
+pub(super) fn creative(office: &TaskFinisher<'_>, kept: &Stored<Creative>) -> Value {
     let creative = &kept.thing;
     let format = creative.given.format_id.as_ref().and_then(|format| format.id.as_ref());
     json!({
@@ -110,7 +120,7 @@ pub(super) fn creative(office: &Office<'_>, kept: &Kept<Creative>) -> Value {
 }
 
 /// A proposal.
-pub(super) fn proposal(office: &Office<'_>, kept: &Kept<Proposal>) -> Value {
+pub(super) fn proposal(office: &TaskFinisher<'_>, kept: &Stored<Proposal>) -> Value {
     let proposal = &kept.thing;
     let products = proposal.allocations.iter().map(|part| &part.product_id);
     json!({
@@ -125,7 +135,7 @@ pub(super) fn proposal(office: &Office<'_>, kept: &Kept<Proposal>) -> Value {
 }
 
 /// An account.
-pub(super) fn account(office: &Office<'_>, kept: &Kept<Account>) -> Value {
+pub(super) fn account(office: &TaskFinisher<'_>, kept: &Stored<Account>) -> Value {
     let account = &kept.thing;
     json!({
         "publisher": office.publisher.profile.id, "id": account.account_id,
@@ -137,7 +147,11 @@ pub(super) fn account(office: &Office<'_>, kept: &Kept<Account>) -> Value {
 }
 
 /// A task, with the media buy that was asked for.
-pub(super) fn task(office: &Office<'_>, kept: &Kept<Task>, asked: Option<&MediaBuy>) -> Value {
+pub(super) fn task(
+    office: &TaskFinisher<'_>,
+    kept: &Stored<SubmittedTask>,
+    asked: Option<&MediaBuy>,
+) -> Value {
     let task = &kept.thing;
     let decided = task.decided.as_ref();
     let is_open = task.is_open() && task.draft.is_some();
@@ -166,8 +180,8 @@ pub(super) fn task(office: &Office<'_>, kept: &Kept<Task>, asked: Option<&MediaB
 
 /// What a media buy has delivered in a period.
 pub(super) fn delivery(
-    office: &Office<'_>,
-    kept: &Kept<MediaBuy>,
+    office: &TaskFinisher<'_>,
+    kept: &Stored<MediaBuy>,
     period: Period,
 ) -> Result<Value, InternalError> {
     let buy = &kept.thing;
@@ -192,6 +206,6 @@ pub(super) fn extend(document: &mut Value, members: Map) {
 }
 
 /// The history of a record that nothing else is known of.
-pub(super) fn made(record: &Record) -> Value {
+pub(super) fn made(record: &EntityRecord) -> Value {
     json!({"at": record.created_at, "what": "created", "by": agent(&record.owner)})
 }

@@ -8,15 +8,15 @@ use tradepost_wire::json::{Map, Value, json};
 
 use super::list::Subject;
 use super::row;
-use crate::account::{Account, Grant};
+use crate::account::{Account, AccountGrant};
 use crate::buy::report::{self, Period};
 use crate::buy::{MediaBuy, Package, health};
 use crate::creative::Creative;
 use crate::proposal::Proposal;
 use crate::reply::object;
-use crate::shelf::{IndexField, Kept, Query, Thing, own_id};
-use crate::task::Task;
-use crate::task::end::{Office, record_id};
+use crate::shelf::{Entity, IndexField, Query, Stored, own_id};
+use crate::task::SubmittedTask;
+use crate::task::end::{TaskFinisher, record_id};
 
 /// What a row of a package repeats of its media buy.
 const OF_BUY: [&str; 6] = ["publisher", "buy", "account", "agent", "created_at", "updated_at"];
@@ -45,7 +45,7 @@ impl From<InternalError> for NotShown {
 /// # Errors
 /// Why it is not.
 pub fn show(
-    office: Office<'_>,
+    office: TaskFinisher<'_>,
     subject: Subject,
     id: &str,
     account: Option<&str>,
@@ -63,22 +63,23 @@ pub fn show(
 }
 
 /// What has its id from us: it is the id of its record.
-fn by_record<T: Thing>(
-    office: &Office<'_>,
+fn by_record<T: Entity>(
+    office: &TaskFinisher<'_>,
     id: &str,
     account: Option<&str>,
-) -> Result<Kept<T>, NotShown> {
+) -> Result<Stored<T>, NotShown> {
     let found = office.shelf.find::<T>(id)?;
-    let is_there = |kept: &Kept<T>| account.is_none() || kept.record.account.as_deref() == account;
+    let is_there =
+        |kept: &Stored<T>| account.is_none() || kept.record.account.as_deref() == account;
     found.filter(is_there).ok_or(NotShown::Absent)
 }
 
 /// What has an id that its buyer chose: several accounts may have one.
-fn by_chosen_id<T: Thing>(
-    office: &Office<'_>,
+fn by_chosen_id<T: Entity>(
+    office: &TaskFinisher<'_>,
     id: &str,
     account: Option<&str>,
-) -> Result<Kept<T>, NotShown> {
+) -> Result<Stored<T>, NotShown> {
     let mut found = led_to_by(office, account, IndexField::ChosenId, id)?;
     let Some(only) = found.pop() else { return Err(NotShown::Absent) };
     if found.is_empty() {
@@ -89,23 +90,23 @@ fn by_chosen_id<T: Thing>(
 }
 
 /// The accounts on which things lie, each once.
-fn accounts<T>(found: &[Kept<T>]) -> Vec<String> {
+fn accounts<T>(found: &[Stored<T>]) -> Vec<String> {
     let accounts = found.iter().map(|kept| kept.record.account.clone().unwrap_or_default());
     accounts.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Everything of a type to which an id leads that does not have to be unique.
-fn led_to_by<T: Thing>(
-    office: &Office<'_>,
+fn led_to_by<T: Entity>(
+    office: &TaskFinisher<'_>,
     account: Option<&str>,
     field: IndexField,
     id: &str,
-) -> Result<Vec<Kept<T>>, InternalError> {
+) -> Result<Vec<Stored<T>>, InternalError> {
     let query = Query { account: account.map(ToOwned::to_owned), ..Query::default() };
     office.shelf.all(&query.led_to_by(field, id))
 }
 
-fn buy(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, InternalError> {
+fn buy(office: &TaskFinisher<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
     let (buy, now) = (&kept.thing, office.now);
     let delivery = row::delivered(office, kept)?;
     let reports: Vec<_> = delivery.reports.iter().collect();
@@ -153,7 +154,7 @@ fn buy(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, InternalErro
 }
 
 /// The names of products, by their ids.
-fn product_names(office: &Office<'_>) -> Result<Map, InternalError> {
+fn product_names(office: &TaskFinisher<'_>) -> Result<Map, InternalError> {
     let products = office.publisher.products(office.shelf)?;
     let name = |product: &crate::catalogue::Product| {
         Some((product.id().to_owned(), product.published.name.clone()?.into()))
@@ -163,9 +164,9 @@ fn product_names(office: &Office<'_>) -> Result<Map, InternalError> {
 
 /// The creatives that the packages of a buy name, as far as they are in the library.
 fn creatives_of(
-    office: &Office<'_>,
-    kept: &Kept<MediaBuy>,
-) -> Result<Vec<Kept<Creative>>, InternalError> {
+    office: &TaskFinisher<'_>,
+    kept: &Stored<MediaBuy>,
+) -> Result<Vec<Stored<Creative>>, InternalError> {
     let assigned = kept.thing.packages.iter().flat_map(|package| &package.creative_assignments);
     let ids: BTreeSet<_> = assigned.filter_map(|it| it.creative_id.as_deref()).collect();
     let account = kept.record.account.as_deref().unwrap_or_default();
@@ -179,10 +180,10 @@ fn creatives_of(
 
 /// A package with its terms, and how its creatives stand.
 fn package_document(
-    office: &Office<'_>,
-    kept: &Kept<MediaBuy>,
+    office: &TaskFinisher<'_>,
+    kept: &Stored<MediaBuy>,
     package: &Package,
-    library: &[Kept<Creative>],
+    library: &[Stored<Creative>],
 ) -> Value {
     let creatives = package.creative_assignments.iter().map(|assigned| {
         let mut library = library.iter().map(|kept| &kept.thing);
@@ -208,11 +209,14 @@ fn package_document(
 }
 
 /// What was asked and decided about a buy and done to it, the oldest first.
-fn history(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Vec<Value>, InternalError> {
+fn history(
+    office: &TaskFinisher<'_>,
+    kept: &Stored<MediaBuy>,
+) -> Result<Vec<Value>, InternalError> {
     let mut history = Vec::new();
     if let Some(task_id) = &kept.thing.task_id {
         let record = record_id(&kept.record.owner, task_id);
-        if let Some(task) = office.shelf.find::<Task>(&record)? {
+        if let Some(task) = office.shelf.find::<SubmittedTask>(&record)? {
             history = task_history(&task);
         }
     }
@@ -226,7 +230,7 @@ fn history(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Vec<Value>, Int
 }
 
 /// What was asked and decided in a task, the oldest first.
-fn task_history(kept: &Kept<Task>) -> Vec<Value> {
+fn task_history(kept: &Stored<SubmittedTask>) -> Vec<Value> {
     let task = &kept.thing;
     let asked_by = task.asked_by.as_deref().unwrap_or(&kept.record.owner);
     let mut history = vec![json!({
@@ -246,7 +250,7 @@ fn task_history(kept: &Kept<Task>) -> Vec<Value> {
     history
 }
 
-fn package(office: &Office<'_>, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
+fn package(office: &TaskFinisher<'_>, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
     let mut found = led_to_by::<MediaBuy>(office, account, IndexField::Package, id)?;
     let Some(only) = found.pop() else { return Err(NotShown::Absent) };
     if !found.is_empty() {
@@ -277,7 +281,7 @@ fn package(office: &Office<'_>, id: &str, account: Option<&str>) -> Result<Value
     Ok(shown)
 }
 
-fn creative(office: &Office<'_>, kept: &Kept<Creative>) -> Value {
+fn creative(office: &TaskFinisher<'_>, kept: &Stored<Creative>) -> Value {
     let creative = &kept.thing;
     let packages = creative.assigned.iter();
     let packages = packages.map(|(package, at)| json!({"id": package, "assigned_at": at}));
@@ -297,7 +301,7 @@ fn creative(office: &Office<'_>, kept: &Kept<Creative>) -> Value {
     shown
 }
 
-fn proposal(office: &Office<'_>, kept: &Kept<Proposal>) -> Value {
+fn proposal(office: &TaskFinisher<'_>, kept: &Stored<Proposal>) -> Value {
     let proposal = &kept.thing;
     let allocations = proposal.allocations.iter().map(|part| {
         json!({
@@ -319,10 +323,10 @@ fn proposal(office: &Office<'_>, kept: &Kept<Proposal>) -> Value {
     shown
 }
 
-fn account_of(office: &Office<'_>, kept: &Kept<Account>) -> Result<Value, InternalError> {
+fn account_of(office: &TaskFinisher<'_>, kept: &Stored<Account>) -> Result<Value, InternalError> {
     let account = &kept.thing;
     let of_account = Query { account: Some(account.account_id.clone()), ..Query::default() };
-    let grants = office.shelf.all::<Grant>(&of_account)?;
+    let grants = office.shelf.all::<AccountGrant>(&of_account)?;
     let grants = grants.iter().map(|grant| {
         let granted = &grant.thing.authorization;
         json!({
@@ -352,7 +356,7 @@ fn account_of(office: &Office<'_>, kept: &Kept<Account>) -> Result<Value, Intern
     Ok(shown)
 }
 
-fn task(office: &Office<'_>, kept: &Kept<Task>) -> Result<Value, InternalError> {
+fn task(office: &TaskFinisher<'_>, kept: &Stored<SubmittedTask>) -> Result<Value, InternalError> {
     let task = &kept.thing;
     let asked = row::asked(office, task)?;
     let packages = asked.as_ref().map(|buy| {
@@ -391,7 +395,7 @@ fn task(office: &Office<'_>, kept: &Kept<Task>) -> Result<Value, InternalError> 
     Ok(shown)
 }
 
-fn delivery(office: &Office<'_>, kept: &Kept<MediaBuy>) -> Result<Value, InternalError> {
+fn delivery(office: &TaskFinisher<'_>, kept: &Stored<MediaBuy>) -> Result<Value, InternalError> {
     let buy = &kept.thing;
     let delivery = row::delivered(office, kept)?;
     let reports: Vec<_> = delivery.reports.iter().collect();

@@ -9,10 +9,10 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value, json, to_value};
 
-use super::{Decided, Decider, Notice, Task, Verdict};
+use super::{Decided, Decider, QueuedNotification, SubmittedTask, Verdict};
 use crate::account::Account;
 use crate::admit::gates;
-use crate::announce::Turn;
+use crate::announce::CreativeChange;
 use crate::buy::{self, MediaBuy, action};
 use crate::creative::Creative;
 use crate::decision::{DecidedStep, DecisionEntry, Matter, SCHEDULE, Step};
@@ -21,7 +21,9 @@ use crate::proposal::{self, Proposal};
 use crate::publisher::Publisher;
 use crate::refuse;
 use crate::reply::object;
-use crate::shelf::{Changes, Kept, Kind, New, Query, Record, Shelf, Thing, own_id};
+use crate::shelf::{
+    Changes, Entity, EntityKind, EntityRecord, New, Query, StoreTx, Stored, own_id,
+};
 use crate::staff_event::StaffEventRecorder;
 
 /// What a buyer reads first whose buy was declined.
@@ -32,11 +34,11 @@ type End = Result<Map, Vec<AdcpError>>;
 
 /// What everything here works with.
 #[derive(Clone, Copy)]
-pub struct Office<'a> {
+pub struct TaskFinisher<'a> {
     /// The publisher.
     pub publisher: &'a Publisher,
     /// What is kept.
-    pub shelf: &'a dyn Shelf,
+    pub shelf: &'a dyn StoreTx,
     /// The moment.
     pub now: Timestamp,
 }
@@ -48,14 +50,14 @@ pub fn record_id(owner: &str, task_id: &str) -> String {
 }
 
 /// The ids of the records of tasks whose time has come.
-pub(crate) fn due(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, InternalError> {
-    let tasks = shelf.all::<Task>(&changed(now))?.into_iter();
+pub(crate) fn due(shelf: &dyn StoreTx, now: Timestamp) -> Result<Vec<String>, InternalError> {
+    let tasks = shelf.all::<SubmittedTask>(&changed(now))?.into_iter();
     let due = tasks.filter(|task| task.thing.due_at.is_some_and(|due| due <= now));
     Ok(due.map(|task| task.record.id).collect())
 }
 
 /// The ids of the records of creatives whose review has ended by itself.
-pub(crate) fn reviewed(shelf: &dyn Shelf, now: Timestamp) -> Result<Vec<String>, InternalError> {
+pub(crate) fn reviewed(shelf: &dyn StoreTx, now: Timestamp) -> Result<Vec<String>, InternalError> {
     let mut waiting = shelf.all::<Creative>(&changed(now))?;
     waiting.retain(|kept| kept.thing.status_at(now) != kept.thing.status);
     Ok(waiting.into_iter().map(|kept| kept.record.id).collect())
@@ -68,8 +70,8 @@ fn changed(now: Timestamp) -> Query {
 
 /// Writes down anew how up to so many things of a type stand that have changed by themselves, where nothing
 /// else has to be done about it. Whether there may be more.
-pub(crate) fn settle<T: Thing>(
-    shelf: &dyn Shelf,
+pub(crate) fn settle<T: Entity>(
+    shelf: &dyn StoreTx,
     now: Timestamp,
     limit: usize,
 ) -> Result<bool, InternalError> {
@@ -84,16 +86,16 @@ pub(crate) fn settle<T: Thing>(
 /// Removes drafts of proposals that are to be forgotten, and writes anew how the others stand, at most so
 /// many. Returns true if there may be more.
 pub(crate) fn forget_drafts(
-    shelf: &dyn Shelf,
+    shelf: &dyn StoreTx,
     now: Timestamp,
     limit: usize,
 ) -> Result<bool, InternalError> {
     let found = shelf.all::<Proposal>(&Query { limit, ..changed(now) })?;
     let mut done = 0;
     for kept in &found {
-        let is_draft = kept.thing.status == proposal::Status::Draft;
+        let is_draft = kept.thing.status == proposal::ProposalStatus::Draft;
         let is_done = if is_draft && kept.thing.forgotten_at() <= now {
-            shelf.remove(Kind::Proposal, &kept.record.id)?
+            shelf.remove(EntityKind::Proposal, &kept.record.id)?
         } else {
             shelf.settle::<Proposal>(&kept.record.id, now)?
         };
@@ -102,7 +104,7 @@ pub(crate) fn forget_drafts(
     Ok(done == limit)
 }
 
-impl Office<'_> {
+impl TaskFinisher<'_> {
     /// Notes that the review of the creative in a record has ended by itself, and announces it.
     pub(crate) fn settle(&self, record: &str) -> Result<(), InternalError> {
         // It may be gone, or settled, since it was listed.
@@ -116,13 +118,13 @@ impl Office<'_> {
         kept.thing.status = to;
         kept.thing.review_ends_at = None;
         self.shelf.change(&mut kept, self.now)?;
-        let turn = Turn { from, reason: None, detail: None, by_itself: true };
+        let turn = CreativeChange { from, reason: None, detail: None, by_itself: true };
         self.announce_creative(&kept, &turn)
     }
 
     /// Decides about the task in a record, if it still waits for that. Whether it ended.
     pub(crate) fn decide(&self, record: &str) -> Result<bool, InternalError> {
-        let Some(mut task) = self.shelf.find::<Task>(record)? else {
+        let Some(mut task) = self.shelf.find::<SubmittedTask>(record)? else {
             return Ok(false);
         };
         let is_due = task.thing.due_at.is_some_and(|due| due <= self.now);
@@ -172,7 +174,7 @@ impl Office<'_> {
     /// nothing has changed. `by` is the person's name, where it is known.
     pub(crate) fn consent(
         &self,
-        task: &mut Kept<Task>,
+        task: &mut Stored<SubmittedTask>,
         by: Option<&str>,
     ) -> Result<Vec<AdcpError>, InternalError> {
         let Some(draft) = task.thing.draft.take() else {
@@ -192,7 +194,7 @@ impl Office<'_> {
     /// person's name, where it is known.
     pub(crate) fn decline(
         &self,
-        task: &mut Kept<Task>,
+        task: &mut Stored<SubmittedTask>,
         reason: Option<&str>,
         by: Option<&str>,
     ) -> Result<(), InternalError> {
@@ -226,7 +228,7 @@ impl Office<'_> {
     /// # Errors
     /// When the store fails.
     pub fn force(&self, record: &str, result: &Map) -> Result<Option<bool>, InternalError> {
-        let Some(mut task) = self.shelf.find::<Task>(record)? else {
+        let Some(mut task) = self.shelf.find::<SubmittedTask>(record)? else {
             return Ok(None);
         };
         if !task.thing.is_open() {
@@ -246,7 +248,7 @@ impl Office<'_> {
             let id = named.unwrap_or(&draft.media_buy_id).to_owned();
             // The payload is a test's own invention and may name a buy that there is, perhaps
             // another tenant's; that one is left alone, and the task ends all the same.
-            if fails || self.shelf.whose(Kind::MediaBuy, &id)?.is_some() {
+            if fails || self.shelf.whose(EntityKind::MediaBuy, &id)?.is_some() {
                 self.release(&task, &draft)?;
                 task.thing.asked = Some(draft);
             } else {
@@ -277,7 +279,7 @@ impl Office<'_> {
     /// What speaks against a buy now that was accepted for a look when it was asked for.
     fn objections(
         &self,
-        task: &Kept<Task>,
+        task: &Stored<SubmittedTask>,
         draft: &MediaBuy,
     ) -> Result<Vec<AdcpError>, InternalError> {
         let mut errors = Vec::new();
@@ -316,14 +318,14 @@ impl Office<'_> {
     }
 
     /// Whether a task is for an account that is for tests.
-    fn is_for_tests(&self, task: &Kept<Task>) -> Result<bool, InternalError> {
+    fn is_for_tests(&self, task: &Stored<SubmittedTask>) -> Result<bool, InternalError> {
         let account = Account::of(&task.record, self.shelf)?;
         Ok(account.is_some_and(|account| account.thing.sandbox))
     }
 
     fn approve(
         &self,
-        task: &mut Kept<Task>,
+        task: &mut Stored<SubmittedTask>,
         draft: MediaBuy,
         decided: Decided,
     ) -> Result<(), InternalError> {
@@ -344,9 +346,9 @@ impl Office<'_> {
     /// Puts the buy that waited on the shelf, confirmed.
     fn book(
         &self,
-        task: &mut Kept<Task>,
+        task: &mut Stored<SubmittedTask>,
         mut draft: MediaBuy,
-    ) -> Result<Kept<MediaBuy>, InternalError> {
+    ) -> Result<Stored<MediaBuy>, InternalError> {
         task.thing.asked = Some(draft.clone());
         draft.confirm(self.now);
         let id = draft.media_buy_id.clone();
@@ -354,11 +356,11 @@ impl Office<'_> {
         draft.note(1, self.now, "created", "the seller approved the buy", by);
         draft.task_id = Some(task.thing.task_id.clone());
         task.thing.subject = Some(id.clone());
-        let Record { owner, account, .. } = &task.record;
+        let EntityRecord { owner, account, .. } = &task.record;
         let new = New { id: &id, owner, account: account.as_deref(), state: "", now: self.now };
         self.shelf.add(new, &draft)?;
         let missing = || InternalError::new("booking a buy", "it is not where it was put");
-        let kept: Kept<MediaBuy> = self.shelf.find(&id)?.ok_or_else(missing)?;
+        let kept: Stored<MediaBuy> = self.shelf.find(&id)?.ok_or_else(missing)?;
         // Who has asked may be another than whose account it is; older tasks do not say so.
         let asked_by = task.thing.asked_by.as_deref().unwrap_or(&task.record.owner);
         let is_sandbox = self.publisher.profile.sandbox;
@@ -368,7 +370,10 @@ impl Office<'_> {
     }
 
     /// What came of a task: the media buy that was booked, with what it costs.
-    pub(crate) fn outcome(&self, task: &Kept<Task>) -> Result<Option<String>, InternalError> {
+    pub(crate) fn outcome(
+        &self,
+        task: &Stored<SubmittedTask>,
+    ) -> Result<Option<String>, InternalError> {
         let Some(id) = &task.thing.subject else { return Ok(None) };
         let buy = self.shelf.find::<MediaBuy>(id)?;
         Ok(buy.map(|buy| {
@@ -379,7 +384,7 @@ impl Office<'_> {
 
     /// Gives back what was taken for a buy that does not come about: the account's money, the proposal, and the
     /// days of exclusive products.
-    fn release(&self, task: &Kept<Task>, draft: &MediaBuy) -> Result<(), InternalError> {
+    fn release(&self, task: &Stored<SubmittedTask>, draft: &MediaBuy) -> Result<(), InternalError> {
         exclusive::release_buy(self.shelf, draft, self.now)?;
         if let Some(id) = &draft.proposal_id
             && let Some(mut proposal) = self.shelf.find::<Proposal>(id)?
@@ -405,7 +410,7 @@ impl Office<'_> {
     }
 
     /// Notes the end with the task and queues the notification, if one was asked for.
-    fn finish(&self, task: &mut Kept<Task>, end: End) -> Result<(), InternalError> {
+    fn finish(&self, task: &mut Stored<SubmittedTask>, end: End) -> Result<(), InternalError> {
         let thing = &mut task.thing;
         let (status, message, result) = match end {
             Ok(result) => (AdcpTaskStatus::Completed, "the task is completed", result),
@@ -436,7 +441,7 @@ impl Office<'_> {
 
     /// The notification of an end (`core/mcp-webhook-payload.json`). Its key is made here, once, so that
     /// it is the same at every attempt (`W-4`).
-    fn notice(&self, task: &Task, message: &str) -> Option<Notice> {
+    fn notice(&self, task: &SubmittedTask, message: &str) -> Option<QueuedNotification> {
         let push = task.push.as_ref()?;
         let url = push.url.as_ref()?;
         let mut result = task.result.clone().unwrap_or_default();
@@ -459,6 +464,6 @@ impl Office<'_> {
             ("context", task.context.clone()),
             ("result", Some(result.into())),
         ]));
-        Some(Notice::new(url, push.authentication.as_ref(), payload, self.now))
+        Some(QueuedNotification::new(url, push.authentication.as_ref(), payload, self.now))
     }
 }

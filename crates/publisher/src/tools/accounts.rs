@@ -6,9 +6,9 @@ use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
 use crate::admit::gates;
-use crate::refuse::Stop;
-use crate::reply::Reply;
-use crate::work::Work;
+use crate::refuse::ToolError;
+use crate::reply::ToolReply;
+use crate::work::ToolContext;
 
 mod governance;
 mod list;
@@ -22,7 +22,7 @@ pub(super) use proof::prepare;
 pub(super) use sync::perform as sync_accounts;
 
 /// An account with what the caller may do with it (`core/account-with-authorization.json`).
-fn shown(work: &Work<'_>, account: &Account) -> Map {
+fn shown(work: &ToolContext<'_>, account: &Account) -> Map {
     let mut shown = account.published();
     shown.insert("authorization".to_owned(), authorization(work, &account.account_id));
     shown
@@ -30,7 +30,7 @@ fn shown(work: &Work<'_>, account: &Account) -> Map {
 
 /// What the caller may do with an account, read anew each time (`R-11`): what the gates enforce, in
 /// the words of `core/account-authorization.json`.
-fn authorization(work: &Work<'_>, account_id: &str) -> Value {
+fn authorization(work: &ToolContext<'_>, account_id: &str) -> Value {
     let granted = work.admitted.reach.rights().of(Some(account_id));
     let allowed = granted.and_then(|granted| granted.allowed_tasks.as_ref());
     let may = |tool: &AdcpTool| {
@@ -51,7 +51,7 @@ fn authorization(work: &Work<'_>, account_id: &str) -> Value {
 
 /// Why a row is not done, in the codes that the caller knows (`D-6`); what is our fault stops the whole
 /// request.
-fn errors(work: &Work<'_>, stop: Stop) -> Result<Value, Stop> {
+fn errors(work: &ToolContext<'_>, stop: ToolError) -> Result<Value, ToolError> {
     let mut errors: Vec<_> = stop.reasons()?.collect();
     errors.iter_mut().for_each(|error| error.pin(work.release()));
     Ok(json!(errors))

@@ -10,15 +10,18 @@ use tradepost_wire::json::{Value, json};
 
 use super::own::{self, Wanted};
 use crate::account::Account;
-use crate::audience::{Audience, Status};
+use crate::audience::{AudienceStatus, StoredAudience};
 use crate::forms::audiences::{self as forms, SyncAudiences};
-use crate::refuse::{self, Stop};
-use crate::reply::Reply;
-use crate::shelf::Kept;
-use crate::work::Work;
+use crate::refuse::{self, ToolError};
+use crate::reply::ToolReply;
+use crate::shelf::Stored;
+use crate::work::ToolContext;
 
 /// Does the work.
-pub(super) fn perform(work: &Work<'_>, form: &SyncAudiences) -> Result<Reply, Stop> {
+pub(super) fn perform(
+    work: &ToolContext<'_>,
+    form: &SyncAudiences,
+) -> Result<ToolReply, ToolError> {
     let account = work.account()?;
     let wanted = match &form.audiences {
         Some(given) if !form.delete_missing => {
@@ -26,7 +29,7 @@ pub(super) fn perform(work: &Work<'_>, form: &SyncAudiences) -> Result<Reply, St
         }
         Some(_) | None => Wanted::All,
     };
-    let known = own::library(account, work.shelf, wanted, |it: &Audience| &it.audience_id)?;
+    let known = own::library(account, work.shelf, wanted, |it: &StoredAudience| &it.audience_id)?;
     let (mut shown, mut seen) = (Vec::new(), BTreeSet::new());
     for (index, given) in form.audiences.iter().flatten().enumerate() {
         let id = given.audience_id.as_str();
@@ -46,14 +49,14 @@ pub(super) fn perform(work: &Work<'_>, form: &SyncAudiences) -> Result<Reply, St
         }
     }
     let body = json!({"audiences": shown, "sandbox"?: work.sandbox()});
-    Ok(Reply::completed("each audience has its own result", body))
+    Ok(ToolReply::completed("each audience has its own result", body))
 }
 
 fn one(
-    work: &Work<'_>,
-    account: &Kept<Account>,
-    known: Option<&Kept<Audience>>,
-    given: &forms::Audience,
+    work: &ToolContext<'_>,
+    account: &Stored<Account>,
+    known: Option<&Stored<StoredAudience>>,
+    given: &forms::AudienceRequest,
 ) -> Result<Value, InternalError> {
     let (id, now) = (given.audience_id.as_str(), work.ask.now);
     if given.delete {
@@ -90,14 +93,18 @@ fn one(
     Ok(show(&next, action, uploaded, now))
 }
 
-fn remove(work: &Work<'_>, id: &str, kept: &Kept<Audience>) -> Result<Value, InternalError> {
+fn remove(
+    work: &ToolContext<'_>,
+    id: &str,
+    kept: &Stored<StoredAudience>,
+) -> Result<Value, InternalError> {
     work.shelf.remove(kept.record.kind, &kept.record.id)?;
     Ok(json!({"audience_id": id, "action": "deleted"}))
 }
 
 /// Digests of the members of a list: of the caller's own id for each, which tells them apart.
-fn digests(members: &[forms::Member]) -> BTreeSet<String> {
-    let digest = |member: &forms::Member| {
+fn digests(members: &[forms::AudienceMember]) -> BTreeSet<String> {
+    let digest = |member: &forms::AudienceMember| {
         let digest = Sha256::digest(member.external_id.as_bytes());
         // Half of a digest tells the members of one audience apart.
         tradepost_wire::format::hex(digest.iter().take(16))
@@ -105,7 +112,7 @@ fn digests(members: &[forms::Member]) -> BTreeSet<String> {
     members.iter().map(digest).collect()
 }
 
-fn show(audience: &Audience, action: &str, uploaded: u64, now: Timestamp) -> Value {
+fn show(audience: &StoredAudience, action: &str, uploaded: u64, now: Timestamp) -> Value {
     let status = audience.status_at(now);
     let given = |name: &str| audience.given.get(name);
     json!({
@@ -119,8 +126,8 @@ fn show(audience: &Audience, action: &str, uploaded: u64, now: Timestamp) -> Val
         "description"?: given("description"),
         "audience_type"?: given("audience_type"),
         "tags"?: given("tags"),
-        "matched_count"?: (status == Status::Ready).then(|| audience.size()),
-        "minimum_size"?: (status == Status::TooSmall).then_some(audience.minimum_size),
+        "matched_count"?: (status == AudienceStatus::Ready).then(|| audience.size()),
+        "minimum_size"?: (status == AudienceStatus::TooSmall).then_some(audience.minimum_size),
     })
 }
 

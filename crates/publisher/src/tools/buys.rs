@@ -9,18 +9,18 @@ use tradepost_wire::json::Map;
 
 use crate::account::Account;
 use crate::admit::Admitted;
-use crate::ask::Ask;
+use crate::ask::ToolCall;
 use crate::buy::MediaBuy;
 use crate::catalogue::Product;
-use crate::creative::verdict::{self, Looked, Question, Verdict};
+use crate::creative::verdict::{self, CreativeVerdict, Looked, VerifierQuestion};
 use crate::forms::buys::{CreateMediaBuy, UpdateMediaBuy};
-use crate::money::Amount;
-use crate::profile::Profile;
+use crate::money::MoneyAmount;
+use crate::profile::PublisherProfile;
 use crate::publisher::Publisher;
-use crate::refuse::{self, Stop};
-use crate::resolve::Reach;
-use crate::shelf::{Kept, Shelf};
-use crate::work::{Prepared, Work};
+use crate::refuse::{self, ToolError};
+use crate::resolve::CallerReach;
+use crate::shelf::{StoreTx, Stored};
+use crate::work::{Prepared, ToolContext};
 use crate::world::Supply;
 use crate::{spending, supply};
 
@@ -42,10 +42,10 @@ pub(super) use update::perform as update;
 /// anybody else is asked.
 pub(super) async fn prepare_purchase(
     publisher: &Publisher,
-    ask: &Ask,
+    ask: &ToolCall,
     form: &CreateMediaBuy,
     admitted: &Admitted,
-) -> Result<Prepared, Stop> {
+) -> Result<Prepared, ToolError> {
     // The ad server before the governance agent: what is sold out is refused
     // without bothering anybody about it.
     let supply = Some(supply::ask(publisher).await?);
@@ -55,10 +55,10 @@ pub(super) async fn prepare_purchase(
 /// The same for a change.
 pub(super) async fn prepare_change(
     publisher: &Publisher,
-    ask: &Ask,
+    ask: &ToolCall,
     form: &UpdateMediaBuy,
     admitted: &Admitted,
-) -> Result<Prepared, Stop> {
+) -> Result<Prepared, ToolError> {
     // What buys nothing new does not depend on the ad server.
     let supply = match form.new_packages {
         Some(_) => Some(supply::ask(publisher).await?),
@@ -71,34 +71,34 @@ pub(super) async fn prepare_change(
 /// what a verifier says is no concern of the agent's.
 async fn prepared(
     publisher: &Publisher,
-    ask: &Ask,
+    ask: &ToolCall,
     admitted: &Admitted,
     supply: Option<Supply>,
-    question: impl FnOnce(&Desk<'_>) -> Result<Option<governance::Question>, Stop>,
-) -> Result<Prepared, Stop> {
-    let look = |shelf: &dyn Shelf| {
+    question: impl FnOnce(&BuyContext<'_>) -> Result<Option<governance::GovernanceQuestion>, ToolError>,
+) -> Result<Prepared, ToolError> {
+    let look = |shelf: &dyn StoreTx| {
         let (verifiers, offer) = (RefCell::default(), publisher.products(shelf)?);
         let asked = Verifiers::Asked(&verifiers);
-        let desk = Desk::at(publisher, ask, admitted, shelf, &offer, supply.as_ref(), asked);
+        let desk = BuyContext::at(publisher, ask, admitted, shelf, &offer, supply.as_ref(), asked);
         let question = question(&desk)?;
-        Ok::<_, Stop>((question, verifiers.into_inner()))
+        Ok::<_, ToolError>((question, verifiers.into_inner()))
     };
     let (question, verifiers) = publisher.look(ask, look).await?;
     let looked = verdict::ask(publisher, verifiers).await;
-    let refused = looked.iter().any(|it| matches!(it.verdict, Verdict::Contradicted(_)));
+    let refused = looked.iter().any(|it| matches!(it.verdict, CreativeVerdict::Contradicted(_)));
     let governance = governance::answer(publisher, question.filter(|_| !refused)).await?;
     Ok(Prepared { supply, governance, looked, ..Prepared::default() })
 }
 
 /// What a request about a media buy is looked at with.
 #[derive(Clone, Copy)]
-pub(super) struct Desk<'a> {
+pub(super) struct BuyContext<'a> {
     publisher: &'a Publisher,
-    shelf: &'a dyn Shelf,
+    shelf: &'a dyn StoreTx,
     /// Everything that is sold.
     offer: &'a [Product],
-    reach: &'a Reach,
-    account: Option<&'a Kept<Account>>,
+    reach: &'a CallerReach,
+    account: Option<&'a Stored<Account>>,
     supply: Option<&'a Supply>,
     verifiers: Verifiers<'a>,
     /// The release that the request is answered in.
@@ -110,18 +110,18 @@ pub(super) struct Desk<'a> {
 #[derive(Clone, Copy)]
 enum Verifiers<'a> {
     /// What they have to be asked is put here.
-    Asked(&'a RefCell<Vec<(String, Question)>>),
+    Asked(&'a RefCell<Vec<(String, VerifierQuestion)>>),
     /// They were asked.
     Looked(&'a [Looked]),
 }
 
-impl<'a> Desk<'a> {
-    fn profile(&self) -> &'a Profile {
+impl<'a> BuyContext<'a> {
+    fn profile(&self) -> &'a PublisherProfile {
         &self.publisher.profile
     }
 
     /// Why the account may not commit more today.
-    fn beyond_today(&self, more: Amount, currency: &str, field: &str) -> Option<AdcpError> {
+    fn beyond_today(&self, more: MoneyAmount, currency: &str, field: &str) -> Option<AdcpError> {
         let whose = (self.profile(), self.reach.rights().agent());
         let account = &self.account?.thing;
         spending::beyond(whose, account, more, currency, field, self.now)
@@ -139,9 +139,9 @@ impl<'a> Desk<'a> {
 
     fn at(
         publisher: &'a Publisher,
-        ask: &Ask,
+        ask: &ToolCall,
         admitted: &'a Admitted,
-        shelf: &'a dyn Shelf,
+        shelf: &'a dyn StoreTx,
         offer: &'a [Product],
         supply: Option<&'a Supply>,
         verifiers: Verifiers<'a>,
@@ -153,8 +153,8 @@ impl<'a> Desk<'a> {
         Self { publisher, shelf, offer, reach, account, supply, verifiers, release, now }
     }
 
-    fn of(work: &'a Work<'_>, offer: &'a [Product]) -> Self {
-        let Work { publisher, ask, admitted, prepared, shelf, .. } = work;
+    fn of(work: &'a ToolContext<'_>, offer: &'a [Product]) -> Self {
+        let ToolContext { publisher, ask, admitted, prepared, shelf, .. } = work;
         let looked = Verifiers::Looked(&prepared.looked);
         Self::at(publisher, ask, admitted, *shelf, offer, prepared.supply.as_ref(), looked)
     }
@@ -162,9 +162,9 @@ impl<'a> Desk<'a> {
 
 /// The account that a buy was bought for.
 pub(super) fn account_of(
-    shelf: &dyn Shelf,
-    buy: &Kept<MediaBuy>,
-) -> Result<Option<Kept<Account>>, InternalError> {
+    shelf: &dyn StoreTx,
+    buy: &Stored<MediaBuy>,
+) -> Result<Option<Stored<Account>>, InternalError> {
     buy.record.account.as_ref().map_or(Ok(None), |id| shelf.find(id))
 }
 

@@ -9,15 +9,15 @@ use tradepost_wire::json::{JsonPieces, SharedJson, Value, json};
 
 use super::controller;
 use crate::catalogue::{Catalogue, Product};
-use crate::creative::policy::Review;
+use crate::creative::policy::CreativeReview;
 use crate::forms::products::GetCapabilities;
 use crate::plan;
-use crate::profile::Profile;
+use crate::profile::PublisherProfile;
 use crate::publisher::{Publisher, Sections};
-use crate::refuse::Stop;
-use crate::reply::Reply;
+use crate::refuse::ToolError;
+use crate::reply::ToolReply;
 use crate::version;
-use crate::work::Work;
+use crate::work::ToolContext;
 
 mod roles;
 mod signing;
@@ -32,7 +32,10 @@ const FEATURES: [(&str, bool); 4] = [
 ];
 
 /// Replies.
-pub(super) fn perform(work: &Work<'_>, form: &GetCapabilities) -> Result<Reply, Stop> {
+pub(super) fn perform(
+    work: &ToolContext<'_>,
+    form: &GetCapabilities,
+) -> Result<ToolReply, ToolError> {
     // A protocol that was not asked about is left out; what concerns all of them is not.
     let shown = |name: &str| {
         let asked = form.protocols.as_ref().is_none_or(|all| all.iter().any(|one| one == name));
@@ -40,7 +43,7 @@ pub(super) fn perform(work: &Work<'_>, form: &GetCapabilities) -> Result<Reply, 
     };
     let publisher = work.publisher;
     let capabilities = publisher.capabilities.get_or_init(|| whole(publisher));
-    let mut reply = Reply::completed("what this seller can do", json!({}));
+    let mut reply = ToolReply::completed("what this seller can do", json!({}));
     for (name, section) in capabilities.iter().filter(|(name, _)| shown(name)) {
         let mut pieces = JsonPieces::new();
         pieces.keep(section);
@@ -86,7 +89,7 @@ pub(super) fn has_feature(name: &str) -> bool {
     FEATURES.iter().any(|(known, has)| *known == name && *has)
 }
 
-fn adcp(profile: &Profile) -> Value {
+fn adcp(profile: &PublisherProfile) -> Value {
     json!({
         "major_versions": [3],
         "supported_versions": version::names(&version::spoken(profile)),
@@ -94,7 +97,7 @@ fn adcp(profile: &Profile) -> Value {
     })
 }
 
-fn versioning(profile: &Profile) -> Value {
+fn versioning(profile: &PublisherProfile) -> Value {
     let Catalogue { products, signals, .. } = &profile.catalogue;
     let own_prices = products.iter().any(|product| !product.terms.rates.is_empty());
     json!({
@@ -105,7 +108,7 @@ fn versioning(profile: &Profile) -> Value {
     })
 }
 
-fn account(profile: &Profile) -> Value {
+fn account(profile: &PublisherProfile) -> Value {
     json!({
         "supported_billing": profile.billing,
         "require_operator_auth": false,
@@ -115,15 +118,15 @@ fn account(profile: &Profile) -> Value {
     })
 }
 
-fn media_buy(profile: &Profile) -> Value {
+fn media_buy(profile: &PublisherProfile) -> Value {
     let catalogue = &profile.catalogue;
     let products = &catalogue.products;
     let models = rolled(products, |product| {
         product.prices().iter().filter_map(|price| price.pricing_model.clone()).collect()
     });
     let approval = match catalogue.creatives.review {
-        Review::None | Review::After(_) => "auto_approve",
-        Review::Person => "require_human",
+        CreativeReview::None | CreativeReview::After(_) => "auto_approve",
+        CreativeReview::Person => "require_human",
     };
     let metrics = rolled(products, |product| {
         let metrics = product.published.metric_optimization.iter();
@@ -144,7 +147,7 @@ fn media_buy(profile: &Profile) -> Value {
     })
 }
 
-fn portfolio(profile: &Profile) -> Value {
+fn portfolio(profile: &PublisherProfile) -> Value {
     let catalogue = &profile.catalogue;
     let said = &catalogue.portfolio;
     let channels = rolled(&catalogue.products, |product| product.channels().to_vec());

@@ -12,11 +12,11 @@ use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
 use crate::forms::controller::{Comply, Params};
-use crate::refuse::Stop;
-use crate::reply::Reply;
-use crate::shelf::Kept;
-use crate::task::end::Office;
-use crate::work::Work;
+use crate::refuse::ToolError;
+use crate::reply::ToolReply;
+use crate::shelf::Stored;
+use crate::task::end::TaskFinisher;
+use crate::work::ToolContext;
 
 mod buys;
 mod force;
@@ -26,61 +26,61 @@ tradepost_wire::catalog! {
     /// What can be brought about. Exactly what `list_scenarios` lists.
     enum Scenario {
         /// How it is brought about.
-        run: Run,
+        run: ScenarioRun,
     }
     /// An account stands as wanted.
-    ForceAccountStatus = "force_account_status" { run: Run::Now(force::account) }
+    ForceAccountStatus = "force_account_status" { run: ScenarioRun::Now(force::account) }
     /// A creative stands as wanted.
-    ForceCreativeStatus = "force_creative_status" { run: Run::Now(force::creative) }
+    ForceCreativeStatus = "force_creative_status" { run: ScenarioRun::Now(force::creative) }
     /// A media buy stands as wanted.
-    ForceMediaBuyStatus = "force_media_buy_status" { run: Run::Now(buys::status) }
+    ForceMediaBuyStatus = "force_media_buy_status" { run: ScenarioRun::Now(buys::status) }
     /// A sponsored conversation stands as wanted.
-    ForceSessionStatus = "force_session_status" { run: Run::Now(force::session) }
+    ForceSessionStatus = "force_session_status" { run: ScenarioRun::Now(force::session) }
     /// The next purchase is answered as wanted.
-    ForceCreateMediaBuyArm = "force_create_media_buy_arm" { run: Run::Arm(AdcpTool::CreateMediaBuy) }
+    ForceCreateMediaBuyArm = "force_create_media_buy_arm" { run: ScenarioRun::Arm(AdcpTool::CreateMediaBuy) }
     /// The next search for products is answered as wanted.
-    ForceGetProductsArm = "force_get_products_arm" { run: Run::Arm(AdcpTool::GetProducts) }
+    ForceGetProductsArm = "force_get_products_arm" { run: ScenarioRun::Arm(AdcpTool::GetProducts) }
     /// The next search for signals is answered as wanted.
-    ForceGetSignalsArm = "force_get_signals_arm" { run: Run::Arm(AdcpTool::GetSignals) }
+    ForceGetSignalsArm = "force_get_signals_arm" { run: ScenarioRun::Arm(AdcpTool::GetSignals) }
     /// A task ends.
-    ForceTaskCompletion = "force_task_completion" { run: Run::Now(buys::task) }
+    ForceTaskCompletion = "force_task_completion" { run: ScenarioRun::Now(buys::task) }
     /// The ad server is away.
-    ForceUpstreamUnavailable = "force_upstream_unavailable" { run: Run::Now(force::upstream) }
+    ForceUpstreamUnavailable = "force_upstream_unavailable" { run: ScenarioRun::Now(force::upstream) }
     /// Something was delivered.
-    SimulateDelivery = "simulate_delivery" { run: Run::Now(buys::delivery) }
+    SimulateDelivery = "simulate_delivery" { run: ScenarioRun::Now(buys::delivery) }
     /// Money was spent.
-    SimulateBudgetSpend = "simulate_budget_spend" { run: Run::Now(buys::spend) }
+    SimulateBudgetSpend = "simulate_budget_spend" { run: ScenarioRun::Now(buys::spend) }
     /// What a verifier has noted about a creative is told.
     QueryProvenanceAuditObservations = "query_provenance_audit_observations" {
-        run: Run::Now(force::observations)
+        run: ScenarioRun::Now(force::observations)
     }
     /// An account is there.
-    SeedAccount = "seed_account" { run: Run::Seed(seed::account) }
+    SeedAccount = "seed_account" { run: ScenarioRun::Seed(seed::account) }
     /// A product is there.
-    SeedProduct = "seed_product" { run: Run::Stock(seed::product) }
+    SeedProduct = "seed_product" { run: ScenarioRun::Stock(seed::product) }
     /// A product has a price.
-    SeedPricingOption = "seed_pricing_option" { run: Run::Stock(seed::price) }
+    SeedPricingOption = "seed_pricing_option" { run: ScenarioRun::Stock(seed::price) }
     /// A creative is there.
-    SeedCreative = "seed_creative" { run: Run::Seed(seed::creative) }
+    SeedCreative = "seed_creative" { run: ScenarioRun::Seed(seed::creative) }
     /// A format is there.
-    SeedCreativeFormat = "seed_creative_format" { run: Run::Stock(seed::format) }
+    SeedCreativeFormat = "seed_creative_format" { run: ScenarioRun::Stock(seed::format) }
     /// A media buy is there.
-    SeedMediaBuy = "seed_media_buy" { run: Run::Seed(buys::seed) }
+    SeedMediaBuy = "seed_media_buy" { run: ScenarioRun::Seed(buys::seed) }
     /// A plan is there.
-    SeedPlan = "seed_plan" { run: Run::Seed(seed::plan) }
+    SeedPlan = "seed_plan" { run: ScenarioRun::Seed(seed::plan) }
 }
 
 /// How something is brought about.
 #[derive(Clone, Copy)]
-enum Run {
+enum ScenarioRun {
     /// By this.
-    Now(fn(&At<'_>) -> Result<Value, Failed>),
+    Now(fn(&ScenarioContext<'_>) -> Result<Value, ScenarioFailed>),
     /// By the next request for a tool.
     Arm(AdcpTool),
     /// By laying something of the tenant's there, once.
-    Seed(fn(&At<'_>, &Map) -> Result<(), Failed>),
+    Seed(fn(&ScenarioContext<'_>, &Map) -> Result<(), ScenarioFailed>),
     /// By laying something of the publisher's there, once.
-    Stock(fn(&At<'_>, &Map) -> Result<(), Failed>),
+    Stock(fn(&ScenarioContext<'_>, &Map) -> Result<(), ScenarioFailed>),
 }
 
 tradepost_wire::words! {
@@ -108,35 +108,35 @@ pub(super) fn scenarios() -> &'static [&'static str] {
 const LIST: &str = "list_scenarios";
 
 /// Why nothing was brought about.
-enum Failed {
+enum ScenarioFailed {
     /// This and this speaks against it; with how something stands that cannot go there.
     Refused(Complaint, Cow<'static, str>, Option<&'static str>),
     /// We broke.
     Broken(InternalError),
 }
 
-impl From<InternalError> for Failed {
+impl From<InternalError> for ScenarioFailed {
     fn from(broken: InternalError) -> Self {
         Self::Broken(broken)
     }
 }
 
 /// Does the work.
-pub(super) fn perform(work: &Work<'_>, form: &Comply) -> Result<Reply, Stop> {
+pub(super) fn perform(work: &ToolContext<'_>, form: &Comply) -> Result<ToolReply, ToolError> {
     if form.scenario.as_deref() == Some(LIST) && forbidden(work).is_none() {
         let body = json!({"success": true, "scenarios": scenarios()});
-        return Ok(Reply::completed("what the sandbox can be made to do", body));
+        return Ok(ToolReply::completed("what the sandbox can be made to do", body));
     }
     match bring_about(work, form) {
-        Ok(body) => Ok(Reply::completed("the sandbox did it", body)),
+        Ok(body) => Ok(ToolReply::completed("the sandbox did it", body)),
         // A refusal inside an answer that is completed.
-        Err(Failed::Refused(error, detail, state)) => {
+        Err(ScenarioFailed::Refused(error, detail, state)) => {
             let body = json!({
                 "success": false, "error": error, "error_detail": detail, "current_state"?: state,
             });
-            Ok(Reply::completed("the sandbox did nothing", body))
+            Ok(ToolReply::completed("the sandbox did nothing", body))
         }
-        Err(Failed::Broken(broken)) => Err(broken.into()),
+        Err(ScenarioFailed::Broken(broken)) => Err(broken.into()),
     }
 }
 
@@ -146,30 +146,30 @@ fn moved(before: impl Vocabulary, after: impl Vocabulary) -> Value {
 }
 
 /// No published way leads from how something stands.
-fn no_way_from(state: impl Vocabulary) -> Failed {
+fn no_way_from(state: impl Vocabulary) -> ScenarioFailed {
     let detail = "no published transition leads from the current state to this one";
-    Failed::Refused(Complaint::InvalidTransition, detail.into(), Some(state.name()))
+    ScenarioFailed::Refused(Complaint::InvalidTransition, detail.into(), Some(state.name()))
 }
 
 /// There is nothing like that, or it is not the caller's.
-fn not_found() -> Failed {
+fn not_found() -> ScenarioFailed {
     let detail = "an identifier in params does not resolve to anything of yours";
-    Failed::Refused(Complaint::NotFound, detail.into(), None)
+    ScenarioFailed::Refused(Complaint::NotFound, detail.into(), None)
 }
 
 /// Something about the parameters.
-fn invalid(detail: impl Into<Cow<'static, str>>) -> Failed {
-    Failed::Refused(Complaint::InvalidParams, detail.into(), None)
+fn invalid(detail: impl Into<Cow<'static, str>>) -> ScenarioFailed {
+    ScenarioFailed::Refused(Complaint::InvalidParams, detail.into(), None)
 }
 
 /// The caller, or the account, is not for tests.
-fn not_for_tests(detail: &'static str) -> Failed {
-    Failed::Refused(Complaint::Forbidden, detail.into(), None)
+fn not_for_tests(detail: &'static str) -> ScenarioFailed {
+    ScenarioFailed::Refused(Complaint::Forbidden, detail.into(), None)
 }
 
 /// Why the caller may not do this here. What counts is what the publisher knows of caller and account,
 /// not what the request says about them.
-fn forbidden(work: &Work<'_>) -> Option<Failed> {
+fn forbidden(work: &ToolContext<'_>) -> Option<ScenarioFailed> {
     if work.ask.caller.agent.as_ref().is_some_and(|agent| agent.live_only) {
         return Some(not_for_tests("the caller works with live accounts alone"));
     }
@@ -177,14 +177,14 @@ fn forbidden(work: &Work<'_>) -> Option<Failed> {
     live.then(|| not_for_tests("the account is a live one; name one for tests"))
 }
 
-fn bring_about(work: &Work<'_>, form: &Comply) -> Result<Value, Failed> {
+fn bring_about(work: &ToolContext<'_>, form: &Comply) -> Result<Value, ScenarioFailed> {
     // Before the scenario is looked at: who may not test here hears nothing of what there is.
     if let Some(fault) = forbidden(work) {
         return Err(fault);
     }
     let scenario = form.scenario.as_deref().and_then(Scenario::from_name);
     let unknown = "list_scenarios says what there is";
-    let unknown = || Failed::Refused(Complaint::UnknownScenario, unknown.into(), None);
+    let unknown = || ScenarioFailed::Refused(Complaint::UnknownScenario, unknown.into(), None);
     let scenario = scenario.ok_or_else(unknown)?;
     let whole = Value::Object(work.ask.arguments.clone());
     // Checked here and not with all other requests, because the controller says in
@@ -195,46 +195,46 @@ fn bring_about(work: &Work<'_>, form: &Comply) -> Result<Value, Failed> {
         return Err(invalid(format!("these members do not fit the schema: {pointers}")));
     }
     let absent = || invalid("params is missing");
-    let at = At { work, params: form.params.as_ref().ok_or_else(absent)? };
+    let at = ScenarioContext { work, params: form.params.as_ref().ok_or_else(absent)? };
     match scenario.run() {
-        Run::Now(run) => run(&at),
-        Run::Arm(tool) => buys::arm(&at, tool),
-        Run::Seed(lay) => seed::put(&at, at.tenant(), scenario, lay),
-        Run::Stock(lay) => seed::put(&at, "", scenario, lay),
+        ScenarioRun::Now(run) => run(&at),
+        ScenarioRun::Arm(tool) => buys::arm(&at, tool),
+        ScenarioRun::Seed(lay) => seed::put(&at, at.tenant(), scenario, lay),
+        ScenarioRun::Stock(lay) => seed::put(&at, "", scenario, lay),
     }
 }
 
 /// A scenario at work.
-struct At<'a> {
-    work: &'a Work<'a>,
+struct ScenarioContext<'a> {
+    work: &'a ToolContext<'a>,
     params: &'a Params,
 }
 
-impl At<'_> {
+impl ScenarioContext<'_> {
     fn tenant(&self) -> &str {
         &self.work.admitted.reach.tenant
     }
 
     /// What changes what the publisher has, and not the caller.
-    fn office(&self) -> Office<'_> {
+    fn office(&self) -> TaskFinisher<'_> {
         let work = self.work;
-        Office { publisher: work.publisher, shelf: work.shelf, now: work.ask.now }
+        TaskFinisher { publisher: work.publisher, shelf: work.shelf, now: work.ask.now }
     }
 
     /// The account that is named.
-    fn account(&self) -> Result<&Kept<Account>, Failed> {
+    fn account(&self) -> Result<&Stored<Account>, ScenarioFailed> {
         let account = self.work.admitted.account.as_ref();
         account.ok_or_else(|| invalid("account has to name one for tests"))
     }
 }
 
 /// A parameter of this name that the scenario cannot do without.
-fn need<'a>(name: &str, param: &'a Option<String>) -> Result<&'a str, Failed> {
+fn need<'a>(name: &str, param: &'a Option<String>) -> Result<&'a str, ScenarioFailed> {
     let missing = || invalid(format!("params.{name} is missing"));
     param.as_deref().ok_or_else(missing)
 }
 
 /// Whether it is the caller's or another's is not said.
-fn taken() -> Failed {
+fn taken() -> ScenarioFailed {
     invalid("this id cannot be used; choose another one")
 }

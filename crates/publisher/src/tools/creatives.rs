@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
 
 use crate::admit::Admitted;
-use crate::buy::{MediaBuy, Package, Status};
+use crate::buy::{MediaBuy, MediaBuyStatus, Package};
 use crate::creative::Creative;
 use crate::forms::creatives::SyncCreatives;
-use crate::shelf::{IndexField, IndexTerm, Kept, Query, Record, Shelf};
+use crate::shelf::{EntityRecord, IndexField, IndexTerm, Query, StoreTx, Stored};
 use crate::tools::own::Wanted;
 
 mod demand;
@@ -22,27 +22,27 @@ pub(super) use sync::perform as sync;
 
 /// Media buys of the caller, and where in them a package stands.
 struct Buys {
-    buys: Vec<Kept<MediaBuy>>,
+    buys: Vec<Stored<MediaBuy>>,
     places: BTreeMap<String, (usize, usize)>,
 }
 
 impl Buys {
     /// All of them: for what asks about every creative at once.
-    fn all(admitted: &Admitted, shelf: &dyn Shelf) -> Result<Self, InternalError> {
+    fn all(admitted: &Admitted, shelf: &dyn StoreTx) -> Result<Self, InternalError> {
         Ok(Self::of(admitted.reach.all(shelf, &Query::default())?))
     }
 
     /// Those that have one of these packages or show one of these creatives. No other buy is read.
     fn naming<'a>(
         admitted: &Admitted,
-        shelf: &dyn Shelf,
+        shelf: &dyn StoreTx,
         packages: impl Iterator<Item = &'a str>,
         creatives: impl Iterator<Item = &'a str>,
     ) -> Result<Self, InternalError> {
         let packages = packages.map(|id| IndexTerm::new(IndexField::Package, id));
         let creatives = creatives.map(|id| IndexTerm::new(IndexField::Creative, id));
         let terms: BTreeSet<IndexTerm> = packages.chain(creatives).collect();
-        let mut found: BTreeMap<u64, Kept<MediaBuy>> = BTreeMap::new();
+        let mut found: BTreeMap<u64, Stored<MediaBuy>> = BTreeMap::new();
         for term in terms {
             let query = Query { term: Some(term), ..Query::default() };
             for buy in admitted.reach.all::<MediaBuy>(shelf, &query)? {
@@ -52,7 +52,7 @@ impl Buys {
         Ok(Self::of(found.into_values().collect()))
     }
 
-    fn of(buys: Vec<Kept<MediaBuy>>) -> Self {
+    fn of(buys: Vec<Stored<MediaBuy>>) -> Self {
         let mut places = BTreeMap::new();
         for (index, buy) in buys.iter().enumerate() {
             for (inner, package) in buy.thing.packages.iter().enumerate() {
@@ -63,7 +63,7 @@ impl Buys {
     }
 
     /// Every package with its buy.
-    fn packages(&self) -> impl Iterator<Item = (&Kept<MediaBuy>, &Package)> + Clone {
+    fn packages(&self) -> impl Iterator<Item = (&Stored<MediaBuy>, &Package)> + Clone {
         self.buys
             .iter()
             .flat_map(|buy| buy.thing.packages.iter().map(move |package| (buy, package)))
@@ -81,8 +81,8 @@ impl Buys {
         &'a self,
         account: Option<&'a str>,
         creative_id: &'a str,
-        is_elsewhere: impl Fn(&Record) -> bool + 'a,
-    ) -> impl Iterator<Item = (&'a Kept<MediaBuy>, &'a Package)> {
+        is_elsewhere: impl Fn(&EntityRecord) -> bool + 'a,
+    ) -> impl Iterator<Item = (&'a Stored<MediaBuy>, &'a Package)> {
         self.packages().filter(move |(buy, package)| {
             // Ids of creatives are the buyer's and unique to an account; a buy on another account
             // means the creative of that account, where it has one of this id.
@@ -110,9 +110,9 @@ fn named(form: &SyncCreatives) -> impl Iterator<Item = &str> {
 /// it or of the library that it may put away.
 fn buys_of(
     admitted: &Admitted,
-    shelf: &dyn Shelf,
+    shelf: &dyn StoreTx,
     form: &SyncCreatives,
-    library: &BTreeMap<String, Kept<Creative>>,
+    library: &BTreeMap<String, Stored<Creative>>,
 ) -> Result<Buys, InternalError> {
     if form.delete_missing {
         return Buys::all(admitted, shelf);
@@ -132,5 +132,5 @@ fn runs(buy: &MediaBuy, package: &Package, now: Timestamp) -> bool {
     let start = package.start_time.unwrap_or(buy.start_time);
     let end = package.end_time.unwrap_or(buy.end_time);
     let time = start <= now && now < end;
-    buy.status_at(now) == Status::Active && time && !package.paused && package.is_live()
+    buy.status_at(now) == MediaBuyStatus::Active && time && !package.paused && package.is_live()
 }

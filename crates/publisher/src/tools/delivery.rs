@@ -10,18 +10,21 @@ use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::json::{Map, Value, json};
 
 use super::buys;
-use crate::buy::report::{self, Delivery, Period, Report, first_moment};
-use crate::buy::{MediaBuy, Package, Status};
+use crate::buy::report::{self, BuyDelivery, DeliveryReport, Period, first_moment};
+use crate::buy::{MediaBuy, MediaBuyStatus, Package};
 use crate::catalogue::{PricingOption, Product};
 use crate::forms::buys::GetMediaBuyDelivery;
-use crate::money::Amount;
-use crate::refuse::{Refusal, Stop, at, invalid};
-use crate::reply::{Reply, object};
-use crate::shelf::Kept;
-use crate::work::Work;
+use crate::money::MoneyAmount;
+use crate::refuse::{AdcpRefusal, ToolError, at, invalid};
+use crate::reply::{ToolReply, object};
+use crate::shelf::Stored;
+use crate::work::ToolContext;
 
 /// Replies.
-pub(super) fn perform(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Reply, Stop> {
+pub(super) fn perform(
+    work: &ToolContext<'_>,
+    form: &GetMediaBuyDelivery,
+) -> Result<ToolReply, ToolError> {
     let asked = range(work, form)?;
     let (ids, filter) = (form.media_buy_ids.as_deref(), form.status_filter.as_ref());
     let buys = buys::list::chosen(work, ids, filter)?;
@@ -34,9 +37,9 @@ pub(super) fn perform(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Rep
     let period = asked.unwrap_or_else(|| lifetime(&buys, work.ask.now));
     let (mut rows, mut all, mut sandbox) = (Vec::new(), Vec::new(), false);
     for kept in &buys {
-        let delivery = work.shelf.find::<Delivery>(&kept.record.id)?;
+        let delivery = work.shelf.find::<BuyDelivery>(&kept.record.id)?;
         let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
-        let reports: Vec<Report> = match asked {
+        let reports: Vec<DeliveryReport> = match asked {
             Some(period) => delivery.within(period).cloned().collect(),
             // Not cut to the lifetime: a report may be about a moment outside of the flight.
             None => delivery.reports.clone(),
@@ -58,11 +61,11 @@ pub(super) fn perform(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Rep
         "aggregated_totals"?: (currencies.len() <= 1).then(|| aggregated(&all, buys.len())),
         "sandbox"?: sandbox.then_some(true),
     });
-    Ok(Reply::completed("what was delivered, as far as it has been reported", body))
+    Ok(ToolReply::completed("what was delivered, as far as it has been reported", body))
 }
 
 /// The dates that were asked for, the first included and the last not.
-fn range(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Option<Period>, Stop> {
+fn range(work: &ToolContext<'_>, form: &GetMediaBuyDelivery) -> Result<Option<Period>, ToolError> {
     let mut problems = Vec::new();
     let mut day = |name: &str, asked: &Option<String>| -> Option<Timestamp> {
         let start = first_moment(asked.as_ref()?);
@@ -79,7 +82,7 @@ fn range(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Option<Period>, 
         let message = "end_date is not in the range any more; it has to lie after start_date";
         problems.push(invalid("end_date", message));
     }
-    Refusal::of_all(problems)?;
+    AdcpRefusal::of_all(problems)?;
     if start.is_none() && end.is_none() {
         return Ok(None);
     }
@@ -89,7 +92,7 @@ fn range(work: &Work<'_>, form: &GetMediaBuyDelivery) -> Result<Option<Period>, 
 }
 
 /// Whether what was bought is reported as it is asked for.
-fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), Stop> {
+fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), ToolError> {
     let mut problems: Vec<AdcpError> = Vec::new();
     for (name, asked) in [("start_date", &form.start_date), ("end_date", &form.end_date)] {
         let lifetime_only = |product: &Product| {
@@ -116,22 +119,22 @@ fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), Stop>
             problems.push(error.with("accepted_values", json!(known)));
         }
     }
-    Refusal::of_all(problems).map_err(Into::into)
+    AdcpRefusal::of_all(problems).map_err(Into::into)
 }
 
 /// From the first beginning until now.
-fn lifetime(buys: &[Kept<MediaBuy>], now: Timestamp) -> Period {
+fn lifetime(buys: &[Stored<MediaBuy>], now: Timestamp) -> Period {
     let start = buys.iter().map(|kept| kept.thing.start_time).min().unwrap_or(now);
     Period { start: start.min(now), end: now }
 }
 
 /// One media buy.
 fn row(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     form: &GetMediaBuyDelivery,
     buy: &MediaBuy,
-    reports: &[Report],
-    spent: Amount,
+    reports: &[DeliveryReport],
+    spent: MoneyAmount,
 ) -> Value {
     let now = work.ask.now;
     let borrowed: Vec<_> = reports.iter().collect();
@@ -178,30 +181,30 @@ fn priced(buy: &MediaBuy, package: &Package) -> Map {
 }
 
 /// Where delivery stands, when that is known.
-fn standing(buy: &MediaBuy, spent: Amount, now: Timestamp) -> Option<&'static str> {
-    if spent > Amount::ZERO && spent >= buy.total_budget {
+fn standing(buy: &MediaBuy, spent: MoneyAmount, now: Timestamp) -> Option<&'static str> {
+    if spent > MoneyAmount::ZERO && spent >= buy.total_budget {
         return Some("budget_exhausted");
     }
     match buy.status_at(now) {
-        Status::Active => Some("delivering"),
-        Status::Completed if now >= buy.end_time => Some("flight_ended"),
-        Status::Completed => Some("completed"),
-        Status::PendingCreatives
-        | Status::PendingStart
-        | Status::Paused
-        | Status::Rejected
-        | Status::Canceled => None,
+        MediaBuyStatus::Active => Some("delivering"),
+        MediaBuyStatus::Completed if now >= buy.end_time => Some("flight_ended"),
+        MediaBuyStatus::Completed => Some("completed"),
+        MediaBuyStatus::PendingCreatives
+        | MediaBuyStatus::PendingStart
+        | MediaBuyStatus::Paused
+        | MediaBuyStatus::Rejected
+        | MediaBuyStatus::Canceled => None,
     }
 }
 
 /// The reports of each day, as a window.
-fn windows(reports: &[Report]) -> Value {
-    let mut days: BTreeMap<Date, Vec<&Report>> = BTreeMap::new();
+fn windows(reports: &[DeliveryReport]) -> Value {
+    let mut days: BTreeMap<Date, Vec<&DeliveryReport>> = BTreeMap::new();
     for report in reports {
         days.entry(report.at.to_zoned(TimeZone::UTC).date()).or_default().push(report);
     }
     let start = |date: Date| date.to_zoned(TimeZone::UTC).map(|day| day.timestamp()).ok();
-    let window = |(date, reports): (Date, Vec<&Report>)| {
+    let window = |(date, reports): (Date, Vec<&DeliveryReport>)| {
         let next = date.tomorrow().ok().and_then(start);
         Some(json!({
             "window_start": start(date)?,
@@ -213,7 +216,7 @@ fn windows(reports: &[Report]) -> Value {
 }
 
 /// Everything together.
-fn aggregated(reports: &[Report], count: usize) -> Value {
+fn aggregated(reports: &[DeliveryReport], count: usize) -> Value {
     const SHOWN: &str = "\
         impressions spend clicks completed_views views conversions conversion_value roas \
         completion_rate";

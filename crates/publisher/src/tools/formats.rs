@@ -5,26 +5,29 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
 use super::page;
-use crate::catalogue::{Format, FormatId};
+use crate::catalogue::{CreativeFormat, FormatId};
 use crate::forms::creatives::{ListCreativeFormats, WcagLevel};
-use crate::money::Amount;
-use crate::refuse::Stop;
-use crate::reply::Reply;
-use crate::work::Work;
+use crate::money::MoneyAmount;
+use crate::refuse::ToolError;
+use crate::reply::ToolReply;
+use crate::work::ToolContext;
 
 /// Does the work of these tools.
-pub(super) fn perform(work: &Work<'_>, wanted: &ListCreativeFormats) -> Result<Reply, Stop> {
+pub(super) fn perform(
+    work: &ToolContext<'_>,
+    wanted: &ListCreativeFormats,
+) -> Result<ToolReply, ToolError> {
     let mut formats = work.publisher.formats(work.shelf)?;
     formats.retain(|format| fits(format, wanted, &work.publisher.profile.domain));
     let total = formats.len();
     let scope = page::scope(&work.ask.arguments, None);
     let page = page::of(formats, wanted.pagination.as_ref(), &scope)?;
     let body = json!({"formats": page.items, "pagination": page.pagination});
-    Ok(Reply::completed(page::fitting(total, "format"), body))
+    Ok(ToolReply::completed(page::fitting(total, "format"), body))
 }
 
 /// Whether a format passes every filter of a request.
-fn fits(format: &Format, wanted: &ListCreativeFormats, domain: &str) -> bool {
+fn fits(format: &CreativeFormat, wanted: &ListCreativeFormats, domain: &str) -> bool {
     let any_id = |wanted: &Option<Vec<FormatId>>, known: &[FormatId]| {
         wanted.as_ref().is_none_or(|wanted| {
             wanted.iter().any(|wanted| known.iter().any(|known| known.means(wanted)))
@@ -34,10 +37,12 @@ fn fits(format: &Format, wanted: &ListCreativeFormats, domain: &str) -> bool {
     let level = level.and_then(WcagLevel::from_name);
     let modes = || format.abilities().into_iter().flatten().flat_map(|it| it.persistence.iter());
     let has_any = |kinds: &Vec<String>| kinds.iter().any(|kind| has_asset(format, kind));
-    let widths =
-        |fits: &dyn Fn(Amount) -> bool| format.dimensions().filter_map(|it| it.width).any(fits);
-    let heights =
-        |fits: &dyn Fn(Amount) -> bool| format.dimensions().filter_map(|it| it.height).any(fits);
+    let widths = |fits: &dyn Fn(MoneyAmount) -> bool| {
+        format.dimensions().filter_map(|it| it.width).any(fits)
+    };
+    let heights = |fits: &dyn Fn(MoneyAmount) -> bool| {
+        format.dimensions().filter_map(|it| it.height).any(fits)
+    };
     wanted.format_ids.as_ref().is_none_or(|list| list.iter().any(|one| format.is(one)))
         && wanted.asset_types.as_ref().is_none_or(has_any)
         && wanted.min_width.is_none_or(|least| widths(&|size| size >= least))
@@ -63,7 +68,7 @@ fn fits(format: &Format, wanted: &ListCreativeFormats, domain: &str) -> bool {
         && any_id(&wanted.input_format_ids, &format.input_format_ids)
 }
 
-fn has_asset(format: &Format, kind: &String) -> bool {
+fn has_asset(format: &CreativeFormat, kind: &String) -> bool {
     format.assets.iter().any(|slot| {
         // A repeatable group has its assets one level down.
         let inner = slot.assets.iter().map(|inner| &inner.asset_type);
@@ -71,12 +76,12 @@ fn has_asset(format: &Format, kind: &String) -> bool {
     })
 }
 
-fn is_responsive(format: &Format) -> bool {
+fn is_responsive(format: &CreativeFormat) -> bool {
     format.dimensions().any(|it| it.width.is_none() || it.height.is_none())
 }
 
 /// The positions of disclosures: what the capabilities say, else the plain list.
-fn positions(format: &Format) -> impl Iterator<Item = &String> {
+fn positions(format: &CreativeFormat) -> impl Iterator<Item = &String> {
     let detailed = format.abilities();
     let plain = if detailed.is_none() { &*format.supported_disclosure_positions } else { &[] };
     detailed.into_iter().flatten().filter_map(|it| it.position.as_ref()).chain(plain)

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradepost_wire::fault::InternalError;
 
 use crate::account::Account;
-use crate::shelf::{Kept, Query, Shelf, Thing, own_id};
-use crate::work::Work;
+use crate::shelf::{Entity, Query, StoreTx, Stored, own_id};
+use crate::work::ToolContext;
 
 /// Which things of an account are needed.
 pub(super) enum Wanted<'a> {
@@ -17,15 +17,15 @@ pub(super) enum Wanted<'a> {
 }
 
 /// The things of an account that are needed, by the ids that its buyer chose.
-pub(super) fn library<T: Thing>(
-    account: &Kept<Account>,
-    shelf: &dyn Shelf,
+pub(super) fn library<T: Entity>(
+    account: &Stored<Account>,
+    shelf: &dyn StoreTx,
     wanted: Wanted<'_>,
     chosen: fn(&T) -> &String,
-) -> Result<BTreeMap<String, Kept<T>>, InternalError> {
+) -> Result<BTreeMap<String, Stored<T>>, InternalError> {
     let owner = &account.record.owner;
     let account = &account.record.id;
-    let found: Vec<Kept<T>> = match wanted {
+    let found: Vec<Stored<T>> = match wanted {
         Wanted::All => {
             let query = Query { account: Some(account.clone()), ..Query::of_owner(owner) };
             shelf.all(&query)?
@@ -42,15 +42,15 @@ pub(super) fn library<T: Thing>(
 }
 
 /// Puts a thing with a chosen id there, in place of the one that is known if there is one.
-pub(super) fn put<T: Thing + Clone>(
-    work: &Work<'_>,
-    account: &Kept<Account>,
+pub(super) fn put<T: Entity + Clone>(
+    work: &ToolContext<'_>,
+    account: &Stored<Account>,
     chosen: &str,
-    known: Option<&Kept<T>>,
+    known: Option<&Stored<T>>,
     thing: &T,
 ) -> Result<(), InternalError> {
     if let Some(known) = known {
-        let mut kept = Kept { thing: thing.clone(), record: known.record.clone() };
+        let mut kept = Stored { thing: thing.clone(), record: known.record.clone() };
         return work.shelf.change(&mut kept, work.ask.now);
     }
     let (owner, account) = (account.record.owner.as_str(), account.record.id.as_str());

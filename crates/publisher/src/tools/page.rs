@@ -6,17 +6,17 @@ use tradepost_wire::canonical;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::forms::Pagination;
-use crate::refuse::{self, Refusal, Stop};
-use crate::reply::Reply;
-use crate::shelf::{Kept, Query, Tally, Thing};
-use crate::work::Work;
+use crate::refuse::{self, AdcpRefusal, ToolError};
+use crate::reply::ToolReply;
+use crate::shelf::{Entity, Query, Stored, Tally};
+use crate::work::ToolContext;
 
 /// How many items a page has at most, and by default.
 pub(crate) const MOST: usize = 100;
 
 /// A page of a list.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Page<T> {
+pub(crate) struct ListPage<T> {
     /// Its items.
     pub items: Vec<T>,
     /// `pagination` of the answer.
@@ -32,7 +32,7 @@ pub(crate) fn of<T>(
     items: Vec<T>,
     asked: Option<&Pagination>,
     scope: &str,
-) -> Result<Page<T>, Refusal> {
+) -> Result<ListPage<T>, AdcpRefusal> {
     sized(items, asked, scope, MOST, MOST)
 }
 
@@ -43,13 +43,13 @@ pub(crate) fn sized<T>(
     scope: &str,
     usual: usize,
     most: usize,
-) -> Result<Page<T>, Refusal> {
+) -> Result<ListPage<T>, AdcpRefusal> {
     let limit = PageSize { usual, most }.of(asked);
     let total = items.len();
     let from = begin(asked, scope, total)?;
     let items: Vec<T> = items.into_iter().skip(from).take(limit).collect();
     let pagination = pagination(from + items.len(), total, scope);
-    Ok(Page { items, pagination })
+    Ok(ListPage { items, pagination })
 }
 
 /// How many items a page has.
@@ -65,7 +65,7 @@ pub(crate) struct PageSize {
 #[derive(Debug)]
 pub(crate) struct KeptPage<T> {
     /// The page.
-    pub page: Page<Kept<T>>,
+    pub page: ListPage<Stored<T>>,
     /// How many things there are in all in each state and of each class.
     pub tallies: Vec<Tally>,
 }
@@ -75,13 +75,13 @@ pub(crate) struct KeptPage<T> {
 ///
 /// # Errors
 /// `INVALID_REQUEST` for a cursor that is none of this list.
-pub(crate) fn kept<T: Thing>(
-    work: &Work<'_>,
+pub(crate) fn kept<T: Entity>(
+    work: &ToolContext<'_>,
     account: Option<&str>,
     query: &Query,
     asked: Option<&Pagination>,
     size: PageSize,
-) -> Result<KeptPage<T>, Stop> {
+) -> Result<KeptPage<T>, ToolError> {
     let reach = &work.admitted.reach;
     let now = work.ask.now;
     let scope = scope(&work.ask.arguments, work.admitted.account_id());
@@ -93,7 +93,7 @@ pub(crate) fn kept<T: Thing>(
     let pagination = json!({
         "has_more": cursor.is_some(), "total_count": total, "cursor"?: cursor,
     });
-    Ok(KeptPage { page: Page { items, pagination }, tallies })
+    Ok(KeptPage { page: ListPage { items, pagination }, tallies })
 }
 
 /// The query for the page of a list of kept things that a request asks for, and for one thing more, which shows whether
@@ -106,7 +106,7 @@ pub(crate) fn query_of_page(
     asked: Option<&Pagination>,
     scope: &str,
     size: PageSize,
-) -> Result<Query, Refusal> {
+) -> Result<Query, AdcpRefusal> {
     let limit = size.of(asked) + 1;
     let Some(cursor) = cursor(asked) else { return Ok(Query { limit, ..query.clone() }) };
     let start = ListStart::from_cursor(cursor, scope).ok_or_else(foreign_cursor)?;
@@ -117,14 +117,14 @@ pub(crate) fn query_of_page(
 #[derive(Debug)]
 pub(crate) struct PageWithCursor<T> {
     /// The page.
-    pub items: Vec<Kept<T>>,
+    pub items: Vec<Stored<T>>,
     /// The cursor of the next page; `None` on the last.
     pub cursor: Option<String>,
 }
 
 impl<T> PageWithCursor<T> {
     /// Makes the page of what a query of [`query_of_page`] has found.
-    pub(crate) fn new(mut items: Vec<Kept<T>>, mut query: Query, scope: &str) -> Self {
+    pub(crate) fn new(mut items: Vec<Stored<T>>, mut query: Query, scope: &str) -> Self {
         let size = query.limit.saturating_sub(1);
         let has_more = items.len() > size;
         items.truncate(size);
@@ -168,7 +168,7 @@ impl PageSize {
 }
 
 /// How many items of a list come before the page that is asked for.
-fn begin(asked: Option<&Pagination>, scope: &str, total: usize) -> Result<usize, Refusal> {
+fn begin(asked: Option<&Pagination>, scope: &str, total: usize) -> Result<usize, AdcpRefusal> {
     let Some(cursor) = cursor(asked) else { return Ok(0) };
     place(cursor, scope).filter(|from| *from <= total).ok_or_else(foreign_cursor)
 }
@@ -179,7 +179,7 @@ fn cursor(asked: Option<&Pagination>) -> Option<&str> {
 }
 
 /// The refusal of a cursor that is none of the list.
-fn foreign_cursor() -> Refusal {
+fn foreign_cursor() -> AdcpRefusal {
     let message = "this cursor is none of this list; begin without one";
     refuse::invalid("pagination.cursor", message).into()
 }
@@ -200,11 +200,11 @@ pub(crate) fn fitting(total: usize, name: &str) -> String {
 }
 
 /// That the version of a feed that the caller has is the one that there is.
-pub(crate) fn unchanged(version: &str, cache_scope: &str) -> Reply {
+pub(crate) fn unchanged(version: &str, cache_scope: &str) -> ToolReply {
     let body = json!({
         "unchanged": true, "wholesale_feed_version": version, "cache_scope": cache_scope,
     });
-    Reply::completed("nothing has changed since that version", body)
+    ToolReply::completed("nothing has changed since that version", body)
 }
 
 /// A short digest: equal texts have equal ones.

@@ -9,12 +9,14 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::forms::plans::{GivenPlan, KeptPlan, SyncPlans};
-use crate::money::Amount;
-use crate::plan::{CATEGORIES, Check, Outcome, Plan, UNJUDGED, WINDOW};
-use crate::refuse::{self, Refusal, Stop};
-use crate::reply::Reply;
-use crate::shelf::{Kept, Query, own_id};
-use crate::work::Work;
+use crate::money::MoneyAmount;
+use crate::plan::{
+    CATEGORIES, GovernanceCheck, GovernanceOutcome, GovernancePlan, UNJUDGED, WINDOW,
+};
+use crate::refuse::{self, AdcpRefusal, ToolError};
+use crate::reply::ToolReply;
+use crate::shelf::{Query, Stored, own_id};
+use crate::work::ToolContext;
 
 mod audit;
 mod check;
@@ -26,7 +28,7 @@ pub(super) use check::perform as check;
 pub(super) use outcome::perform as report;
 
 /// `sync_plans`.
-pub(super) fn sync(work: &Work<'_>, form: &SyncPlans) -> Result<Reply, Stop> {
+pub(super) fn sync(work: &ToolContext<'_>, form: &SyncPlans) -> Result<ToolReply, ToolError> {
     // A row has no room for errors, so that one bad plan refuses them all.
     let mut errors = Vec::new();
     let mut seen = BTreeSet::new();
@@ -39,12 +41,12 @@ pub(super) fn sync(work: &Work<'_>, form: &SyncPlans) -> Result<Reply, Stop> {
             let field = format!("plans[{index}].flight.end");
             errors.push(refuse::invalid(&field, "the flight ends before it begins"));
         }
-        if plan.budget.total < Amount::ZERO {
+        if plan.budget.total < MoneyAmount::ZERO {
             let field = format!("plans[{index}].budget.total");
             errors.push(refuse::invalid(&field, "a budget is not less than nothing"));
         }
     }
-    Refusal::of_all(errors)?;
+    AdcpRefusal::of_all(errors)?;
     let mut shown = Vec::new();
     for GivenPlan { plan_id, sent, .. } in &form.plans {
         let version = put(work, &work.admitted.reach.tenant, plan_id, sent)?;
@@ -55,43 +57,47 @@ pub(super) fn sync(work: &Work<'_>, form: &SyncPlans) -> Result<Reply, Stop> {
             "categories": categories(sent),
         }));
     }
-    Ok(Reply::completed("the plans are there", json!({"plans": shown})))
+    Ok(ToolReply::completed("the plans are there", json!({"plans": shown})))
 }
 
 /// Puts a plan there, and returns how often it was put.
 pub(super) fn put(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     owner: &str,
     id: &str,
     given: &Map,
 ) -> Result<u64, InternalError> {
     let place = own_id(owner, "", id);
-    let Some(mut known) = work.shelf.find::<Plan>(&place)? else {
-        work.add(&place, (owner, None), "", &Plan::new(id, given, Vec::new()))?;
+    let Some(mut known) = work.shelf.find::<GovernancePlan>(&place)? else {
+        work.add(&place, (owner, None), "", &GovernancePlan::new(id, given, Vec::new()))?;
         return Ok(1);
     };
-    known.thing = Plan::new(id, given, known.thing.hashes);
+    known.thing = GovernancePlan::new(id, given, known.thing.hashes);
     work.shelf.change(&mut known, work.ask.now)?;
     Ok(known.record.revision)
 }
 
 /// The caller's plan with this id, which a member of the request names.
-fn require(work: &Work<'_>, id: &str, field: &str) -> Result<Kept<Plan>, Stop> {
+fn require(
+    work: &ToolContext<'_>,
+    id: &str,
+    field: &str,
+) -> Result<Stored<GovernancePlan>, ToolError> {
     let place = own_id(&work.admitted.reach.tenant, "", id);
     work.require(&place, AdcpCode::PlanNotFound, Some(field))
 }
 
 /// What a plan says.
-fn read(plan: &Kept<Plan>) -> Result<KeptPlan, InternalError> {
+fn read(plan: &Stored<GovernancePlan>) -> Result<KeptPlan, InternalError> {
     let unread = || InternalError::new("reading a plan", "it is not in the form that it has");
     KeptPlan::read(&plan.thing.given.clone().into()).ok_or_else(unread)
 }
 
 /// What was decided under a plan, and what became of it.
-type History = (Vec<Kept<Check>>, Vec<Kept<Outcome>>);
+type History = (Vec<Stored<GovernanceCheck>>, Vec<Stored<GovernanceOutcome>>);
 
 /// Everything that was decided under a plan, and what became of it, in the order of happening.
-fn history(work: &Work<'_>, plan_id: &str) -> Result<History, InternalError> {
+fn history(work: &ToolContext<'_>, plan_id: &str) -> Result<History, InternalError> {
     let reach = &work.admitted.reach;
     let query = Query::in_state(plan_id);
     Ok((reach.all(work.shelf, &query)?, reach.all(work.shelf, &query)?))
@@ -99,14 +105,14 @@ fn history(work: &Work<'_>, plan_id: &str) -> Result<History, InternalError> {
 
 /// What was committed lately under all plans of the caller in a currency, but for one action.
 fn committed_lately(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     action: &str,
     currency: Option<&str>,
-) -> Result<Amount, InternalError> {
-    let plans: Vec<Kept<Plan>> = work.all()?;
+) -> Result<MoneyAmount, InternalError> {
+    let plans: Vec<Stored<GovernancePlan>> = work.all()?;
     let alike = plans.iter().filter(|kept| kept.thing.currency() == currency);
     let alike: BTreeSet<_> = alike.map(|kept| &kept.thing.plan_id).collect();
-    let all: Vec<Kept<Outcome>> = work.all()?;
+    let all: Vec<Stored<GovernanceOutcome>> = work.all()?;
     let recent = all.iter().filter(|kept| {
         kept.thing.action != action
             && alike.contains(&kept.record.state)

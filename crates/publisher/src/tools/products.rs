@@ -9,16 +9,16 @@ use tradepost_wire::json::{JsonPieces, Value, json};
 
 use super::page;
 use crate::admit::Admitted;
-use crate::ask::Ask;
+use crate::ask::ToolCall;
 use crate::catalogue::{Product, words};
 use crate::forms::products::{
-    Action, Brand, GetProducts, Mode, Scope, UncheckedEntry, UncheckedRefine,
+    BrandRef, BuyingMode, GetProducts, RefineAction, RefineScope, UncheckedEntry, UncheckedRefine,
 };
 use crate::publisher::Publisher;
-use crate::refuse::{self, Refusal, Stop};
-use crate::reply::{Lasts, Reply, object};
+use crate::refuse::{self, AdcpRefusal, ToolError};
+use crate::reply::{Lasts, ToolReply, object};
 use crate::supply;
-use crate::work::{Prepared, Work};
+use crate::work::{Prepared, ToolContext};
 
 mod filters;
 mod offer;
@@ -41,10 +41,11 @@ const ALWAYS: &str = "\
 ///
 /// # Errors
 /// `INVALID_REQUEST` with the first entry that is not to be there.
-pub(super) fn exclusive(arguments: &Value) -> Result<(), Refusal> {
+pub(super) fn exclusive(arguments: &Value) -> Result<(), AdcpRefusal> {
     let entries = UncheckedRefine::read(arguments).map(|it| it.refine).unwrap_or_default();
-    let finalizes = |entry: &UncheckedEntry| entry.action == Some(Action::Finalize);
-    let fits = |entry: &UncheckedEntry| finalizes(entry) && entry.scope == Some(Scope::Proposal);
+    let finalizes = |entry: &UncheckedEntry| entry.action == Some(RefineAction::Finalize);
+    let fits =
+        |entry: &UncheckedEntry| finalizes(entry) && entry.scope == Some(RefineScope::Proposal);
     let other = entries.iter().position(|entry| !entry.as_ref().is_some_and(fits));
     if let Some(index) = other.filter(|_| entries.iter().flatten().any(finalizes)) {
         let message = "finalize commits proposals and stands alone; send every other change \
@@ -55,20 +56,20 @@ pub(super) fn exclusive(arguments: &Value) -> Result<(), Refusal> {
 }
 
 /// Does the work of these tools.
-pub(super) fn perform(work: &Work<'_>, form: &GetProducts) -> Result<Reply, Stop> {
-    Refusal::of_all(problems(work, form))?;
+pub(super) fn perform(work: &ToolContext<'_>, form: &GetProducts) -> Result<ToolReply, ToolError> {
+    AdcpRefusal::of_all(problems(work, form))?;
     let offer = Offer::open(work, form)?;
     let mut reply = match form.buying_mode {
-        Mode::Brief => brief(work, form, &offer)?,
-        Mode::Wholesale => wholesale(work, form, &offer)?,
-        Mode::Refine => {
+        BuyingMode::Brief => brief(work, form, &offer)?,
+        BuyingMode::Wholesale => wholesale(work, form, &offer)?,
+        BuyingMode::Refine => {
             let refined = refine::refine(work, form, &offer)?;
             answer(work, form, &offer, refined)?
         }
     };
     reply.warnings.extend(work.prepared.supply.as_ref().and_then(supply::warning));
     reply.warnings.extend(work.outage()?);
-    if form.buying_mode != Mode::Brief && form.brief.is_some() {
+    if form.buying_mode != BuyingMode::Brief && form.brief.is_some() {
         let message = "a brief goes with buying_mode brief alone, and was not looked at";
         reply.warnings.push(refuse::warning(refuse::invalid("brief", message)));
     }
@@ -78,43 +79,43 @@ pub(super) fn perform(work: &Work<'_>, form: &GetProducts) -> Result<Reply, Stop
 
 /// For how long the reply stays the same. Of what is refined that is not known, nor while it is said how
 /// old something is.
-fn lasts(work: &Work<'_>, form: &GetProducts) -> Option<Lasts> {
+fn lasts(work: &ToolContext<'_>, form: &GetProducts) -> Option<Lasts> {
     let supply = work.prepared.supply.as_ref().filter(|supply| supply.stale.is_none())?;
     let lasts = || Lasts { until: work.horizon.next(), sold_out: supply.sold_out.clone() };
-    (form.buying_mode != Mode::Refine).then(lasts)
+    (form.buying_mode != BuyingMode::Refine).then(lasts)
 }
 
 /// Finds out outside what these tools need before they can work.
 pub(super) async fn prepare(
     publisher: &Publisher,
-    _: &Ask,
+    _: &ToolCall,
     _: &GetProducts,
     _: &Admitted,
-) -> Result<Prepared, Stop> {
+) -> Result<Prepared, ToolError> {
     Ok(Prepared { supply: Some(supply::ask(publisher).await?), ..Prepared::default() })
 }
 
 /// The problems that a schema does not see.
-fn problems(work: &Work<'_>, form: &GetProducts) -> Vec<AdcpError> {
+fn problems(work: &ToolContext<'_>, form: &GetProducts) -> Vec<AdcpError> {
     let catalogue = &work.publisher.profile.catalogue;
     let mut problems = Vec::new();
     let brief = form.brief.as_deref().unwrap_or_default().trim();
     let mode = form.buying_mode;
     // Buyers send a brief with others all the same; it decides nothing then, and they are told.
-    if mode == Mode::Brief && brief.is_empty() {
+    if mode == BuyingMode::Brief && brief.is_empty() {
         let message = "buying_mode brief needs a brief: say what the campaign is about";
         problems.push(refuse::invalid("brief", message));
     }
-    if mode == Mode::Wholesale && form.push_notification_config.is_some() {
+    if mode == BuyingMode::Wholesale && form.push_notification_config.is_some() {
         let message = "buying_mode wholesale is answered at once, and nobody is notified; leave \
                        push_notification_config out";
         problems.push(refuse::invalid("push_notification_config", message));
     }
-    if mode == Mode::Refine && form.refine.is_none() {
+    if mode == BuyingMode::Refine && form.refine.is_none() {
         let message = "buying_mode refine needs refine: say what is to change";
         problems.push(refuse::invalid("refine", message));
     }
-    if mode != Mode::Refine && form.refine.is_some() {
+    if mode != BuyingMode::Refine && form.refine.is_some() {
         problems.push(refuse::invalid("refine", "refine goes with buying_mode refine alone"));
     }
     if form.catalog.is_some() {
@@ -130,7 +131,11 @@ fn problems(work: &Work<'_>, form: &GetProducts) -> Vec<AdcpError> {
     problems
 }
 
-fn brief(work: &Work<'_>, form: &GetProducts, offer: &Offer<'_>) -> Result<Reply, Stop> {
+fn brief(
+    work: &ToolContext<'_>,
+    form: &GetProducts,
+    offer: &Offer<'_>,
+) -> Result<ToolReply, ToolError> {
     let wanted = rank::telling(form.brief.as_deref().unwrap_or_default());
     let brand = form.brand.as_ref().map(brand_words).unwrap_or_default();
     let ranked = offer.ranked(&wanted, &brand).into_iter();
@@ -142,7 +147,11 @@ fn brief(work: &Work<'_>, form: &GetProducts, offer: &Offer<'_>) -> Result<Reply
     answer(work, form, offer, found)
 }
 
-fn wholesale(work: &Work<'_>, form: &GetProducts, offer: &Offer<'_>) -> Result<Reply, Stop> {
+fn wholesale(
+    work: &ToolContext<'_>,
+    form: &GetProducts,
+    offer: &Offer<'_>,
+) -> Result<ToolReply, ToolError> {
     let version = version(&scope(work, offer), offer);
     if work.feed_version(form.if_wholesale_feed_version.as_ref()) == Some(&version) {
         return Ok(page::unchanged(&version, cache_scope(offer)));
@@ -160,21 +169,24 @@ fn version(scope: &str, offer: &Offer<'_>) -> String {
 
 /// The answer with a page of products.
 fn answer(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     form: &GetProducts,
     offer: &Offer<'_>,
     found: Refined,
-) -> Result<Reply, Stop> {
+) -> Result<ToolReply, ToolError> {
     let scope = scope(work, offer);
     let total = found.products.len();
     let page = page::of(found.products, form.pagination.as_ref(), &scope)?;
-    let mut reply = Reply::completed(page::fitting(total, "product"), json!({}));
+    let mut reply = ToolReply::completed(page::fitting(total, "product"), json!({}));
     let divergent = page.items.iter().enumerate().filter(|(_, (it, _))| it.is_divergent());
     reply.warnings = divergent.map(|(index, _)| divergence(index)).collect();
     reply.written.push(("products", listed(&page.items, form.fields.as_deref())));
     reply.body = object([
         ("proposals", (!found.proposals.is_empty()).then(|| found.proposals.into())),
-        ("refinement_applied", (form.buying_mode == Mode::Refine).then(|| found.applied.into())),
+        (
+            "refinement_applied",
+            (form.buying_mode == BuyingMode::Refine).then(|| found.applied.into()),
+        ),
         ("filter_diagnostics", offer.diagnostics.clone()),
         // A list that is not found is refused.
         ("property_list_applied", form.property_list.as_ref().map(|_| true.into())),
@@ -222,13 +234,13 @@ fn cache_scope(offer: &Offer<'_>) -> &'static str {
 
 /// What decides about the list of products. An account with the public prices sees the public
 /// list.
-fn scope(work: &Work<'_>, offer: &Offer<'_>) -> String {
+fn scope(work: &ToolContext<'_>, offer: &Offer<'_>) -> String {
     let account = work.admitted.account.as_ref().filter(|_| offer.own_prices);
     page::scope(&work.ask.arguments, account.map(|account| account.record.id.as_str()))
 }
 
 /// The words of a brand: of its domain without the ending, and of its id.
-fn brand_words(brand: &Brand) -> Vec<String> {
+fn brand_words(brand: &BrandRef) -> Vec<String> {
     let domain = brand.domain.as_deref().and_then(|domain| domain.rsplit_once('.'));
     let name = domain.map(|(name, _)| name);
     name.into_iter().chain(brand.brand_id.as_deref()).flat_map(words).collect()

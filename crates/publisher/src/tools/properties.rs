@@ -5,15 +5,15 @@ use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::json::{Map, json};
 
-use super::page::{self, Page, PageSize};
+use super::page::{self, ListPage, PageSize};
 use crate::forms::properties::{
     CreatePropertyList, DeletePropertyList, GetPropertyList, ListPropertyLists, UpdatePropertyList,
 };
 use crate::property::{PropertyList, published};
-use crate::refuse::{self, Refusal, Stop};
-use crate::reply::{Reply, object};
-use crate::shelf::{Kept, Query};
-use crate::work::Work;
+use crate::refuse::{self, AdcpRefusal, ToolError};
+use crate::reply::{ToolReply, object};
+use crate::shelf::{Query, Stored};
+use crate::work::ToolContext;
 
 mod delivered;
 
@@ -26,8 +26,11 @@ const IDENTIFIERS: (usize, usize) = (1000, 10_000);
 const FRESH_HOURS: i64 = 24;
 
 /// `create_property_list`.
-pub(super) fn create(work: &Work<'_>, form: &CreatePropertyList) -> Result<Reply, Stop> {
-    Refusal::of_all(unapplied(&form.filters, form.webhook_url.as_deref()))?;
+pub(super) fn create(
+    work: &ToolContext<'_>,
+    form: &CreatePropertyList,
+) -> Result<ToolReply, ToolError> {
+    AdcpRefusal::of_all(unapplied(&form.filters, form.webhook_url.as_deref()))?;
     let world = &work.publisher.world;
     let (list_id, given) = (world.fresh_id("pl"), typed::read(form.given.clone()));
     let given = given.unwrap_or_default();
@@ -37,11 +40,11 @@ pub(super) fn create(work: &Work<'_>, form: &CreatePropertyList) -> Result<Reply
     let kept = require(work, &thing.list_id)?;
     // The only time that the token is shown.
     let body = json!({"list": published(&kept), "auth_token": world.fresh_id("plt")});
-    Ok(Reply::completed("the property list is there", body))
+    Ok(ToolReply::completed("the property list is there", body))
 }
 
 /// `get_property_list`.
-pub(super) fn get(work: &Work<'_>, form: &GetPropertyList) -> Result<Reply, Stop> {
+pub(super) fn get(work: &ToolContext<'_>, form: &GetPropertyList) -> Result<ToolReply, ToolError> {
     let kept = require(work, &form.list_id)?;
     let mut body = object([("list", Some(published(&kept)))]);
     if form.resolve.unwrap_or(true) {
@@ -51,7 +54,7 @@ pub(super) fn get(work: &Work<'_>, form: &GetPropertyList) -> Result<Reply, Stop
         let scope = format!("{} {}", kept.thing.list_id, kept.record.revision);
         let found = kept.thing.resolve();
         let asked = form.pagination.as_ref();
-        let Page { items, pagination } = page::sized(found, asked, &scope, usual, most)?;
+        let ListPage { items, pagination } = page::sized(found, asked, &scope, usual, most)?;
         let fresh = jiff::SignedDuration::from_hours(FRESH_HOURS);
         let until = work.ask.now.checked_add(fresh).unwrap_or(work.ask.now);
         body.extend(object([
@@ -61,18 +64,21 @@ pub(super) fn get(work: &Work<'_>, form: &GetPropertyList) -> Result<Reply, Stop
             ("cache_valid_until", Some(json!(until))),
         ]));
     }
-    Ok(Reply::completed("the property list", body.into()))
+    Ok(ToolReply::completed("the property list", body.into()))
 }
 
 /// `list_property_lists`.
-pub(super) fn list(work: &Work<'_>, form: &ListPropertyLists) -> Result<Reply, Stop> {
+pub(super) fn list(
+    work: &ToolContext<'_>,
+    form: &ListPropertyLists,
+) -> Result<ToolReply, ToolError> {
     let size = PageSize { usual: 50, most: page::MOST };
     let (account, asked) = (work.admitted.account_id(), form.pagination.as_ref());
-    let Page { items, pagination } = match &form.name_contains {
+    let ListPage { items, pagination } = match &form.name_contains {
         None => page::kept::<PropertyList>(work, account, &Query::default(), asked, size)?.page,
         Some(part) => {
             let part = part.to_lowercase();
-            let mut lists: Vec<Kept<PropertyList>> = work.all_of_account()?;
+            let mut lists: Vec<Stored<PropertyList>> = work.all_of_account()?;
             lists.retain(|list| list.thing.name().to_lowercase().contains(&part));
             let scope = page::scope(&work.ask.arguments, account);
             page::sized(lists, asked, &scope, size.usual, size.most)?
@@ -82,31 +88,37 @@ pub(super) fn list(work: &Work<'_>, form: &ListPropertyLists) -> Result<Reply, S
         "lists": items.iter().map(published).collect::<Vec<_>>(),
         "pagination": pagination,
     });
-    Ok(Reply::completed("the property lists", body))
+    Ok(ToolReply::completed("the property lists", body))
 }
 
 /// `update_property_list`.
-pub(super) fn update(work: &Work<'_>, form: &UpdatePropertyList) -> Result<Reply, Stop> {
+pub(super) fn update(
+    work: &ToolContext<'_>,
+    form: &UpdatePropertyList,
+) -> Result<ToolReply, ToolError> {
     let mut kept = require(work, &form.list_id)?;
-    Refusal::of_all(unapplied(&form.filters, form.webhook_url.as_deref()))?;
+    AdcpRefusal::of_all(unapplied(&form.filters, form.webhook_url.as_deref()))?;
     let mut given = kept.thing.given.members;
     given.extend(form.given.clone());
     kept.thing.given = typed::read(given).unwrap_or_default();
     kept.thing.property_count = kept.thing.resolve().len() as u64;
     work.shelf.change(&mut kept, work.ask.now)?;
-    Ok(Reply::completed("the property list is changed", json!({"list": published(&kept)})))
+    Ok(ToolReply::completed("the property list is changed", json!({"list": published(&kept)})))
 }
 
 /// `delete_property_list`.
-pub(super) fn delete(work: &Work<'_>, form: &DeletePropertyList) -> Result<Reply, Stop> {
+pub(super) fn delete(
+    work: &ToolContext<'_>,
+    form: &DeletePropertyList,
+) -> Result<ToolReply, ToolError> {
     let kept = require(work, &form.list_id)?;
     work.shelf.remove(kept.record.kind, &kept.record.id)?;
     let body = json!({"deleted": true, "list_id": kept.thing.list_id});
-    Ok(Reply::completed("the property list is gone", body))
+    Ok(ToolReply::completed("the property list is gone", body))
 }
 
 /// The code names no kind of thing, and so no field is named either (`U-3`).
-fn require(work: &Work<'_>, id: &str) -> Result<Kept<PropertyList>, Stop> {
+fn require(work: &ToolContext<'_>, id: &str) -> Result<Stored<PropertyList>, ToolError> {
     work.require(id, AdcpCode::ReferenceNotFound, None)
 }
 

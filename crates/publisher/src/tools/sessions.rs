@@ -9,12 +9,14 @@ use tradepost_wire::json::{Value, json};
 
 use crate::buy::MediaBuy;
 use crate::catalogue::Offering;
-use crate::forms::sessions::{GetOffering, InitiateSession, Reason, SendMessage, TerminateSession};
-use crate::refuse::{self, Stop};
-use crate::reply::Reply;
-use crate::session::{LIFE, Session, Status};
-use crate::shelf::Kept;
-use crate::work::Work;
+use crate::forms::sessions::{
+    GetOffering, InitiateSession, SendMessageForm, SessionEndReason, TerminateSession,
+};
+use crate::refuse::{self, ToolError};
+use crate::reply::ToolReply;
+use crate::session::{LIFE, SessionStatus, SponsoredSession};
+use crate::shelf::Stored;
+use crate::work::ToolContext;
 
 mod offering;
 
@@ -34,7 +36,7 @@ pub(super) fn capabilities() -> Value {
 }
 
 /// `si_get_offering`.
-pub(super) fn show(work: &Work<'_>, form: &GetOffering) -> Result<Reply, Stop> {
+pub(super) fn show(work: &ToolContext<'_>, form: &GetOffering) -> Result<ToolReply, ToolError> {
     let offering = named(work, &form.offering_id)?;
     let unavailable = offering.unavailable(work.ask.now);
     let others = Offering::all(work).filter(|it| it.unavailable(work.ask.now).is_none());
@@ -53,11 +55,14 @@ pub(super) fn show(work: &Work<'_>, form: &GetOffering) -> Result<Reply, Stop> {
         "total_matching"?: found.as_ref().map(Vec::len),
         "matching_products"?: found.map(|found| found.into_iter().take(most).collect::<Vec<_>>()),
     });
-    Ok(Reply::completed("what is known of the offering", body))
+    Ok(ToolReply::completed("what is known of the offering", body))
 }
 
 /// `si_initiate_session`.
-pub(super) fn initiate(work: &Work<'_>, form: &InitiateSession) -> Result<Reply, Stop> {
+pub(super) fn initiate(
+    work: &ToolContext<'_>,
+    form: &InitiateSession,
+) -> Result<ToolReply, ToolError> {
     if !form.identity.consent_granted && form.identity.user.is_some() {
         let message = "nothing about a person is taken without consent; leave user out, or set \
                        consent_granted when consent was given";
@@ -71,9 +76,9 @@ pub(super) fn initiate(work: &Work<'_>, form: &InitiateSession) -> Result<Reply,
         Some(id) => Some(named(work, id)?),
         None => Offering::best(work, intent),
     };
-    let session = Session {
+    let session = SponsoredSession {
         session_id: work.publisher.world.fresh_id("sis"),
-        status: Status::Active,
+        status: SessionStatus::Active,
         offering_id: offering.map(|offering| offering.id().to_owned()),
         turns: 0,
         spoken_at: work.ask.now,
@@ -88,11 +93,11 @@ pub(super) fn initiate(work: &Work<'_>, form: &InitiateSession) -> Result<Reply,
         "negotiated_capabilities": capabilities(),
         "sponsored_context"?: offering.map(|offering| offering.sponsored(work)),
     });
-    Ok(Reply::completed("the conversation is open", body))
+    Ok(ToolReply::completed("the conversation is open", body))
 }
 
 /// `si_send_message`.
-pub(super) fn send(work: &Work<'_>, form: &SendMessage) -> Result<Reply, Stop> {
+pub(super) fn send(work: &ToolContext<'_>, form: &SendMessageForm) -> Result<ToolReply, ToolError> {
     let mut kept = require(work, &form.session_id)?;
     if kept.thing.status.is_terminal() {
         let message = "the conversation has ended; open another with si_initiate_session";
@@ -110,23 +115,27 @@ pub(super) fn send(work: &Work<'_>, form: &SendMessage) -> Result<Reply, Stop> {
         "response": offering::answer(offering, said.unwrap_or_default(), work.ask.now),
         "sponsored_context"?: offering.map(|offering| offering.sponsored(work)),
     });
-    Ok(Reply::completed("the answer", body))
+    Ok(ToolReply::completed("the answer", body))
 }
 
 /// `si_terminate_session`.
-pub(super) fn terminate(work: &Work<'_>, form: &TerminateSession) -> Result<Reply, Stop> {
+pub(super) fn terminate(
+    work: &ToolContext<'_>,
+    form: &TerminateSession,
+) -> Result<ToolReply, ToolError> {
     let mut kept = require(work, &form.session_id)?;
     // Ending what has ended changes nothing.
     if !kept.thing.status.is_terminal() {
         let reached = form.reason.is_aim();
-        kept.thing.status = if reached { Status::Complete } else { Status::Terminated };
+        kept.thing.status =
+            if reached { SessionStatus::Complete } else { SessionStatus::Terminated };
         kept.thing.reason = Some(form.reason.name().to_owned());
         work.shelf.change(&mut kept, work.ask.now)?;
     }
     let checkout =
         offering_of(work, &kept.thing).and_then(|offering| offering.checkout_url.as_deref());
     // By the reason that ended it first: to end it again for another one sells nothing.
-    let sold = kept.thing.reason.as_deref() == Some(Reason::HandoffTransaction.name());
+    let sold = kept.thing.reason.as_deref() == Some(SessionEndReason::HandoffTransaction.name());
     let checkout = checkout.filter(|_| sold);
     let body = json!({
         "session_id": kept.thing.session_id,
@@ -134,28 +143,31 @@ pub(super) fn terminate(work: &Work<'_>, form: &TerminateSession) -> Result<Repl
         "session_status": kept.thing.status,
         "acp_handoff"?: checkout.map(|url| json!({"checkout_url": url})),
     });
-    Ok(Reply::completed("the conversation has ended", body))
+    Ok(ToolReply::completed("the conversation has ended", body))
 }
 
 /// The caller's conversation. One that has expired is not found, like one that never was.
-pub(super) fn find(work: &Work<'_>, id: &str) -> Result<Option<Kept<Session>>, InternalError> {
-    let found = work.find::<Session>(id)?;
+pub(super) fn find(
+    work: &ToolContext<'_>,
+    id: &str,
+) -> Result<Option<Stored<SponsoredSession>>, InternalError> {
+    let found = work.find::<SponsoredSession>(id)?;
     Ok(found.filter(|session| !session.thing.is_expired(work.ask.now)))
 }
 
-fn require(work: &Work<'_>, id: &str) -> Result<Kept<Session>, Stop> {
+fn require(work: &ToolContext<'_>, id: &str) -> Result<Stored<SponsoredSession>, ToolError> {
     let absent = || refuse::not_found(AdcpCode::SessionNotFound, Some("session_id"));
     find(work, id)?.ok_or_else(|| absent().into())
 }
 
 /// What a conversation is about, unless it has left the catalogue since the conversation began.
-fn offering_of<'a>(work: &'a Work<'_>, session: &Session) -> Option<&'a Offering> {
+fn offering_of<'a>(work: &'a ToolContext<'_>, session: &SponsoredSession) -> Option<&'a Offering> {
     let id = session.offering_id.as_deref()?;
     Offering::all(work).find(|offering| offering.id() == id)
 }
 
 /// The offering with this id. The parameter's name would say what was looked for (`U-3`).
-fn named<'a>(work: &'a Work<'_>, id: &str) -> Result<&'a Offering, Stop> {
+fn named<'a>(work: &'a ToolContext<'_>, id: &str) -> Result<&'a Offering, ToolError> {
     let absent = || refuse::not_found(AdcpCode::ReferenceNotFound, None);
     Offering::all(work).find(|offering| offering.id() == id).ok_or_else(|| absent().into())
 }

@@ -5,9 +5,9 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use crate::catalogue::SignalTerms;
-use crate::forms::signals::{Destination, DestinationKind};
+use crate::forms::signals::{DestinationKind, SignalDestination};
 use crate::shelf::own_id;
-use crate::work::Work;
+use crate::work::ToolContext;
 
 mod activate;
 mod find;
@@ -17,19 +17,19 @@ pub(super) use activate::perform as activate;
 pub(super) use find::perform as find;
 
 /// Whether a destination is this agent, the only one where a signal can be used.
-fn is_here(work: &Work<'_>, destination: &Destination) -> bool {
+fn is_here(work: &ToolContext<'_>, destination: &SignalDestination) -> bool {
     let address = destination.agent_url.as_deref().unwrap_or_default().trim_end_matches('/');
     let own = work.publisher.profile.catalogue.agent_url.trim_end_matches('/');
     destination.kind == DestinationKind::Agent && address.eq_ignore_ascii_case(own)
 }
 
 /// The id of the record of a signal's activation for the request's account.
-fn record_id(work: &Work<'_>, handle: &str) -> String {
+fn record_id(work: &ToolContext<'_>, handle: &str) -> String {
     own_id(work.admitted.owner(), work.admitted.account_id().unwrap_or_default(), handle)
 }
 
 /// The signal's deployment here, as the caller may see it (`core/deployment.json`).
-fn deployment(work: &Work<'_>, handle: &str) -> Result<Value, InternalError> {
+fn deployment(work: &ToolContext<'_>, handle: &str) -> Result<Value, InternalError> {
     let catalogue = &work.publisher.profile.catalogue;
     let activation = work.shelf.find::<Activation>(&record_id(work, handle))?;
     let live = activation.filter(|kept| kept.thing.live);

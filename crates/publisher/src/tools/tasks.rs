@@ -8,19 +8,19 @@ use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::page::{self, Page, PageSize};
+use super::page::{self, ListPage, PageSize};
 use crate::forms::Direction;
-use crate::forms::tasks::{Filters, GetTaskStatus, ListTasks, Sort, SortField};
-use crate::refuse::{self, Stop};
-use crate::reply::{Reply, object};
-use crate::shelf::{Kept, Order, Query, Tally};
+use crate::forms::tasks::{GetTaskStatus, ListTasksForm, TaskFilters, TaskSort, TaskSortField};
+use crate::refuse::{self, ToolError};
+use crate::reply::{ToolReply, object};
+use crate::shelf::{Order, Query, Stored, Tally};
 use crate::task::end::record_id;
-use crate::task::{Task, protocol_of};
-use crate::work::Work;
+use crate::task::{SubmittedTask, protocol_of};
+use crate::work::ToolContext;
 
 /// `get_task_status`. What is not there and what is another's is one answer (`N-2`, `U-3`): the name of
 /// the member says what kind of thing it is, so that it is left out.
-pub(super) fn status(work: &Work<'_>, form: &GetTaskStatus) -> Result<Reply, Stop> {
+pub(super) fn status(work: &ToolContext<'_>, form: &GetTaskStatus) -> Result<ToolReply, ToolError> {
     let account = work.admitted.account_id();
     let found = find(work, &form.task_id)?;
     let found = found.filter(|kept| account.is_none() || kept.record.account.as_deref() == account);
@@ -37,11 +37,11 @@ pub(super) fn status(work: &Work<'_>, form: &GetTaskStatus) -> Result<Reply, Sto
         ("result", task.result.clone().filter(|_| form.include_result).map(Value::Object)),
         ("history", form.include_history.then(|| task.history.clone().into())),
     ]));
-    Ok(Reply::completed("how the task stands", Value::Object(body)))
+    Ok(ToolReply::completed("how the task stands", Value::Object(body)))
 }
 
 /// The caller's task with this id: an own one first, and then any that it reaches.
-fn find(work: &Work<'_>, id: &str) -> Result<Option<Kept<Task>>, Stop> {
+fn find(work: &ToolContext<'_>, id: &str) -> Result<Option<Stored<SubmittedTask>>, ToolError> {
     if let Some(own) = work.find(&record_id(&work.admitted.reach.tenant, id))? {
         return Ok(Some(own));
     }
@@ -49,7 +49,7 @@ fn find(work: &Work<'_>, id: &str) -> Result<Option<Kept<Task>>, Stop> {
 }
 
 /// A task, as both tools show it.
-fn row(kept: &Kept<Task>) -> Map {
+fn row(kept: &Stored<SubmittedTask>) -> Map {
     let task = &kept.thing;
     object([
         ("task_id", Some(json!(task.task_id))),
@@ -63,12 +63,12 @@ fn row(kept: &Kept<Task>) -> Map {
 }
 
 /// `list_tasks`.
-pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
+pub(super) fn list(work: &ToolContext<'_>, form: &ListTasksForm) -> Result<ToolReply, ToolError> {
     let filters = form.filters.as_ref();
     let Listed { page, tallies, field, direction } = match by_status(form) {
         Some(query) => listed_by_status(work, form, &query)?,
         None => {
-            let mut tasks: Vec<Kept<Task>> = work.all_of_account()?;
+            let mut tasks: Vec<Stored<SubmittedTask>> = work.all_of_account()?;
             tasks.retain(|kept| filters.is_none_or(|filters| fits(kept, filters)));
             let (field, direction) = sort(form.sort.as_ref(), &mut tasks);
             let tallies = tasks.iter().map(tally).collect();
@@ -84,7 +84,7 @@ pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
         *counts.entry(state).or_default() += things;
     }
     let total: u64 = counts.values().sum();
-    let shown = |kept: &Kept<Task>| {
+    let shown = |kept: &Stored<SubmittedTask>| {
         let mut row = row(kept);
         row.insert("domain".to_owned(), kept.thing.protocol().into());
         row
@@ -102,26 +102,30 @@ pub(super) fn list(work: &Work<'_>, form: &ListTasks) -> Result<Reply, Stop> {
         "tasks": rows,
         "pagination": page.pagination,
     });
-    Ok(Reply::completed("tasks", body))
+    Ok(ToolReply::completed("tasks", body))
 }
 
 /// A page of tasks with what is said of the whole list.
 struct Listed {
-    page: Page<Kept<Task>>,
+    page: ListPage<Stored<SubmittedTask>>,
     tallies: Vec<Tally>,
-    field: SortField,
+    field: TaskSortField,
     direction: Direction,
 }
 
 /// The page that is asked for, where the store can find it by itself.
-fn listed_by_status(work: &Work<'_>, form: &ListTasks, query: &Query) -> Result<Listed, Stop> {
+fn listed_by_status(
+    work: &ToolContext<'_>,
+    form: &ListTasksForm,
+    query: &Query,
+) -> Result<Listed, ToolError> {
     let size = PageSize { usual: page::MOST, most: page::MOST };
     let account = work.admitted.account_id();
-    let found = page::kept::<Task>(work, account, query, form.pagination.as_ref(), size)?;
+    let found = page::kept::<SubmittedTask>(work, account, query, form.pagination.as_ref(), size)?;
     Ok(Listed {
         page: found.page,
         tallies: found.tallies,
-        field: SortField::CreatedAt,
+        field: TaskSortField::CreatedAt,
         direction: match query.order {
             Order::Oldest => Direction::Asc,
             Order::Newest => Direction::Desc,
@@ -131,9 +135,11 @@ fn listed_by_status(work: &Work<'_>, form: &ListTasks, query: &Query) -> Result<
 
 /// The query for a list that the store can divide into pages by itself: by status at most, in the order of
 /// making. `None` where each task has to be looked at.
-fn by_status(form: &ListTasks) -> Option<Query> {
+fn by_status(form: &ListTasksForm) -> Option<Query> {
     let sort = form.sort.as_ref();
-    if sort.and_then(|sort| sort.field).unwrap_or(SortField::CreatedAt) != SortField::CreatedAt {
+    if sort.and_then(|sort| sort.field).unwrap_or(TaskSortField::CreatedAt)
+        != TaskSortField::CreatedAt
+    {
         return None;
     }
     let order = match sort.and_then(|sort| sort.direction).unwrap_or(Direction::Desc) {
@@ -161,13 +167,13 @@ fn by_status(form: &ListTasks) -> Option<Query> {
 }
 
 /// A task as it is counted.
-fn tally(kept: &Kept<Task>) -> Tally {
+fn tally(kept: &Stored<SubmittedTask>) -> Tally {
     let task = &kept.thing;
     Tally { state: task.status.name().to_owned(), class: task.task_type.clone(), things: 1 }
 }
 
 /// Whether a task is among those that are asked for.
-fn fits(kept: &Kept<Task>, filters: &Filters) -> bool {
+fn fits(kept: &Stored<SubmittedTask>, filters: &TaskFilters) -> bool {
     let task = &kept.thing;
     let among = |one: &Option<String>, many: &Option<Vec<String>>, word: &str| {
         let mut words = one.iter().chain(many.iter().flatten());
@@ -192,15 +198,18 @@ fn fits(kept: &Kept<Task>, filters: &Filters) -> bool {
 
 /// Puts tasks in the order that is asked for: the newest first when none is. Those of one protocol stand
 /// together.
-fn sort(asked: Option<&Sort>, tasks: &mut [Kept<Task>]) -> (SortField, Direction) {
-    let field = asked.and_then(|asked| asked.field).unwrap_or(SortField::CreatedAt);
+fn sort(
+    asked: Option<&TaskSort>,
+    tasks: &mut [Stored<SubmittedTask>],
+) -> (TaskSortField, Direction) {
+    let field = asked.and_then(|asked| asked.field).unwrap_or(TaskSortField::CreatedAt);
     let direction = asked.and_then(|asked| asked.direction).unwrap_or(Direction::Desc);
-    let order = |one: &Kept<Task>, other: &Kept<Task>| match field {
-        SortField::UpdatedAt => one.record.updated_at.cmp(&other.record.updated_at),
-        SortField::Status => one.thing.status.name().cmp(other.thing.status.name()),
-        SortField::TaskType => one.thing.task_type.cmp(&other.thing.task_type),
-        SortField::CreatedAt => one.record.created_at.cmp(&other.record.created_at),
-        SortField::Protocol => one.thing.protocol().cmp(other.thing.protocol()),
+    let order = |one: &Stored<SubmittedTask>, other: &Stored<SubmittedTask>| match field {
+        TaskSortField::UpdatedAt => one.record.updated_at.cmp(&other.record.updated_at),
+        TaskSortField::Status => one.thing.status.name().cmp(other.thing.status.name()),
+        TaskSortField::TaskType => one.thing.task_type.cmp(&other.thing.task_type),
+        TaskSortField::CreatedAt => one.record.created_at.cmp(&other.record.created_at),
+        TaskSortField::Protocol => one.thing.protocol().cmp(other.thing.protocol()),
     };
     tasks.sort_by(|one, other| order(one, other).then(one.record.place.cmp(&other.record.place)));
     if direction == Direction::Desc {

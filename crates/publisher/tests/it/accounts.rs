@@ -1,9 +1,9 @@
 //! Accounts: opening, billing, settings, lists, governance.
 
 use expect_test::{Expect, expect};
-use tradepost_publisher::account::{Account, Grant};
-use tradepost_publisher::agent::{Authorization, Billing};
-use tradepost_publisher::profile::{Onboarding, Profile, Review};
+use tradepost_publisher::account::{Account, AccountGrant};
+use tradepost_publisher::agent::{AccountRights, Billing};
+use tradepost_publisher::profile::{AccountReview, Onboarding, PublisherProfile};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
@@ -168,7 +168,7 @@ fn row(domain: &str, operator: &str, members: Value) -> Value {
 
 /// A publisher that bills operators and agents, operators only when it knows them, and has agents of
 /// three kinds besides: `pass` is no payer, `payer` pays for itself alone, `poor` may do neither.
-fn billing() -> Profile {
+fn billing() -> PublisherProfile {
     let mut profile = profile();
     for (id, billings) in [
         ("pass", vec![Billing::Operator, Billing::Advertiser]),
@@ -548,7 +548,7 @@ fn accounts_are_listed_page_by_page_and_by_what_they_are() {
 #[test]
 fn a_new_account_waits_for_its_review_unless_it_is_for_tests() {
     let mut profile = profile();
-    let review = Review {
+    let review = AccountReview {
         message: "apply for credit".to_owned(),
         url: Some("https://gazette.example/apply".to_owned()),
     };
@@ -610,7 +610,7 @@ fn what_a_caller_may_do_with_an_account_is_shown_as_it_is_enforced() {
     let mut agent = (*profile.agents[0]).clone();
     agent.id = "verifier".to_owned();
     agent.principals = ["verifier".to_owned()].into();
-    agent.scope = Some(Authorization {
+    agent.scope = Some(AccountRights {
         allowed_tasks: Some(["get_media_buys".to_owned(), "update_media_buy".to_owned()].into()),
         field_scopes: [("update_media_buy".to_owned(), ["reporting_webhook".to_owned()].into())]
             .into(),
@@ -624,14 +624,14 @@ fn what_a_caller_may_do_with_an_account_is_shown_as_it_is_enforced() {
     desk.put(move |shelf| {
         Account::new("acc_v", json!({"domain": "v.example"}), "v.example", Billing::Operator)
             .open(shelf, "agent:verifier", now)?;
-        let reader = Authorization {
+        let reader = AccountRights {
             allowed_tasks: Some(
                 ["get_media_buys".to_owned(), "create_media_buy".to_owned()].into(),
             ),
             read_only: true,
-            ..Authorization::default()
+            ..AccountRights::default()
         };
-        Grant { account_id: "acc_1".to_owned(), authorization: reader }.put(
+        AccountGrant { account_id: "acc_1".to_owned(), authorization: reader }.put(
             shelf,
             "agent:nova",
             now,
@@ -653,8 +653,12 @@ fn what_a_caller_may_do_with_an_account_is_shown_as_it_is_enforced() {
     "#]].assert_eq(&shown("nova"));
     // A change shows at once (R-11).
     desk.put(move |shelf| {
-        let all = Authorization { read_only: true, ..Authorization::default() };
-        Grant { account_id: "acc_1".to_owned(), authorization: all }.put(shelf, "agent:nova", now)
+        let all = AccountRights { read_only: true, ..AccountRights::default() };
+        AccountGrant { account_id: "acc_1".to_owned(), authorization: all }.put(
+            shelf,
+            "agent:nova",
+            now,
+        )
     });
     assert!(shown("nova").contains("activate_signal"));
     // It cannot grant itself more.
@@ -872,9 +876,9 @@ fn nothing_is_opened_for_a_request_that_is_refused() {
     let mut agent = (*profile.agents[0]).clone();
     agent.id = "narrow".to_owned();
     agent.principals = ["narrow".to_owned()].into();
-    agent.scope = Some(Authorization {
+    agent.scope = Some(AccountRights {
         allowed_tasks: Some(["get_media_buys".to_owned()].into()),
-        ..Authorization::default()
+        ..AccountRights::default()
     });
     profile.agents.push(agent.into());
     let desk = Desk::of(profile);

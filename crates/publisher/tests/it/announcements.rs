@@ -3,11 +3,11 @@
 
 use expect_test::{Expect, expect};
 use jiff::SignedDuration;
-use tradepost_publisher::creative::policy::{Policy, Review};
-use tradepost_publisher::profile::{Onboarding, Profile};
-use tradepost_publisher::shelf::{Kind, Query};
+use tradepost_publisher::creative::policy::{CreativePolicy, CreativeReview};
+use tradepost_publisher::profile::{Onboarding, PublisherProfile};
+use tradepost_publisher::shelf::{EntityKind, Query};
 use tradepost_publisher::staff::{Matter, Step};
-use tradepost_publisher::world::World as _;
+use tradepost_publisher::world::Services as _;
 use tradepost_publisher::{catalogue::Catalogue, demo, profile};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::adcp::error::AdcpRelease;
@@ -67,8 +67,9 @@ fn challenged(desk: &Desk) -> Vec<Value> {
 
 /// What is queued, oldest first; notifications about creatives fit their published schema.
 fn announced(desk: &Desk) -> Vec<Value> {
-    let notices = desk.vault.look(|shelf| shelf.list(Kind::Notice, &Query::default())).unwrap();
-    let read = |record: tradepost_publisher::shelf::Record| {
+    let notices =
+        desk.vault.look(|shelf| shelf.list(EntityKind::Notice, &Query::default())).unwrap();
+    let read = |record: tradepost_publisher::shelf::EntityRecord| {
         let body: Value =
             tradepost_wire::json::from_str(record.body["body"].as_str().unwrap()).unwrap();
         let name = if body["notification_type"].is_null() {
@@ -170,7 +171,8 @@ fn an_answer_says_the_word_back_and_nothing_else() {
 
 #[test]
 fn subscribers_hear_of_a_creative_whatever_changes_it_but_its_buyer() {
-    let creatives = Policy { review: Review::After(60), ..demo::catalogue().creatives };
+    let creatives =
+        CreativePolicy { review: CreativeReview::After(60), ..demo::catalogue().creatives };
     let mut script = Script::of(Catalogue { creatives, ..demo::catalogue() });
     let both = json!([
         subscriber(json!({})),
@@ -221,9 +223,9 @@ fn subscribers_hear_of_a_creative_whatever_changes_it_but_its_buyer() {
 
 #[test]
 fn whoever_waits_for_an_account_hears_once_how_it_stands() {
-    let review = profile::Review { message: "Sign.".to_owned(), url: None };
+    let review = profile::AccountReview { message: "Sign.".to_owned(), url: None };
     let onboarding = Onboarding { review: Some(review), ..Onboarding::default() };
-    let desk = Desk::of(Profile { onboarding, ..profile() });
+    let desk = Desk::of(PublisherProfile { onboarding, ..profile() });
     let row =
         json!({"brand": {"domain": "a.example"}, "operator": "a.example", "billing": "operator"});
     let request = json!({

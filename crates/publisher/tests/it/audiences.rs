@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost_publisher::audience::Terms;
+use tradepost_publisher::audience::AudienceTerms;
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
@@ -17,7 +17,7 @@ fn members(ids: &[u32]) -> Value {
 
 #[test]
 fn an_audience_grows_shrinks_and_goes() {
-    let audiences = Terms { minimum_size: 2, processing_seconds: 60 };
+    let audiences = AudienceTerms { minimum_size: 2, processing_seconds: 60 };
     let mut script = Script::of(Catalogue { audiences, ..Catalogue::default() });
     let sync = AdcpTool::SyncAudiences;
     let one = |members: Value| {

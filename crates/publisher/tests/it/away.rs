@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use jiff::SignedDuration;
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::demo;
-use tradepost_publisher::profile::Profile;
+use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::shelf::memory::MemoryVault;
-use tradepost_publisher::shelf::{Job, Shelf, Vault};
-use tradepost_publisher::world::Later;
+use tradepost_publisher::shelf::{Job, PublisherStore, StoreTx};
+use tradepost_publisher::world::BoxFuture;
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
@@ -35,12 +35,12 @@ impl Far {
     }
 }
 
-impl Vault for Far {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
+impl PublisherStore for Far {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
         self.check().and_then(|()| self.vault.read(job))
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
+    fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         match self.check() {
             Ok(()) => self.vault.write(job),
             Err(fault) => Box::pin(std::future::ready(Err(fault))),
@@ -54,7 +54,7 @@ impl Vault for Far {
 
 fn gazette(catalogue: Catalogue) -> (Desk, Arc<Far>) {
     let far = Arc::new(Far::default());
-    (Desk::on(Profile { catalogue, ..profile() }, Arc::clone(&far) as _), far)
+    (Desk::on(PublisherProfile { catalogue, ..profile() }, Arc::clone(&far) as _), far)
 }
 
 fn wholesale(desk: &Desk) -> Value {

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use tradepost_publisher::agent::BuyerAgent;
-use tradepost_publisher::money::Amount;
-use tradepost_publisher::profile::Profile;
-use tradepost_publisher::shelf::Kind;
+use tradepost_publisher::money::MoneyAmount;
+use tradepost_publisher::profile::PublisherProfile;
+use tradepost_publisher::shelf::EntityKind;
 use tradepost_publisher::spending::SpendLimit;
 use tradepost_publisher::staff::{Matter, Step};
 use tradepost_wire::json::{Number, Value, from_value, json};
 
 use crate::support::shop::{Shop, errors, package};
 
-fn committed(shop: &Shop) -> Amount {
-    from_value(shop.kept(Kind::Account)[0]["funds"]["committed"].clone()).unwrap()
+fn committed(shop: &Shop) -> MoneyAmount {
+    from_value(shop.kept(EntityKind::Account)[0]["funds"]["committed"].clone()).unwrap()
 }
 
 #[test]
@@ -26,15 +26,15 @@ fn an_account_pays_for_what_it_can() {
     let answer = shop.create(json!({"packages": [package(json!({"product_id": "euro"}))]}));
     said.push_str(&errors(&answer));
     let id = shop.create(json!({}))["media_buy_id"].as_str().unwrap().to_owned();
-    assert_eq!(committed(&shop), Amount::whole(2000));
+    assert_eq!(committed(&shop), MoneyAmount::whole(2000));
     let package = shop.buy(&id).thing.packages[0].package_id.clone();
     let budget = |budget: f64| json!({"packages": [{"package_id": package, "budget": budget}]});
     said.push_str(&errors(&shop.update(&id, budget(2500.0))));
     said.push_str(&errors(&shop.update(&id, budget(2000.0))));
-    assert_eq!(committed(&shop), Amount::whole(3000));
+    assert_eq!(committed(&shop), MoneyAmount::whole(3000));
     said.push_str(&errors(&shop.create(json!({}))));
     said.push_str(&errors(&shop.update(&id, json!({"canceled": true}))));
-    assert_eq!(committed(&shop), Amount::whole(1000));
+    assert_eq!(committed(&shop), MoneyAmount::whole(1000));
     expect![[r#"
         {"code":"BUDGET_EXCEEDED","message":"the account has less left to spend than this costs; see details","recovery":"correctable","field":"packages","suggestion":"ask for less, or allocate more","details":{"requested":2000.01,"available":2000,"currency":"USD"}}
         {"code":"INVALID_REQUEST","message":"the account is kept in another currency; details.accepted_values has it","recovery":"correctable","field":"packages","suggestion":"correct what field and issues name and send again","details":{"accepted_values":["USD"]}}
@@ -124,12 +124,13 @@ fn whatever_is_changed_the_sums_hold_and_what_is_refused_changes_nothing() {
             let live = buy.packages.iter().filter(|package| package.is_live());
             let sum = live.map(|package| package.budget).sum();
             assert_eq!(buy.total_budget, sum, "{changes}");
-            let bound = if buy.cancellation.is_some() { Amount::ZERO } else { buy.total_budget };
+            let bound =
+                if buy.cancellation.is_some() { MoneyAmount::ZERO } else { buy.total_budget };
             assert_eq!(committed(&shop), bound, "{changes}");
-            assert!(committed(&shop) <= Amount::whole(9000));
+            assert!(committed(&shop) <= MoneyAmount::whole(9000));
             assert!(buy.start_time < buy.end_time);
             for package in &buy.packages {
-                assert!(!package.is_live() || package.budget >= Amount::whole(500));
+                assert!(!package.is_live() || package.budget >= MoneyAmount::whole(500));
                 let was = before.thing.package(&package.package_id);
                 assert!(was.is_none_or(|was| was.is_live() || was == package), "{changes}");
             }
@@ -153,7 +154,7 @@ fn what_packages_cost_is_added_up_to_the_last_millionth_in_any_order() {
         assert_eq!(committed(&shop).to_string(), "2800.600001");
         let id = answer["media_buy_id"].as_str().unwrap();
         shop.update(id, json!({"canceled": true}));
-        assert_eq!(committed(&shop), Amount::ZERO);
+        assert_eq!(committed(&shop), MoneyAmount::ZERO);
     }
 }
 
@@ -161,8 +162,8 @@ fn what_packages_cost_is_added_up_to_the_last_millionth_in_any_order() {
 fn limited(publisher: u32, acme: u32) -> Shop {
     let mut shop = Shop::new();
     let limit =
-        |per_day| SpendLimit { currency: "USD".to_owned(), per_day: Amount::whole(per_day) };
-    let mut profile = Profile::clone(&shop.desk.publisher.profile);
+        |per_day| SpendLimit { currency: "USD".to_owned(), per_day: MoneyAmount::whole(per_day) };
+    let mut profile = PublisherProfile::clone(&shop.desk.publisher.profile);
     profile.spend_limits = vec![limit(publisher)];
     let agents = profile.agents.iter().map(|agent| {
         let own = (agent.id == "acme").then(|| limit(acme));
@@ -215,7 +216,7 @@ fn a_buy_that_waits_holds_its_share_of_the_day_until_it_is_declined() {
     let waits = json!({"packages": [package(json!({"product_id": "soon"}))]});
     assert_eq!(shop.create(waits.clone())["status"], "submitted");
     assert_eq!(errors(&shop.create(waits.clone())).matches("BUDGET_EXCEEDED").count(), 1);
-    let task = shop.kept(Kind::Task)[0]["task_id"].as_str().unwrap().to_owned();
+    let task = shop.kept(EntityKind::Task)[0]["task_id"].as_str().unwrap().to_owned();
     crate::staff::decide(&shop.desk, &crate::staff::decision(Matter::Task, &task, Step::Decline))
         .unwrap();
     shop.wait(1);

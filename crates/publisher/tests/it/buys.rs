@@ -1,7 +1,7 @@
 //! `create_media_buy` and `get_media_buys`: what comes about, and every reason not to.
 
 use expect_test::{Expect, expect};
-use tradepost_publisher::shelf::Kind;
+use tradepost_publisher::shelf::EntityKind;
 use tradepost_publisher::world::{Supply, Unavailable};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
@@ -11,14 +11,22 @@ use crate::support::shop::{Shop, errors, package};
 /// Asks for buys that cannot come about, one after the other, and compares all errors of each. Nothing
 /// is kept of any.
 fn refused(shop: &Shop, requests: &[(&str, Value)], expected: &Expect) {
-    let before = (shop.kept(Kind::MediaBuy), shop.kept(Kind::Account), shop.kept(Kind::Task));
+    let before = (
+        shop.kept(EntityKind::MediaBuy),
+        shop.kept(EntityKind::Account),
+        shop.kept(EntityKind::Task),
+    );
     let mut said = String::new();
     for (title, changes) in requests {
         let answer = shop.create(changes.clone());
         said.push_str(&format!("# {title}\n{}", errors(&answer)));
     }
     expected.assert_eq(&said);
-    let after = (shop.kept(Kind::MediaBuy), shop.kept(Kind::Account), shop.kept(Kind::Task));
+    let after = (
+        shop.kept(EntityKind::MediaBuy),
+        shop.kept(EntityKind::Account),
+        shop.kept(EntityKind::Task),
+    );
     assert_eq!(before, after);
 }
 

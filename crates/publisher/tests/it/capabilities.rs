@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use tradepost_publisher::demo;
-use tradepost_publisher::profile::{Profile, RequestSigning, Signing};
+use tradepost_publisher::profile::{PublisherProfile, RequestSigning, Signing};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::json;
 
@@ -207,9 +207,9 @@ fn a_credential_in_the_arguments_is_named_by_its_place_and_never_repeated() {
 
 #[test]
 fn whoever_comes_too_often_is_told_when_to_come_back() {
-    use tradepost_publisher::world::Lane;
+    use tradepost_publisher::world::RateClass;
     let desk = Desk::new();
-    *desk.world.full.lock().unwrap() = Some(Lane::Read);
+    *desk.world.full.lock().unwrap() = Some(RateClass::Read);
     desk.check(
         AdcpTool::GetAdcpCapabilities,
         json!({}),
@@ -437,7 +437,7 @@ fn protocols_that_are_not_asked_about_are_left_out() {
 fn who_demands_signatures_says_so() {
     let requests = Some(RequestSigning::default());
     let signing = Signing { requests, ..Signing::default() };
-    let desk = Desk::of(Profile { signing, ..profile() });
+    let desk = Desk::of(PublisherProfile { signing, ..profile() });
     let document = crate::products::fitting(&desk, AdcpTool::GetAdcpCapabilities, json!({}));
     let specialisms = document["specialisms"].as_array().unwrap();
     assert!(specialisms.contains(&json!("signed-requests")), "{specialisms:?}");
@@ -447,8 +447,8 @@ fn who_demands_signatures_says_so() {
 /// A claim makes buyers call, so that each follows from what is there to be called for.
 #[test]
 fn a_protocol_is_claimed_where_it_is_spoken() {
-    let claims = |change: &dyn Fn(&mut Profile)| {
-        let mut profile = Profile { catalogue: demo::catalogue(), ..profile() };
+    let claims = |change: &dyn Fn(&mut PublisherProfile)| {
+        let mut profile = PublisherProfile { catalogue: demo::catalogue(), ..profile() };
         change(&mut profile);
         let document = Desk::of(profile).ask(AdcpTool::GetAdcpCapabilities, json!({})).document();
         let list = |name: &str| {

@@ -1,9 +1,9 @@
 //! Reading a catalogue: every mistake at once, each with its place.
 
 use expect_test::expect;
-use tradepost_publisher::catalogue::{Catalogue, Price};
+use tradepost_publisher::catalogue::{Catalogue, ProductPrice};
 use tradepost_publisher::demo;
-use tradepost_publisher::money::Amount;
+use tradepost_publisher::money::MoneyAmount;
 use tradepost_wire::json::{Value, json};
 
 fn mistakes(document: &str) -> String {
@@ -42,7 +42,7 @@ fn a_small_catalogue_is_read_with_the_addresses_of_its_formats() {
     let product = read.product("one").unwrap();
     let format = &product.formats()[0];
     assert_eq!(format.agent_url.as_deref(), Some("https://ads.gazette.example"));
-    assert_eq!(product.pricing("cpm").unwrap().price(), Price::Fixed(Amount::whole(5)));
+    assert_eq!(product.pricing("cpm").unwrap().price(), ProductPrice::Fixed(MoneyAmount::whole(5)));
     assert!(product.is_guaranteed() && read.product("two").is_none());
 }
 

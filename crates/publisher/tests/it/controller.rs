@@ -1,7 +1,7 @@
 //! `comply_test_controller`.
 
 use expect_test::expect;
-use tradepost_publisher::profile::Profile;
+use tradepost_publisher::profile::PublisherProfile;
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
@@ -156,7 +156,7 @@ fn a_refusal_stands_inside_an_answer_that_is_completed() {
 
 #[test]
 fn without_a_sandbox_there_is_no_controller() {
-    let desk = Desk::of(Profile { sandbox: false, ..profile() });
+    let desk = Desk::of(PublisherProfile { sandbox: false, ..profile() });
     desk.check(CONTROLLER, json!({
         "scenario": "list_scenarios", "account": {"sandbox": true},
     }), &expect![[r#"

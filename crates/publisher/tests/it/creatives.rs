@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost_publisher::creative::policy::{Policy, Provenance, Review};
+use tradepost_publisher::creative::policy::{CreativePolicy, CreativeReview, Provenance};
 use tradepost_publisher::{catalogue::Catalogue, demo};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
@@ -35,7 +35,7 @@ fn but(id: &str, members: Value) -> Value {
     creative
 }
 
-fn demanding(policy: Policy) -> Catalogue {
+fn demanding(policy: CreativePolicy) -> Catalogue {
     Catalogue { creatives: policy, ..demo::catalogue() }
 }
 
@@ -497,7 +497,8 @@ fn where_provenance_is_demanded_each_gap_has_its_code() {
         embedded: true,
         verifiers: Some(vec!["https://verify.example/agent".to_owned()]),
     };
-    let mut script = Script::of(demanding(Policy { provenance, ..demo::catalogue().creatives }));
+    let mut script =
+        Script::of(demanding(CreativePolicy { provenance, ..demo::catalogue().creatives }));
     let layer = |url: &str| {
         json!([{
             "method": "manifest_wrapper", "provider": "Encypher", "verify_agent": {"agent_url": url},

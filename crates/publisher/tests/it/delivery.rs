@@ -1,8 +1,8 @@
 //! `get_media_buy_delivery`: exactly what was reported, in every sum.
 
 use expect_test::expect;
-use tradepost_publisher::buy::{Status, force};
-use tradepost_publisher::money::Amount;
+use tradepost_publisher::buy::{MediaBuyStatus, force};
+use tradepost_publisher::money::MoneyAmount;
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -18,7 +18,7 @@ fn report(shop: &Shop, id: &str, figures: Value) {
 }
 
 fn spend(shop: &Shop, id: &str, percentage: u32) {
-    let percentage = Amount::whole(percentage);
+    let percentage = MoneyAmount::whole(percentage);
     let (buy, now) = (shop.buy(id), shop.desk.now);
     shop.desk.put(move |shelf| force::spend(shelf, &buy, percentage, now).map(|_| ()));
 }
@@ -295,11 +295,13 @@ fn what_is_spent_bounds_what_can_be_changed() {
 
 #[test]
 fn a_sandbox_forces_a_buy_along_the_published_ways_alone() {
-    use Status::{Active, Canceled, Completed, Paused, PendingCreatives, PendingStart, Rejected};
+    use MediaBuyStatus::{
+        Active, Canceled, Completed, Paused, PendingCreatives, PendingStart, Rejected,
+    };
     let mut said = String::new();
     for from in [PendingCreatives, PendingStart, Active, Paused, Completed, Rejected, Canceled] {
         let mut ways = Vec::new();
-        for to in Status::ALL.iter().copied() {
+        for to in MediaBuyStatus::ALL.iter().copied() {
             let shop = Shop::new();
             let creatives = if from == PendingCreatives {
                 Value::Null
@@ -310,7 +312,7 @@ fn a_sandbox_forces_a_buy_along_the_published_ways_alone() {
                 .create(json!({"packages": [package(json!({"creative_assignments": creatives}))]}));
             let id = answer["media_buy_id"].as_str().unwrap().to_owned();
             let now = shop.desk.now;
-            let move_to = |status: Status, expected: bool| {
+            let move_to = |status: MediaBuyStatus, expected: bool| {
                 let mut buy = shop.buy(&id);
                 shop.desk.put(move |shelf| {
                     let done = force::status(shelf, &mut buy, status, None, now)?;

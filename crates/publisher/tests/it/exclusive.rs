@@ -1,8 +1,8 @@
 //! What is sold once: committed proposals, and the days of exclusive products.
 
-use tradepost_publisher::catalogue::{Catalogue, Terms};
+use tradepost_publisher::catalogue::{Catalogue, ProductTerms};
 use tradepost_publisher::demo;
-use tradepost_publisher::profile::{Onboarding, Profile};
+use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
@@ -13,14 +13,14 @@ use crate::support::{Desk, profile};
 /// A publisher with an exclusive product that nobody has to approve, and one that somebody has to.
 fn script() -> Script {
     let exclusive = |id: &str, approval: bool| {
-        let terms = Terms { approval, ..Terms::default() };
+        let terms = ProductTerms { approval, ..ProductTerms::default() };
         product(id, fixed(10.0, "USD"), json!({"exclusivity": "exclusive"}), terms)
     };
-    let shared = product("shared", fixed(10.0, "USD"), json!({}), Terms::default());
+    let shared = product("shared", fixed(10.0, "USD"), json!({}), ProductTerms::default());
     let products = vec![exclusive("cover", false), exclusive("gala", true), shared];
     let catalogue = Catalogue { products, ..demo::catalogue() };
     let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-    Script::at(Desk::of(Profile { catalogue, onboarding, ..profile() }))
+    Script::at(Desk::of(PublisherProfile { catalogue, onboarding, ..profile() }))
 }
 
 fn order(product_id: &str, start: &str, end: &str) -> Value {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
-use tradepost_publisher::account::{Account, Grant, Status};
-use tradepost_publisher::agent::{Authorization, Billing, BuyerAgent, Standing};
-use tradepost_publisher::profile::Profile;
-use tradepost_publisher::shelf::{KeyRow, Kind, own_id};
-use tradepost_publisher::world::Lane;
+use tradepost_publisher::account::{Account, AccountGrant, AccountStatus};
+use tradepost_publisher::agent::{AccountRights, AgentStanding, Billing, BuyerAgent};
+use tradepost_publisher::profile::PublisherProfile;
+use tradepost_publisher::shelf::{EntityKind, KeyRow, own_id};
+use tradepost_publisher::world::RateClass;
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
@@ -16,12 +16,12 @@ use crate::support::{Desk, profile, shop};
 
 const KEY: &str = "5a1c7e52-0000-4000-8000-000000000001";
 
-fn scope(tasks: &[&str], fields: &[(&str, &[&str])], read_only: bool) -> Authorization {
+fn scope(tasks: &[&str], fields: &[(&str, &[&str])], read_only: bool) -> AccountRights {
     let tasks = tasks.iter().map(|task| (*task).to_owned());
     let fields = fields.iter().map(|(task, fields)| {
         ((*task).to_owned(), fields.iter().map(|field| (*field).to_owned()).collect())
     });
-    Authorization {
+    AccountRights {
         allowed_tasks: Some(tasks.collect()),
         field_scopes: fields.collect(),
         scope_name: None,
@@ -29,7 +29,7 @@ fn scope(tasks: &[&str], fields: &[(&str, &[&str])], read_only: bool) -> Authori
     }
 }
 
-fn agent(profile: &Profile, id: &str) -> BuyerAgent {
+fn agent(profile: &PublisherProfile, id: &str) -> BuyerAgent {
     let mut agent = (*profile.agents[0]).clone();
     agent.id = id.to_owned();
     agent.principals = [id.to_owned()].into();
@@ -59,7 +59,7 @@ fn the_gates_are_asked_in_one_order() {
     for level in 0..ORDER.len() {
         let mut agent = agent(&profile, &format!("level{level}"));
         if level <= 4 {
-            agent.standing = Standing::Suspended;
+            agent.standing = AgentStanding::Suspended;
         }
         agent.sandbox_only = level <= 6;
         let tasks: &[&str] = if level <= 7 { &["get_media_buys"] } else { &["update_media_buy"] };
@@ -76,7 +76,8 @@ fn the_gates_are_asked_in_one_order() {
             let mut account =
                 Account::new(&id, json!({"domain": "a.example"}), "a.example", Billing::Operator);
             account.sandbox = level > 6;
-            account.status = if level <= 11 { Status::Suspended } else { Status::Active };
+            account.status =
+                if level <= 11 { AccountStatus::Suspended } else { AccountStatus::Active };
             account.open(shelf, &owner, now)?;
             if level <= 10 {
                 let row = KeyRow { hash: [0; 32], reply: json!({}), used_at: now };
@@ -106,7 +107,7 @@ fn the_gates_are_asked_in_one_order() {
     };
     let mut lines = String::new();
     for (level, fault) in ORDER.into_iter().enumerate() {
-        *desk.world.full.lock().unwrap() = (level <= 3).then_some(Lane::Write);
+        *desk.world.full.lock().unwrap() = (level <= 3).then_some(RateClass::Write);
         let caller = desk.caller(&format!("level{level}"));
         let answer = desk.ask_as(&caller, AdcpTool::UpdateMediaBuy, request(level)).document();
         lines += &format!("{fault}: {}\n", answer["adcp_error"]["code"].as_str().unwrap_or("done"));
@@ -141,22 +142,22 @@ fn desk() -> Desk {
     let desk = Desk::of(profile);
     let now = desk.now;
     desk.put(move |shelf| {
-        let open = |id: &str, owner: &str, status: Status, sandbox: bool| {
+        let open = |id: &str, owner: &str, status: AccountStatus, sandbox: bool| {
             let brand = json!({"domain": "a.example"});
             let mut account = Account::new(id, brand, "op.example", Billing::Operator);
             account.status = status;
             account.sandbox = sandbox;
             account.open(shelf, owner, now).map(drop)
         };
-        open("acc_live", "agent:acme", Status::Active, false)?;
-        open("acc_due", "agent:acme", Status::PaymentRequired, true)?;
-        open("acc_idle", "agent:nova", Status::Suspended, true)?;
-        open("acc_test", "agent:tester", Status::Active, false)?;
-        open("acc_read", "agent:reader", Status::Active, true)?;
-        open("acc_narrow", "agent:narrow", Status::Active, true)?;
-        open("acc_lent", "agent:nova", Status::Active, false)?;
+        open("acc_live", "agent:acme", AccountStatus::Active, false)?;
+        open("acc_due", "agent:acme", AccountStatus::PaymentRequired, true)?;
+        open("acc_idle", "agent:nova", AccountStatus::Suspended, true)?;
+        open("acc_test", "agent:tester", AccountStatus::Active, false)?;
+        open("acc_read", "agent:reader", AccountStatus::Active, true)?;
+        open("acc_narrow", "agent:narrow", AccountStatus::Active, true)?;
+        open("acc_lent", "agent:nova", AccountStatus::Active, false)?;
         let lent = scope(&["get_media_buys"], &[], false);
-        Grant { account_id: "acc_lent".to_owned(), authorization: lent }.put(
+        AccountGrant { account_id: "acc_lent".to_owned(), authorization: lent }.put(
             shelf,
             "agent:acme",
             now,
@@ -410,8 +411,8 @@ fn a_caller_of_the_release_before_is_answered_in_its_codes() {
 }
 
 /// A shop in which `nova` has two accounts and lends one of them, and `acme` has one of its own.
-fn lending(lent: Authorization) -> Desk {
-    let desk = Desk::of(Profile { catalogue: shop::catalogue(), ..profile() });
+fn lending(lent: AccountRights) -> Desk {
+    let desk = Desk::of(PublisherProfile { catalogue: shop::catalogue(), ..profile() });
     let now = desk.now;
     desk.put(move |shelf| {
         for (id, owner) in [("acc_lent", "nova"), ("acc_kept", "nova"), ("acc_own", "acme")] {
@@ -422,7 +423,7 @@ fn lending(lent: Authorization) -> Desk {
                 now,
             )?;
         }
-        Grant { account_id: "acc_lent".to_owned(), authorization: lent }.put(
+        AccountGrant { account_id: "acc_lent".to_owned(), authorization: lent }.put(
             shelf,
             "agent:acme",
             now,
@@ -463,7 +464,7 @@ fn buys(desk: &Desk, principal: &str) -> String {
 
 #[test]
 fn what_is_bought_on_a_lent_account_is_its_owners_and_seen_by_both() {
-    let desk = lending(Authorization::default());
+    let desk = lending(AccountRights::default());
     let made = [
         buy(&desk, "nova", "acc_kept", "aaaaaaaa"),
         buy(&desk, "nova", "acc_lent", "bbbbbbbb"),
@@ -506,12 +507,12 @@ fn a_lent_account_can_be_used_for_what_it_was_lent_for_and_nothing_else() {
 
 #[test]
 fn an_account_that_stands_badly_stops_what_is_new_and_what_lies_on_it_and_replays_the_rest() {
-    let desk = lending(Authorization::default());
+    let desk = lending(AccountRights::default());
     let made = buy(&desk, "acme", "acc_own", "aaaaaaaa");
     let now = desk.now;
     desk.put(move |shelf| {
         let mut account = shelf.find::<Account>("acc_own")?.unwrap();
-        account.thing.status = Status::Suspended;
+        account.thing.status = AccountStatus::Suspended;
         shelf.change(&mut account, now)
     });
     let said = [
@@ -533,7 +534,7 @@ fn an_account_that_stands_badly_stops_what_is_new_and_what_lies_on_it_and_replay
 
 #[test]
 fn what_is_bought_is_for_the_brand_of_the_account() {
-    let live = Profile { sandbox: false, ..profile() };
+    let live = PublisherProfile { sandbox: false, ..profile() };
     let shop = Shop::of(live, |account| {
         let brand = json!({"domain": "acmeoutdoor.example", "brand_id": "tents"});
         *account = Account::new(ACCOUNT, brand, "pinnacle.example", Billing::Operator);
@@ -568,5 +569,5 @@ fn what_is_bought_is_for_the_brand_of_the_account() {
         };
         assert_eq!(found, expected, "{tool} {arguments}");
     }
-    assert_eq!(shop.kept(Kind::MediaBuy).len(), 2);
+    assert_eq!(shop.kept(EntityKind::MediaBuy).len(), 2);
 }

@@ -1,8 +1,8 @@
 //! The governance agent of an account has the last word on what is committed (`K-1`, `Y-7`).
 
 use expect_test::expect;
-use tradepost_publisher::shelf::Kind;
-use tradepost_publisher::world::Unreached;
+use tradepost_publisher::shelf::EntityKind;
+use tradepost_publisher::world::CallError;
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::support::shop::{Shop, errors};
@@ -47,18 +47,18 @@ fn an_approved_buy_comes_about_and_hands_the_token_on() {
     assert_eq!(shop.update(id, json!({"paused": true}))["revision"], 3);
     assert_eq!(asked(&shop).len(), 0);
     // A silent agent stops the next change, and nothing changes.
-    let before = shop.kept(Kind::MediaBuy);
+    let before = shop.kept(EntityKind::MediaBuy);
     let refused = shop.update(id, json!({"end_time": "2026-10-01T00:00:00Z"}));
     expect![[r#"
         {"code":"GOVERNANCE_UNAVAILABLE","message":"the account's governance agent gave no decision; nothing has been done","recovery":"transient","suggestion":"try again later; ask the plan's operator if it persists"}
     "#]].assert_eq(&errors(&refused));
-    assert_eq!(before, shop.kept(Kind::MediaBuy));
+    assert_eq!(before, shop.kept(EntityKind::MediaBuy));
 }
 
 #[test]
 fn without_its_consent_nothing_comes_about() {
     let shop = Shop::governed();
-    let refused = |code: &str| Err(Unreached::Refused(code.to_owned()));
+    let refused = |code: &str| Err(CallError::Refused(code.to_owned()));
     let decides = |decision: Value| {
         let mut answer = approval();
         answer.as_object_mut().unwrap().extend(decision.as_object().unwrap().clone());
@@ -78,7 +78,7 @@ fn without_its_consent_nothing_comes_about() {
         ("expired", decides(json!({"expires_at": "2026-05-01T00:00:00Z"}))),
         ("about another plan", decides(json!({"plan_id": "plan_8"}))),
         ("no decision", decides(json!({"verdict": "maybe"}))),
-        ("silent", Err(Unreached::Silent)),
+        ("silent", Err(CallError::Silent)),
         ("no such plan", refused("PLAN_NOT_FOUND")),
         ("suspended", refused("CAMPAIGN_SUSPENDED")),
         ("a bad token", refused("PERMISSION_DENIED")),
@@ -113,7 +113,7 @@ fn without_its_consent_nothing_comes_about() {
         # anything else
         {"code":"GOVERNANCE_UNAVAILABLE","message":"the account's governance agent gave no decision; nothing has been done","recovery":"transient","suggestion":"try again later; ask the plan's operator if it persists"}
     "##]].assert_eq(&said);
-    assert_eq!(shop.kept(Kind::MediaBuy).len(), 1);
+    assert_eq!(shop.kept(EntityKind::MediaBuy).len(), 1);
 }
 
 #[test]

@@ -9,12 +9,13 @@ use tradepost_publisher::account::Account;
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::buy::force;
 use tradepost_publisher::demo;
-use tradepost_publisher::profile::Profile;
+use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{
-    IndexField, IndexTerm, Job, KeyRow, Kind, Query, Record, Shelf, Tally, Vault, Whose,
+    EntityKind, EntityOwner, EntityRecord, IndexField, IndexTerm, Job, KeyRow, PublisherStore,
+    Query, StoreTx, Tally,
 };
-use tradepost_publisher::world::Later;
+use tradepost_publisher::world::BoxFuture;
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
@@ -31,27 +32,27 @@ struct CountingVault {
 }
 
 struct CountingShelf<'a> {
-    shelf: &'a dyn Shelf,
+    shelf: &'a dyn StoreTx,
     read: &'a AtomicUsize,
 }
 
-impl Shelf for CountingShelf<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
+impl StoreTx for CountingShelf<'_> {
+    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         self.shelf.whose(kind, id)
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
+    fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
         self.read.fetch_add(1, Ordering::Relaxed);
         self.shelf.get(kind, id)
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
+    fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         let found = self.shelf.list(kind, query)?;
         self.read.fetch_add(found.len(), Ordering::Relaxed);
         Ok(found)
     }
 
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError> {
+    fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         self.shelf.count(kind, query)
     }
 
@@ -63,11 +64,11 @@ impl Shelf for CountingShelf<'_> {
         self.shelf.check_writable()
     }
 
-    fn put(&self, record: Record) -> Result<(), InternalError> {
+    fn put(&self, record: EntityRecord) -> Result<(), InternalError> {
         self.shelf.put(record)
     }
 
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, InternalError> {
+    fn remove(&self, kind: EntityKind, id: &str) -> Result<bool, InternalError> {
         self.shelf.remove(kind, id)
     }
 
@@ -80,12 +81,12 @@ impl Shelf for CountingShelf<'_> {
     }
 }
 
-impl Vault for CountingVault {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
+impl PublisherStore for CountingVault {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
         self.vault.read(&mut |shelf| job(&CountingShelf { shelf, read: &self.read }))
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
+    fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         let read = Arc::clone(&self.read);
         self.vault.write(Box::new(move |shelf| job(&CountingShelf { shelf, read: &read })))
     }
@@ -105,7 +106,8 @@ fn creative(number: usize) -> Value {
 fn with_buys(buys: usize) -> (Desk, Arc<AtomicUsize>) {
     let vault = CountingVault::default();
     let read = Arc::clone(&vault.read);
-    let desk = Desk::on(Profile { catalogue: demo::catalogue(), ..profile() }, Arc::new(vault));
+    let desk =
+        Desk::on(PublisherProfile { catalogue: demo::catalogue(), ..profile() }, Arc::new(vault));
     let now = desk.now;
     desk.put(move |shelf| {
         let brand = json!({"domain": "a.example"});
@@ -126,11 +128,11 @@ fn with_buys(buys: usize) -> (Desk, Arc<AtomicUsize>) {
                 "task_id": format!("task_{number}"), "task_type": "create_media_buy", "status": "submitted",
             });
             let id = format!("10:0:agent:acmetask_{number}");
-            put(shelf, Kind::Task, &id, "submitted", "create_media_buy", task, now)?;
+            put(shelf, EntityKind::Task, &id, "submitted", "create_media_buy", task, now)?;
             let list = json!({
                 "list_id": format!("pl_{number}"), "given": {"name": "Sites"}, "property_count": 0,
             });
-            put(shelf, Kind::PropertyList, &format!("pl_{number}"), "", "", list, now)?;
+            put(shelf, EntityKind::PropertyList, &format!("pl_{number}"), "", "", list, now)?;
         }
         Ok(())
     });
@@ -142,8 +144,8 @@ fn with_buys(buys: usize) -> (Desk, Arc<AtomicUsize>) {
 }
 
 fn put(
-    shelf: &dyn Shelf,
-    kind: Kind,
+    shelf: &dyn StoreTx,
+    kind: EntityKind,
     id: &str,
     state: &str,
     class: &str,
@@ -151,7 +153,7 @@ fn put(
     now: Timestamp,
 ) -> Result<(), InternalError> {
     let chosen = body["task_id"].as_str().unwrap_or(id);
-    shelf.put(Record {
+    shelf.put(EntityRecord {
         kind,
         id: id.to_owned(),
         owner: "agent:acme".to_owned(),
@@ -241,7 +243,7 @@ fn no_request_reads_more_for_a_buyer_with_more_history() {
 
 #[test]
 fn statuses_follow_the_clock_whether_written_anew_or_not() {
-    let mut desk = Desk::of(Profile { catalogue: demo::catalogue(), ..profile() });
+    let mut desk = Desk::of(PublisherProfile { catalogue: demo::catalogue(), ..profile() });
     let now = desk.now;
     let at = move |hours: i64| (now + SignedDuration::from_hours(hours)).to_string();
     desk.put(move |shelf| {

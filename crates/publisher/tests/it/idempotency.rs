@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use expect_test::expect;
 use jiff::SignedDuration;
 use tradepost_publisher::shelf::memory::MemoryVault;
-use tradepost_publisher::shelf::{Job, Shelf, Vault};
-use tradepost_publisher::world::{Lane, Later};
+use tradepost_publisher::shelf::{Job, PublisherStore, StoreTx};
+use tradepost_publisher::world::{BoxFuture, RateClass};
 use tradepost_wire::adcp::{AdcpAnswer, AdcpTool};
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
@@ -176,7 +176,7 @@ fn what_was_refused_leaves_the_key_free() {
     let mut unread = opening(KEY, "a.example");
     unread["accounts"] = json!({});
     assert_eq!(word(&ask(&desk, unread)), "VALIDATION_ERROR");
-    *desk.world.full.lock().unwrap() = Some(Lane::Insert);
+    *desk.world.full.lock().unwrap() = Some(RateClass::Insert);
     desk.check(
         AdcpTool::SyncAccounts,
         opening(KEY, "a.example"),
@@ -218,7 +218,7 @@ fn what_was_refused_leaves_the_key_free() {
     *desk.world.full.lock().unwrap() = None;
     assert_eq!(word(&ask(&desk, opening(KEY, "a.example"))), "done");
     // What is replayed adds nothing, and is not counted (rule 8).
-    *desk.world.full.lock().unwrap() = Some(Lane::Insert);
+    *desk.world.full.lock().unwrap() = Some(RateClass::Insert);
     assert_eq!(word(&ask(&desk, opening(KEY, "a.example"))), "replayed");
 }
 
@@ -333,12 +333,12 @@ struct Waiting {
     go: Mutex<mpsc::Receiver<()>>,
 }
 
-impl Vault for Waiting {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
+impl PublisherStore for Waiting {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
         self.vault.read(job)
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
+    fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         self.begun.lock().unwrap().send(()).unwrap();
         self.go.lock().unwrap().recv().unwrap();
         self.vault.write(job)
@@ -419,12 +419,12 @@ fn a_request_that_breaks_leaves_the_key_free() {
     #[derive(Debug, Default)]
     struct Failing(MemoryVault, Mutex<bool>);
 
-    impl Vault for Failing {
-        fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
+    impl PublisherStore for Failing {
+        fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
             self.0.read(job)
         }
 
-        fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
+        fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
             if !std::mem::replace(&mut *self.1.lock().unwrap(), true) {
                 let broken = InternalError::new("writing", "disk full at /var/lib/secret.db");
                 return Box::pin(std::future::ready(Err(broken)));

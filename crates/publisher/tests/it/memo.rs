@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
-use tradepost_publisher::account::{Account, Grant, Status};
-use tradepost_publisher::agent::{Authorization, Billing, BuyerAgent, Standing};
-use tradepost_publisher::catalogue::{Catalogue, Terms};
+use tradepost_publisher::account::{Account, AccountGrant, AccountStatus};
+use tradepost_publisher::agent::{AccountRights, AgentStanding, Billing, BuyerAgent};
+use tradepost_publisher::catalogue::{Catalogue, ProductTerms};
 use tradepost_publisher::demo;
-use tradepost_publisher::profile::{Onboarding, Profile};
+use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::shelf::memory::MemoryVault;
-use tradepost_publisher::shelf::{Job, Kind, New, Query, Shelf, Vault};
-use tradepost_publisher::world::{Lane, Later, Stale, Supply, Unavailable};
+use tradepost_publisher::shelf::{EntityKind, Job, New, PublisherStore, Query, StoreTx};
+use tradepost_publisher::world::{BoxFuture, RateClass, Stale, Supply, Unavailable};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
@@ -30,13 +30,13 @@ struct Watched {
     tells: bool,
 }
 
-impl Vault for Watched {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
+impl PublisherStore for Watched {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.vault.read(job)
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
+    fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         self.vault.write(job)
     }
 
@@ -52,7 +52,12 @@ fn catalogue(which: usize) -> Catalogue {
     let ends = |hours| Some(now + SignedDuration::from_hours(hours));
     let price = || shop::fixed(8.0, "USD");
     let end = |id: &str, hours| {
-        shop::product(id, price(), json!({}), Terms { expires_at: ends(hours), ..Terms::default() })
+        shop::product(
+            id,
+            price(),
+            json!({}),
+            ProductTerms { expires_at: ends(hours), ..ProductTerms::default() },
+        )
     };
     catalogue.products.push(end("an-hour", 1));
     catalogue.products.push(end("a-week", 170));
@@ -69,8 +74,10 @@ fn catalogue(which: usize) -> Catalogue {
 fn publisher(tells: bool) -> (Desk, Arc<Watched>) {
     let vault = Arc::new(Watched { tells, ..Watched::default() });
     let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-    let desk =
-        Desk::on(Profile { catalogue: catalogue(0), onboarding, ..profile() }, vault.clone());
+    let desk = Desk::on(
+        PublisherProfile { catalogue: catalogue(0), onboarding, ..profile() },
+        vault.clone(),
+    );
     let now = desk.now;
     desk.put(move |shelf| {
         for (id, owner) in [("acc_acme", "agent:acme"), ("acc_nova", "agent:nova")] {
@@ -186,7 +193,7 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
         }
         Deed::Refine => {
             let listed: Result<_, InternalError> =
-                desk.vault.look(|shelf| shelf.list(Kind::Proposal, &Query::default()));
+                desk.vault.look(|shelf| shelf.list(EntityKind::Proposal, &Query::default()));
             let Some(id) = listed.unwrap().first().map(|record| record.id.clone()) else {
                 return String::new();
             };
@@ -224,12 +231,13 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
             String::new()
         }
         Deed::Limit { is_full } => {
-            *desk.world.full.lock().unwrap() = is_full.then_some(Lane::Read);
+            *desk.world.full.lock().unwrap() = is_full.then_some(RateClass::Read);
             String::new()
         }
         Deed::Stand { suspended } => {
-            let standing = if *suspended { Standing::Suspended } else { Standing::Active };
-            let mut changed = Profile::clone(&desk.publisher.profile);
+            let standing =
+                if *suspended { AgentStanding::Suspended } else { AgentStanding::Active };
+            let mut changed = PublisherProfile::clone(&desk.publisher.profile);
             for agent in &mut changed.agents {
                 if agent.id == "acme" {
                     *agent = Arc::new(BuyerAgent { standing, ..BuyerAgent::clone(agent) });
@@ -239,12 +247,14 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
             String::new()
         }
         Deed::Account { status } => {
-            let status = [Status::Active, Status::Suspended, Status::PaymentRequired][*status];
+            let status =
+                [AccountStatus::Active, AccountStatus::Suspended, AccountStatus::PaymentRequired]
+                    [*status];
             let now = desk.now;
             desk.put(move |shelf| {
                 let mut account = shelf.find::<Account>("acc_acme")?.unwrap();
                 account.thing.status = status;
-                account.thing.sandbox = status == Status::PaymentRequired;
+                account.thing.sandbox = status == AccountStatus::PaymentRequired;
                 shelf.change(&mut account, now)
             });
             String::new()
@@ -253,14 +263,14 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
             let tasks: &[&str] = [&["get_products"][..], &["list_accounts"], &[]][*tasks];
             let allowed = tasks.iter().map(|task| (*task).to_owned()).collect();
             let authorization =
-                Authorization { allowed_tasks: Some(allowed), ..Authorization::default() };
+                AccountRights { allowed_tasks: Some(allowed), ..AccountRights::default() };
             let (now, account_id) = (desk.now, "acc_acme".to_owned());
             desk.put(move |shelf| {
-                Grant { account_id: account_id.clone(), authorization: authorization.clone() }.put(
-                    shelf,
-                    "agent:nova",
-                    now,
-                )
+                AccountGrant {
+                    account_id: account_id.clone(),
+                    authorization: authorization.clone(),
+                }
+                .put(shelf, "agent:nova", now)
             });
             String::new()
         }
@@ -289,8 +299,8 @@ fn carry_out(desk: &mut Desk, deed: &Deed, number: usize) -> String {
 
 /// Everything that is kept.
 fn everything(desk: &Desk) -> String {
-    let look = |shelf: &dyn Shelf| -> Result<String, InternalError> {
-        let kinds = Kind::ALL.iter();
+    let look = |shelf: &dyn StoreTx| -> Result<String, InternalError> {
+        let kinds = EntityKind::ALL.iter();
         let listed: Result<Vec<_>, InternalError> =
             kinds.map(|kind| shelf.list(*kind, &Query::default())).collect();
         Ok(format!("{:?}", listed?))
@@ -343,7 +353,7 @@ fn what_was_found_once_is_told_again_until_something_changes() {
     let mut changes: Vec<(&str, Change)> = vec![
         (
             "a word is kept",
-            Box::new(|desk| desk.put(|shelf| shelf.remove(Kind::Task, "x").map(drop))),
+            Box::new(|desk| desk.put(|shelf| shelf.remove(EntityKind::Task, "x").map(drop))),
         ),
         ("a product leaves the offer", Box::new(|desk| desk.now += SignedDuration::from_hours(1))),
         ("the clock is set back", Box::new(|desk| desk.now -= SignedDuration::from_secs(1))),

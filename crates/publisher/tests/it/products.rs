@@ -2,8 +2,8 @@
 
 use expect_test::{Expect, expect};
 use tradepost_publisher::demo;
-use tradepost_publisher::profile::Profile;
-use tradepost_publisher::task::end::Office;
+use tradepost_publisher::profile::PublisherProfile;
+use tradepost_publisher::task::end::TaskFinisher;
 use tradepost_publisher::world::{Stale, Supply, Unavailable};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::adcp::error::AdcpRelease;
@@ -13,7 +13,7 @@ use crate::support::{Desk, compare, profile, schemas};
 
 /// A desk at The Gazette.
 pub(crate) fn gazette() -> Desk {
-    Desk::of(Profile { catalogue: demo::catalogue(), ..profile() })
+    Desk::of(PublisherProfile { catalogue: demo::catalogue(), ..profile() })
 }
 
 /// The answer's document, which fits the published schema.
@@ -532,13 +532,14 @@ fn a_seeded_product_is_completed_and_offered_once_it_has_a_price() {
     let publisher = desk.publisher.clone();
     desk.put(move |shelf| {
         let now = "2026-06-01T12:00:00Z".parse().unwrap();
-        Office { publisher: &publisher, shelf, now }.seed_product("seeded_video_auction", &partial)
+        TaskFinisher { publisher: &publisher, shelf, now }
+            .seed_product("seeded_video_auction", &partial)
     });
     assert_eq!(ids(&products(&desk, only())), ["outdoor_video"]);
     let publisher = desk.publisher.clone();
     desk.put(move |shelf| {
         let now = "2026-06-01T12:00:00Z".parse().unwrap();
-        let office = Office { publisher: &publisher, shelf, now };
+        let office = TaskFinisher { publisher: &publisher, shelf, now };
         assert!(office.seed_price("seeded_video_auction", "cpm_auction", &price)?);
         assert!(!office.seed_price("no_such_product", "cpm_auction", &price)?);
         Ok(())

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use expect_test::expect;
 use tradepost_publisher::demo;
-use tradepost_publisher::profile::{Onboarding, Profile};
+use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::shelf::memory::MemoryVault;
-use tradepost_publisher::shelf::{Job, Kind, Query, Shelf, Vault};
-use tradepost_publisher::world::{Later, Supply};
+use tradepost_publisher::shelf::{EntityKind, Job, PublisherStore, Query, StoreTx};
+use tradepost_publisher::world::{BoxFuture, Supply};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
@@ -27,7 +27,7 @@ fn tick(desk: &Desk) {
 }
 
 fn kept_proposals(desk: &Desk) -> usize {
-    let listed = desk.vault.look(|shelf| shelf.list(Kind::Proposal, &Query::default()));
+    let listed = desk.vault.look(|shelf| shelf.list(EntityKind::Proposal, &Query::default()));
     let records: Result<Vec<_>, InternalError> = listed;
     records.unwrap().len()
 }
@@ -475,12 +475,12 @@ struct Counted {
     transactions: AtomicUsize,
 }
 
-impl Vault for Counted {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
+impl PublisherStore for Counted {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
         self.vault.read(job)
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
+    fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         self.transactions.fetch_add(1, Ordering::Relaxed);
         self.vault.write(job)
     }
@@ -490,7 +490,7 @@ impl Vault for Counted {
 fn a_brief_that_comes_to_what_was_proposed_before_takes_no_transaction() {
     let counted = Arc::new(Counted::default());
     let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-    let profile = Profile { catalogue: demo::catalogue(), onboarding, ..profile() };
+    let profile = PublisherProfile { catalogue: demo::catalogue(), onboarding, ..profile() };
     let mut script = Script::at(Desk::on(profile, counted.clone()));
     let brief = |text: &str| json!({"buying_mode": "brief", "brief": text});
     let mut search = |text: &str| {
@@ -510,7 +510,7 @@ fn a_brief_that_comes_to_what_was_proposed_before_takes_no_transaction() {
 fn a_publisher_outside_of_the_dollar_makes_proposals() {
     let catalogue = |currency: &str| {
         let price = crate::support::shop::fixed(10.0, currency);
-        let terms = tradepost_publisher::catalogue::Terms::default();
+        let terms = tradepost_publisher::catalogue::ProductTerms::default();
         let product = crate::support::shop::product("banner", price, json!({}), terms);
         tradepost_publisher::catalogue::Catalogue { products: vec![product], ..demo::catalogue() }
     };
@@ -539,9 +539,9 @@ fn a_publisher_outside_of_the_dollar_makes_proposals() {
 
 #[test]
 fn proposals_are_claimed_where_one_can_be_made() {
-    use tradepost_publisher::catalogue::{Catalogue, Terms};
+    use tradepost_publisher::catalogue::{Catalogue, ProductTerms};
     let product = |approval: bool| {
-        let terms = Terms { approval, ..Terms::default() };
+        let terms = ProductTerms { approval, ..ProductTerms::default() };
         let price = crate::support::shop::fixed(10.0, "EUR");
         crate::support::shop::product("banner", price, json!({}), terms)
     };

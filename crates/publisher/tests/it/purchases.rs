@@ -2,9 +2,11 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost_publisher::money::Amount;
-use tradepost_publisher::proposal::{Allocation, Envelope, Proposal, Status};
-use tradepost_publisher::shelf::{Kind, New};
+use tradepost_publisher::money::MoneyAmount;
+use tradepost_publisher::proposal::{
+    Proposal, ProposalAllocation, ProposalEnvelope, ProposalStatus,
+};
+use tradepost_publisher::shelf::{EntityKind, New};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
@@ -15,7 +17,7 @@ use crate::support::shop::{Shop, errors, package};
 fn shop() -> Shop {
     let shop = Shop::new();
     let now = shop.desk.now;
-    let part = |product: &str, percentage| Allocation {
+    let part = |product: &str, percentage| ProposalAllocation {
         product_id: product.to_owned(),
         pricing_option_id: if product == "auction" { "auction" } else { "cpm" }.to_owned(),
         percentage,
@@ -28,22 +30,22 @@ fn shop() -> Shop {
         status,
         expires_at: now + SignedDuration::from_hours(hours),
         allocations,
-        envelope: Envelope {
+        envelope: ProposalEnvelope {
             currency: "USD".to_owned(),
-            budget: Some(Amount::whole(10_000)),
-            minimum: Some(Amount::whole(2000)),
+            budget: Some(MoneyAmount::whole(10_000)),
+            minimum: Some(MoneyAmount::whole(2000)),
             end_date: Some("2026-08-31".to_owned()),
-            ..Envelope::default()
+            ..ProposalEnvelope::default()
         },
         io_id: Some("io_7".to_owned()),
         bought_as: None,
     };
     let both = || vec![part("display", 70), part("auction", 30)];
     let proposals = [
-        proposal("prop_firm", Status::Committed, 24, both()),
-        proposal("prop_draft", Status::Draft, 24, both()),
-        proposal("prop_past", Status::Committed, -1, both()),
-        proposal("prop_gone", Status::Committed, 24, vec![part("no-longer-sold", 100)]),
+        proposal("prop_firm", ProposalStatus::Committed, 24, both()),
+        proposal("prop_draft", ProposalStatus::Draft, 24, both()),
+        proposal("prop_past", ProposalStatus::Committed, -1, both()),
+        proposal("prop_gone", ProposalStatus::Committed, 24, vec![part("no-longer-sold", 100)]),
     ];
     shop.desk.put(move |shelf| {
         for proposal in &proposals {
@@ -158,7 +160,7 @@ fn what_cannot_be_bought_of_a_proposal_is_said() {
         {"code":"INVALID_REQUEST","message":"the end is not after the beginning","recovery":"correctable","field":"end_time","suggestion":"correct what field and issues name and send again"}
         {"code":"PROPOSAL_NOT_COMMITTED","message":"the proposal is a draft; finalize it with get_products before buying","recovery":"correctable","field":"proposal_id","suggestion":"finalize it with get_products first"}
     "##]].assert_eq(&said);
-    assert_eq!(shop.kept(Kind::MediaBuy), Vec::<Value>::new());
+    assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
     // U-1: another tenant's and nobody's are one answer.
     let ask = |id: &str| {
         shop.ask_as(
@@ -182,7 +184,7 @@ fn what_goes_beyond_the_quote_needs_another_one() {
     let id = answer["media_buy_id"].as_str().unwrap();
     let part = |place: usize| answer["packages"][place]["package_id"].clone();
     let more = |place: usize, budget: f64| json!({"package_id": part(place), "budget": budget});
-    let before = shop.kept(Kind::MediaBuy);
+    let before = shop.kept(EntityKind::MediaBuy);
     let mut said = String::new();
     for (title, changes) in [
         ("dearer", json!({"packages": [more(0, 9000.0)]})),
@@ -215,7 +217,7 @@ fn what_goes_beyond_the_quote_needs_another_one() {
         # all of it
         {"code":"REQUOTE_REQUIRED","message":"this goes beyond what the price was quoted for; details.envelope_field names what does; stay within it, or ask for another proposal","recovery":"correctable","field":"end_time","suggestion":"stay within the quote, or get a new one with get_products","details":{"envelope_field":["end_time","packages[0].budget","packages[1].budget"]}}
     "##]].assert_eq(&said);
-    assert_eq!(before, shop.kept(Kind::MediaBuy));
+    assert_eq!(before, shop.kept(EntityKind::MediaBuy));
     // Within it nothing is asked.
     let answer =
         shop.update(id, json!({"end_time": "2026-07-20T00:00:00Z", "packages": [more(0, 8000.0)]}));
@@ -235,7 +237,7 @@ fn an_audience_has_to_be_large_enough_to_be_aimed_at() {
     let keep = |size: usize| {
         let (now, body) = (shop.desk.now, audience(size));
         shop.desk.put(move |shelf| {
-            let audience: tradepost_publisher::audience::Audience =
+            let audience: tradepost_publisher::audience::StoredAudience =
                 tradepost_wire::json::from_value(body).unwrap();
             let id = tradepost_publisher::shelf::own_id("agent:acme", "acc_acme", "loyal");
             shelf.add(

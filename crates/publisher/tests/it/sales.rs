@@ -6,12 +6,12 @@ use expect_test::expect;
 use tradepost_publisher::buy::force;
 use tradepost_publisher::creative::Creative;
 use tradepost_publisher::proposal::Proposal;
-use tradepost_publisher::shelf::{Kind, New, Query, Record, own_id};
+use tradepost_publisher::shelf::{EntityKind, EntityRecord, New, Query, own_id};
 use tradepost_publisher::staff::list::{self, Cursor, Filter, Listing, Page, Subject};
 use tradepost_publisher::staff::show::{self, NotShown};
-use tradepost_publisher::staff::{Decision, Denied, Matter, Step};
-use tradepost_publisher::task::Task;
-use tradepost_publisher::task::end::{Office, record_id};
+use tradepost_publisher::staff::{DecisionError, Matter, StaffDecision, Step};
+use tradepost_publisher::task::SubmittedTask;
+use tradepost_publisher::task::end::{TaskFinisher, record_id};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -25,10 +25,10 @@ fn page(
     filter: &Filter,
     after: Option<Cursor>,
     limit: usize,
-) -> Result<Listing, Denied> {
+) -> Result<Listing, DecisionError> {
     let (publisher, now) = (&shop.desk.publisher, shop.desk.now);
     shop.desk.vault.look(|shelf| {
-        let office = Office { publisher, shelf, now };
+        let office = TaskFinisher { publisher, shelf, now };
         list::list(office, subject, filter, Page { after, limit })
     })
 }
@@ -40,14 +40,16 @@ fn ids(shop: &Shop, subject: Subject, filter: &Filter) -> String {
             let ids = listing.rows.iter().map(|row| row.document["id"].as_str().unwrap());
             ids.collect::<Vec<_>>().join(" ")
         }
-        Err(Denied::Invalid(wrong)) => wrong.join("; "),
+        Err(DecisionError::Invalid(wrong)) => wrong.join("; "),
         Err(other) => panic!("{other:?}"),
     }
 }
 
 fn show(shop: &Shop, subject: Subject, id: &str, account: Option<&str>) -> Result<Value, NotShown> {
     let (publisher, now) = (&shop.desk.publisher, shop.desk.now);
-    shop.desk.vault.look(|shelf| show::show(Office { publisher, shelf, now }, subject, id, account))
+    shop.desk
+        .vault
+        .look(|shelf| show::show(TaskFinisher { publisher, shelf, now }, subject, id, account))
 }
 
 fn shown(shop: &Shop, subject: Subject, id: &str) -> Value {
@@ -59,8 +61,8 @@ fn pretty(value: &Value) -> String {
 }
 
 /// A decision of a person who is known by name.
-fn by(name: &str, id: &str, step: Step) -> Decision {
-    Decision { by: Some(name.to_owned()), ..decision(Matter::Task, id, step) }
+fn by(name: &str, id: &str, step: Step) -> StaffDecision {
+    StaffDecision { by: Some(name.to_owned()), ..decision(Matter::Task, id, step) }
 }
 
 /// The task of a buy of a product that has to be approved.
@@ -319,7 +321,7 @@ fn crowd(shop: &Shop, id: &str, count: usize) {
             for package in &mut thing.packages {
                 "crowd".clone_into(&mut package.product_id);
             }
-            let Record { owner, account, created_at, .. } = &buy.record;
+            let EntityRecord { owner, account, created_at, .. } = &buy.record;
             let new = New {
                 id: &thing.media_buy_id,
                 owner,
@@ -434,7 +436,7 @@ fn a_task_that_was_kept_before_decisions_were_is_read_and_shown() {
         "subject": id, "completed_at": "2026-06-01T12:30:00Z",
         "history": [{"timestamp": "2026-06-01T12:00:00Z", "type": "request", "data": {"po_number": "7"}}],
     });
-    let task: Task = tradepost_wire::json::from_value(task).unwrap();
+    let task: SubmittedTask = tradepost_wire::json::from_value(task).unwrap();
     shop.desk.put(move |shelf| {
         let (owner, account) = ("agent:acme", Some(ACCOUNT));
         let record = record_id(owner, &task.task_id);
@@ -718,7 +720,7 @@ fn buyers_are_shown_nobody_who_decided() {
         AdcpTool::GetMediaBuys,
         json!({"status_filter": ["pending_start", "active", "paused", "pending_creatives"], "include_history": 10}),
     );
-    let tasks = shop.kept(Kind::Task);
+    let tasks = shop.kept(EntityKind::Task);
     assert_eq!(buys["media_buys"][1]["history"].as_array().unwrap().len(), 2, "{buys}");
     let mut answers = buys.to_string();
     for task in &tasks {
@@ -788,7 +790,7 @@ fn an_account_is_shown_without_its_secrets() {
             "subscriber_id": "s", "url": "https://a.example", "event_types": ["creative.status_changed"],
             "authentication": {"schemes": ["Bearer"], "credentials": "hook-secret"},
         })]);
-        account.governance = Some(tradepost_publisher::account::Governance {
+        account.governance = Some(tradepost_publisher::account::AccountGovernance {
             url: "https://governance.example".to_owned(),
             credential: Some("governance-secret".to_owned()),
         });

@@ -382,8 +382,8 @@ fn nothing_about_a_person_is_kept() {
         }),
     );
     let mut kept = String::new();
-    let mut read = |shelf: &dyn tradepost_publisher::shelf::Shelf| {
-        for kind in tradepost_publisher::shelf::Kind::ALL {
+    let mut read = |shelf: &dyn tradepost_publisher::shelf::StoreTx| {
+        for kind in tradepost_publisher::shelf::EntityKind::ALL {
             for record in shelf.list(*kind, &Default::default()).unwrap() {
                 kept.push_str(&record.body.to_string());
             }

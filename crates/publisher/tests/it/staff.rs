@@ -3,13 +3,15 @@
 use std::sync::mpsc;
 
 use expect_test::{Expect, expect};
-use tradepost_publisher::account::{Account, Status as Standing};
-use tradepost_publisher::agent::{Authorization, Billing};
-use tradepost_publisher::creative::{Creative, Given, Status as Review};
-use tradepost_publisher::shelf::{Kind, New, Query, own_id};
-use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, RightsChange, Step};
-use tradepost_publisher::task::Task;
-use tradepost_publisher::task::end::{Office, record_id};
+use tradepost_publisher::account::{Account, AccountStatus as Standing};
+use tradepost_publisher::agent::{AccountRights, Billing};
+use tradepost_publisher::creative::{Creative, CreativeStatus as Review, GivenCreative};
+use tradepost_publisher::shelf::{EntityKind, New, Query, own_id};
+use tradepost_publisher::staff::{
+    self, DecisionError, Matter, RightsChange, StaffDecision, StateChange, Step,
+};
+use tradepost_publisher::task::SubmittedTask;
+use tradepost_publisher::task::end::{TaskFinisher, record_id};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -20,45 +22,45 @@ use crate::support::shop::{ACCOUNT, Shop, errors, package};
 /// Does something as the publisher's people, and says what came of it.
 fn act<T: Send + 'static>(
     desk: &Desk,
-    job: impl FnOnce(Office<'_>) -> Result<T, Denied> + Send + 'static,
-) -> Result<T, Denied> {
+    job: impl FnOnce(TaskFinisher<'_>) -> Result<T, DecisionError> + Send + 'static,
+) -> Result<T, DecisionError> {
     let (publisher, now) = (desk.publisher.clone(), desk.now);
     let (sender, receiver) = mpsc::channel();
     desk.put(move |shelf| {
-        sender.send(job(Office { publisher: &publisher, shelf, now })).unwrap();
+        sender.send(job(TaskFinisher { publisher: &publisher, shelf, now })).unwrap();
         Ok(())
     });
     receiver.recv().unwrap()
 }
 
-pub(crate) fn decision(matter: Matter, id: &str, step: Step) -> Decision {
+pub(crate) fn decision(matter: Matter, id: &str, step: Step) -> StaffDecision {
     let reason = (matter != Matter::Account && step == Step::Decline)
         .then(|| "the logo is another's".to_owned());
-    Decision { matter, id: id.to_owned(), account: None, step, reason, by: None, why: None }
+    StaffDecision { matter, id: id.to_owned(), account: None, step, reason, by: None, why: None }
 }
 
-pub(crate) fn decide(desk: &Desk, decision: &Decision) -> Result<Moved, Denied> {
+pub(crate) fn decide(desk: &Desk, decision: &StaffDecision) -> Result<StateChange, DecisionError> {
     let decision = decision.clone();
     act(desk, move |office| staff::decide(office, &decision))
 }
 
 /// In short.
-fn outline(done: &Result<Moved, Denied>) -> String {
+fn outline(done: &Result<StateChange, DecisionError>) -> String {
     match done {
-        Ok(Moved { before, after }) if before == after => "as it was".to_owned(),
-        Ok(Moved { before, after }) => format!("{before} -> {after}"),
-        Err(Denied::Absent) => "absent".to_owned(),
-        Err(Denied::Ambiguous(accounts)) => format!("one of {}", accounts.join(", ")),
-        Err(Denied::Impossible { from, possible }) => {
+        Ok(StateChange { before, after }) if before == after => "as it was".to_owned(),
+        Ok(StateChange { before, after }) => format!("{before} -> {after}"),
+        Err(DecisionError::Absent) => "absent".to_owned(),
+        Err(DecisionError::Ambiguous(accounts)) => format!("one of {}", accounts.join(", ")),
+        Err(DecisionError::Impossible { from, possible }) => {
             let possible: Vec<_> = possible.iter().map(|step| step.name()).collect();
             format!("{from}: only {}", possible.join(", "))
         }
-        Err(Denied::Objections(errors)) => {
+        Err(DecisionError::Objections(errors)) => {
             let codes: Vec<_> = errors.iter().map(|error| error.code.name()).collect();
             format!("objections: {}", codes.join(", "))
         }
-        Err(Denied::Invalid(wrong)) => wrong.join("; "),
-        Err(Denied::Broken(broken)) => panic!("{}", broken.chain()),
+        Err(DecisionError::Invalid(wrong)) => wrong.join("; "),
+        Err(DecisionError::Broken(broken)) => panic!("{}", broken.chain()),
     }
 }
 
@@ -82,7 +84,7 @@ fn put_creative(desk: &Desk, account: &str, id: &str, status: Review) {
         rejection_reason: None,
         offline: None,
         review_ends_at: None,
-        given: Given::default(),
+        given: GivenCreative::default(),
         assigned: Default::default(),
         observations: Vec::new(),
     };
@@ -105,7 +107,7 @@ fn put_task(desk: &Desk, id: &str, status: &str, draft: bool) {
     if draft {
         task["draft"] = waiting;
     }
-    let task: Task = tradepost_wire::json::from_value(task).unwrap();
+    let task: SubmittedTask = tradepost_wire::json::from_value(task).unwrap();
     let (state, now) = (status.to_owned(), desk.now);
     desk.put(move |shelf| {
         let owner = "agent:acme";
@@ -124,12 +126,12 @@ fn people_decide_along_the_published_ways_and_no_others() {
             let id = format!("{}-{state}-{}", matter.name(), step.name());
             put(&id);
             match decide(&desk, &decision(matter, &id, step)) {
-                Ok(Moved { before, after }) if before == after => "=".to_owned(),
-                Ok(Moved { before, after }) => {
+                Ok(StateChange { before, after }) if before == after => "=".to_owned(),
+                Ok(StateChange { before, after }) => {
                     assert_eq!(before, state);
                     after
                 }
-                Err(Denied::Impossible { from, .. }) => {
+                Err(DecisionError::Impossible { from, .. }) => {
                     assert_eq!(from, state);
                     "-".to_owned()
                 }
@@ -184,11 +186,12 @@ fn what_cannot_be_decided_changes_nothing_and_says_why() {
     put_task(&desk, "empty", "submitted", false);
     let everything = || {
         let all = |kind| desk.vault.look(|shelf| shelf.list(kind, &Query::default()));
-        Kind::ALL.iter().map(|kind| all(*kind)).collect::<Result<Vec<_>, _>>().unwrap()
+        EntityKind::ALL.iter().map(|kind| all(*kind)).collect::<Result<Vec<_>, _>>().unwrap()
     };
     let before = everything();
     let mut lines = String::new();
-    let mut check = |it: Decision| lines.push_str(&format!("{}\n", outline(&decide(&desk, &it))));
+    let mut check =
+        |it: StaffDecision| lines.push_str(&format!("{}\n", outline(&decide(&desk, &it))));
     let of = decision;
     check(of(Matter::Account, "nobody", Step::Close));
     check(of(Matter::Task, "nothing", Step::Approve));
@@ -197,15 +200,16 @@ fn what_cannot_be_decided_changes_nothing_and_says_why() {
     check(of(Matter::Account, "acc_2", Step::Resume));
     check(of(Matter::Creative, "banner", Step::Approve));
     let on = |account: &str| Some(account.to_owned());
-    check(Decision { account: on("acc_3"), ..of(Matter::Creative, "banner", Step::Approve) });
-    let banner = |step| Decision { account: on("acc_1"), ..of(Matter::Creative, "banner", step) };
+    check(StaffDecision { account: on("acc_3"), ..of(Matter::Creative, "banner", Step::Approve) });
+    let banner =
+        |step| StaffDecision { account: on("acc_1"), ..of(Matter::Creative, "banner", step) };
     check(banner(Step::Close));
-    check(Decision { reason: None, ..banner(Step::Decline) });
-    check(Decision { reason: Some(" ".to_owned()), ..banner(Step::Decline) });
+    check(StaffDecision { reason: None, ..banner(Step::Decline) });
+    check(StaffDecision { reason: Some(" ".to_owned()), ..banner(Step::Decline) });
     let reason = Some(format!("{}\n", "long".repeat(200)));
-    check(Decision { reason, ..banner(Step::Approve) });
+    check(StaffDecision { reason, ..banner(Step::Approve) });
     let reason = Some("late".to_owned());
-    check(Decision { reason, ..of(Matter::Account, "acc_1", Step::Close) });
+    check(StaffDecision { reason, ..of(Matter::Account, "acc_1", Step::Close) });
     expect![[r#"
         absent
         absent
@@ -265,7 +269,7 @@ fn what_is_decided_about_an_account_holds_at_the_next_request() {
 fn a_creative_that_a_person_looks_at_is_approved_or_declined_with_a_reason() {
     let shop = Shop::new();
     let kept = |shop: &Shop| {
-        let creatives = shop.kept(Kind::Creative);
+        let creatives = shop.kept(EntityKind::Creative);
         creatives.iter().find(|it| it["creative_id"] == "banner-2").unwrap().to_string()
     };
     let mut lines = format!("{}\n", kept(&shop));
@@ -293,7 +297,7 @@ fn waiting(shop: &Shop) -> String {
 }
 
 fn notices(shop: &Shop) -> Vec<Value> {
-    let bodies = shop.kept(Kind::Notice).into_iter();
+    let bodies = shop.kept(EntityKind::Notice).into_iter();
     bodies
         .map(|notice| tradepost_wire::json::from_str(notice["body"].as_str().unwrap()).unwrap())
         .collect()
@@ -324,15 +328,15 @@ fn a_buy_that_a_person_approves_is_booked_and_announced() {
 fn a_buy_that_a_person_declines_comes_to_nothing_and_its_buyer_reads_why() {
     let shop = Shop::funded(5000, 0);
     let id = waiting(&shop);
-    assert_eq!(shop.kept(Kind::Account)[0]["funds"]["committed"], 1000.0);
+    assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 1000.0);
     let decline = decision(Matter::Task, &id, Step::Decline);
     assert_eq!(outline(&decide(&shop.desk, &decline)), "submitted -> failed");
-    assert_eq!(shop.kept(Kind::Account)[0]["funds"]["committed"], 0.0);
-    assert_eq!(shop.kept(Kind::MediaBuy), Vec::<Value>::new());
+    assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 0.0);
+    assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
     assert_eq!(notices(&shop)[0]["status"], "failed");
     expect![[r#"{"status":"failed","message":"how the task stands","task_id":"task_3","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-01T12:00:00Z","completed_at":"2026-06-01T12:00:00Z","has_webhook":true,"protocol":"media-buy","error":{"code":"POLICY_VIOLATION","message":"the seller has declined the buy: the logo is another's"},"result":{"status":"failed","adcp_error":{"code":"POLICY_VIOLATION","message":"the seller has declined the buy: the logo is another's","recovery":"correctable","suggestion":"read the policy in details and change the request"},"errors":[{"code":"POLICY_VIOLATION","message":"the seller has declined the buy: the logo is another's","recovery":"correctable","suggestion":"read the policy in details and change the request"}]},"adcp_version":"3.1"}"#]].assert_eq(&status(&shop, &id).to_string());
     let again = waiting(&shop);
-    let plain = Decision { reason: None, ..decision(Matter::Task, &again, Step::Decline) };
+    let plain = StaffDecision { reason: None, ..decision(Matter::Task, &again, Step::Decline) };
     decide(&shop.desk, &plain).unwrap();
     expect![[r#"{"code":"POLICY_VIOLATION","message":"the seller has declined the buy; choose another product or ask the seller"}"#]].assert_eq(&status(&shop, &again)["error"].to_string());
 }
@@ -360,9 +364,9 @@ fn a_buy_of_an_account_that_may_not_spend_is_not_approved() {
     assert_eq!(outline(&decide(&shop.desk, &approve)), "objections: INVALID_REQUEST");
 }
 
-fn rights(tasks: &[&str], fields: &[(&str, &[&str])], read_only: bool) -> Authorization {
+fn rights(tasks: &[&str], fields: &[(&str, &[&str])], read_only: bool) -> AccountRights {
     let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Authorization {
+    AccountRights {
         allowed_tasks: (!tasks.is_empty()).then(|| own(tasks)),
         field_scopes: fields.iter().map(|(task, names)| ((*task).to_owned(), own(names))).collect(),
         scope_name: None,
@@ -374,8 +378,8 @@ fn grant(
     desk: &Desk,
     account: &str,
     agent: &str,
-    rights: Option<Authorization>,
-) -> Result<bool, Denied> {
+    rights: Option<AccountRights>,
+) -> Result<bool, DecisionError> {
     let change = RightsChange {
         account: account.to_owned(),
         agent: agent.to_owned(),
@@ -444,7 +448,7 @@ fn rights_that_cannot_be_are_refused_with_everything_that_is_wrong() {
     let desk = Desk::new();
     put_account(&desk, "acc_1", Standing::Active);
     put_account(&desk, "acc_over", Standing::Closed);
-    let check = |account: &str, agent: &str, given: Authorization, expected: Expect| {
+    let check = |account: &str, agent: &str, given: AccountRights, expected: Expect| {
         let done = grant(&desk, account, agent, Some(given)).map(|_| unreachable!());
         expected.assert_eq(&outline(&done));
     };
@@ -464,7 +468,7 @@ fn rights_that_cannot_be_are_refused_with_everything_that_is_wrong() {
             r#"the configuration has no agent of this id; the publisher has no task "sell_everything"; the publisher has no task "buy"; update_media_buy has fields and is none of the tasks; "packages[0]" is no field of a request"#
         ]],
     );
-    let none = Authorization { allowed_tasks: Some([].into()), ..any() };
+    let none = AccountRights { allowed_tasks: Some([].into()), ..any() };
     check("acc_1", "nova", none, expect!["no task is left to call"]);
     // What an agent that is no more could do can be taken back.
     assert!(!grant(&desk, "acc_1", "stranger", None).unwrap());

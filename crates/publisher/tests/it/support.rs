@@ -5,15 +5,18 @@ use std::sync::{Arc, Mutex};
 
 use expect_test::Expect;
 use jiff::{SignedDuration, Timestamp};
-use tradepost_publisher::agent::{Billing, BuyerAgent, Standing};
-use tradepost_publisher::ask::{Ask, Caller};
+use tradepost_publisher::agent::{AgentStanding, Billing, BuyerAgent};
+use tradepost_publisher::ask::{BuyerCaller, ToolCall};
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::profile::{Endpoint, Onboarding, Profile, Signing, Transport};
+use tradepost_publisher::profile::{
+    Onboarding, PublisherProfile, Signing, ToolEndpoint, ToolTransport,
+};
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::shelf::memory::MemoryVault;
-use tradepost_publisher::shelf::{Shelf, Vault};
+use tradepost_publisher::shelf::{PublisherStore, StoreTx};
 use tradepost_publisher::world::{
-    Challenge, GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
+    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, RateClass, Services, Supply,
+    Unavailable,
 };
 use tradepost_wire::adcp::{AdcpAnswer, AdcpTool};
 use tradepost_wire::fault::InternalError;
@@ -42,11 +45,11 @@ impl std::fmt::Debug for Meanwhile {
 pub(crate) struct FakeWorld {
     ids: AtomicU64,
     /// The next answers of governance agents, the first first; none left: it is silent.
-    pub(crate) governance: Mutex<Vec<Result<Map, Unreached>>>,
+    pub(crate) governance: Mutex<Vec<Result<Map, CallError>>>,
     /// What governance agents were asked.
     pub(crate) asked: Mutex<Vec<Map>>,
     /// What verifiers answer, the first first; none left: they are silent.
-    pub(crate) verifiers: Mutex<Vec<Result<Map, Unreached>>>,
+    pub(crate) verifiers: Mutex<Vec<Result<Map, CallError>>>,
     /// What others do while verifiers are asked.
     pub(crate) meanwhile: Mutex<Option<Meanwhile>>,
     /// What the ad server says; everything is on offer when `None`.
@@ -54,12 +57,12 @@ pub(crate) struct FakeWorld {
     /// What addresses were asked.
     pub(crate) challenged: Mutex<Vec<Challenge>>,
     /// The lane that is full.
-    pub(crate) full: Mutex<Option<Lane>>,
+    pub(crate) full: Mutex<Option<RateClass>>,
     /// How many requests were counted.
     pub(crate) counted: AtomicU64,
 }
 
-impl World for FakeWorld {
+impl Services for FakeWorld {
     fn fresh_id(&self, prefix: &str) -> String {
         let number = self.ids.fetch_add(1, Ordering::Relaxed) + 1;
         // What has to be said back is long.
@@ -67,9 +70,9 @@ impl World for FakeWorld {
         format!("{prefix}_{number:0width$}")
     }
 
-    fn admit(&self, _: &str, lane: Lane) -> Result<(), Wait> {
+    fn admit(&self, _: &str, lane: RateClass) -> Result<(), LimitWait> {
         if *self.full.lock().unwrap() == Some(lane) {
-            return Err(Wait { seconds: 7, limit: 60, window_seconds: 60 });
+            return Err(LimitWait { seconds: 7, limit: 60, window_seconds: 60 });
         }
         self.counted.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -83,25 +86,25 @@ impl World for FakeWorld {
 
     fn check_governance<'a>(
         &'a self,
-        _: &'a GovernanceAgent,
+        _: &'a NamedGovernanceAgent,
         request: Map,
-    ) -> Later<'a, Result<Map, Unreached>> {
+    ) -> BoxFuture<'a, Result<Map, CallError>> {
         self.asked.lock().unwrap().push(request);
         let mut answers = self.governance.lock().unwrap();
-        let answer = if answers.is_empty() { Err(Unreached::Silent) } else { answers.remove(0) };
+        let answer = if answers.is_empty() { Err(CallError::Silent) } else { answers.remove(0) };
         Box::pin(std::future::ready(answer))
     }
 
     fn creative_features(
         &self,
         questions: Vec<(String, Map)>,
-    ) -> Later<'_, Vec<Result<Map, Unreached>>> {
+    ) -> BoxFuture<'_, Vec<Result<Map, CallError>>> {
         if let Some(Meanwhile(happens)) = self.meanwhile.lock().unwrap().take() {
             happens();
         }
         let mut answers = self.verifiers.lock().unwrap();
         let mut next =
-            || if answers.is_empty() { Err(Unreached::Silent) } else { answers.remove(0) };
+            || if answers.is_empty() { Err(CallError::Silent) } else { answers.remove(0) };
         let said = questions.iter().map(|_| next()).collect();
         self.asked.lock().unwrap().extend(questions.into_iter().map(|(_, request)| request));
         Box::pin(std::future::ready(said))
@@ -115,7 +118,7 @@ impl World for FakeWorld {
         false
     }
 
-    fn challenge(&self, challenges: Vec<Challenge>) -> Later<'_, Vec<bool>> {
+    fn challenge(&self, challenges: Vec<Challenge>) -> BoxFuture<'_, Vec<bool>> {
         let answers = challenges.iter().map(|challenge| {
             let said = format!("{{\"challenge\": \"{}\"}}", challenge.word);
             challenge.is_answered_by(said.as_bytes()) && !challenge.url.contains("mute.example")
@@ -130,7 +133,7 @@ impl World for FakeWorld {
         Some(format!("{} {claims}", critical.join(",")))
     }
 
-    fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {
+    fn inventory(&self) -> BoxFuture<'_, Result<Supply, Unavailable>> {
         let fresh = Supply { sold_out: Vec::new(), age_seconds: 0, stale: None };
         let supply = self.supply.lock().unwrap().clone().unwrap_or(Ok(fresh));
         Box::pin(std::future::ready(supply))
@@ -150,7 +153,7 @@ pub(crate) struct Desk {
     /// Everything outside.
     pub(crate) world: Arc<FakeWorld>,
     /// What it keeps.
-    pub(crate) vault: Arc<dyn Vault>,
+    pub(crate) vault: Arc<dyn PublisherStore>,
     /// The moment.
     pub(crate) now: Timestamp,
 }
@@ -162,12 +165,12 @@ impl Desk {
     }
 
     /// A publisher like this.
-    pub(crate) fn of(profile: Profile) -> Self {
+    pub(crate) fn of(profile: PublisherProfile) -> Self {
         Self::on(profile, Arc::new(MemoryVault::default()))
     }
 
     /// A publisher like this that keeps what it keeps there.
-    pub(crate) fn on(profile: Profile, vault: Arc<dyn Vault>) -> Self {
+    pub(crate) fn on(profile: PublisherProfile, vault: Arc<dyn PublisherStore>) -> Self {
         let world = Arc::new(FakeWorld::default());
         let publisher = Publisher::new(Arc::new(profile), Arc::clone(&vault), world.clone());
         Self { publisher, world, vault, now: NOW.parse().unwrap() }
@@ -179,7 +182,12 @@ impl Desk {
     }
 
     /// The answer to a request of somebody; it shows nothing that it must not show.
-    pub(crate) fn ask_as(&self, caller: &Caller, tool: AdcpTool, arguments: Value) -> AdcpAnswer {
+    pub(crate) fn ask_as(
+        &self,
+        caller: &BuyerCaller,
+        tool: AdcpTool,
+        arguments: Value,
+    ) -> AdcpAnswer {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let ask = self.request(caller, tool, arguments.clone());
         let answer = runtime.block_on(self.publisher.answer(ask));
@@ -188,29 +196,34 @@ impl Desk {
     }
 
     /// A request of somebody.
-    pub(crate) fn request(&self, caller: &Caller, tool: AdcpTool, arguments: Value) -> Ask {
+    pub(crate) fn request(
+        &self,
+        caller: &BuyerCaller,
+        tool: AdcpTool,
+        arguments: Value,
+    ) -> ToolCall {
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        Ask { tool, arguments, caller: caller.clone(), credential: None, now: self.now }
+        ToolCall { tool, arguments, caller: caller.clone(), credential: None, now: self.now }
     }
 
     /// Puts something on the shelf, past the publisher.
     pub(crate) fn put(
         &self,
-        job: impl FnOnce(&dyn Shelf) -> Result<(), InternalError> + Send + 'static,
+        job: impl FnOnce(&dyn StoreTx) -> Result<(), InternalError> + Send + 'static,
     ) {
-        let vault: &dyn Vault = &*self.vault;
+        let vault: &dyn PublisherStore = &*self.vault;
         // A shelf in memory runs a job once.
         let job = Mutex::new(Some(job));
-        let job = move |shelf: &dyn Shelf| job.lock().unwrap().take().unwrap()(shelf);
+        let job = move |shelf: &dyn StoreTx| job.lock().unwrap().take().unwrap()(shelf);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(vault.act(job)).unwrap();
     }
 
     /// Who has a credential of this name: the agent that it is mapped to, if any.
-    pub(crate) fn caller(&self, principal: &str) -> Caller {
+    pub(crate) fn caller(&self, principal: &str) -> BuyerCaller {
         let mut agents = self.publisher.profile.agents.iter();
         let agent = agents.find(|agent| agent.principals.contains(principal)).cloned();
-        Caller { principal: principal.to_owned(), agent }
+        BuyerCaller { principal: principal.to_owned(), agent }
     }
 
     /// Compares the whole answer to a request of `acme`.
@@ -237,7 +250,7 @@ pub(crate) fn compare(answer: &AdcpAnswer, expected: &Expect) {
 
 /// The usual publisher: a sandbox that knows `acme` and `nova` as active agents, `paused`,
 /// `banned` and `tester` (sandbox accounts alone), and has nothing to sell.
-pub(crate) fn profile() -> Profile {
+pub(crate) fn profile() -> PublisherProfile {
     let agent = |id: &str, standing, sandbox_only| {
         Arc::new(BuyerAgent {
             id: id.to_owned(),
@@ -251,7 +264,7 @@ pub(crate) fn profile() -> Profile {
             spend_limits: Vec::new(),
         })
     };
-    Profile {
+    PublisherProfile {
         id: "gazette".to_owned(),
         name: "The Gazette".to_owned(),
         domain: "gazette.example".to_owned(),
@@ -259,12 +272,12 @@ pub(crate) fn profile() -> Profile {
         billing: vec![Billing::Operator, Billing::Agent],
         payment_terms: vec!["net_30".to_owned()],
         agents: vec![
-            agent("acme", Standing::Active, false),
-            agent("nova", Standing::Active, false),
-            agent("paused", Standing::Suspended, false),
-            agent("banned", Standing::Blocked, false),
-            agent("tester", Standing::Active, true),
-            agent("live", Standing::Active, false),
+            agent("acme", AgentStanding::Active, false),
+            agent("nova", AgentStanding::Active, false),
+            agent("paused", AgentStanding::Suspended, false),
+            agent("banned", AgentStanding::Blocked, false),
+            agent("tester", AgentStanding::Active, true),
+            agent("live", AgentStanding::Active, false),
         ],
         onboarding: Onboarding::default(),
         replay_ttl: SignedDuration::from_hours(24),
@@ -272,8 +285,8 @@ pub(crate) fn profile() -> Profile {
         spend_limits: Vec::new(),
         internals: false,
         signing: Signing::default(),
-        endpoints: vec![Endpoint {
-            transport: Transport::Mcp,
+        endpoints: vec![ToolEndpoint {
+            transport: ToolTransport::Mcp,
             url: "https://gazette.example/mcp".to_owned(),
         }],
     }

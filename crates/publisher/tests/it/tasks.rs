@@ -2,10 +2,10 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost_publisher::arm::{Answer, Arm};
-use tradepost_publisher::catalogue::Terms;
-use tradepost_publisher::shelf::Kind;
-use tradepost_publisher::task::end::{Office, record_id};
+use tradepost_publisher::arm::{Arm, PreparedAnswer};
+use tradepost_publisher::catalogue::ProductTerms;
+use tradepost_publisher::shelf::EntityKind;
+use tradepost_publisher::task::end::{TaskFinisher, record_id};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::adcp::error::AdcpRelease;
 use tradepost_wire::json::{Value, json};
@@ -32,7 +32,7 @@ fn status(shop: &Shop, id: &Value) -> Value {
 
 /// The notifications that wait, with their bodies read and judged.
 fn notices(shop: &Shop) -> Vec<Value> {
-    let mut notices = shop.kept(Kind::Notice);
+    let mut notices = shop.kept(EntityKind::Notice);
     for notice in &mut notices {
         let body: Value = tradepost_wire::json::from_str(notice["body"].as_str().unwrap()).unwrap();
         let found = schemas::against(AdcpRelease::V3_1, "core/mcp-webhook-payload.json", &body);
@@ -47,8 +47,8 @@ fn a_buy_waits_for_approval_and_comes_about_with_it() {
     let mut shop = Shop::funded(5000, 0);
     let answer = shop.create(order("soon"));
     expect![[r#"{"status":"submitted","message":"the media buy waits for the seller's approval","task_id":"task_3","context":{"trace":"t-1"},"replayed":false,"adcp_version":"3.1"}"#]].assert_eq(&answer.to_string());
-    assert_eq!(shop.kept(Kind::MediaBuy), Vec::<Value>::new());
-    assert_eq!(shop.kept(Kind::Account)[0]["funds"]["committed"], 1000.0);
+    assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
+    assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 1000.0);
     let id = &answer["task_id"];
     expect![[r#"{"status":"submitted","message":"how the task stands","task_id":"task_3","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-01T12:00:00Z","has_webhook":true,"protocol":"media-buy","history":[{"timestamp":"2026-06-01T12:00:00Z","type":"request","data":{"brand":{"domain":"acmeoutdoor.example"},"start_time":"2026-07-01T00:00:00Z","end_time":"2026-08-01T00:00:00Z","packages":[{"product_id":"soon","pricing_option_id":"cpm","budget":1000,"creative_assignments":[{"creative_id":"banner"}]}],"context":{"trace":"t-1"},"account":{"account_id":"acc_acme"},"idempotency_key":"shop-key-00000001"}},{"timestamp":"2026-06-01T12:00:00Z","type":"response","data":{"status":"submitted","task_id":"task_3"}}],"adcp_version":"3.1"}"#]].assert_eq(&status(&shop, id).to_string());
     // It is not decided before its time, nor twice.
@@ -86,8 +86,8 @@ fn what_the_seller_declines_comes_to_nothing_and_gives_the_funds_back() {
     let mut ended = status(&shop, &answer["task_id"]);
     ended["history"].take();
     expect![[r#"{"status":"failed","message":"how the task stands","task_id":"task_3","task_type":"create_media_buy","created_at":"2026-06-01T12:00:00Z","updated_at":"2026-06-01T13:00:00Z","completed_at":"2026-06-01T13:00:00Z","has_webhook":true,"protocol":"media-buy","error":{"code":"POLICY_VIOLATION","message":"the seller has declined the buy; choose another product or ask the seller"},"result":{"status":"failed","adcp_error":{"code":"POLICY_VIOLATION","message":"the seller has declined the buy; choose another product or ask the seller","recovery":"correctable","suggestion":"read the policy in details and change the request"},"errors":[{"code":"POLICY_VIOLATION","message":"the seller has declined the buy; choose another product or ask the seller","recovery":"correctable","suggestion":"read the policy in details and change the request"}]},"history":null,"adcp_version":"3.1"}"#]].assert_eq(&ended.to_string());
-    assert_eq!(shop.kept(Kind::MediaBuy), Vec::<Value>::new());
-    assert_eq!(shop.kept(Kind::Account)[0]["funds"]["committed"], 0.0);
+    assert_eq!(shop.kept(EntityKind::MediaBuy), Vec::<Value>::new());
+    assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 0.0);
     let notices = notices(&shop);
     assert_eq!(notices[0]["body"]["status"], "failed");
     assert_eq!(notices[0]["body"]["result"]["errors"], ended["result"]["errors"]);
@@ -105,7 +105,7 @@ fn a_task_that_waits_for_a_person_ends_when_it_is_told_to() {
         let (publisher, now) = (shop.desk.publisher.clone(), shop.desk.now);
         let (record, result) = (record_id("agent:acme", &id), result.clone());
         shop.desk.put(move |shelf| {
-            let office = Office { publisher: &publisher, shelf, now };
+            let office = TaskFinisher { publisher: &publisher, shelf, now };
             assert_eq!(office.force(&record, result.as_object().unwrap())?, done);
             Ok(())
         });
@@ -124,16 +124,16 @@ fn a_buy_that_cannot_come_about_under_a_forced_id_gives_the_funds_back() {
     let shop = Shop::funded(5000, 0);
     let there = shop.create(json!({}))["media_buy_id"].clone();
     let waits = shop.create(order("person"))["task_id"].as_str().unwrap().to_owned();
-    assert_eq!(shop.kept(Kind::Account)[0]["funds"]["committed"], 2000.0);
+    assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 2000.0);
     let (publisher, now) = (shop.desk.publisher.clone(), shop.desk.now);
     let (record, result) = (record_id("agent:acme", &waits), json!({"media_buy_id": there}));
     shop.desk.put(move |shelf| {
-        let office = Office { publisher: &publisher, shelf, now };
+        let office = TaskFinisher { publisher: &publisher, shelf, now };
         assert_eq!(office.force(&record, result.as_object().unwrap())?, Some(true));
         Ok(())
     });
-    assert_eq!(shop.kept(Kind::MediaBuy).len(), 1);
-    assert_eq!(shop.kept(Kind::Account)[0]["funds"]["committed"], 1000.0);
+    assert_eq!(shop.kept(EntityKind::MediaBuy).len(), 1);
+    assert_eq!(shop.kept(EntityKind::Account)[0]["funds"]["committed"], 1000.0);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_sandbox_can_force_the_next_buy_to_wait() {
         message: Some("please wait".to_owned()),
     };
     let mut said = String::new();
-    for arm in [Answer::Submitted, Answer::InputRequired].map(arm) {
+    for arm in [PreparedAnswer::Submitted, PreparedAnswer::InputRequired].map(arm) {
         shop.desk.put(move |shelf| arm.set(shelf, "agent:acme", AdcpTool::CreateMediaBuy, now));
         let answer = shop.create(json!({}));
         said.push_str(&format!("{answer}\n"));
@@ -261,8 +261,12 @@ fn a_cursor_holds_for_the_list_that_it_was_made_for() {
 fn a_product_that_is_gone_by_then_is_not_approved() {
     let mut shop = Shop::new();
     let id = shop.create(order("soon"))["task_id"].clone();
-    let gone =
-        product("soon", fixed(8.0, "USD"), json!({}), Terms { sold_out: true, ..Terms::default() });
+    let gone = product(
+        "soon",
+        fixed(8.0, "USD"),
+        json!({}),
+        ProductTerms { sold_out: true, ..ProductTerms::default() },
+    );
     let now = shop.desk.now;
     shop.desk.put(move |shelf| {
         use tradepost_publisher::shelf::New;

@@ -12,12 +12,13 @@ use jiff::Timestamp;
 use tradepost_publisher::account::Account;
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::decision::DecisionEntry;
-use tradepost_publisher::profile::Profile;
+use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{
-    IndexField, IndexTerm, Job, KeyRow, Kind, Query, Record, Shelf, Tally, Vault, Whose, own_id,
+    EntityKind, EntityOwner, EntityRecord, IndexField, IndexTerm, Job, KeyRow, PublisherStore,
+    Query, StoreTx, Tally, own_id,
 };
-use tradepost_publisher::world::Later;
+use tradepost_publisher::world::BoxFuture;
 use tradepost_wire::adcp::{AdcpTool, rules};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
@@ -46,7 +47,7 @@ struct Recorder {
 }
 
 struct Recorded<'a> {
-    shelf: &'a dyn Shelf,
+    shelf: &'a dyn StoreTx,
     calls: &'a Calls,
 }
 
@@ -56,23 +57,23 @@ impl Recorded<'_> {
     }
 }
 
-impl Shelf for Recorded<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
+impl StoreTx for Recorded<'_> {
+    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         self.note(format!("whose {} {id}", kind.name()));
         self.shelf.whose(kind, id)
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
+    fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
         self.note(format!("get {} {id}", kind.name()));
         self.shelf.get(kind, id)
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
+    fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         self.note(format!("list {} {query:?}", kind.name()));
         self.shelf.list(kind, query)
     }
 
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError> {
+    fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         self.note(format!("count {} {query:?}", kind.name()));
         self.shelf.count(kind, query)
     }
@@ -86,12 +87,12 @@ impl Shelf for Recorded<'_> {
         self.shelf.check_writable()
     }
 
-    fn put(&self, record: Record) -> Result<(), InternalError> {
+    fn put(&self, record: EntityRecord) -> Result<(), InternalError> {
         self.note(format!("put {} {} {}", record.kind.name(), record.id, record.body));
         self.shelf.put(record)
     }
 
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, InternalError> {
+    fn remove(&self, kind: EntityKind, id: &str) -> Result<bool, InternalError> {
         self.note(format!("remove {} {id}", kind.name()));
         self.shelf.remove(kind, id)
     }
@@ -112,14 +113,14 @@ impl Shelf for Recorded<'_> {
     }
 }
 
-impl Vault for Recorder {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
+impl PublisherStore for Recorder {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
         self.calls.lock().unwrap().push("read".to_owned());
         let calls = &self.calls;
         self.vault.read(&mut |shelf| job(&Recorded { shelf, calls }))
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
+    fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         self.calls.lock().unwrap().push("write".to_owned());
         let calls = Arc::clone(&self.calls);
         self.vault.write(Box::new(move |shelf| job(&Recorded { shelf, calls: &calls })))
@@ -136,7 +137,7 @@ impl Vault for Recorder {
 fn furnished() -> (Desk, Calls) {
     let calls = Calls::default();
     let vault = Recorder { vault: MemoryVault::default(), calls: Arc::clone(&calls) };
-    let profile = Profile { catalogue: shop::catalogue(), ..profile() };
+    let profile = PublisherProfile { catalogue: shop::catalogue(), ..profile() };
     let desk = Desk::on(profile, Arc::new(vault));
     let now = desk.now;
     desk.put(move |shelf| {
@@ -148,12 +149,12 @@ fn furnished() -> (Desk, Calls) {
         };
         account("acc_own").open(shelf, "agent:acme", now)?;
         // What a sandbox puts beside the catalogue is the publisher's, and the same for everybody.
-        let public = [Kind::Product, Kind::Format];
-        for kind in Kind::ALL.iter().copied().filter(|kind| !public.contains(kind)) {
+        let public = [EntityKind::Product, EntityKind::Format];
+        for kind in EntityKind::ALL.iter().copied().filter(|kind| !public.contains(kind)) {
             // By its own id, and by one that its owner chose. What lies there is no such thing, so
             // that whoever reads it breaks.
             for id in [FOREIGN.to_owned(), own_id("agent:nova", FOREIGN, FOREIGN)] {
-                shelf.put(Record {
+                shelf.put(EntityRecord {
                     kind,
                     id,
                     owner: "agent:nova".to_owned(),
@@ -174,8 +175,8 @@ fn furnished() -> (Desk, Calls) {
         let package = json!({
             "package_id": "pkg_own", "product_id": "p", "pricing_option_id": "o", "budget": 100.0,
         });
-        shelf.put(Record {
-            kind: Kind::MediaBuy,
+        shelf.put(EntityRecord {
+            kind: EntityKind::MediaBuy,
             id: "mb_own".to_owned(),
             owner: "agent:acme".to_owned(),
             account: Some("acc_own".to_owned()),
@@ -382,10 +383,10 @@ fn put(value: &Value, word: &str, by: &str) -> Value {
 }
 
 /// Everything that is `nova`'s, as it lies there.
-fn foreign(desk: &Desk) -> Vec<Record> {
+fn foreign(desk: &Desk) -> Vec<EntityRecord> {
     let query = Query { owner: Some("agent:nova".to_owned()), ..Query::default() };
-    let listed = desk.vault.look(|shelf| -> Result<Vec<Record>, InternalError> {
-        let lists = Kind::ALL.iter().map(|kind| shelf.list(*kind, &query));
+    let listed = desk.vault.look(|shelf| -> Result<Vec<EntityRecord>, InternalError> {
+        let lists = EntityKind::ALL.iter().map(|kind| shelf.list(*kind, &query));
         Ok(lists.collect::<Result<Vec<_>, _>>()?.concat())
     });
     listed.unwrap()

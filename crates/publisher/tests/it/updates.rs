@@ -1,7 +1,7 @@
 //! `update_media_buy`: what changes, and every reason not to.
 
 use expect_test::{Expect, expect};
-use tradepost_publisher::shelf::Kind;
+use tradepost_publisher::shelf::EntityKind;
 use tradepost_publisher::world::{Supply, Unavailable};
 use tradepost_wire::json::{Value, json};
 
@@ -34,14 +34,14 @@ fn one(shop: &Shop, id: &str, place: usize, changes: Value) -> Value {
 /// Asks for changes that are refused, one after the other, and compares all errors of each. Nothing
 /// changes by any.
 fn refused(shop: &Shop, id: &str, requests: &[(&str, Value)], expected: &Expect) {
-    let before = (shop.kept(Kind::MediaBuy), shop.kept(Kind::Account));
+    let before = (shop.kept(EntityKind::MediaBuy), shop.kept(EntityKind::Account));
     let mut said = String::new();
     for (title, changes) in requests {
         let answer = shop.update(id, changes.clone());
         said.push_str(&format!("# {title}\n{}", errors(&answer)));
     }
     expected.assert_eq(&said);
-    assert_eq!(before, (shop.kept(Kind::MediaBuy), shop.kept(Kind::Account)));
+    assert_eq!(before, (shop.kept(EntityKind::MediaBuy), shop.kept(EntityKind::Account)));
 }
 
 /// What an update has done: the line of an answer.

@@ -2,8 +2,8 @@
 //! of every test fits the schemas of all of them is seen in `leaks`.
 
 use expect_test::{Expect, expect};
-use tradepost_publisher::profile::{Profile, RequestSigning, Signing};
-use tradepost_publisher::shelf::Kind;
+use tradepost_publisher::profile::{PublisherProfile, RequestSigning, Signing};
+use tradepost_publisher::shelf::EntityKind;
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::adcp::error::AdcpRelease;
 use tradepost_wire::adcp::signing::DigestRule;
@@ -61,7 +61,7 @@ fn a_task_of_a_caller_of_3_0_ends_in_the_words_of_3_0() {
     assert_eq!(submitted["status"], "submitted");
     shop.wait(1);
     assert_eq!(shop.tick(), 1);
-    let notices = shop.kept(Kind::Notice);
+    let notices = shop.kept(EntityKind::Notice);
     let body: Value = tradepost_wire::json::from_str(notices[0]["body"].as_str().unwrap()).unwrap();
     let name = "core/mcp-webhook-payload.json";
     assert_eq!(schemas::against(AdcpRelease::V3_0, name, &body), Vec::<String>::new());
@@ -124,7 +124,10 @@ fn a_release_is_answered_in_itself_or_in_the_highest_of_its_line() {
     // Who verifies signatures that leave the body out speaks no 3.2, whoever asks for it.
     let signing = |digest| {
         let requests = Some(RequestSigning { digest, ..RequestSigning::default() });
-        Desk::of(Profile { signing: Signing { requests, ..Signing::default() }, ..profile() })
+        Desk::of(PublisherProfile {
+            signing: Signing { requests, ..Signing::default() },
+            ..profile()
+        })
     };
     check(
         &all(&signing(DigestRule::Either)),

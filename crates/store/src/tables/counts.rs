@@ -1,7 +1,7 @@
 //! How many rows there are of what people who run a server have to know about.
 
-use tradepost_publisher::shelf::Kind;
-use tradepost_publisher::task::Notice;
+use tradepost_publisher::shelf::EntityKind;
+use tradepost_publisher::task::QueuedNotification;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 
@@ -31,10 +31,12 @@ impl Database {
             WHERE publisher = $1 AND kind = $2 GROUP BY state ORDER BY 1";
         let mut counted = self.waiting(agents)?;
         for agent in agents {
-            let states: Vec<(String, i64)> =
-                self.0.all("counting tasks", TASKS, params![agent, Kind::Task.name()], |row| {
-                    Ok((row.get(0)?, row.get(1)?))
-                })?;
+            let states: Vec<(String, i64)> = self.0.all(
+                "counting tasks",
+                TASKS,
+                params![agent, EntityKind::Task.name()],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
             let states = states.into_iter();
             counted.tasks.extend(states.map(|(state, number)| (agent.clone(), state, number)));
         }
@@ -57,7 +59,12 @@ impl Database {
             let (pending, dead) = self.0.one(
                 "counting deliveries",
                 DELIVERIES,
-                params![agent, Kind::Notice.name(), Notice::DUE, Notice::DEAD],
+                params![
+                    agent,
+                    EntityKind::Notice.name(),
+                    QueuedNotification::DUE,
+                    QueuedNotification::DEAD
+                ],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )?;
             let feeds = self.feed_ages(agent)?.into_iter();

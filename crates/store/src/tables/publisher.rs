@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_publisher::decision::{DecidedStep, DecisionEntry, Step};
-use tradepost_publisher::shelf::{IndexTerm, KeyRow, Kind, Query, Record, Shelf, Tally, Whose};
+use tradepost_publisher::shelf::{
+    EntityKind, EntityOwner, EntityRecord, IndexTerm, KeyRow, Query, StoreTx, Tally,
+};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
@@ -60,7 +62,7 @@ impl Database {
     pub(crate) fn read_shelf(
         &self,
         publisher: &str,
-        job: &mut dyn FnMut(&dyn Shelf),
+        job: &mut dyn FnMut(&dyn StoreTx),
     ) -> Result<(), InternalError> {
         self.0.snapshot(|| job(&PublisherTx { connection: &self.0, publisher, writable: false }))
     }
@@ -74,7 +76,7 @@ impl StoreTransaction<'_> {
     pub fn shelf<T>(
         &self,
         publisher: &str,
-        job: impl FnOnce(&dyn Shelf) -> T,
+        job: impl FnOnce(&dyn StoreTx) -> T,
     ) -> Result<T, InternalError> {
         // Before the first look: what a job decides by does not change under it.
         self.0.lock(publisher)?;
@@ -82,8 +84,8 @@ impl StoreTransaction<'_> {
     }
 }
 
-impl Shelf for PublisherTx<'_> {
-    fn whose(&self, kind: Kind, id: &str) -> Result<Option<Whose>, InternalError> {
+impl StoreTx for PublisherTx<'_> {
+    fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
         // The index has all that is asked for: a hit reads no more than a miss. A miss reads a row as
         // well, one that stands for nothing, so that it does not take less time than another's thing.
         let sql = format!(
@@ -97,7 +99,7 @@ impl Shelf for PublisherTx<'_> {
         let values = params![self.publisher, kind, id];
         self.connection.each("finding out whose a thing is", &sql, values, |row| {
             let (is_there, whose) =
-                (row.get(0)?, Whose { owner: row.get(1)?, account: row.get(2)? });
+                (row.get(0)?, EntityOwner { owner: row.get(1)?, account: row.get(2)? });
             if is_there {
                 found = Some(whose);
             }
@@ -106,7 +108,7 @@ impl Shelf for PublisherTx<'_> {
         Ok(found)
     }
 
-    fn get(&self, kind: Kind, id: &str) -> Result<Option<Record>, InternalError> {
+    fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM publisher_things t
              WHERE t.publisher = $1 AND t.kind = $2 AND t.id = $3"
@@ -120,7 +122,7 @@ impl Shelf for PublisherTx<'_> {
         row.map(UnparsedRow::parse).transpose()
     }
 
-    fn list(&self, kind: Kind, query: &Query) -> Result<Vec<Record>, InternalError> {
+    fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         let Listing { sql, values } = Listing::of(self.connection, self.publisher, kind, query);
         // Bodies are parsed once the rows are let go, so that no read is held open by that.
         let rows: Vec<UnparsedRow> =
@@ -128,7 +130,7 @@ impl Shelf for PublisherTx<'_> {
         rows.into_iter().map(UnparsedRow::parse).collect()
     }
 
-    fn count(&self, kind: Kind, query: &Query) -> Result<Vec<Tally>, InternalError> {
+    fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         let name = kind.name();
         let mut values = vec![self.publisher.bind(), name.bind()];
         let mut sql = "SELECT state, class, CAST(SUM(things) AS BIGINT) FROM publisher_counts
@@ -168,7 +170,7 @@ impl Shelf for PublisherTx<'_> {
         Err(InternalError::new("writing to the store", "the transaction is for reading alone"))
     }
 
-    fn put(&self, record: Record) -> Result<(), InternalError> {
+    fn put(&self, record: EntityRecord) -> Result<(), InternalError> {
         self.check_writable()?;
         let known = self.counted(record.kind, &record.id)?;
         let now = Counted {
@@ -192,13 +194,13 @@ impl Shelf for PublisherTx<'_> {
             self.tally(record.kind, &now, 1)?;
         }
         self.write_terms(record.kind, place, known.is_some(), &record.owner, &record.terms)?;
-        if matches!(record.kind, Kind::Notice | Kind::StaffEvent) {
+        if matches!(record.kind, EntityKind::Notice | EntityKind::StaffEvent) {
             self.connection.tell(ChangeNotice::Due);
         }
         Ok(())
     }
 
-    fn remove(&self, kind: Kind, id: &str) -> Result<bool, InternalError> {
+    fn remove(&self, kind: EntityKind, id: &str) -> Result<bool, InternalError> {
         self.check_writable()?;
         let Some(known) = self.counted(kind, id)? else { return Ok(false) };
         let sql = "DELETE FROM publisher_things WHERE place = $1";
@@ -279,7 +281,7 @@ impl Counted {
 
 impl PublisherTx<'_> {
     /// Where a thing that is there is counted.
-    fn counted(&self, kind: Kind, id: &str) -> Result<Option<Counted>, InternalError> {
+    fn counted(&self, kind: EntityKind, id: &str) -> Result<Option<Counted>, InternalError> {
         self.connection.first(
             "looking a thing up",
             "SELECT place, owner, account, state, class FROM publisher_things
@@ -298,7 +300,7 @@ impl PublisherTx<'_> {
     }
 
     /// Writes a thing that is new; its place.
-    fn insert(&self, record: &Record) -> Result<i64, InternalError> {
+    fn insert(&self, record: &EntityRecord) -> Result<i64, InternalError> {
         self.connection.one(
             "writing a thing",
             "INSERT INTO publisher_things
@@ -324,7 +326,7 @@ impl PublisherTx<'_> {
     }
 
     /// Writes a thing that is there.
-    fn replace(&self, place: i64, record: &Record) -> Result<(), InternalError> {
+    fn replace(&self, place: i64, record: &EntityRecord) -> Result<(), InternalError> {
         self.connection.execute(
             "writing a thing",
             "UPDATE publisher_things SET owner = $2, account = $3, state = $4, revision = $5,
@@ -347,7 +349,7 @@ impl PublisherTx<'_> {
 
     /// Counts a thing, or counts it no more. Writers of one publisher come one after another, so that no
     /// count is lost.
-    fn tally(&self, kind: Kind, counted: &Counted, change: i64) -> Result<(), InternalError> {
+    fn tally(&self, kind: EntityKind, counted: &Counted, change: i64) -> Result<(), InternalError> {
         self.connection.execute(
             "counting a thing",
             "INSERT INTO publisher_counts (publisher, kind, owner, account, state, class, things)
@@ -369,7 +371,7 @@ impl PublisherTx<'_> {
     /// Has these terms, and no others, lead to the thing at a place.
     fn write_terms(
         &self,
-        kind: Kind,
+        kind: EntityKind,
         place: i64,
         was_there: bool,
         owner: &str,
@@ -420,17 +422,17 @@ impl KnownTerm {
 
 /// A row whose body is still text.
 struct UnparsedRow {
-    record: Record,
+    record: EntityRecord,
     body: String,
 }
 
 impl UnparsedRow {
-    fn parse(self) -> Result<Record, InternalError> {
-        Ok(Record { body: json(&self.body)?, ..self.record })
+    fn parse(self) -> Result<EntityRecord, InternalError> {
+        Ok(EntityRecord { body: json(&self.body)?, ..self.record })
     }
 }
 
-fn read(kind: Kind, row: &SqlRow<'_>) -> RowResult<UnparsedRow> {
+fn read(kind: EntityKind, row: &SqlRow<'_>) -> RowResult<UnparsedRow> {
     let count =
         |column| Ok::<_, sql::RowError>(u64::try_from(row.get::<i64>(column)?).unwrap_or(0));
     let at = |column| {
@@ -438,7 +440,7 @@ fn read(kind: Kind, row: &SqlRow<'_>) -> RowResult<UnparsedRow> {
         Ok::<_, sql::RowError>(Timestamp::from_microsecond(micros).unwrap_or(Timestamp::MAX))
     };
     let changes_at: Option<i64> = row.get(10)?;
-    let record = Record {
+    let record = EntityRecord {
         kind,
         id: row.get(1)?,
         owner: row.get(2)?,

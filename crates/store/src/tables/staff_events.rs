@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliverySource, DeliveryState};
-use tradepost_publisher::shelf::Kind;
+use tradepost_publisher::shelf::EntityKind;
 use tradepost_publisher::staff_event::StaffEvent;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
@@ -103,7 +103,7 @@ impl Database {
                        (SELECT 1 FROM publisher_things t
                         WHERE t.publisher = s.publisher AND t.kind = $1 AND t.owner = ''
                             AND t.place > s.place)";
-        let kind = Kind::StaffEvent.name();
+        let kind = EntityKind::StaffEvent.name();
         self.0.all("looking for untold sales", sql, params![kind], |row| row.get(0))
     }
 
@@ -117,7 +117,7 @@ impl Database {
             "SELECT {EVENT} AND place > (SELECT place FROM staff_event_places WHERE publisher = $1)
              ORDER BY place LIMIT $3"
         );
-        let kind = Kind::StaffEvent.name();
+        let kind = EntityKind::StaffEvent.name();
         let values = params![publisher, kind, limit];
         self.0.all("reading what people of a publisher are to be told", &sql, values, read)
     }
@@ -134,7 +134,7 @@ impl Store {
         place: i64,
     ) -> Result<Option<KeptStaffEvent>, InternalError> {
         let sql = format!("SELECT {EVENT} AND place = $3");
-        let kind = Kind::StaffEvent.name();
+        let kind = EntityKind::StaffEvent.name();
         let values = params![publisher, kind, place];
         self.read_first("reading an event of a publisher", &sql, values, read)
     }

@@ -15,8 +15,8 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tradepost_buyer::receiver::authentic::{ADCP_SIGNATURE, ADCP_TIMESTAMP};
 use tradepost_keys::hmac::SharedKey;
-use tradepost_publisher::shelf::{Kept, Query, Vault};
-use tradepost_publisher::task::{Attempt, Notice, Outcome};
+use tradepost_publisher::shelf::{PublisherStore, Query, Stored};
+use tradepost_publisher::task::{AttemptOutcome, NotificationAttempt, QueuedNotification};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_server::outbox::backoff::{RetryDecision, RetrySchedule};
@@ -51,7 +51,7 @@ pub struct Notices {
 #[derive(Debug)]
 pub struct Ground {
     /// What the publisher keeps.
-    pub vault: Arc<dyn Vault>,
+    pub vault: Arc<dyn PublisherStore>,
     /// Told when something was kept.
     pub stir: Arc<tokio::sync::Notify>,
     /// Who sends.
@@ -86,10 +86,13 @@ impl Notices {
     }
 
     /// Those that are due, page by page, until `take` has enough.
-    fn each_due(&self, mut take: impl FnMut(Kept<Notice>) -> bool) -> Result<(), InternalError> {
-        let mut query = Query { limit: PAGE, ..Query::in_state(Notice::DUE) };
+    fn each_due(
+        &self,
+        mut take: impl FnMut(Stored<QueuedNotification>) -> bool,
+    ) -> Result<(), InternalError> {
+        let mut query = Query { limit: PAGE, ..Query::in_state(QueuedNotification::DUE) };
         loop {
-            let page = self.ground.vault.look(|shelf| shelf.all::<Notice>(&query));
+            let page = self.ground.vault.look(|shelf| shelf.all::<QueuedNotification>(&query));
             let page = page.map_err(InternalError::on("reading due notifications"))?;
             query.continue_behind(page.iter().map(|notice| &notice.record));
             let full = page.len() == PAGE;
@@ -106,7 +109,7 @@ impl Notices {
 
     async fn attempt(
         &self,
-        notice: &Notice,
+        notice: &QueuedNotification,
         now: Timestamp,
     ) -> Result<ReceiverReply, AttemptError> {
         let headers = |url: &Url| self.headers(notice, url, now);
@@ -115,7 +118,7 @@ impl Notices {
 
     /// How a receiver is shown that it is us: as it has asked, or else by our signature. One or the
     /// other, never both.
-    fn headers(&self, notice: &Notice, url: &Url, now: Timestamp) -> Option<HeaderMap> {
+    fn headers(&self, notice: &QueuedNotification, url: &Url, now: Timestamp) -> Option<HeaderMap> {
         let Some(asked) = notice.authentication.as_ref().filter(|asked| !asked.is_null()) else {
             return self.key.headers(url.as_str(), &notice.body, now);
         };
@@ -147,7 +150,7 @@ impl Notices {
     /// Writes down what became of an attempt.
     async fn note(
         &self,
-        notice: &Kept<Notice>,
+        notice: &Stored<QueuedNotification>,
         fired_at: Timestamp,
         sent: Result<ReceiverReply, AttemptError>,
     ) -> Result<(), InternalError> {
@@ -156,25 +159,29 @@ impl Notices {
         let sent = sent.map(|_| ());
         let failures = notice.thing.attempts.saturating_add(1);
         let (state, due_at) = match sent {
-            Ok(()) => (Notice::DONE, now),
+            Ok(()) => (QueuedNotification::DONE, now),
             Err(failed) => match self.advise(failures, failed) {
                 RetryDecision::Again(pause) => {
                     // A moment that is still to come, so that it is waited for.
                     let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
                     let pause = pause.max(SignedDuration::from_millis(1));
-                    (Notice::DUE, now.checked_add(pause).unwrap_or(Timestamp::MAX))
+                    (QueuedNotification::DUE, now.checked_add(pause).unwrap_or(Timestamp::MAX))
                 }
-                RetryDecision::GiveUp => (Notice::DEAD, now),
+                RetryDecision::GiveUp => (QueuedNotification::DEAD, now),
             },
         };
         self.tell(notice, state, sent.err());
-        let job = move |shelf: &dyn tradepost_publisher::shelf::Shelf| {
-            let found = shelf.find::<Notice>(&id)?;
+        let job = move |shelf: &dyn tradepost_publisher::shelf::StoreTx| {
+            let found = shelf.find::<QueuedNotification>(&id)?;
             // Somebody may have settled it otherwise while it was under way.
-            if let Some(mut kept) = found.filter(|kept| kept.record.state == Notice::DUE) {
+            if let Some(mut kept) =
+                found.filter(|kept| kept.record.state == QueuedNotification::DUE)
+            {
                 kept.thing.attempts = failures;
                 kept.thing.due_at = due_at;
-                if kept.thing.about.is_some() && kept.thing.log.len() < Notice::MOST_ATTEMPTS {
+                if kept.thing.about.is_some()
+                    && kept.thing.log.len() < QueuedNotification::MOST_ATTEMPTS
+                {
                     kept.thing.log.push(attempt.clone());
                 }
                 state.clone_into(&mut kept.record.state);
@@ -199,14 +206,14 @@ impl Notices {
         self.schedule.advise(failures, failed.retry_after, (self.ground.edge.random)())
     }
 
-    fn tell(&self, notice: &Kept<Notice>, state: &str, failed: Option<AttemptError>) {
+    fn tell(&self, notice: &Stored<QueuedNotification>, state: &str, failed: Option<AttemptError>) {
         let (publisher, place) = (&self.publisher, notice.record.place);
         let host = host(&notice.thing.url);
         let Some(AttemptError { why, .. }) = failed else {
             tracing::debug!(%publisher, notice = place, "delivered");
             return;
         };
-        if state == Notice::DEAD {
+        if state == QueuedNotification::DEAD {
             tracing::warn!(%publisher, notice = place, %host, %why, "a notification was given up");
         } else {
             tracing::info!(%publisher, notice = place, %host, %why, "a notification was not taken");
@@ -215,7 +222,7 @@ impl Notices {
 }
 
 impl DeliveryQueue for Notices {
-    type Turn = Kept<Notice>;
+    type Turn = Stored<QueuedNotification>;
 
     fn now(&self) -> Timestamp {
         self.ground.clock.now()
@@ -234,7 +241,7 @@ impl DeliveryQueue for Notices {
         now: Timestamp,
         busy: &BlockedPushes,
         room: usize,
-    ) -> Result<Vec<Kept<Notice>>, InternalError> {
+    ) -> Result<Vec<Stored<QueuedNotification>>, InternalError> {
         let mut due = Vec::new();
         // Asked every time: the lock is lost with its session, and then another process delivers.
         let is_courier =
@@ -267,12 +274,15 @@ impl DeliveryQueue for Notices {
         Ok(next)
     }
 
-    fn who(notice: &Kept<Notice>) -> ActiveDelivery {
+    fn who(notice: &Stored<QueuedNotification>) -> ActiveDelivery {
         let key = i64::try_from(notice.record.place).unwrap_or(i64::MAX);
         ActiveDelivery { key, host: host(&notice.thing.url), owner: notice.record.owner.clone() }
     }
 
-    async fn work(self: Arc<Self>, notice: Kept<Notice>) -> Result<(), InternalError> {
+    async fn work(
+        self: Arc<Self>,
+        notice: Stored<QueuedNotification>,
+    ) -> Result<(), InternalError> {
         let now = self.ground.clock.now();
         let sent = self.attempt(&notice.thing, now).await;
         self.note(&notice, now, sent).await
@@ -292,21 +302,21 @@ fn recorded(
     fired_at: Timestamp,
     now: Timestamp,
     sent: &Result<ReceiverReply, AttemptError>,
-) -> Attempt {
+) -> NotificationAttempt {
     let (outcome, http_status) = match sent {
-        Ok(taken) => (Outcome::Success, Some(taken.status)),
+        Ok(taken) => (AttemptOutcome::Success, Some(taken.status)),
         Err(failed) => match failed.why {
-            FailureReason::Status(status) => (Outcome::Failed, Some(status)),
-            FailureReason::Gone => (Outcome::Failed, Some(410)),
-            FailureReason::Unverified => (Outcome::Failed, Some(401)),
-            FailureReason::TimedOut => (Outcome::Timeout, None),
+            FailureReason::Status(status) => (AttemptOutcome::Failed, Some(status)),
+            FailureReason::Gone => (AttemptOutcome::Failed, Some(410)),
+            FailureReason::Unverified => (AttemptOutcome::Failed, Some(401)),
+            FailureReason::TimedOut => (AttemptOutcome::Timeout, None),
             FailureReason::Unreachable
             | FailureReason::Forbidden
             | FailureReason::NotPermitted
-            | FailureReason::Broken => (Outcome::ConnectionError, None),
+            | FailureReason::Broken => (AttemptOutcome::ConnectionError, None),
         },
     };
-    Attempt { fired_at, completed_at: now, outcome, http_status }
+    NotificationAttempt { fired_at, completed_at: now, outcome, http_status }
 }
 
 fn host(url: &str) -> String {

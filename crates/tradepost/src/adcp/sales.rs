@@ -4,11 +4,11 @@
 use jiff::Timestamp;
 use tradepost_buyer::text::escape_json;
 use tradepost_publisher::publisher::Publisher;
-use tradepost_publisher::shelf::Vault;
-use tradepost_publisher::staff::Denied;
+use tradepost_publisher::shelf::PublisherStore;
+use tradepost_publisher::staff::DecisionError;
 use tradepost_publisher::staff::list::{self, Filter, Listing, Page, Row, Subject};
 use tradepost_publisher::staff::show::{self, NotShown};
-use tradepost_publisher::task::end::Office;
+use tradepost_publisher::task::end::TaskFinisher;
 use tradepost_wire::json::Value;
 
 use crate::spreadsheet::guarded;
@@ -28,20 +28,21 @@ tradepost_wire::words! {
 /// # Errors
 /// What is wrong with the filter, or that the store failed.
 pub fn list_full(
-    vault: &dyn Vault,
+    vault: &dyn PublisherStore,
     publisher: &Publisher,
     subject: Subject,
     filter: &Filter,
     page: Page,
     now: Timestamp,
-) -> Result<Listing, Denied> {
+) -> Result<Listing, DecisionError> {
     let mut full = Listing::default();
     let mut after = page.after;
     loop {
         let part = Page { after, limit: page.limit - full.rows.len() };
         // Each part is read by itself: nobody else waits for a search through everything.
-        let listing = vault
-            .look(|shelf| list::list(Office { publisher, shelf, now }, subject, filter, part))?;
+        let listing = vault.look(|shelf| {
+            list::list(TaskFinisher { publisher, shelf, now }, subject, filter, part)
+        })?;
         full.rows.extend(listing.rows);
         full.next = listing.next;
         if full.next.is_none() || full.rows.len() >= page.limit {
@@ -56,14 +57,14 @@ pub fn list_full(
 /// # Errors
 /// That there is none, or several, or that the store failed.
 pub fn show(
-    vault: &dyn Vault,
+    vault: &dyn PublisherStore,
     publisher: &Publisher,
     subject: Subject,
     id: &str,
     account: Option<&str>,
     now: Timestamp,
 ) -> Result<Value, NotShown> {
-    vault.look(|shelf| show::show(Office { publisher, shelf, now }, subject, id, account))
+    vault.look(|shelf| show::show(TaskFinisher { publisher, shelf, now }, subject, id, account))
 }
 
 /// The members of a row that people see in a table, in this order.

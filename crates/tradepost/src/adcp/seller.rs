@@ -9,11 +9,11 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tradepost_publisher::agent::BuyerAgent;
-use tradepost_publisher::ask::{self, Ask, Credential};
-use tradepost_publisher::profile::Profile;
+use tradepost_publisher::ask::{self, Credential, ToolCall};
+use tradepost_publisher::profile::PublisherProfile;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::refuse;
-use tradepost_publisher::world::{Lane, Wait};
+use tradepost_publisher::world::{LimitWait, RateClass};
 use tradepost_server::agent::{self, Agent, AgentOutcome, AgentRequest, Caller, PageTokens};
 use tradepost_server::auth::{AuthSettings, Authenticator, Principal};
 use tradepost_server::card::{ENDPOINT_PATH, PublishedCard};
@@ -79,7 +79,7 @@ const TIDYING: Duration = Duration::from_hours(1);
 #[derive(Debug)]
 pub struct PublisherAgent {
     /// Who it is, with the catalogue that it began with.
-    pub profile: Arc<Profile>,
+    pub profile: Arc<PublisherProfile>,
     /// The publisher; another one when its catalogue changes.
     pub(super) publisher: RwLock<Publisher>,
     /// The file with what it sells.
@@ -186,15 +186,15 @@ impl PublisherAgent {
     ///
     /// # Errors
     /// When the next one may be sent.
-    pub fn admit(&self, caller: &Caller) -> Result<(), Wait> {
-        self.publisher().world.admit(&name(caller), Lane::Read)
+    pub fn admit(&self, caller: &Caller) -> Result<(), LimitWait> {
+        self.publisher().world.admit(&name(caller), RateClass::Read)
     }
 
     /// Has the publisher answer.
     pub async fn answer(&self, caller: &Caller, tool: AdcpTool, arguments: Map) -> AdcpAnswer {
         let credential = caller.credential.as_ref().map(|own| Credential::new(own.as_str()));
         let now = self.clock.now();
-        let ask = Ask { tool, arguments, caller: self.caller(caller), credential, now };
+        let ask = ToolCall { tool, arguments, caller: self.caller(caller), credential, now };
         let context = ask.arguments.get("context").cloned();
         // A panic in a tool is a fault like any other: the caller learns an error id.
         let publisher = self.publisher();
@@ -218,7 +218,7 @@ impl PublisherAgent {
 
     /// Who calls, as the publisher knows them: the buyer agent to which the credential was given,
     /// if it was given to one (`B-2`, `G-2`).
-    fn caller(&self, caller: &Caller) -> ask::Caller {
+    fn caller(&self, caller: &Caller) -> ask::BuyerCaller {
         let principal = name(caller);
         let signed = caller.principal.name.strip_prefix(SIGNED);
         let is = |agent: &&Arc<BuyerAgent>| match signed {
@@ -226,7 +226,7 @@ impl PublisherAgent {
             None => agent.principals.contains(&principal),
         };
         let agent = self.profile.agents.iter().find(is).cloned();
-        ask::Caller { principal, agent }
+        ask::BuyerCaller { principal, agent }
     }
 
     /// Answers a message of A2A.

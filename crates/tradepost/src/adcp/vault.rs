@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
-use tradepost_publisher::shelf::{End, Job, Shelf, StoreTurn, StoreWork, Vault};
-use tradepost_publisher::world::Later;
+use tradepost_publisher::shelf::{Job, PublisherStore, StoreTurn, StoreTx, StoreWork, TxEnd};
+use tradepost_publisher::world::BoxFuture;
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
 
@@ -38,7 +38,7 @@ impl StoreVault {
     /// When the store fails; inside, what the job said.
     pub fn act<T: Send + 'static, E: Send + 'static>(
         &self,
-        mut job: impl FnMut(&dyn Shelf) -> Result<T, E> + Send + 'static,
+        mut job: impl FnMut(&dyn StoreTx) -> Result<T, E> + Send + 'static,
     ) -> Result<Result<T, E>, InternalError> {
         let stopped = Arc::new(Mutex::new(None));
         let (note, publisher) = (Arc::clone(&stopped), Arc::clone(&self.publisher));
@@ -65,8 +65,8 @@ impl StoreVault {
     }
 }
 
-impl Vault for StoreVault {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
+impl PublisherStore for StoreVault {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
         let mut read = || self.store.read_shelf(&self.publisher, job).map_err(broken);
         let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
         // Others of the caller's executor must not wait with it.
@@ -77,24 +77,24 @@ impl Vault for StoreVault {
         }
     }
 
-    fn turn<'a>(&'a self, caller: &'a str, work: StoreWork) -> Later<'a, StoreTurn<'a>> {
+    fn turn<'a>(&'a self, caller: &'a str, work: StoreWork) -> BoxFuture<'a, StoreTurn<'a>> {
         Box::pin(async move {
             let turn: StoreTurn<'a> = Box::new(self.store.shelf_turn(caller, work).await);
             turn
         })
     }
 
-    fn write(&self, job: Job) -> Later<'_, Result<(), InternalError>> {
+    fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         // The store undoes what a job did that fails.
         let undone = Arc::new(AtomicBool::new(false));
         let (note, publisher) = (Arc::clone(&undone), Arc::clone(&self.publisher));
         let written = self.store.write(move |tx| {
             let end = tx.shelf(&publisher, |shelf| job(shelf))?;
             // It may be run again, and end otherwise.
-            note.store(end == End::Undo, Ordering::Relaxed);
+            note.store(end == TxEnd::Undo, Ordering::Relaxed);
             match end {
-                End::Keep => Ok(()),
-                End::Undo => Err(InternalError::new("working for a publisher", "it stopped")),
+                TxEnd::Keep => Ok(()),
+                TxEnd::Undo => Err(InternalError::new("working for a publisher", "it stopped")),
             }
         });
         Box::pin(async move {

@@ -10,7 +10,8 @@ use tradepost_buyer::adcp::AdcpClient;
 use tradepost_buyer::refusal::By;
 use tradepost_buyer::transport::{Limits, Transport};
 use tradepost_publisher::world::{
-    Challenge, GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
+    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, RateClass, Services, Supply,
+    Unavailable,
 };
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
@@ -109,13 +110,13 @@ impl Outside {
 
     /// A client for one agent. Nothing is kept of it: what a caller has named must not be used for
     /// another.
-    fn client(&self, agent: &GovernanceAgent) -> Result<AdcpClient, Unreached> {
+    fn client(&self, agent: &NamedGovernanceAgent) -> Result<AdcpClient, CallError> {
         let silent = |fault: InternalError| {
             tracing::error!(publisher = %self.publisher, cause = %fault.chain(), "no HTTP client");
-            Unreached::Silent
+            CallError::Silent
         };
         // Judged again: the setting that permitted it may have changed since it was kept.
-        let destination = self.egress.read(&agent.url).map_err(|_| Unreached::Silent)?;
+        let destination = self.egress.read(&agent.url).map_err(|_| CallError::Silent)?;
         let build = |secure| client::build(&self.egress, self.patience, secure);
         let plain = build(false).map_err(silent)?;
         // A client with TLS is made only where it is needed: a machine without
@@ -126,9 +127,9 @@ impl Outside {
             Limits { timeout: self.patience, connect: self.patience, max_body: MAX_DECISION };
         let transport = Transport::over(plain, secure, limits);
         let client = AdcpClient::mcp(transport, destination.url.as_str(), fastrand::Rng::new());
-        let client = client.map_err(|_| Unreached::Silent)?.at_once();
+        let client = client.map_err(|_| CallError::Silent)?.at_once();
         match &agent.credential {
-            Some(credential) => client.with_token(credential).map_err(|_| Unreached::Silent),
+            Some(credential) => client.with_token(credential).map_err(|_| CallError::Silent),
             None => Ok(client),
         }
     }
@@ -157,22 +158,22 @@ impl Outside {
     /// is as silent as one that does not answer.
     async fn asked(
         &self,
-        agent: &GovernanceAgent,
+        agent: &NamedGovernanceAgent,
         task: &'static str,
         request: Map,
-    ) -> Result<Map, Unreached> {
+    ) -> Result<Map, CallError> {
         let client = self.client(agent)?;
         let called = tokio::time::timeout(self.patience, client.call(task, request)).await;
         let Ok(called) = called else {
             tracing::warn!(publisher = %self.publisher, task, "an agent took too long to answer");
-            return Err(Unreached::Silent);
+            return Err(CallError::Silent);
         };
         let answered = called.map_err(|failure| {
             let code = code_of(&failure);
             tracing::warn!(publisher = %self.publisher, task, code, "an agent did not answer");
-            code.map_or(Unreached::Silent, |code| Unreached::Refused(code.to_owned()))
+            code.map_or(CallError::Silent, |code| CallError::Refused(code.to_owned()))
         })?;
-        answered.payload.as_object().cloned().ok_or(Unreached::Silent)
+        answered.payload.as_object().cloned().ok_or(CallError::Silent)
     }
 }
 
@@ -195,19 +196,19 @@ fn code_of(failure: &Failure) -> Option<&str> {
     }
 }
 
-impl World for Outside {
+impl Services for Outside {
     fn fresh_id(&self, prefix: &str) -> String {
         format!("{prefix}_{}", uuid::Uuid::new_v4().simple())
     }
 
-    fn admit(&self, principal: &str, lane: Lane) -> Result<(), Wait> {
+    fn admit(&self, principal: &str, lane: RateClass) -> Result<(), LimitWait> {
         let limiter = match lane {
-            Lane::Read => &self.read,
-            Lane::Write => &self.write,
-            Lane::Insert => &self.insert,
+            RateClass::Read => &self.read,
+            RateClass::Write => &self.write,
+            RateClass::Insert => &self.insert,
         };
         let admitted = limiter.admit(&LimitKey::Credential(principal.to_owned()));
-        admitted.map_err(|RateLimitExceeded { wait, limit }| Wait {
+        admitted.map_err(|RateLimitExceeded { wait, limit }| LimitWait {
             seconds: u32::try_from(whole_seconds(wait)).unwrap_or(u32::MAX).max(1),
             limit: limit.requests,
             window_seconds: u32::try_from(limit.window.as_secs()).unwrap_or(u32::MAX).max(1),
@@ -226,22 +227,22 @@ impl World for Outside {
 
     fn check_governance<'a>(
         &'a self,
-        agent: &'a GovernanceAgent,
+        agent: &'a NamedGovernanceAgent,
         request: Map,
-    ) -> Later<'a, Result<Map, Unreached>> {
+    ) -> BoxFuture<'a, Result<Map, CallError>> {
         Box::pin(self.asked(agent, "check_governance", request))
     }
 
     fn creative_features(
         &self,
         questions: Vec<(String, Map)>,
-    ) -> Later<'_, Vec<Result<Map, Unreached>>> {
+    ) -> BoxFuture<'_, Vec<Result<Map, CallError>>> {
         Box::pin(async move {
             let asked = questions.into_iter().map(|(url, request)| async move {
                 let mut known = self.verifiers.0.iter();
                 let known = known.find(|(known, _)| is_same(known, &url));
                 let credential = known.map(|(_, credential)| credential.clone());
-                let agent = GovernanceAgent { url, credential };
+                let agent = NamedGovernanceAgent { url, credential };
                 self.asked(&agent, "get_creative_features", request).await
             });
             futures_util::future::join_all(asked).await
@@ -256,7 +257,7 @@ impl World for Outside {
         self.egress.is_own_machine(url)
     }
 
-    fn challenge(&self, challenges: Vec<Challenge>) -> Later<'_, Vec<bool>> {
+    fn challenge(&self, challenges: Vec<Challenge>) -> BoxFuture<'_, Vec<bool>> {
         Box::pin(async move {
             let asked = challenges.iter().map(|challenge| self.is_wanted(challenge));
             futures_util::future::join_all(asked).await
@@ -267,7 +268,7 @@ impl World for Outside {
         self.governance.as_ref()?.attest(claims, critical)
     }
 
-    fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {
+    fn inventory(&self) -> BoxFuture<'_, Result<Supply, Unavailable>> {
         if let Some(upstream) = &self.upstream {
             return Box::pin(upstream.supply());
         }

@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use clap::Subcommand;
-use tradepost_publisher::agent::Authorization;
+use tradepost_publisher::agent::AccountRights;
 use tradepost_publisher::demo;
 use tradepost_publisher::publisher::Publisher;
 use tradepost_publisher::staff::list::Subject;
-use tradepost_publisher::staff::{self, Decision, Denied, Matter, Moved, RightsChange, Step};
-use tradepost_publisher::task::end::Office;
+use tradepost_publisher::staff::{
+    self, DecisionError, Matter, RightsChange, StaffDecision, StateChange, Step,
+};
+use tradepost_publisher::task::end::TaskFinisher;
 use tradepost_server::clock::Clock;
 use tradepost_wire::adcp::error::AdcpError;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -187,13 +189,15 @@ fn decide(step: Step, item: Item, reason: Option<String>, context: &Context) -> 
     let operation = PublisherOperation::Decide(step);
     let by = decider.name(vault.store(), &publisher.profile.id, operation, context)?;
     let (by, why) = (Some(by), decider.why);
-    let decision = Decision { matter, id, account, step, reason, by, why };
+    let decision = StaffDecision { matter, id, account, step, reason, by, why };
     let now = Clock::system().now();
     let asked = decision.clone();
-    let done =
-        vault.act(move |shelf| staff::decide(Office { publisher: &publisher, shelf, now }, &asked));
+    let done = vault.act(move |shelf| {
+        staff::decide(TaskFinisher { publisher: &publisher, shelf, now }, &asked)
+    });
     let done = done?;
-    let Moved { before, after } = done.map_err(|denied| refused(denied, matter, step.name()))?;
+    let StateChange { before, after } =
+        done.map_err(|denied| refused(denied, matter, step.name()))?;
     let (kind, id) = (matter.name(), &decision.id);
     let said = match before == after {
         true => format!("the {kind} {id} was {after} already"),
@@ -204,17 +208,17 @@ fn decide(step: Step, item: Item, reason: Option<String>, context: &Context) -> 
 }
 
 /// Why a decision was not carried out.
-fn refused(denied: Denied, matter: Matter, step: &str) -> Failure {
+fn refused(denied: DecisionError, matter: Matter, step: &str) -> Failure {
     let kind = matter.name();
     match denied {
-        Denied::Absent => Failure::usage(format!("there is no such {kind}"))
+        DecisionError::Absent => Failure::usage(format!("there is no such {kind}"))
             .hint(format!("`tradepost publisher list {kind}s` names them")),
-        Denied::Ambiguous(accounts) => {
+        DecisionError::Ambiguous(accounts) => {
             let message = format!("several accounts have a {kind} of this id");
             let failure = Failure::usage(message).hint("name one of them with --account");
             failure.data(json!({"accounts": accounts})).lines(accounts)
         }
-        Denied::Impossible { from, possible } => {
+        DecisionError::Impossible { from, possible } => {
             let message = format!("{step} leads nowhere from {from}, which the {kind} is");
             let possible: Vec<_> = possible.into_iter().map(Step::name).collect();
             let hint = match possible.is_empty() {
@@ -223,7 +227,7 @@ fn refused(denied: Denied, matter: Matter, step: &str) -> Failure {
             };
             Failure::usage(message).hint(hint).data(json!({"state": from, "possible": possible}))
         }
-        Denied::Objections(errors) => {
+        DecisionError::Objections(errors) => {
             let line = |error: &AdcpError| {
                 let field = error.field.as_ref().map(|field| format!("{field}: "));
                 format!("{}{} ({})", field.unwrap_or_default(), error.message, error.code.name())
@@ -233,10 +237,10 @@ fn refused(denied: Denied, matter: Matter, step: &str) -> Failure {
                 .data(json!({"objections": errors}))
                 .lines(errors.iter().map(line).collect())
         }
-        Denied::Invalid(wrong) => {
+        DecisionError::Invalid(wrong) => {
             Failure::usage("this cannot be decided").data(json!({"problems": wrong})).lines(wrong)
         }
-        Denied::Broken(broken) => Failure::fault(broken),
+        DecisionError::Broken(broken) => Failure::fault(broken),
     }
 }
 
@@ -246,7 +250,7 @@ fn grant(arguments: Grant, context: &Context) -> Outcome {
     for (task, fields) in fields {
         field_scopes.entry(task).or_default().extend(fields);
     }
-    let rights = (!revoke).then(|| Authorization {
+    let rights = (!revoke).then(|| AccountRights {
         allowed_tasks: (!tasks.is_empty()).then(|| tasks.into_iter().collect()),
         field_scopes,
         scope_name: None,
@@ -263,10 +267,11 @@ fn grant(arguments: Grant, context: &Context) -> Outcome {
         by: Some(by),
         why: decider.why,
     };
-    let done = vault
-        .act(move |shelf| staff::grant(Office { publisher: &publisher, shelf, now }, &change))?;
+    let done = vault.act(move |shelf| {
+        staff::grant(TaskFinisher { publisher: &publisher, shelf, now }, &change)
+    })?;
     let before = done.map_err(|denied| {
-        if let Denied::Impossible { from, .. } = &denied {
+        if let DecisionError::Impossible { from, .. } = &denied {
             let message = format!("the account is {from}, and nobody works with it any more");
             return Failure::usage(message);
         }

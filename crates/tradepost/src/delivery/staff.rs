@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use tradepost_dealer::adf::one_line;
 use tradepost_dealer::delivery::{ChatStyle, DeliveryRecord, MessageFormat, WrittenMessage, chat};
-use tradepost_publisher::money::Amount;
+use tradepost_publisher::money::MoneyAmount;
 use tradepost_publisher::staff_event::{BuyChange, StaffEvent, StaffEventKind, StaffEventSubject};
 use tradepost_server::fault::InternalError;
 use tradepost_store::Store;
@@ -144,7 +144,7 @@ impl StaffMessage<'_> {
         self.event.budget.map(|budget| self.money(budget))
     }
 
-    fn money(&self, amount: Amount) -> String {
+    fn money(&self, amount: MoneyAmount) -> String {
         format!("{amount} {}", self.event.currency.as_deref().unwrap_or_default())
     }
 

@@ -16,12 +16,13 @@ fn whatever_a_document_has_it_can_be_read_and_is_kept_as_it_was() {
 #[test]
 fn what_is_worked_out_follows_from_what_a_product_is_now() {
     let published = json!({"product_id": "p", "b": 1, "a": 2.0});
-    let product = Product::new(published.as_object().unwrap().clone(), Terms::default());
+    let product = Product::new(published.as_object().unwrap().clone(), ProductTerms::default());
     assert_eq!(product.digest()[..], Sha256::digest(r#"{"a":2,"b":1,"product_id":"p"}"#)[..]);
     let priced = product.with("pricing_options", json!([{"pricing_option_id": "o"}]));
     let unpriced = r#"{"a":2,"b":1,"pricing_options":[],"product_id":"p"}"#;
     assert_eq!(priced.at(&[]).digest()[..], Sha256::digest(unpriced)[..]);
-    let until = Terms { expires_at: "2026-07-01T00:00:00Z".parse().ok(), ..Terms::default() };
+    let until =
+        ProductTerms { expires_at: "2026-07-01T00:00:00Z".parse().ok(), ..ProductTerms::default() };
     let leaving = Product::new(priced.published.document.clone(), until);
     let shown = leaving.shown(Some("why"), |name| name != "b");
     assert_eq!(
@@ -31,7 +32,10 @@ fn what_is_worked_out_follows_from_what_a_product_is_now() {
 }
 #[test]
 fn the_text_of_a_product_says_what_is_shown_of_it_with_and_without_a_reason() {
-    let until = || Terms { expires_at: "2026-07-01T00:00:00Z".parse().ok(), ..Terms::default() };
+    let until = || ProductTerms {
+        expires_at: "2026-07-01T00:00:00Z".parse().ok(),
+        ..ProductTerms::default()
+    };
     let documents = [
         json!({"product_id": "p", "price": 1.50}),
         json!({"product_id": "p", "expires_at": "2026-06-30T00:00:00.000Z", "name": "\"é\""}),
@@ -39,7 +43,7 @@ fn the_text_of_a_product_says_what_is_shown_of_it_with_and_without_a_reason() {
         json!({}),
     ];
     for document in documents {
-        for terms in [Terms::default(), until()] {
+        for terms in [ProductTerms::default(), until()] {
             let product = Product::new(document.as_object().unwrap().clone(), terms);
             for relevance in [None, Some("it \"fits\"")] {
                 let shown = to_string(&product.shown(relevance, |_| true)).unwrap();

@@ -5,14 +5,17 @@ use std::collections::BTreeSet;
 
 use tradepost_wire::json::json;
 
-use super::{Reply, Work, errors, tally};
-use crate::account::Governance;
-use crate::admit::{self, Phase, gates};
+use super::{ToolContext, ToolReply, errors, tally};
+use crate::account::AccountGovernance;
+use crate::admit::{self, StorePhase, gates};
 use crate::forms::accounts::{GovernanceRow, SyncGovernance};
-use crate::refuse::{self, Stop};
+use crate::refuse::{self, ToolError};
 
 /// Replies.
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncGovernance) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &SyncGovernance,
+) -> Result<ToolReply, ToolError> {
     let (mut done, mut results) = (BTreeSet::new(), Vec::new());
     for row in &form.accounts {
         let reference = &row.account.sent;
@@ -26,26 +29,27 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncGovernance) -> Resul
         });
     }
     let message = tally(&results, "status");
-    Ok(Reply::completed(message, json!({"accounts": results})))
+    Ok(ToolReply::completed(message, json!({"accounts": results})))
 }
 
 /// Does one row. The address of the agent.
 fn row_of<'r>(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     row: &'r GovernanceRow,
     done: &mut BTreeSet<String>,
-) -> Result<&'r str, Stop> {
+) -> Result<&'r str, ToolError> {
     let rights = work.admitted.reach.rights();
     let find = |phase| {
         let (publisher, ask, shelf) = (work.publisher, work.ask, work.shelf);
         admit::account(publisher, ask, rights, &row.account, "account", shelf, phase)
     };
     // Nothing is opened for a row that is refused.
-    let found = find(Phase::Look)?;
+    let found = find(StorePhase::Look)?;
     gates::sandbox_only(rights.agent(), found.thing.sandbox)?;
     rights.permit(admit::known_id(&found))?;
     rights.usable(&found.thing, "account")?;
-    let mut account = if admit::known_id(&found).is_some() { found } else { find(Phase::Act)? };
+    let mut account =
+        if admit::known_id(&found).is_some() { found } else { find(StorePhase::Act)? };
     if !done.insert(account.record.id.clone()) {
         let message = "this account stands in the request twice; name it once";
         return Err(refuse::invalid("account", message).into());
@@ -53,7 +57,7 @@ fn row_of<'r>(
     let agent = row.governance_agents.first();
     let agent = agent.unwrap_or_else(|| unreachable!("the schema demands one agent"));
     let credential = Some(agent.authentication.credentials.clone());
-    let governance = Some(Governance { url: agent.url.clone(), credential });
+    let governance = Some(AccountGovernance { url: agent.url.clone(), credential });
     if account.thing.governance != governance {
         account.thing.governance = governance;
         work.shelf.change(&mut account, work.ask.now)?;

@@ -4,10 +4,10 @@ use tradepost_wire::canonical;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
-use super::{Reply, Work, shown};
+use super::{ToolContext, ToolReply, shown};
 use crate::account::Account;
 use crate::forms::accounts::ListAccounts;
-use crate::refuse::Stop;
+use crate::refuse::ToolError;
 use crate::resolve::{NaturalKey, Reference};
 use crate::shelf::Query;
 use crate::shelf::index::arranged;
@@ -17,7 +17,10 @@ use crate::tools::page::{self, PageSize, PageWithCursor};
 const SIZE: PageSize = PageSize { usual: 50, most: page::MOST };
 
 /// Replies.
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListAccounts) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &ListAccounts,
+) -> Result<ToolReply, ToolError> {
     let reach = &work.admitted.reach;
     let rights = reach.rights();
     let tenant = &reach.tenant;
@@ -61,7 +64,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListAccounts) -> Result<
         1 => "1 account".to_owned(),
         count => format!("{count} accounts"),
     };
-    Ok(Reply::completed(message, json!({"accounts": rows, "pagination": pagination})))
+    Ok(ToolReply::completed(message, json!({"accounts": rows, "pagination": pagination})))
 }
 
 /// The accounts of a tenant that are asked for, where none is named.

@@ -7,12 +7,12 @@ use tradepost_wire::json::json;
 use super::notifications;
 use crate::account::Account;
 use crate::admit::Admitted;
-use crate::ask::Ask;
+use crate::ask::ToolCall;
 use crate::forms::accounts::{AccountRow, NotificationConfig, SyncAccounts};
 use crate::publisher::Publisher;
-use crate::refuse::{self, Stop};
+use crate::refuse::{self, ToolError};
 use crate::resolve::NaturalKey;
-use crate::shelf::{Kept, Shelf};
+use crate::shelf::{StoreTx, Stored};
 use crate::work::{Prepared, Proofs};
 use crate::world::Challenge;
 
@@ -22,10 +22,10 @@ const MOST: usize = 32;
 /// Asks the addresses that a request makes active and that have not shown before that they want it.
 pub(in crate::tools) async fn prepare(
     publisher: &Publisher,
-    ask: &Ask,
+    ask: &ToolCall,
     form: &SyncAccounts,
     admitted: &Admitted,
-) -> Result<Prepared, Stop> {
+) -> Result<Prepared, ToolError> {
     let mut proofs = Proofs::default();
     let subscribes = form.accounts.iter().any(|row| row.notification_configs.is_some());
     // A rehearsal calls nobody.
@@ -74,15 +74,15 @@ pub(in crate::tools) async fn prepare(
 fn named(
     form: &SyncAccounts,
     admitted: &Admitted,
-    shelf: &dyn Shelf,
-) -> Result<Vec<Option<Kept<Account>>>, Stop> {
+    shelf: &dyn StoreTx,
+) -> Result<Vec<Option<Stored<Account>>>, ToolError> {
     let tenant = &admitted.reach.tenant;
     let find = |row: &AccountRow| match &row.account {
         Some(reference) => {
             // What speaks against the reference is said when the row is done.
             match admitted.reach.rights().account(tenant, reference, "account", shelf) {
-                Err(Stop::Broken(broken)) => Err(Stop::Broken(broken)),
-                Err(Stop::Refused(_)) => Ok(None),
+                Err(ToolError::Broken(broken)) => Err(ToolError::Broken(broken)),
+                Err(ToolError::Refused(_)) => Ok(None),
                 Ok(found) => Ok(found),
             }
         }

@@ -8,23 +8,32 @@ use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::{Reply, Work, errors, notifications, proof, shown, tally};
-use crate::account::{Account, Status};
+use super::{ToolContext, ToolReply, errors, notifications, proof, shown, tally};
+use crate::account::{Account, AccountStatus};
 use crate::admit::{self, gates};
 use crate::agent::Billing;
-use crate::buy::{MediaBuy, Status as BuyStatus};
+use crate::buy::{MediaBuy, MediaBuyStatus as BuyStatus};
 use crate::forms::accounts::{AccountRow, SyncAccounts};
-use crate::refuse::{self, Refusal, Stop};
+use crate::refuse::{self, AdcpRefusal, ToolError};
 use crate::reply::object;
 use crate::resolve::NaturalKey;
-use crate::shelf::{Kept, Query};
+use crate::shelf::{Query, Stored};
 
 /// Replies.
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncAccounts) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &SyncAccounts,
+) -> Result<ToolReply, ToolError> {
     let tenant = work.admitted.reach.tenant.clone();
     let query = Query { owner: Some(tenant.clone()), ..Query::default() };
-    let mut desk =
-        Desk { work, form, own: work.shelf.all(&query)?, tenant, done: BTreeSet::new(), place: 0 };
+    let mut desk = SyncContext {
+        work,
+        form,
+        own: work.shelf.all(&query)?,
+        tenant,
+        done: BTreeSet::new(),
+        place: 0,
+    };
     desk.find_named()?;
     let mut rows = Vec::new();
     for (place, row) in form.accounts.iter().enumerate() {
@@ -36,16 +45,16 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncAccounts) -> Result<
     }
     let message = tally(&rows, "action");
     let body = json!({"accounts": rows, "dry_run"?: form.dry_run.then_some(true)});
-    Ok(Reply::completed(message, body))
+    Ok(ToolReply::completed(message, body))
 }
 
 /// A request being worked off.
-struct Desk<'a> {
-    work: &'a Work<'a>,
+struct SyncContext<'a> {
+    work: &'a ToolContext<'a>,
     form: &'a SyncAccounts,
     tenant: String,
     /// The accounts of the tenant, those included that this request opens.
-    own: Vec<Kept<Account>>,
+    own: Vec<Stored<Account>>,
     /// Whatever the request has named already, by id, or by natural key while there is none.
     done: BTreeSet<String>,
     /// The place of the row that is being done.
@@ -53,16 +62,16 @@ struct Desk<'a> {
 }
 
 /// An account after its row.
-struct Done {
+struct SyncedAccount {
     account: Account,
     action: &'static str,
     warnings: Vec<&'static str>,
 }
 
-impl Desk<'_> {
+impl SyncContext<'_> {
     /// A row for an account says whose it is, so that an id without an account has none: such ids
     /// refuse the request as a whole.
-    fn find_named(&self) -> Result<(), Stop> {
+    fn find_named(&self) -> Result<(), ToolError> {
         let mut absent = Vec::new();
         let rights = self.work.admitted.reach.rights();
         for (index, row) in self.form.accounts.iter().enumerate() {
@@ -74,11 +83,11 @@ impl Desk<'_> {
                 absent.push(refuse::not_found(AdcpCode::AccountNotFound, Some(&field)));
             }
         }
-        Ok(Refusal::of_all(absent)?)
+        Ok(AdcpRefusal::of_all(absent)?)
     }
 
     /// The answer to a row.
-    fn row(&mut self, row: &AccountRow) -> Result<Value, Stop> {
+    fn row(&mut self, row: &AccountRow) -> Result<Value, ToolError> {
         let (mut identity, done) = match &row.account {
             Some(reference) => {
                 let rights = self.work.admitted.reach.rights();
@@ -108,7 +117,7 @@ impl Desk<'_> {
         }
     }
 
-    fn show(&self, done: &Done) -> Value {
+    fn show(&self, done: &SyncedAccount) -> Value {
         let mut row = shown(self.work, &done.account);
         if self.form.dry_run && done.action == "created" {
             // There is no such id: nothing was opened.
@@ -120,13 +129,17 @@ impl Desk<'_> {
     }
 
     /// Opens an account, or brings the one with this key to what the row says.
-    fn provision(&mut self, key: &NaturalKey, row: &AccountRow) -> Result<Done, Stop> {
+    fn provision(
+        &mut self,
+        key: &NaturalKey,
+        row: &AccountRow,
+    ) -> Result<SyncedAccount, ToolError> {
         let billing =
             row.billing.unwrap_or_else(|| unreachable!("the schema names who can be billed"));
         gates::sandbox_only(self.work.admitted.reach.rights().agent(), key.sandbox)?;
         let mut problems = self.problems(row);
         problems.extend(self.unprovisionable(key, billing));
-        Refusal::of_all(problems)?;
+        AdcpRefusal::of_all(problems)?;
         let known = self.own.iter().find(|it| !it.thing.is_over() && key.is(&it.thing));
         match known.cloned() {
             Some(mut account) => {
@@ -148,7 +161,7 @@ impl Desk<'_> {
         key: &NaturalKey,
         billing: Billing,
         row: &AccountRow,
-    ) -> Result<Done, Stop> {
+    ) -> Result<SyncedAccount, ToolError> {
         let profile = &self.work.publisher.profile;
         // In a rehearsal the id only tells rows apart that are about one account.
         let id = match self.form.dry_run {
@@ -171,15 +184,19 @@ impl Desk<'_> {
             self.work.staff_events().note_waiting_account(&kept)?;
             self.own.push(kept);
         }
-        Ok(Done { account, action: "created", warnings: Vec::new() })
+        Ok(SyncedAccount { account, action: "created", warnings: Vec::new() })
     }
 
     /// Changes what can be changed of an account that is there.
-    fn settings(&mut self, account: Kept<Account>, row: &AccountRow) -> Result<Done, Stop> {
+    fn settings(
+        &mut self,
+        account: Stored<Account>,
+        row: &AccountRow,
+    ) -> Result<SyncedAccount, ToolError> {
         let rights = self.work.admitted.reach.rights();
         gates::sandbox_only(rights.agent(), account.thing.sandbox)?;
         rights.permit(Some(&account.record.id))?;
-        Refusal::of_all(self.problems(row))?;
+        AdcpRefusal::of_all(self.problems(row))?;
         self.once(&account.record.id)?;
         // What this request has done to it already is in our own list.
         let known = self.own.iter().find(|it| it.record.id == account.record.id);
@@ -190,20 +207,20 @@ impl Desk<'_> {
     }
 
     /// What may be set in either way of naming an account.
-    fn set(&self, account: &mut Account, row: &AccountRow) -> Result<(), Refusal> {
+    fn set(&self, account: &mut Account, row: &AccountRow) -> Result<(), AdcpRefusal> {
         account.payment_terms = row.payment_terms.clone().or(account.payment_terms.take());
         account.billing_entity = row.billing_entity.clone().or(account.billing_entity.take());
         if let Some(configs) = &row.notification_configs {
             if !self.form.dry_run {
                 let (proven, missing) = proof::shown(account, configs, &self.work.prepared.proofs);
-                Refusal::of_all(missing)?;
+                AdcpRefusal::of_all(missing)?;
                 account.proofs = proven.into_iter().collect();
             }
             let sent = configs.iter().map(|config| Value::Object(config.sent.clone()));
             account.notification_configs = Some(sent.collect());
         }
         // Only of an account that waits is there anything to be told later.
-        if account.status == Status::PendingApproval
+        if account.status == AccountStatus::PendingApproval
             && let Some(push) = &self.form.push_notification_config
         {
             account.push = Some(push.clone());
@@ -211,13 +228,17 @@ impl Desk<'_> {
         Ok(())
     }
 
-    fn finish(&mut self, before: Account, mut account: Kept<Account>) -> Result<Done, Stop> {
+    fn finish(
+        &mut self,
+        before: Account,
+        mut account: Stored<Account>,
+    ) -> Result<SyncedAccount, ToolError> {
         let changed = account.thing != before;
         if changed && !self.form.dry_run {
             self.work.shelf.change(&mut account, self.work.ask.now)?;
         }
         let action = if changed { "updated" } else { "unchanged" };
-        let done = Done { account: account.thing.clone(), action, warnings: Vec::new() };
+        let done = SyncedAccount { account: account.thing.clone(), action, warnings: Vec::new() };
         // The rows after this one work with it as it is now.
         if let Some(known) = self.own.iter_mut().find(|it| it.record.id == account.record.id) {
             *known = account;
@@ -226,7 +247,7 @@ impl Desk<'_> {
     }
 
     /// An account can stand in a request once: which of two rows holds would be chance.
-    fn once(&mut self, id: &str) -> Result<(), Stop> {
+    fn once(&mut self, id: &str) -> Result<(), ToolError> {
         if self.done.insert(id.to_owned()) {
             return Ok(());
         }
@@ -235,7 +256,7 @@ impl Desk<'_> {
     }
 
     /// Closes what the request does not name (`delete_missing`).
-    fn close_missing(&mut self) -> Result<Vec<Value>, Stop> {
+    fn close_missing(&mut self) -> Result<Vec<Value>, ToolError> {
         let mut rows = Vec::new();
         for mut account in self.own.clone() {
             // What no sync has ever declared is not missing from this one.
@@ -252,16 +273,16 @@ impl Desk<'_> {
             } else if self.is_busy(&account.record.id)? {
                 warnings.push("not closed: media buys of this account are not over; cancel them");
             } else {
-                account.thing.status = Status::Closed;
+                account.thing.status = AccountStatus::Closed;
             }
             let done = self.finish(before, account)?;
-            rows.push(self.show(&Done { warnings, ..done }));
+            rows.push(self.show(&SyncedAccount { warnings, ..done }));
         }
         Ok(rows)
     }
 
     /// Whether media buys of an account still have something before them.
-    fn is_busy(&self, account: &str) -> Result<bool, Stop> {
+    fn is_busy(&self, account: &str) -> Result<bool, ToolError> {
         let open = BuyStatus::ALL.iter().filter(|status| !status.is_terminal());
         let states = open.map(|status| status.name().to_owned()).collect();
         let query = Query { states, limit: 1, ..Query::of_account(account) };

@@ -5,21 +5,21 @@ use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Map;
 
-use super::{Desk, Verifiers, all_not_done, not_done};
-use crate::audience::{Audience, Status as AudienceStatus};
+use super::{BuyContext, Verifiers, all_not_done, not_done};
+use crate::audience::{AudienceStatus, StoredAudience};
 use crate::buy::Assigned;
 use crate::catalogue::{Product, Signal, targeting};
 use crate::creative::judge::Policies;
-use crate::creative::{Creative, Status, verdict};
-use crate::forms::buys::{AimedSignal, Assignment, Targeting};
+use crate::creative::{Creative, CreativeStatus, verdict};
+use crate::forms::buys::{AimedSignal, PackageCreative, Targeting};
 use crate::property::PropertyList;
 use crate::refuse::{self, at, invalid};
-use crate::shelf::Thing;
+use crate::shelf::Entity;
 
 /// Checks what a package is aimed at: that the publisher applies it, that it does not contradict itself or the
 /// product, and that references resolve to what is the caller's. `product` is `None` when it has left the offer.
 pub(super) fn check_targeting(
-    desk: &Desk<'_>,
+    desk: &BuyContext<'_>,
     product: Option<&Product>,
     overlay: Option<&Targeting>,
     place: &str,
@@ -90,19 +90,19 @@ fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut
 
 /// A thing whose id the caller has chosen, under whatever account it lies: first that of the request,
 /// and then every other.
-fn chosen<T: Thing>(desk: &Desk<'_>, id: &str) -> Result<Option<T>, InternalError> {
+fn chosen<T: Entity>(desk: &BuyContext<'_>, id: &str) -> Result<Option<T>, InternalError> {
     let near = desk.account.map(|account| &account.record);
     Ok(desk.reach.chosen::<T>(desk.shelf, near, id)?.map(|kept| kept.thing))
 }
 
 /// An audience has to be there, and to be large enough when it is aimed at.
 fn audience(
-    desk: &Desk<'_>,
+    desk: &BuyContext<'_>,
     id: &str,
     field: &str,
     included: bool,
 ) -> Result<Option<AdcpError>, InternalError> {
-    let Some(audience) = chosen::<Audience>(desk, id)? else {
+    let Some(audience) = chosen::<StoredAudience>(desk, id)? else {
         let message = "an audience in the request does not resolve to one of yours";
         return Ok(Some(invalid(field, message)));
     };
@@ -116,7 +116,7 @@ fn audience(
 }
 
 /// Signals have to be on offer.
-fn signals(desk: &Desk<'_>, overlay: &Targeting, place: &str, problems: &mut Vec<AdcpError>) {
+fn signals(desk: &BuyContext<'_>, overlay: &Targeting, place: &str, problems: &mut Vec<AdcpError>) {
     let known = &desk.profile().catalogue.signals;
     let mut look = |signals: &[AimedSignal], list: String| {
         for (index, signal) in signals.iter().enumerate() {
@@ -155,9 +155,9 @@ fn is_signal(known: &Signal, asked: &AimedSignal) -> bool {
 /// Looks at the creatives that are assigned by id to a package of a product. Those `before` are shown by
 /// it already, and stay as they were judged.
 pub(super) fn assignments(
-    desk: &Desk<'_>,
+    desk: &BuyContext<'_>,
     (product, before): (Option<&Product>, &[Assigned]),
-    given: &[Assignment],
+    given: &[PackageCreative],
     place: &str,
     problems: &mut Vec<AdcpError>,
 ) -> Result<Vec<Assigned>, InternalError> {
@@ -185,7 +185,7 @@ pub(super) fn assignments(
 
 /// What the product's verifier says against a creative that comes to run in it.
 fn verified(
-    desk: &Desk<'_>,
+    desk: &BuyContext<'_>,
     creative: &Creative,
     product: Option<&Product>,
     field: &str,
@@ -209,21 +209,24 @@ fn verified(
 }
 
 /// Whether a sandbox has a creative of this id for everybody.
-fn is_sample(desk: &Desk<'_>, id: &str) -> bool {
+fn is_sample(desk: &BuyContext<'_>, id: &str) -> bool {
     let profile = desk.profile();
     profile.sandbox && profile.catalogue.creatives.samples.iter().any(|sample| sample == id)
 }
 
 /// A creative that was rejected or put away cannot run; one under review can be assigned.
-fn usable(desk: &Desk<'_>, creative: &Creative, field: &str) -> Option<AdcpError> {
+fn usable(desk: &BuyContext<'_>, creative: &Creative, field: &str) -> Option<AdcpError> {
     match creative.status_at(desk.now) {
-        Status::Processing | Status::PendingReview | Status::Approved | Status::Suspended => None,
-        Status::Rejected => {
+        CreativeStatus::Processing
+        | CreativeStatus::PendingReview
+        | CreativeStatus::Approved
+        | CreativeStatus::Suspended => None,
+        CreativeStatus::Rejected => {
             let message = "the creative was rejected; details.reasons says why; send another one";
             let reasons: Vec<_> = creative.rejection_reason.iter().cloned().collect();
             Some(at(AdcpCode::CreativeRejected, field, message).with("reasons", reasons))
         }
-        Status::Archived => {
+        CreativeStatus::Archived => {
             let message = "the creative was put away; bring it back with sync_creatives";
             Some(at(AdcpCode::InvalidState, field, message))
         }

@@ -9,15 +9,15 @@ use tradepost_wire::catalog::{Open, Vocabulary as _};
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value};
 
-use super::package::{self, Flight};
-use super::{Desk, aim, all_not_done, draft, not_done, terms};
-use crate::buy::action::{self, Action, Refused};
-use crate::buy::{Cancellation, MediaBuy, Package, Party, Status};
+use super::package::{self, BuyFlight};
+use super::{BuyContext, aim, all_not_done, draft, not_done, terms};
+use crate::buy::action::{self, ActionRefused, BuyAction};
+use crate::buy::{Cancellation, MediaBuy, MediaBuyStatus, Package, Party};
 use crate::catalogue::Product;
 use crate::exclusive::{self, ExclusiveDays};
 use crate::forms::buys::{PackageUpdate, UpdateMediaBuy};
-use crate::money::Amount;
-use crate::refuse::{self, Refusal, Stop, at, invalid};
+use crate::money::MoneyAmount;
+use crate::refuse::{self, AdcpRefusal, ToolError, at, invalid};
 use crate::reply::{scrubbed, scrubbed_members};
 
 /// Members of an update that change something.
@@ -29,18 +29,18 @@ const CAP: &str = "frequency_cap";
 
 /// An update that can be carried out.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct BuyUpdate {
     /// The buy afterwards. New packages have no ids yet.
     pub buy: MediaBuy,
     /// What the update comes to; empty when everything is so already.
-    pub actions: Vec<Action>,
+    pub actions: Vec<BuyAction>,
     /// The places of the packages that change.
     pub affected: Vec<usize>,
     /// Whether anything changes at all.
     pub changes: bool,
 }
 
-impl Change {
+impl BuyUpdate {
     /// Whether it changes what money is committed to.
     pub(super) fn commits(&self) -> bool {
         self.actions.iter().any(|action| action.commits())
@@ -48,29 +48,29 @@ impl Change {
 }
 
 /// What an update is worked out with.
-pub(super) struct Amending<'a> {
-    pub desk: Desk<'a>,
+pub(super) struct UpdateContext<'a> {
+    pub desk: BuyContext<'a>,
     /// The products of the buy.
     pub products: &'a [Product],
     /// The buy as it is.
     pub before: &'a MediaBuy,
     /// What it has spent.
-    pub spent: Amount,
+    pub spent: MoneyAmount,
     pub form: &'a UpdateMediaBuy,
 }
 
 /// What has been found out so far.
-struct Findings {
+struct UpdateDraft {
     buy: MediaBuy,
-    actions: Vec<(Action, String)>,
+    actions: Vec<(BuyAction, String)>,
     affected: Vec<usize>,
     problems: Vec<AdcpError>,
     /// Members that go beyond what a proposal was priced for.
     beyond: Vec<String>,
 }
 
-impl Findings {
-    fn act(&mut self, action: Action, field: impl Into<String>) {
+impl UpdateDraft {
+    fn act(&mut self, action: BuyAction, field: impl Into<String>) {
         self.actions.push((action, field.into()));
     }
 }
@@ -79,11 +79,11 @@ impl Findings {
 ///
 /// # Errors
 /// Everything that speaks against it, at once.
-pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
+pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolError> {
     let (before, form, now) = (amending.before, amending.form, amending.desk.now);
     // Of what is over, nothing else is worth saying.
     over(before, form, now)?;
-    let mut found = Findings {
+    let mut found = UpdateDraft {
         buy: before.clone(),
         actions: Vec::new(),
         affected: Vec::new(),
@@ -99,7 +99,7 @@ pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
         cancel(amending, &mut found);
     }
     if let Some(paused) = form.paused {
-        found.act(if paused { Action::Pause } else { Action::Resume }, "paused");
+        found.act(if paused { BuyAction::Pause } else { BuyAction::Resume }, "paused");
         found.buy.paused = paused;
     }
     // The flight comes first: new packages have to run within the new one.
@@ -116,12 +116,12 @@ pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
     }
     permitted(amending, &mut found);
     found.problems.extend(taken_days(amending, &found.buy)?);
-    Refusal::of_all(found.problems)?;
+    AdcpRefusal::of_all(found.problems)?;
     if found.buy.packages.iter().all(|package| !package.is_live())
         && before.packages.iter().any(|package| package.is_live())
     {
         // Without packages there is nothing left to run.
-        found.buy.status = Status::Canceled;
+        found.buy.status = MediaBuyStatus::Canceled;
         found.buy.cancellation = Some(Cancellation::by(Party::Buyer, now));
     }
     // What asks for what is so already is answered without a new revision.
@@ -129,11 +129,14 @@ pub(super) fn work_out(amending: &Amending<'_>) -> Result<Change, Stop> {
     let mut actions: Vec<_> = found.actions.into_iter().map(|(action, _)| action).collect();
     actions.sort_unstable();
     actions.dedup();
-    Ok(Change { buy: found.buy, actions, affected: found.affected, changes })
+    Ok(BuyUpdate { buy: found.buy, actions, affected: found.affected, changes })
 }
 
 /// A refusal for each exclusive product that somebody else has on a day that the update adds to the buy.
-fn taken_days(amending: &Amending<'_>, after: &MediaBuy) -> Result<Vec<AdcpError>, InternalError> {
+fn taken_days(
+    amending: &UpdateContext<'_>,
+    after: &MediaBuy,
+) -> Result<Vec<AdcpError>, InternalError> {
     let desk = &amending.desk;
     let is_sandbox = desk.is_for_tests();
     let days_of = |buy: &MediaBuy| {
@@ -147,7 +150,7 @@ fn taken_days(amending: &Amending<'_>, after: &MediaBuy) -> Result<Vec<AdcpError
 }
 
 /// The member of an update that gives a package other days.
-fn moved_field(amending: &Amending<'_>, index: usize) -> String {
+fn moved_field(amending: &UpdateContext<'_>, index: usize) -> String {
     let form = amending.form;
     let Some(package) = amending.before.packages.get(index) else {
         let new = index.saturating_sub(amending.before.packages.len());
@@ -166,7 +169,7 @@ fn moved_field(amending: &Amending<'_>, index: usize) -> String {
 }
 
 /// What is over does not change.
-fn over(buy: &MediaBuy, form: &UpdateMediaBuy, now: Timestamp) -> Result<(), Refusal> {
+fn over(buy: &MediaBuy, form: &UpdateMediaBuy, now: Timestamp) -> Result<(), AdcpRefusal> {
     let status = buy.status_at(now);
     if !status.is_terminal() {
         return Ok(());
@@ -181,13 +184,13 @@ fn over(buy: &MediaBuy, form: &UpdateMediaBuy, now: Timestamp) -> Result<(), Ref
     Err(refuse::error(AdcpCode::InvalidState, message).with("status", status.name()).into())
 }
 
-fn cancel(amending: &Amending<'_>, found: &mut Findings) {
+fn cancel(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     for name in amending.form.changes.keys().filter(|name| *name != "canceled") {
         let message = "what is canceled is not changed besides; leave this out";
         found.problems.push(invalid(name, message));
     }
-    found.act(Action::Cancel, "canceled");
-    found.buy.status = Status::Canceled;
+    found.act(BuyAction::Cancel, "canceled");
+    found.buy.status = MediaBuyStatus::Canceled;
     found.buy.cancellation =
         Some(cancellation(&amending.form.cancellation_reason, amending.desk.now));
 }
@@ -197,19 +200,22 @@ fn cancellation(reason: &Option<String>, now: Timestamp) -> Cancellation {
 }
 
 /// The flight of the whole buy.
-fn flight(amending: &Amending<'_>, found: &mut Findings) {
+fn flight(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     let (before, form, now) = (amending.before, amending.form, amending.desk.now);
     let (start, end) = (form.start_time.map(|start| start.at(now)), form.end_time);
     if let Some(start) = start.filter(|start| *start != before.start_time) {
         // The action is noted although the moment may be corrected below: products permit
         // actions, and this is one that was asked for.
-        found.act(Action::UpdateFlightDates, "start_time");
+        found.act(BuyAction::UpdateFlightDates, "start_time");
         // A flight cannot begin in the past, except that one which has begun keeps its beginning.
         found.buy.start_time = start.max(now.min(before.start_time));
     }
     if let Some(end) = end.filter(|end| *end != before.end_time) {
         let later = end > before.end_time;
-        found.act(if later { Action::ExtendFlight } else { Action::ShortenFlight }, "end_time");
+        found.act(
+            if later { BuyAction::ExtendFlight } else { BuyAction::ShortenFlight },
+            "end_time",
+        );
         found.buy.end_time = end;
     }
     if start.is_some() || end.is_some() {
@@ -229,7 +235,7 @@ fn flight(amending: &Amending<'_>, found: &mut Findings) {
 }
 
 /// Changes of packages that there are.
-fn packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Stop> {
+fn packages(amending: &UpdateContext<'_>, found: &mut UpdateDraft) -> Result<(), ToolError> {
     for (index, given) in amending.form.packages.iter().enumerate() {
         let place = format!("packages[{index}]");
         let mut known = amending.before.packages.iter().enumerate();
@@ -254,12 +260,12 @@ fn packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Stop> {
 
 /// The change of one package.
 fn one(
-    amending: &Amending<'_>,
+    amending: &UpdateContext<'_>,
     (position, before): (usize, &Package),
     given: &PackageUpdate,
     place: &str,
-    found: &mut Findings,
-) -> Result<(), Stop> {
+    found: &mut UpdateDraft,
+) -> Result<(), ToolError> {
     let desk = &amending.desk;
     let mut after = before.clone();
     if !before.is_live() {
@@ -271,7 +277,7 @@ fn one(
     }
     found.problems.extend(all_not_done(&given.not_done, place));
     if given.canceled == Some(true) {
-        found.act(Action::RemovePackages, format!("{place}.canceled"));
+        found.act(BuyAction::RemovePackages, format!("{place}.canceled"));
         after.cancellation = Some(cancellation(&given.cancellation_reason, desk.now));
     }
     after.paused = given.paused.unwrap_or(after.paused);
@@ -283,7 +289,7 @@ fn one(
         if let Some(product) = product {
             // What was agreed counts, and not what the product costs by now.
             package::minimum(product, &before.price, budget, &field, &mut found.problems);
-        } else if budget <= Amount::ZERO {
+        } else if budget <= MoneyAmount::ZERO {
             let message = "a budget is more than nothing";
             found.problems.push(at(AdcpCode::BudgetTooLow, &field, message));
         }
@@ -296,7 +302,7 @@ fn one(
     {
         after.shown.set(name, scrubbed(value));
         if name == "pacing" {
-            found.act(Action::UpdatePacing, format!("{place}.pacing"));
+            found.act(BuyAction::UpdatePacing, format!("{place}.pacing"));
         }
     }
     if let Some(product) = product {
@@ -320,16 +326,16 @@ fn one(
 }
 
 /// When a package runs. That it does so within the flight is seen at the end.
-fn schedule(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut Findings) {
+fn schedule(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut UpdateDraft) {
     // Without dates of its own a package runs with the flight, so that dates
     // which say the same are no change.
     let from = after.start_time.unwrap_or(found.buy.start_time);
     let until = after.end_time.unwrap_or(found.buy.end_time);
     if given.start_time.is_some_and(|start| start != from) {
-        found.act(Action::UpdateFlightDates, format!("{place}.start_time"));
+        found.act(BuyAction::UpdateFlightDates, format!("{place}.start_time"));
     }
     if let Some(end) = given.end_time.filter(|end| *end != until) {
-        let action = if end > until { Action::ExtendFlight } else { Action::ShortenFlight };
+        let action = if end > until { BuyAction::ExtendFlight } else { BuyAction::ShortenFlight };
         found.act(action, format!("{place}.end_time"));
     }
     after.start_time = given.start_time.or(after.start_time);
@@ -338,7 +344,7 @@ fn schedule(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut
 
 /// Checks that the publisher applies the keywords that an update adds.
 fn check_added_keywords(
-    desk: &Desk<'_>,
+    desk: &BuyContext<'_>,
     given: &PackageUpdate,
     place: &str,
     problems: &mut Vec<AdcpError>,
@@ -360,7 +366,7 @@ fn check_added_keywords(
 
 /// At whom a package is aimed: a whole overlay takes the place of the one before, and keywords come and
 /// go one by one.
-fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut Findings) {
+fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut UpdateDraft) {
     let before = after.shown.targeting_overlay.clone().unwrap_or_default();
     let mut overlay = match &given.targeting_overlay {
         Some(overlay) => scrubbed_members(&overlay.sent),
@@ -399,23 +405,23 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut F
     // permits no other change of targeting.
     let (mut now, mut then) = (overlay.clone(), before);
     if now.swap_remove(CAP) != then.swap_remove(CAP) {
-        found.act(Action::UpdateFrequencyCaps, format!("{place}.targeting_overlay.{CAP}"));
+        found.act(BuyAction::UpdateFrequencyCaps, format!("{place}.targeting_overlay.{CAP}"));
     }
     if now != then {
-        found.act(Action::UpdateTargeting, format!("{place}.targeting_overlay"));
+        found.act(BuyAction::UpdateTargeting, format!("{place}.targeting_overlay"));
     }
     after.shown.set("targeting_overlay", overlay.into());
 }
 
 /// Which creatives a package shows.
 fn creatives(
-    desk: &Desk<'_>,
+    desk: &BuyContext<'_>,
     product: Option<&Product>,
     given: &PackageUpdate,
     place: &str,
     after: &mut Package,
-    found: &mut Findings,
-) -> Result<(), Stop> {
+    found: &mut UpdateDraft,
+) -> Result<(), ToolError> {
     let Some(given) = &given.creative_assignments else {
         return Ok(());
     };
@@ -432,21 +438,21 @@ fn creatives(
     // Products may permit the one and not the other.
     let only_fewer = assigned.iter().all(|one| after.creative_assignments.contains(one));
     let action =
-        if only_fewer { Action::RemoveCreative } else { Action::UpdateCreativeAssignments };
+        if only_fewer { BuyAction::RemoveCreative } else { BuyAction::UpdateCreativeAssignments };
     found.act(action, field);
     after.creative_assignments = assigned;
     Ok(())
 }
 
 /// Packages that are bought besides.
-fn new_packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Stop> {
+fn new_packages(amending: &UpdateContext<'_>, found: &mut UpdateDraft) -> Result<(), ToolError> {
     let Some(given) = &amending.form.new_packages else {
         return Ok(());
     };
-    found.act(Action::AddPackages, "new_packages");
+    found.act(BuyAction::AddPackages, "new_packages");
     // A buy that runs has begun before what is added to it.
     let start = found.buy.start_time.max(amending.desk.now);
-    let flight = Flight { start, end: found.buy.end_time };
+    let flight = BuyFlight { start, end: found.buy.end_time };
     let (desk, list) = (&amending.desk, "new_packages");
     let bought = draft::packages(desk, given, list, flight, &mut found.problems)?;
     for one in bought {
@@ -463,10 +469,10 @@ fn new_packages(amending: &Amending<'_>, found: &mut Findings) -> Result<(), Sto
 }
 
 /// What the update comes to in money.
-fn budgets(amending: &Amending<'_>, found: &mut Findings) {
+fn budgets(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     let before = amending.before;
     let (mut raised, mut lowered) = (Vec::new(), Vec::new());
-    let (mut old, mut new) = (Amount::ZERO, Amount::ZERO);
+    let (mut old, mut new) = (MoneyAmount::ZERO, MoneyAmount::ZERO);
     // New packages stand behind those that there were.
     let pairs = before.packages.iter().zip(&found.buy.packages).enumerate();
     // To cancel a package is an action of its own, and no change of a budget.
@@ -486,9 +492,9 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
         // One action for all budgets together: what moves from one
         // package to another is no increase.
         let action = match new.cmp(&old) {
-            Ordering::Greater => Action::IncreaseBudget,
-            Ordering::Less => Action::DecreaseBudget,
-            Ordering::Equal => Action::ReallocateBudget,
+            Ordering::Greater => BuyAction::IncreaseBudget,
+            Ordering::Less => BuyAction::DecreaseBudget,
+            Ordering::Equal => BuyAction::ReallocateBudget,
         };
         found.act(action, field);
     }
@@ -509,9 +515,10 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
         }
     }
     // To let a buy run on whose money is gone would deliver nothing.
-    let goes_on = |action: &Action| matches!(action, Action::Resume | Action::ExtendFlight);
+    let goes_on =
+        |action: &BuyAction| matches!(action, BuyAction::Resume | BuyAction::ExtendFlight);
     if let Some((_, field)) = found.actions.iter().find(|(action, _)| goes_on(action))
-        && amending.spent > Amount::ZERO
+        && amending.spent > MoneyAmount::ZERO
         && amending.spent >= total
     {
         let message = "the budget has been spent; raise it in the same request";
@@ -520,7 +527,7 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
     // What was bought before is committed already, so that only
     // what comes on top has to be there.
     let more = total - before.total_budget;
-    if more > Amount::ZERO {
+    if more > MoneyAmount::ZERO {
         let field = raised.first().map_or("new_packages", String::as_str);
         found.problems.extend(amending.desk.beyond_today(more, &before.currency, field));
         let funds = amending.desk.account.and_then(|account| account.thing.funds.as_ref());
@@ -530,8 +537,8 @@ fn budgets(amending: &Amending<'_>, found: &mut Findings) {
 }
 
 /// Every package that still counts runs within the flight.
-fn inside(amending: &Amending<'_>, found: &mut Findings) {
-    let flight = Flight { start: found.buy.start_time, end: found.buy.end_time };
+fn inside(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
+    let flight = BuyFlight { start: found.buy.start_time, end: found.buy.end_time };
     for (position, package) in found.buy.packages.iter().enumerate() {
         // New packages, which stand behind the others, were held against this
         // very flight when they were read.
@@ -556,7 +563,7 @@ fn inside(amending: &Amending<'_>, found: &mut Findings) {
 }
 
 /// Whether the buy and its products permit what the update comes to.
-fn permitted(amending: &Amending<'_>, found: &mut Findings) {
+fn permitted(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     let (before, products, now) = (amending.before, amending.products, amending.desk.now);
     let open = || action::available(&action::permitted(before, products, now));
     let mut seen = Vec::new();
@@ -571,8 +578,8 @@ fn permitted(amending: &Amending<'_>, found: &mut Findings) {
             continue;
         }
         seen.push(*action);
-        let ends = matches!(action, Action::Cancel | Action::RemovePackages);
-        if ends && reason == Refused::NotSupportedOnProduct {
+        let ends = matches!(action, BuyAction::Cancel | BuyAction::RemovePackages);
+        if ends && reason == ActionRefused::NotSupportedOnProduct {
             let message = "the terms of what was bought have no cancellation; ask the seller";
             found.problems.push(at(AdcpCode::NotCancellable, field, message));
             continue;
@@ -580,7 +587,7 @@ fn permitted(amending: &Amending<'_>, found: &mut Findings) {
         let message =
             "the media buy does not permit this now; details say why, and what it permits";
         let mut error = at(AdcpCode::ActionNotAllowed, field, message);
-        if reason == Refused::NotSupportedOnProduct {
+        if reason == ActionRefused::NotSupportedOnProduct {
             // No other state of the buy and no other way of asking changes that.
             error.recovery = Some(Open::Known(Recovery::Terminal));
         }

@@ -5,35 +5,41 @@ use tradepost_wire::adcp::{AdcpTaskStatus, AdcpTool};
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
-use super::Desk;
-use super::draft::{self, Draft};
-use super::governance::{self, Phase, Question};
+use super::BuyContext;
+use super::draft::{self, BuyDraft};
+use super::governance::{self, AskedPhase, GovernanceQuestion};
 use crate::account::Account;
-use crate::arm::{Answer, Arm};
+use crate::arm::{Arm, PreparedAnswer};
 use crate::buy::{MediaBuy, action, created};
 use crate::catalogue::Product;
 use crate::exclusive;
 use crate::forms::buys::CreateMediaBuy;
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 use crate::proposal::Proposal;
-use crate::refuse::Stop;
-use crate::reply::{Reply, object};
-use crate::task::Task;
-use crate::work::Work;
+use crate::refuse::ToolError;
+use crate::reply::{ToolReply, object};
+use crate::task::SubmittedTask;
+use crate::work::ToolContext;
 
 /// What the governance agent has to be asked, once nothing else speaks against the request.
-pub(super) fn question(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Option<Question>, Stop> {
-    let Draft { buy, products } = draft::make(desk, form)?;
-    let (token, phase) = (form.governance_context.as_deref(), Phase::Purchase);
+pub(super) fn question(
+    desk: &BuyContext<'_>,
+    form: &CreateMediaBuy,
+) -> Result<Option<GovernanceQuestion>, ToolError> {
+    let BuyDraft { buy, products } = draft::make(desk, form)?;
+    let (token, phase) = (form.governance_context.as_deref(), AskedPhase::Purchase);
     governance::question(desk, desk.account, &buy, token, phase, &products)
 }
 
 /// Does it.
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &CreateMediaBuy) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &CreateMediaBuy,
+) -> Result<ToolReply, ToolError> {
     let offer = work.publisher.products(work.shelf)?;
     // Worked out again: since the governance agent was asked, the offer
     // or the account may have changed.
-    let mut draft = draft::make(&Desk::of(work, &offer), form)?;
+    let mut draft = draft::make(&BuyContext::of(work, &offer), form)?;
     let (account, sent) = (work.account()?, form.governance_context.as_deref());
     let token = governance::decided(work, &account.thing, &draft.buy, sent, &form.sent)?;
     if token.is_some() {
@@ -45,7 +51,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CreateMediaBuy) -> Resul
     // the same money. What does not come about gives it back.
     charge(work, &account.record.id, &draft.buy, draft.buy.total_budget)?;
     let arm = Arm::take(work.shelf, &work.admitted.reach.tenant, AdcpTool::CreateMediaBuy)?;
-    if arm.as_ref().is_some_and(|arm| arm.arm == Answer::InputRequired) {
+    if arm.as_ref().is_some_and(|arm| arm.arm == PreparedAnswer::InputRequired) {
         return input_required(work, &draft.buy, arm.as_ref());
     }
     take_inventory(work, &draft)?;
@@ -60,7 +66,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CreateMediaBuy) -> Resul
 
 /// Marks the proposal of a buy as bought, and books the days of exclusive products. What does not come about
 /// gives both back.
-fn take_inventory(work: &Work<'_>, draft: &Draft) -> Result<(), InternalError> {
+fn take_inventory(work: &ToolContext<'_>, draft: &BuyDraft) -> Result<(), InternalError> {
     let (shelf, now) = (work.shelf, work.ask.now);
     let buy = &draft.buy;
     if let Some(id) = &buy.proposal_id
@@ -75,7 +81,7 @@ fn take_inventory(work: &Work<'_>, draft: &Draft) -> Result<(), InternalError> {
 }
 
 /// Gives new packages their ids.
-pub(super) fn name_packages(work: &Work<'_>, buy: &mut MediaBuy) {
+pub(super) fn name_packages(work: &ToolContext<'_>, buy: &mut MediaBuy) {
     for package in buy.packages.iter_mut().filter(|package| package.package_id.is_empty()) {
         package.package_id = work.publisher.world.fresh_id("pkg");
     }
@@ -83,10 +89,10 @@ pub(super) fn name_packages(work: &Work<'_>, buy: &mut MediaBuy) {
 
 /// Adds to what is committed of an account; takes away when it is negative.
 pub(super) fn charge(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     account: &str,
     buy: &MediaBuy,
-    more: Amount,
+    more: MoneyAmount,
 ) -> Result<(), InternalError> {
     let Some(mut account) = work.shelf.find::<Account>(account)? else {
         return Ok(());
@@ -98,7 +104,7 @@ pub(super) fn charge(
 }
 
 /// The buy comes about at once.
-fn book(work: &Work<'_>, draft: Draft) -> Result<Reply, Stop> {
+fn book(work: &ToolContext<'_>, draft: BuyDraft) -> Result<ToolReply, ToolError> {
     let (now, mut thing) = (work.ask.now, draft.buy);
     let account = work.account()?;
     thing.confirm(now);
@@ -113,11 +119,15 @@ fn book(work: &Work<'_>, draft: Draft) -> Result<Reply, Stop> {
     let mut body = created(&kept, &actions, Some(&account.thing), now);
     // The token of the governance agent goes on to the caller.
     body.extend(object([("governance_context", kept.thing.governance_context.map(Into::into))]));
-    Ok(Reply::completed("the media buy has been created", Value::Object(body)))
+    Ok(ToolReply::completed("the media buy has been created", Value::Object(body)))
 }
 
 /// The buy waits for approval; nothing of it is said before that.
-fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop> {
+fn submit(
+    work: &ToolContext<'_>,
+    draft: BuyDraft,
+    arm: Option<Arm>,
+) -> Result<ToolReply, ToolError> {
     let seconds = |product: &Product| {
         product.terms.approval.then_some(product.terms.approval_seconds.map(i64::from))
     };
@@ -131,7 +141,7 @@ fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop
     let waits_for_person = arm.is_none() && due_at.is_none();
     let (forced, message) = arm.map_or((None, None), |arm| (arm.task_id, arm.message));
     let message = message.as_deref().unwrap_or("the media buy waits for the seller's approval");
-    let with_draft = |task| Task { draft: Some(draft.buy), due_at, ..task };
+    let with_draft = |task| SubmittedTask { draft: Some(draft.buy), due_at, ..task };
     let task = work.keep_task(forced, with_draft)?;
     if waits_for_person {
         work.staff_events().note_waiting_buy(&task, &work.ask.caller.tenant())?;
@@ -140,9 +150,17 @@ fn submit(work: &Work<'_>, draft: Draft, arm: Option<Arm>) -> Result<Reply, Stop
 }
 
 /// The request waits for something from the caller, as a sandbox was told to answer. Nothing is booked.
-fn input_required(work: &Work<'_>, buy: &MediaBuy, arm: Option<&Arm>) -> Result<Reply, Stop> {
+fn input_required(
+    work: &ToolContext<'_>,
+    buy: &MediaBuy,
+    arm: Option<&Arm>,
+) -> Result<ToolReply, ToolError> {
     charge(work, &work.account()?.record.id, buy, -buy.total_budget)?;
     let message = arm.and_then(|arm| arm.message.as_deref());
     let message = message.unwrap_or("the seller needs more to go on");
-    Ok(Reply::new(AdcpTaskStatus::InputRequired, message, json!({"reason": "APPROVAL_REQUIRED"})))
+    Ok(ToolReply::new(
+        AdcpTaskStatus::InputRequired,
+        message,
+        json!({"reason": "APPROVAL_REQUIRED"}),
+    ))
 }

@@ -5,24 +5,24 @@ use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
-use super::package::{self, Bought, Flight};
-use super::{Desk, all_not_done};
+use super::package::{self, Bought, BuyFlight};
+use super::{BuyContext, all_not_done};
 use crate::account::Funds;
-use crate::buy::{Envelope, MediaBuy, Package, Status};
+use crate::buy::{BuyEnvelope, MediaBuy, MediaBuyStatus, Package};
 use crate::catalogue::Product;
 use crate::exclusive::{self, ExclusiveDays};
 use crate::forms::Money;
 use crate::forms::buys::{Acceptance, CreateMediaBuy, PackageRequest};
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 use crate::proposal::{self, Proposal};
-use crate::refuse::{self, Refusal, Stop, at, invalid};
+use crate::refuse::{self, AdcpRefusal, ToolError, at, invalid};
 use crate::reply::scrubbed_members;
 
 /// By how much a beginning may lie back: clocks differ, and requests travel.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
 /// A media buy that can come about. Its packages have no ids yet.
-pub(super) struct Draft {
+pub(super) struct BuyDraft {
     /// It.
     pub buy: MediaBuy,
     /// The products of its packages.
@@ -33,12 +33,12 @@ pub(super) struct Draft {
 ///
 /// # Errors
 /// Everything that speaks against it, at once.
-pub(super) fn make(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Draft, Stop> {
+pub(super) fn make(desk: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<BuyDraft, ToolError> {
     let mut problems: Vec<AdcpError> = all_not_done(&form.not_done, "").collect();
     let (start, end) = (form.start_time.at(desk.now), form.end_time);
     check_flight(desk.now, Some(start), end, &mut problems);
     // What lies back by no more than clocks differ begins now.
-    let flight = Flight { start: start.max(desk.now), end };
+    let flight = BuyFlight { start: start.max(desk.now), end };
     industry(desk, form, &mut problems);
     let (bought, envelope) = match &form.proposal_id {
         Some(id) => proposed(desk, id, form, flight, &mut problems)?,
@@ -51,7 +51,7 @@ pub(super) fn make(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Draft, Stop
             (packages(desk, given, "packages", flight, &mut problems)?, None)
         }
     };
-    let total: Amount = bought.iter().map(|one| one.package.budget).sum();
+    let total: MoneyAmount = bought.iter().map(|one| one.package.budget).sum();
     let currency = bought.first().map(|one| one.currency.clone()).unwrap_or_default();
     // With a proposal the total is what is divided, and cannot disagree with its parts.
     if let (None, Some(named)) = (&form.proposal_id, &form.total_budget) {
@@ -66,14 +66,14 @@ pub(super) fn make(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Draft, Stop
     }
     problems.extend(desk.beyond_today(total, &currency, "packages"));
     problems.extend(taken_days(desk, form, flight, &bought)?);
-    Refusal::of_all(problems)?;
+    AdcpRefusal::of_all(problems)?;
     let mut shown = scrubbed_members(&form.shown);
     shown.insert("brand".to_owned(), form.brand.clone());
     let products = bought.iter().map(|one| one.product.clone()).collect();
     let packages: Vec<Package> = bought.into_iter().map(|one| one.package).collect();
     let mut buy = MediaBuy {
         media_buy_id: String::new(),
-        status: Status::PendingCreatives,
+        status: MediaBuyStatus::PendingCreatives,
         paused: form.paused,
         currency,
         total_budget: total,
@@ -92,14 +92,14 @@ pub(super) fn make(desk: &Desk<'_>, form: &CreateMediaBuy) -> Result<Draft, Stop
         history: Vec::new(),
     };
     buy.settle();
-    Ok(Draft { buy, products })
+    Ok(BuyDraft { buy, products })
 }
 
 /// A refusal for each exclusive product that somebody else has on a day of the flight.
 fn taken_days(
-    desk: &Desk<'_>,
+    desk: &BuyContext<'_>,
     form: &CreateMediaBuy,
-    flight: Flight,
+    flight: BuyFlight,
     bought: &[Bought],
 ) -> Result<Vec<AdcpError>, InternalError> {
     let mut wanted = Vec::new();
@@ -135,7 +135,7 @@ pub(super) fn check_flight(
 }
 
 /// Whether the products may advertise what the buyer's industry makes.
-fn industry(desk: &Desk<'_>, form: &CreateMediaBuy, problems: &mut Vec<AdcpError>) {
+fn industry(desk: &BuyContext<'_>, form: &CreateMediaBuy, problems: &mut Vec<AdcpError>) {
     let Some(industry) = form.advertiser_industry.as_deref() else {
         return;
     };
@@ -161,12 +161,12 @@ fn industry(desk: &Desk<'_>, form: &CreateMediaBuy, problems: &mut Vec<AdcpError
 
 /// The packages in a list of the request of this name.
 pub(super) fn packages(
-    desk: &Desk<'_>,
+    desk: &BuyContext<'_>,
     given: &[PackageRequest],
     list: &str,
-    flight: Flight,
+    flight: BuyFlight,
     problems: &mut Vec<AdcpError>,
-) -> Result<Vec<Bought>, Stop> {
+) -> Result<Vec<Bought>, ToolError> {
     let mut bought: Vec<Bought> = Vec::new();
     // The currency of the first holds for all; those that differ are told after everything else.
     let mut others = Vec::new();
@@ -189,12 +189,12 @@ pub(super) fn packages(
 
 /// The packages that a proposal comes to, and what it was priced for.
 fn proposed(
-    desk: &Desk<'_>,
+    desk: &BuyContext<'_>,
     id: &str,
     form: &CreateMediaBuy,
-    flight: Flight,
+    flight: BuyFlight,
     problems: &mut Vec<AdcpError>,
-) -> Result<(Vec<Bought>, Option<Envelope>), Stop> {
+) -> Result<(Vec<Bought>, Option<BuyEnvelope>), ToolError> {
     if form.packages.is_some() {
         let message = "a proposal has its packages; leave them out, or leave proposal_id out";
         problems.push(invalid("packages", message));
@@ -208,7 +208,7 @@ fn proposed(
     };
     // The schema demands it beside a proposal.
     let total = form.total_budget.as_ref();
-    let amount = total.map_or(Amount::ZERO, |total| total.amount);
+    let amount = total.map_or(MoneyAmount::ZERO, |total| total.amount);
     let named = total.map_or("", |total| total.currency.as_str());
     let proposal = &kept.thing;
     order(proposal, form.io_acceptance.as_ref(), problems);
@@ -233,8 +233,8 @@ fn proposed(
     // What the buy may become without another quote: what was bought. The price holds for the whole
     // budget of the proposal, so that a smaller buy may grow to it.
     let most = amount.max(proposal.envelope.budget.unwrap_or(amount));
-    let Flight { start: start_time, end: end_time } = flight;
-    Ok((bought, Some(Envelope { total_budget: most, start_time, end_time })))
+    let BuyFlight { start: start_time, end: end_time } = flight;
+    Ok((bought, Some(BuyEnvelope { total_budget: most, start_time, end_time })))
 }
 
 /// Whether the insertion order of a proposal is accepted, where there is one that has to be.
@@ -264,7 +264,7 @@ pub(super) fn requote<T: AsRef<str>>(fields: &[T]) -> AdcpError {
 }
 
 /// Whether the packages keep to the total that the request names.
-fn total_budget(named: &Money, total: Amount, currency: &str, problems: &mut Vec<AdcpError>) {
+fn total_budget(named: &Money, total: MoneyAmount, currency: &str, problems: &mut Vec<AdcpError>) {
     if !currency.is_empty() && named.currency != currency {
         let message = "the packages are priced in another currency";
         let error = invalid("total_budget.currency", message);
@@ -281,7 +281,7 @@ fn total_budget(named: &Money, total: Amount, currency: &str, problems: &mut Vec
 /// Whether an account can pay for more.
 pub(super) fn afford(
     funds: &Funds,
-    more: Amount,
+    more: MoneyAmount,
     currency: &str,
     field: &str,
 ) -> Option<AdcpError> {
@@ -289,8 +289,8 @@ pub(super) fn afford(
         let message = "the account is kept in another currency; details.accepted_values has it";
         return Some(invalid(field, message).with("accepted_values", [funds.currency.as_str()]));
     }
-    let left = (funds.limit - funds.committed).max(Amount::ZERO);
-    if left <= Amount::ZERO && more > Amount::ZERO {
+    let left = (funds.limit - funds.committed).max(MoneyAmount::ZERO);
+    if left <= MoneyAmount::ZERO && more > MoneyAmount::ZERO {
         let message = "the account has nothing left to spend; the buyer has to add funds";
         return Some(at(AdcpCode::BudgetExhausted, field, message));
     }

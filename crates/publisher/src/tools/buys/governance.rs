@@ -9,22 +9,22 @@ use tradepost_wire::adcp::rules::typed::{self, LenientList};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::Desk;
+use super::BuyContext;
 use crate::account::Account;
 use crate::buy::MediaBuy;
 use crate::catalogue::Product;
 use crate::forms::buys::Targeting;
 use crate::money;
 use crate::publisher::Publisher;
-use crate::refuse::{self, Refusal, Stop, at};
+use crate::refuse::{self, AdcpRefusal, ToolError, at};
 use crate::reply::object;
-use crate::shelf::Kept;
-use crate::work::Work;
-use crate::world::{GovernanceAgent, Unreached};
+use crate::shelf::Stored;
+use crate::work::ToolContext;
+use crate::world::{CallError, NamedGovernanceAgent};
 
 /// Whom to ask what.
-pub(super) struct Question {
-    agent: GovernanceAgent,
+pub(super) struct GovernanceQuestion {
+    agent: NamedGovernanceAgent,
     request: Map,
 }
 
@@ -35,13 +35,13 @@ pub(super) struct Question {
 /// When the request lacks what the agent needs: `INVALID_REQUEST` for a plan, which requests of 3.2 need
 /// not name, and `PERMISSION_DENIED` for the token of the plan.
 pub(super) fn question(
-    desk: &Desk<'_>,
-    account: Option<&Kept<Account>>,
+    desk: &BuyContext<'_>,
+    account: Option<&Stored<Account>>,
     buy: &MediaBuy,
     token: Option<&str>,
-    phase: Phase,
+    phase: AskedPhase,
     products: &[Product],
-) -> Result<Option<Question>, Stop> {
+) -> Result<Option<GovernanceQuestion>, ToolError> {
     let Some(agent) = account.and_then(|account| account.thing.governance.as_ref()) else {
         return Ok(None);
     };
@@ -56,12 +56,12 @@ pub(super) fn question(
     // Since 3.2 the token alone says which plan it is, and a seller must not ask for more. A buy that came
     // about that way is changed that way, whatever release its buyer speaks by then.
     let is_by_token = desk.release >= AdcpRelease::V3_2
-        || (phase == Phase::Modification && buy.governance_context.is_some());
+        || (phase == AskedPhase::Modification && buy.governance_context.is_some());
     if buy.plan_id.is_none() && !is_by_token {
         let message = "the account has a governance agent; name the plan that the buy belongs to";
         problems.push(refuse::invalid("plan_id", message));
     }
-    Refusal::of_all(problems)?;
+    AdcpRefusal::of_all(problems)?;
     let summary = "the buyer changes budget, flight, targeting or packages";
     let request = object([
         ("plan_id", buy.plan_id.as_deref().map(Into::into)),
@@ -70,10 +70,11 @@ pub(super) fn question(
         ("governance_context", Some(token.into())),
         ("phase", Some(phase.name().into())),
         ("planned_delivery", Some(planned(buy, products))),
-        ("modification_summary", (phase == Phase::Modification).then(|| summary.into())),
+        ("modification_summary", (phase == AskedPhase::Modification).then(|| summary.into())),
     ]);
-    let agent = GovernanceAgent { url: agent.url.clone(), credential: agent.credential.clone() };
-    Ok(Some(Question { agent, request }))
+    let agent =
+        NamedGovernanceAgent { url: agent.url.clone(), credential: agent.credential.clone() };
+    Ok(Some(GovernanceQuestion { agent, request }))
 }
 
 /// Whether a text can be a token at all (published length and letters).
@@ -106,15 +107,15 @@ fn planned(buy: &MediaBuy, products: &[Product]) -> Value {
 /// What the agent's refusal means to the caller.
 pub(super) async fn answer(
     publisher: &Publisher,
-    question: Option<Question>,
-) -> Result<Option<Map>, Stop> {
-    let Some(Question { agent, request }) = question else {
+    question: Option<GovernanceQuestion>,
+) -> Result<Option<Map>, ToolError> {
+    let Some(GovernanceQuestion { agent, request }) = question else {
         return Ok(None);
     };
     match publisher.world.check_governance(&agent, request).await {
         Ok(decision) => Ok(Some(decision)),
-        Err(Unreached::Silent) => Err(unavailable().into()),
-        Err(Unreached::Refused(code)) => Err(match code.as_str() {
+        Err(CallError::Silent) => Err(unavailable().into()),
+        Err(CallError::Refused(code)) => Err(match code.as_str() {
             "PLAN_NOT_FOUND" => refuse::not_found(AdcpCode::PlanNotFound, Some("plan_id")),
             "CAMPAIGN_SUSPENDED" => {
                 let message = "the plan waits for a person to look at it; try again later";
@@ -142,17 +143,17 @@ fn unavailable() -> AdcpError {
 /// # Errors
 /// `GOVERNANCE_DENIED`, and `GOVERNANCE_UNAVAILABLE` for what is no decision.
 pub(super) fn decided(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     account: &Account,
     buy: &MediaBuy,
     sent: Option<&str>,
     request: &Map,
-) -> Result<Option<String>, Stop> {
+) -> Result<Option<String>, ToolError> {
     if account.governance.is_none() {
         return Ok(None);
     }
     // There is none where the account got its agent a moment ago.
-    let decision = work.prepared.governance.clone().and_then(typed::read::<Decision>);
+    let decision = work.prepared.governance.clone().and_then(typed::read::<GovernanceAnswer>);
     let decision = decision.ok_or_else(unavailable)?;
     // An answer about another plan decides nothing about this one.
     let is_of_another =
@@ -161,10 +162,15 @@ pub(super) fn decided(
     if is_of_another || expires.is_some_and(|at| at <= work.ask.now) {
         return Err(unavailable().into());
     }
-    match decision.verdict.as_deref().or(decision.status.as_deref()).and_then(Verdict::from_name) {
-        Some(Verdict::Approved) => {}
-        Some(Verdict::Conditions) => conditions(&decision, request)?,
-        Some(Verdict::Denied) => return Err(denied(&decision).into()),
+    match decision
+        .verdict
+        .as_deref()
+        .or(decision.status.as_deref())
+        .and_then(GovernanceVerdict::from_name)
+    {
+        Some(GovernanceVerdict::Approved) => {}
+        Some(GovernanceVerdict::Conditions) => conditions(&decision, request)?,
+        Some(GovernanceVerdict::Denied) => return Err(denied(&decision).into()),
         None => return Err(unavailable().into()),
     }
     let token = decision.governance_context.or_else(|| buy.governance_context.clone());
@@ -172,7 +178,7 @@ pub(super) fn decided(
 }
 
 /// The categories of the findings; their words are between the buyer and its agent.
-fn denied(decision: &Decision) -> AdcpError {
+fn denied(decision: &GovernanceAnswer) -> AdcpError {
     let message =
         "the account's governance agent denied this; details.findings says on what grounds";
     let error = refuse::error(AdcpCode::GovernanceDenied, message);
@@ -190,7 +196,7 @@ fn denied(decision: &Decision) -> AdcpError {
 }
 
 /// An approval on conditions holds when the request already meets them.
-fn conditions(decision: &Decision, request: &Map) -> Result<(), Refusal> {
+fn conditions(decision: &GovernanceAnswer, request: &Map) -> Result<(), AdcpRefusal> {
     let unmet = decision.conditions.iter().filter(|condition| !condition.is_met(request));
     let unmet: Vec<_> = unmet.filter_map(|condition| condition.field.clone()).take(8).collect();
     if unmet.is_empty() {
@@ -201,7 +207,7 @@ fn conditions(decision: &Decision, request: &Map) -> Result<(), Refusal> {
     Err(refuse::error(AdcpCode::GovernanceDenied, message).with("conditions", unmet).into())
 }
 
-impl Condition {
+impl GovernanceCondition {
     /// Whether a request meets it: its field is a path in it (`packages[0].budget`).
     fn is_met(&self, request: &Map) -> bool {
         let (Some(wanted), Some(field)) =
@@ -220,7 +226,7 @@ impl Condition {
 
 tradepost_wire::words! {
     /// For what the agent is asked (`governance-phase`).
-    pub(super) enum Phase {
+    pub(super) enum AskedPhase {
         /// Something is bought.
         Purchase = "purchase",
         /// What was bought changes.
@@ -230,7 +236,7 @@ tradepost_wire::words! {
 
 tradepost_wire::words! {
     /// What the agent decided.
-    enum Verdict {
+    enum GovernanceVerdict {
         /// Yes.
         Approved = "approved",
         /// Yes, if.
@@ -243,7 +249,7 @@ tradepost_wire::words! {
 tradepost_wire::form! {
     /// What an agent answers (`governance/check-governance-response.json`). Agents are others': what is
     /// not as it should be is as if it were not there.
-    struct Decision {
+    struct GovernanceAnswer {
         plan_id: Option<String>,
         expires_at: Option<String>,
         verdict: Option<String>,
@@ -251,10 +257,10 @@ tradepost_wire::form! {
         status: Option<String>,
         governance_context: Option<String>,
         findings: Option<Vec<Value>>,
-        conditions: LenientList<Condition>,
+        conditions: LenientList<GovernanceCondition>,
     }
 
-    struct Condition {
+    struct GovernanceCondition {
         field: Option<Value>,
         required_value: Option<Value>,
     }

@@ -11,19 +11,22 @@ use tradepost_wire::json::{Map, Value, json};
 
 use super::account_of;
 use crate::account::Account;
-use crate::buy::report::{self, Delivery};
-use crate::buy::{self, Assigned, MediaBuy, Package, Status, action, health};
+use crate::buy::report::{self, BuyDelivery};
+use crate::buy::{self, Assigned, MediaBuy, MediaBuyStatus, Package, action, health};
 use crate::catalogue::Product;
-use crate::creative::{Creative, Status as Review};
+use crate::creative::{Creative, CreativeStatus as Review};
 use crate::forms::buys::GetMediaBuys;
-use crate::refuse::{self, Stop};
-use crate::reply::{Reply, object};
-use crate::shelf::{Kept, Query};
-use crate::tools::page::{self, Page, PageSize};
-use crate::work::Work;
+use crate::refuse::{self, ToolError};
+use crate::reply::{ToolReply, object};
+use crate::shelf::{Query, Stored};
+use crate::tools::page::{self, ListPage, PageSize};
+use crate::work::ToolContext;
 
 /// Replies.
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetMediaBuys) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &GetMediaBuys,
+) -> Result<ToolReply, ToolError> {
     let page = page(work, form)?;
     let offer = work.publisher.products(work.shelf)?;
     let mut known = Known::default();
@@ -38,11 +41,14 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetMediaBuys) -> Result<
     let body = json!({
         "media_buys": shown, "pagination": page.pagination, "sandbox"?: sandbox.then_some(true),
     });
-    Ok(Reply::completed("media buys", body))
+    Ok(ToolReply::completed("media buys", body))
 }
 
 /// The page of buys that a request asks for. Those that are named by their ids are few.
-fn page(work: &Work<'_>, form: &GetMediaBuys) -> Result<Page<Kept<MediaBuy>>, Stop> {
+fn page(
+    work: &ToolContext<'_>,
+    form: &GetMediaBuys,
+) -> Result<ListPage<Stored<MediaBuy>>, ToolError> {
     let filter = form.status_filter.as_ref();
     let account = work.admitted.account_id();
     if let Some(ids) = form.media_buy_ids.as_deref() {
@@ -50,14 +56,15 @@ fn page(work: &Work<'_>, form: &GetMediaBuys) -> Result<Page<Kept<MediaBuy>>, St
         let scope = page::scope(&work.ask.arguments, account);
         return Ok(page::of(buys, form.pagination.as_ref(), &scope)?);
     }
-    let statuses = filter.map_or(&[Status::Active][..], |OneOrMore(asked)| asked.as_slice());
+    let statuses =
+        filter.map_or(&[MediaBuyStatus::Active][..], |OneOrMore(asked)| asked.as_slice());
     let size = PageSize { usual: page::MOST, most: page::MOST };
     let asked = form.pagination.as_ref();
     Ok(page::kept(work, account, &in_status(statuses), asked, size)?.page)
 }
 
 /// A query for what is in one of these statuses.
-fn in_status(statuses: &[Status]) -> Query {
+fn in_status(statuses: &[MediaBuyStatus]) -> Query {
     let mut states: Vec<String> = statuses.iter().map(|status| status.name().to_owned()).collect();
     states.sort_unstable();
     states.dedup();
@@ -68,15 +75,15 @@ fn in_status(statuses: &[Status]) -> Query {
 #[derive(Default)]
 struct Known {
     accounts: BTreeMap<String, Option<Account>>,
-    creatives: BTreeMap<(Option<String>, String), Option<Kept<Creative>>>,
+    creatives: BTreeMap<(Option<String>, String), Option<Stored<Creative>>>,
 }
 
 impl Known {
     /// The account that a buy was bought for.
     fn account(
         &mut self,
-        work: &Work<'_>,
-        buy: &Kept<MediaBuy>,
+        work: &ToolContext<'_>,
+        buy: &Stored<MediaBuy>,
     ) -> Result<Option<Account>, InternalError> {
         let Some(id) = &buy.record.account else { return Ok(None) };
         if let Some(known) = self.accounts.get(id) {
@@ -90,9 +97,9 @@ impl Known {
     /// The creatives that a buy's packages name, in the order of making.
     fn creatives(
         &mut self,
-        work: &Work<'_>,
-        buy: &Kept<MediaBuy>,
-    ) -> Result<Vec<Kept<Creative>>, InternalError> {
+        work: &ToolContext<'_>,
+        buy: &Stored<MediaBuy>,
+    ) -> Result<Vec<Stored<Creative>>, InternalError> {
         let assigned = buy.thing.packages.iter().flat_map(|package| &package.creative_assignments);
         let ids: BTreeSet<&String> = assigned.filter_map(|it| it.creative_id.as_ref()).collect();
         let mut library = Vec::new();
@@ -116,10 +123,10 @@ impl Known {
 /// # Errors
 /// `MEDIA_BUY_NOT_FOUND` when any id does not resolve, without saying which (`U-4`).
 pub(crate) fn chosen(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     ids: Option<&[String]>,
-    filter: Option<&OneOrMore<Status>>,
-) -> Result<Vec<Kept<MediaBuy>>, Stop> {
+    filter: Option<&OneOrMore<MediaBuyStatus>>,
+) -> Result<Vec<Stored<MediaBuy>>, ToolError> {
     let wanted = filter.map(|OneOrMore(asked)| asked.as_slice());
     let Some(ids) = ids else {
         let query = in_status(wanted.unwrap_or_default());
@@ -129,7 +136,7 @@ pub(crate) fn chosen(
     // Every id is looked up, whatever became of the one before.
     let found = ids.iter().map(|id| work.find(id)).collect::<Result<Vec<_>, _>>()?;
     let absent = || refuse::not_found(AdcpCode::MediaBuyNotFound, Some("media_buy_ids"));
-    let mut buys: Vec<Kept<MediaBuy>> =
+    let mut buys: Vec<Stored<MediaBuy>> =
         found.into_iter().collect::<Option<_>>().ok_or_else(absent)?;
     buys.sort_by_key(|kept| kept.record.place);
     // An id may be named twice, and is one buy.
@@ -142,12 +149,12 @@ pub(crate) fn chosen(
 
 /// A buy on its account.
 fn row(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     form: &GetMediaBuys,
-    kept: &Kept<MediaBuy>,
+    kept: &Stored<MediaBuy>,
     account: Option<&Account>,
     offer: &[Product],
-    library: &[Kept<Creative>],
+    library: &[Stored<Creative>],
 ) -> Result<Map, InternalError> {
     let (buy, now) = (&kept.thing, work.ask.now);
     let mut row = buy::summary(kept, &action::permitted(buy, &buy.products(offer), now), now);
@@ -157,7 +164,7 @@ fn row(
     let history = history.filter(|wanted| *wanted > 0);
     let history = history.map(|most| {
         let latest = buy.history.iter().rev().take(most);
-        latest.map(buy::Change::published).collect::<Vec<_>>()
+        latest.map(buy::BuyChange::published).collect::<Vec<_>>()
     });
     let impairments = health::impairments(buy, library, now);
     let health = if impairments.is_empty() { "ok" } else { "impaired" };
@@ -184,14 +191,14 @@ fn row(
 
 /// The packages with how their creatives stand and, where asked for, what they have delivered.
 fn packages(
-    work: &Work<'_>,
-    kept: &Kept<MediaBuy>,
-    library: &[Kept<Creative>],
+    work: &ToolContext<'_>,
+    kept: &Stored<MediaBuy>,
+    library: &[Stored<Creative>],
     snapshot: bool,
 ) -> Result<Value, InternalError> {
     let (buy, now) = (&kept.thing, work.ask.now);
     let shares = if snapshot {
-        let delivery = work.shelf.find::<Delivery>(&kept.record.id)?;
+        let delivery = work.shelf.find::<BuyDelivery>(&kept.record.id)?;
         let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
         report::shares(buy, &delivery.reports.iter().collect::<Vec<_>>())
     } else {
@@ -222,7 +229,7 @@ fn packages(
     Ok(shown.collect())
 }
 
-fn approvals(package: &Package, library: &[Kept<Creative>], now: Timestamp) -> Vec<Value> {
+fn approvals(package: &Package, library: &[Stored<Creative>], now: Timestamp) -> Vec<Value> {
     let approval = |assignment: &Assigned| {
         let id = assignment.creative_id.as_ref()?;
         let mut library = library.iter().map(|kept| &kept.thing);

@@ -5,17 +5,17 @@ use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
-use super::{Desk, aim, all_not_done, not_done, terms};
-use crate::buy::{Package, Shown};
-use crate::catalogue::{FormatOption, Price, PricingOption, Product};
+use super::{BuyContext, aim, all_not_done, not_done, terms};
+use crate::buy::{Package, ShownMembers};
+use crate::catalogue::{PricingOption, Product, ProductFormatOption, ProductPrice};
 use crate::forms::buys::PackageRequest;
-use crate::money::Amount;
+use crate::money::MoneyAmount;
 use crate::refuse::{self, at, invalid};
 use crate::reply::scrubbed_members;
 
 /// From when until when a buy runs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Flight {
+pub(super) struct BuyFlight {
     /// Its beginning.
     pub start: Timestamp,
     /// Its end.
@@ -31,7 +31,7 @@ pub(super) struct Bought {
 
 impl Bought {
     /// A package of a product at a price, of which nothing else is said. It has no id yet.
-    pub(super) fn of(product: &Product, option: &PricingOption, budget: Amount) -> Self {
+    pub(super) fn of(product: &Product, option: &PricingOption, budget: MoneyAmount) -> Self {
         let package = Package {
             package_id: String::new(),
             product_id: product.id().to_owned(),
@@ -43,7 +43,7 @@ impl Bought {
             cancellation: None,
             creative_assignments: Vec::new(),
             price: option.clone(),
-            shown: Shown::default(),
+            shown: ShownMembers::default(),
         };
         Self { package, product: product.clone(), currency: option.currency().to_owned() }
     }
@@ -52,10 +52,10 @@ impl Bought {
 /// Looks at a package at a place of the request (`packages[0]`); what is wrong with it goes to
 /// `problems`. `None` when it cannot even be told what is bought.
 pub(super) fn bought(
-    desk: &Desk<'_>,
+    desk: &BuyContext<'_>,
     given: &PackageRequest,
     place: &str,
-    flight: Flight,
+    flight: BuyFlight,
     problems: &mut Vec<AdcpError>,
 ) -> Result<Option<Bought>, InternalError> {
     problems.extend(all_not_done(&given.not_done, place));
@@ -95,12 +95,12 @@ pub(super) fn bought(
     }
     let PackageRequest { start_time, end_time, paused, .. } = *given;
     bought.package = Package { start_time, end_time, paused, ..bought.package };
-    bought.package.shown = Shown::of(shown);
+    bought.package.shown = ShownMembers::of(shown);
     Ok(Some(bought))
 }
 
 /// Whether a product can be bought now.
-fn on_offer(desk: &Desk<'_>, product: &Product, place: &str, problems: &mut Vec<AdcpError>) {
+fn on_offer(desk: &BuyContext<'_>, product: &Product, place: &str, problems: &mut Vec<AdcpError>) {
     let field = format!("{place}.product_id");
     if product.is_expired(desk.now) {
         let message = "the product has left the offer; ask get_products for what there is now";
@@ -115,8 +115,12 @@ fn on_offer(desk: &Desk<'_>, product: &Product, place: &str, problems: &mut Vec<
 }
 
 /// Whether a bid is at least what the price asks for. On a fixed price a bid decides nothing.
-pub(super) fn bid(option: &PricingOption, bid: Option<Amount>, place: &str) -> Option<AdcpError> {
-    let (Some(bid), Price::Auction(Some(floor))) = (bid, option.price()) else {
+pub(super) fn bid(
+    option: &PricingOption,
+    bid: Option<MoneyAmount>,
+    place: &str,
+) -> Option<AdcpError> {
+    let (Some(bid), ProductPrice::Auction(Some(floor))) = (bid, option.price()) else {
         return None;
     };
     let message = "the bid is below the floor of this price, which details.minimum has";
@@ -128,17 +132,19 @@ pub(super) fn bid(option: &PricingOption, bid: Option<Amount>, place: &str) -> O
 pub(super) fn minimum(
     product: &Product,
     option: &PricingOption,
-    budget: Amount,
+    budget: MoneyAmount,
     field: &str,
     problems: &mut Vec<AdcpError>,
 ) {
     // A flat rate is bought whole.
     let flat = match option.price() {
-        Price::Fixed(price) if option.pricing_model.as_deref() == Some("flat_rate") => Some(price),
-        Price::Fixed(_) | Price::Auction(_) => None,
+        ProductPrice::Fixed(price) if option.pricing_model.as_deref() == Some("flat_rate") => {
+            Some(price)
+        }
+        ProductPrice::Fixed(_) | ProductPrice::Auction(_) => None,
     };
     let least = product.minimum(option).into_iter().chain(flat).reduce(Ord::max);
-    if budget >= least.unwrap_or_default() && budget > Amount::ZERO {
+    if budget >= least.unwrap_or_default() && budget > MoneyAmount::ZERO {
         return;
     }
     let message = "the budget is below the least that a package of this product may cost";
@@ -153,7 +159,7 @@ pub(super) fn minimum(
 pub(super) fn dates(
     start: Option<Timestamp>,
     end: Option<Timestamp>,
-    flight: Flight,
+    flight: BuyFlight,
     place: &str,
 ) -> Vec<AdcpError> {
     let mut problems = Vec::new();
@@ -190,7 +196,7 @@ fn formats(product: &Product, given: &PackageRequest, place: &str, problems: &mu
         }
     }
     let chosen = !given.format_ids.is_empty() || !given.format_option_refs.is_empty();
-    let fits = |option: &FormatOption, kind: &String| {
+    let fits = |option: &ProductFormatOption, kind: &String| {
         option.format_kind.as_ref() == Some(kind)
             && (chosen || option.is_met_by(given.params.as_ref()))
     };

@@ -6,14 +6,15 @@ use tradepost_wire::json::{Value, json};
 
 use crate::catalogue::{Optimization, Product};
 use crate::forms::buys::{
-    CommittedMetric, Goal, GoalKind, MeasurementTerms, MetricScope, PackageRequest, Standard,
+    CommittedMetric, GoalKind, MeasurementTerms, MetricScope, OptimizationGoal, PackageRequest,
+    Standard,
 };
-use crate::money::{self, Amount};
+use crate::money::{self, MoneyAmount};
 use crate::refuse::{at, invalid};
 
 /// The least variance between two counts that is accepted where a product says nothing, in percent: no
 /// two vendors ever count the same.
-const LEAST_VARIANCE: Amount = Amount::whole(5);
+const LEAST_VARIANCE: MoneyAmount = MoneyAmount::whole(5);
 
 /// What speaks against the terms of a package.
 pub(super) fn problems(product: &Product, given: &PackageRequest, place: &str) -> Vec<AdcpError> {
@@ -75,7 +76,7 @@ fn standards(product: &Product, given: &[Standard], place: &str) -> Vec<AdcpErro
         let mut ours = product.published.performance_standards.iter();
         let ours = ours.find(|ours| ours.metric.as_ref() == Some(metric));
         let promised = ours.and_then(|ours| ours.threshold);
-        let fits = |promised: &Amount| {
+        let fits = |promised: &MoneyAmount| {
             // Invalid traffic is a ceiling; everything else is a floor.
             if metric == "ivt" { threshold >= promised } else { threshold <= promised }
         };
@@ -105,7 +106,7 @@ fn metrics(product: &Product, given: &[CommittedMetric], place: &str) -> Vec<Adc
 
 /// What a package is optimized for. A product that declares what it can be optimized for takes nothing
 /// else; one that declares nothing takes a goal as a wish.
-pub(super) fn goals(product: &Product, given: &[Goal], place: &str) -> Vec<AdcpError> {
+pub(super) fn goals(product: &Product, given: &[OptimizationGoal], place: &str) -> Vec<AdcpError> {
     let declared = product.published.metric_optimization.as_ref();
     let mut problems = Vec::new();
     for (index, goal) in given.iter().enumerate() {
@@ -127,7 +128,7 @@ pub(super) fn goals(product: &Product, given: &[Goal], place: &str) -> Vec<AdcpE
 
 fn metric_goal(
     declared: &Optimization,
-    goal: &Goal,
+    goal: &OptimizationGoal,
     place: &str,
 ) -> impl Iterator<Item = AdcpError> {
     let error = |member: &str, message: &str, known: Value| {

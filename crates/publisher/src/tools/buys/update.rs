@@ -4,45 +4,51 @@ use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use super::amend::{self, Amending, Change};
-use super::governance::{self, Phase, Question};
-use super::{Desk, account_of, create};
+use super::amend::{self, BuyUpdate, UpdateContext};
+use super::governance::{self, AskedPhase, GovernanceQuestion};
+use super::{BuyContext, account_of, create};
 use crate::account::Account;
-use crate::buy::report::Delivery;
+use crate::buy::report::BuyDelivery;
 use crate::buy::{self, MediaBuy, action, force};
 use crate::catalogue::Product;
 use crate::exclusive;
 use crate::forms::buys::UpdateMediaBuy;
-use crate::money::Amount;
-use crate::refuse::{Stop, at};
-use crate::reply::{Reply, object};
-use crate::shelf::Kept;
-use crate::work::Work;
+use crate::money::MoneyAmount;
+use crate::refuse::{ToolError, at};
+use crate::reply::{ToolReply, object};
+use crate::shelf::Stored;
+use crate::work::ToolContext;
 
 /// The buy of an update with everything around it.
-struct Found {
-    kept: Kept<MediaBuy>,
-    account: Option<Kept<Account>>,
+struct FoundBuy {
+    kept: Stored<MediaBuy>,
+    account: Option<Stored<Account>>,
     products: Vec<Product>,
-    spent: Amount,
+    spent: MoneyAmount,
 }
 
 /// What the governance agent has to be asked, once nothing else speaks against the request.
-pub(super) fn question(desk: &Desk<'_>, form: &UpdateMediaBuy) -> Result<Option<Question>, Stop> {
+pub(super) fn question(
+    desk: &BuyContext<'_>,
+    form: &UpdateMediaBuy,
+) -> Result<Option<GovernanceQuestion>, ToolError> {
     let found = find(desk, form)?;
     let change = work_out(desk, form, &found)?;
     let account = found.account.as_ref().filter(|_| change.commits());
     let (token, products) = (form.governance_context.as_deref(), &found.products);
-    governance::question(desk, account, &change.buy, token, Phase::Modification, products)
+    governance::question(desk, account, &change.buy, token, AskedPhase::Modification, products)
 }
 
 /// Does it.
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &UpdateMediaBuy) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &UpdateMediaBuy,
+) -> Result<ToolReply, ToolError> {
     let (offer, now) = (work.publisher.products(work.shelf)?, work.ask.now);
-    let desk = Desk::of(work, &offer);
+    let desk = BuyContext::of(work, &offer);
     let found = find(&desk, form)?;
     let mut change = work_out(&desk, form, &found)?;
-    let Found { mut kept, account, spent, .. } = found;
+    let FoundBuy { mut kept, account, spent, .. } = found;
     let sandbox = account.as_ref().is_some_and(|account| account.thing.sandbox);
     if let Some(account) = &account {
         if change.commits() {
@@ -78,27 +84,31 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &UpdateMediaBuy) -> Resul
         ("sandbox", sandbox.then(|| true.into())),
         ("governance_context", kept.thing.governance_context.map(Into::into)),
     ]));
-    Ok(Reply::completed("the media buy has been updated", Value::Object(body)))
+    Ok(ToolReply::completed("the media buy has been updated", Value::Object(body)))
 }
 
 /// What an account is bound to by a buy: its budget, or what it has spent when it came to a stop.
-fn committed(buy: &MediaBuy, spent: Amount) -> Amount {
+fn committed(buy: &MediaBuy, spent: MoneyAmount) -> MoneyAmount {
     if buy.cancellation.is_some() { spent } else { buy.total_budget.max(spent) }
 }
 
-fn find(desk: &Desk<'_>, form: &UpdateMediaBuy) -> Result<Found, Stop> {
+fn find(desk: &BuyContext<'_>, form: &UpdateMediaBuy) -> Result<FoundBuy, ToolError> {
     let (id, field) = (&form.media_buy_id, Some("media_buy_id"));
-    let kept: Kept<MediaBuy> =
+    let kept: Stored<MediaBuy> =
         desk.reach.require(desk.shelf, id, AdcpCode::MediaBuyNotFound, field)?;
     // A buy is worked on with the account that it was bought for, whichever one the request names.
     let account = account_of(desk.shelf, &kept)?;
     let products = kept.thing.products(desk.offer);
-    let delivery = desk.shelf.find::<Delivery>(&kept.record.id)?;
-    let spent = delivery.map_or(Amount::ZERO, |delivery| delivery.thing.spent());
-    Ok(Found { kept, account, products, spent })
+    let delivery = desk.shelf.find::<BuyDelivery>(&kept.record.id)?;
+    let spent = delivery.map_or(MoneyAmount::ZERO, |delivery| delivery.thing.spent());
+    Ok(FoundBuy { kept, account, products, spent })
 }
 
-fn work_out(desk: &Desk<'_>, form: &UpdateMediaBuy, found: &Found) -> Result<Change, Stop> {
+fn work_out(
+    desk: &BuyContext<'_>,
+    form: &UpdateMediaBuy,
+    found: &FoundBuy,
+) -> Result<BuyUpdate, ToolError> {
     // Before anything is worked out: what speaks against a change of another state would mislead.
     let current = found.kept.record.revision;
     if let Some(expected) = form.revision
@@ -112,8 +122,8 @@ fn work_out(desk: &Desk<'_>, form: &UpdateMediaBuy, found: &Found) -> Result<Cha
         let error = error.with("expected_version", expected).with("current_version", current);
         return Err(error.into());
     }
-    amend::work_out(&Amending {
-        desk: Desk { account: found.account.as_ref(), ..*desk },
+    amend::work_out(&UpdateContext {
+        desk: BuyContext { account: found.account.as_ref(), ..*desk },
         products: &found.products,
         before: &found.kept.thing,
         spent: found.spent,

@@ -5,7 +5,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use crate::catalogue::{Product, Signal};
-use crate::profile::Profile;
+use crate::profile::PublisherProfile;
 use crate::tools::sessions;
 
 /// The protocol of conversations.
@@ -16,7 +16,7 @@ pub(super) const SECTIONS: [&str; 5] =
     ["media_buy", "signals", "creative", "governance", SPONSORED];
 
 /// The protocols that are spoken (`enums/adcp-protocol.json`).
-pub(super) fn protocols(profile: &Profile) -> Vec<&'static str> {
+pub(super) fn protocols(profile: &PublisherProfile) -> Vec<&'static str> {
     let catalogue = &profile.catalogue;
     claimed([
         ("media_buy", true),
@@ -34,7 +34,7 @@ fn claimed<const N: usize>(claims: [(&'static str, bool); N]) -> Vec<&'static st
 }
 
 /// Where conversations are had, and what is shown in them.
-pub(super) fn conversations(profile: &Profile) -> Value {
+pub(super) fn conversations(profile: &PublisherProfile) -> Value {
     let endpoints = &profile.endpoints;
     let transports: Vec<_> =
         endpoints.iter().map(|it| json!({"type": it.transport.name(), "url": it.url})).collect();
@@ -46,7 +46,7 @@ pub(super) fn conversations(profile: &Profile) -> Value {
 }
 
 /// What is specialized in (`enums/specialism.json`).
-pub(super) fn specialisms(profile: &Profile, spoken: &[&str]) -> Vec<&'static str> {
+pub(super) fn specialisms(profile: &PublisherProfile, spoken: &[&str]) -> Vec<&'static str> {
     let catalogue = &profile.catalogue;
     claimed([
         ("sales-non-guaranteed", !catalogue.products.iter().all(Product::is_guaranteed)),

@@ -5,20 +5,20 @@ use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::{At, Failed, invalid, moved, need, no_way_from, not_found, taken};
+use super::{ScenarioContext, ScenarioFailed, invalid, moved, need, no_way_from, not_found, taken};
 use crate::account::Account;
-use crate::arm::{Answer, Arm};
+use crate::arm::{Arm, PreparedAnswer};
 use crate::buy::force::{self, Forced};
 use crate::buy::report::first_moment;
-use crate::buy::{MediaBuy, Status};
-use crate::shelf::{Kept, Kind};
-use crate::task::Task;
+use crate::buy::{MediaBuy, MediaBuyStatus};
+use crate::shelf::{EntityKind, Stored};
+use crate::task::SubmittedTask;
 use crate::task::end::record_id;
 
 /// `force_media_buy_status`.
-pub(super) fn status(at: &At<'_>) -> Result<Value, Failed> {
+pub(super) fn status(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
-    let next = Status::from_name(need("status", &at.params.status)?);
+    let next = MediaBuyStatus::from_name(need("status", &at.params.status)?);
     let next = next.ok_or_else(|| invalid("params.status is none of a media buy"))?;
     let reason = at.params.rejection_reason.as_deref();
     let mut buy = found(at, id)?;
@@ -29,37 +29,37 @@ pub(super) fn status(at: &At<'_>) -> Result<Value, Failed> {
 }
 
 /// `force_create_media_buy_arm` and its like: for the caller's next request for a tool.
-pub(super) fn arm(at: &At<'_>, tool: AdcpTool) -> Result<Value, Failed> {
+pub(super) fn arm(at: &ScenarioContext<'_>, tool: AdcpTool) -> Result<Value, ScenarioFailed> {
     let (task_id, message) = (at.params.task_id.clone(), at.params.message.clone());
-    let arm = Answer::from_name(need("arm", &at.params.arm)?);
+    let arm = PreparedAnswer::from_name(need("arm", &at.params.arm)?);
     let arm = arm.ok_or_else(|| invalid("params.arm is submitted or input-required"))?;
-    if arm == Answer::Submitted {
+    if arm == PreparedAnswer::Submitted {
         need("task_id", &task_id)?;
     }
     let arm = Arm { arm, task_id, message };
     arm.set(at.work.shelf, at.tenant(), tool, at.work.ask.now)?;
     // A task is named only where one is made.
-    let task = arm.task_id.filter(|_| arm.arm == Answer::Submitted);
+    let task = arm.task_id.filter(|_| arm.arm == PreparedAnswer::Submitted);
     Ok(json!({"success": true, "forced": {"arm": arm.arm, "task_id"?: task}}))
 }
 
 /// `force_task_completion`.
-pub(super) fn task(at: &At<'_>) -> Result<Value, Failed> {
+pub(super) fn task(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let (work, id) = (at.work, need("task_id", &at.params.task_id)?);
     let none = Map::new();
     let result = at.params.result.as_ref().and_then(Value::as_object).unwrap_or(&none);
     let place = record_id(at.tenant(), id);
-    let before = work.find::<Task>(&place)?.ok_or_else(not_found)?.thing.status;
+    let before = work.find::<SubmittedTask>(&place)?.ok_or_else(not_found)?.thing.status;
     if !at.office().force(&place, result)?.ok_or_else(not_found)? {
         return Err(no_way_from(before));
     }
     // Read again: the office changed the task on the shelf, and not the one in hand.
-    let after = work.shelf.find::<Task>(&place)?.ok_or_else(not_found)?;
+    let after = work.shelf.find::<SubmittedTask>(&place)?.ok_or_else(not_found)?;
     Ok(moved(before, after.thing.status))
 }
 
 /// `simulate_delivery`: adds to what was delivered.
-pub(super) fn delivery(at: &At<'_>) -> Result<Value, Failed> {
+pub(super) fn delivery(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
     let day = at.params.sent.get("delivery_date");
     if day.is_some_and(|day| day.as_str().and_then(first_moment).is_none()) {
@@ -72,7 +72,7 @@ pub(super) fn delivery(at: &At<'_>) -> Result<Value, Failed> {
 }
 
 /// `simulate_budget_spend`: in place of what was spent.
-pub(super) fn spend(at: &At<'_>) -> Result<Value, Failed> {
+pub(super) fn spend(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let (work, now) = (at.work, at.work.ask.now);
     let share = at.params.spend_percentage;
     let share = share.ok_or_else(|| invalid("params.spend_percentage is missing"))?;
@@ -91,15 +91,15 @@ pub(super) fn spend(at: &At<'_>) -> Result<Value, Failed> {
 }
 
 /// The caller's media buy.
-fn found(at: &At<'_>, id: &str) -> Result<Kept<MediaBuy>, Failed> {
+fn found(at: &ScenarioContext<'_>, id: &str) -> Result<Stored<MediaBuy>, ScenarioFailed> {
     at.work.find(id)?.ok_or_else(not_found)
 }
 
 /// `seed_media_buy`, on the named account.
-pub(super) fn seed(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
+pub(super) fn seed(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
     let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
     let account = at.account()?;
-    if work.shelf.whose(Kind::MediaBuy, id)?.is_some() {
+    if work.shelf.whose(EntityKind::MediaBuy, id)?.is_some() {
         return Err(taken());
     }
     let (owner, of) = (account.record.owner.as_str(), account.record.id.as_str());

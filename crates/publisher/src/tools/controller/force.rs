@@ -3,17 +3,19 @@
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use super::{At, Failed, invalid, moved, need, no_way_from, not_for_tests, not_found};
-use crate::account::{Account, Status as Standing};
-use crate::announce::{Reason, Turn};
-use crate::creative::{Creative, Status as Review};
-use crate::session::Status as Course;
-use crate::shelf::{IndexField, Kept, Kind, Query};
+use super::{
+    ScenarioContext, ScenarioFailed, invalid, moved, need, no_way_from, not_for_tests, not_found,
+};
+use crate::account::{Account, AccountStatus as Standing};
+use crate::announce::{CreativeChange, CreativeChangeReason};
+use crate::creative::{Creative, CreativeStatus as Review};
+use crate::session::SessionStatus as Course;
+use crate::shelf::{EntityKind, IndexField, Query, Stored};
 use crate::supply::Outage;
 use crate::tools::sessions;
 
 /// `force_account_status`.
-pub(super) fn account(at: &At<'_>) -> Result<Value, Failed> {
+pub(super) fn account(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let (work, id) = (at.work, need("account_id", &at.params.account_id)?);
     let mut kept = work.find::<Account>(id)?.ok_or_else(not_found)?;
     if !kept.thing.sandbox {
@@ -34,7 +36,7 @@ pub(super) fn account(at: &At<'_>) -> Result<Value, Failed> {
 }
 
 /// `force_creative_status`.
-pub(super) fn creative(at: &At<'_>) -> Result<Value, Failed> {
+pub(super) fn creative(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let (work, id) = (at.work, need("creative_id", &at.params.creative_id)?);
     let next = Review::from_name(need("status", &at.params.status)?);
     let next = next.ok_or_else(|| invalid("params.status is none of a creative"))?;
@@ -58,16 +60,16 @@ pub(super) fn creative(at: &At<'_>) -> Result<Value, Failed> {
 }
 
 /// `query_provenance_audit_observations`.
-pub(super) fn observations(at: &At<'_>) -> Result<Value, Failed> {
+pub(super) fn observations(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let creative = found(at, need("creative_id", &at.params.creative_id)?)?.thing;
     let (id, observations) = (creative.creative_id, creative.observations);
     Ok(json!({"success": true, "creative_id": id, "audit_observations": observations}))
 }
 
 /// The creative with an id of the caller's.
-fn found(at: &At<'_>, id: &str) -> Result<Kept<Creative>, Failed> {
+fn found(at: &ScenarioContext<'_>, id: &str) -> Result<Stored<Creative>, ScenarioFailed> {
     let query = Query::default().led_to_by(IndexField::ChosenId, id);
-    let mut all: Vec<Kept<Creative>> = at.work.admitted.reach.all(at.work.shelf, &query)?;
+    let mut all: Vec<Stored<Creative>> = at.work.admitted.reach.all(at.work.shelf, &query)?;
     // Several accounts may have one; the named account's comes first, then what changed last.
     let named = at.work.admitted.account_id();
     all.sort_by_key(|it| (it.record.account.as_deref() == named, it.record.updated_at));
@@ -75,17 +77,17 @@ fn found(at: &At<'_>, id: &str) -> Result<Kept<Creative>, Failed> {
 }
 
 /// Why a creative is forced to another status, as the test says it.
-fn turn(at: &At<'_>, from: Review) -> Result<Turn, Failed> {
+fn turn(at: &ScenarioContext<'_>, from: Review) -> Result<CreativeChange, ScenarioFailed> {
     let text = |name: &str| at.params.sent.get(name).and_then(Value::as_str);
     let unknown = || invalid("params.reason_code is none of a creative");
-    let known = |code| Reason::from_name(code).ok_or_else(unknown);
+    let known = |code| CreativeChangeReason::from_name(code).ok_or_else(unknown);
     let reason = text("reason_code").map(known).transpose()?;
     let detail = text("reason_detail").map(|detail| detail.chars().take(500).collect());
-    Ok(Turn { from, reason, detail, by_itself: false })
+    Ok(CreativeChange { from, reason, detail, by_itself: false })
 }
 
 /// `force_session_status`.
-pub(super) fn session(at: &At<'_>) -> Result<Value, Failed> {
+pub(super) fn session(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let (work, id) = (at.work, need("session_id", &at.params.session_id)?);
     let mut kept = sessions::find(work, id)?.ok_or_else(not_found)?;
     let next = match need("status", &at.params.status)? {
@@ -106,7 +108,7 @@ pub(super) fn session(at: &At<'_>) -> Result<Value, Failed> {
 }
 
 /// `force_upstream_unavailable`: for the caller alone, and for a moment.
-pub(super) fn upstream(at: &At<'_>) -> Result<Value, Failed> {
+pub(super) fn upstream(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let (work, tool) = (at.work, need("tool", &at.params.tool)?.to_owned());
     if tool != "*" && tool != "get_products" {
         return Err(invalid("no other tool than get_products asks anything behind the publisher"));
@@ -114,7 +116,7 @@ pub(super) fn upstream(at: &At<'_>) -> Result<Value, Failed> {
     let upstream = at.params.upstream_name.clone().unwrap_or_else(|| "ad server".to_owned());
     let outage = Outage { upstream, tool, since: work.ask.now };
     let id = Outage::id(at.tenant());
-    work.shelf.remove(Kind::Directive, &id)?;
+    work.shelf.remove(EntityKind::Directive, &id)?;
     work.add(&id, (at.tenant(), None), "", &outage)?;
     let (before, after) = ("available", "unavailable");
     Ok(json!({"success": true, "previous_state": before, "current_state": after}))

@@ -8,13 +8,13 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::{At, Failed, Scenario, invalid, need, not_found, taken};
+use super::{Scenario, ScenarioContext, ScenarioFailed, invalid, need, not_found, taken};
 use crate::account::Account;
 use crate::agent::Billing;
-use crate::creative::{Creative, Status};
+use crate::creative::{Creative, CreativeStatus};
 use crate::forms::controller::{AccountFixture, CreativeFixture};
-use crate::forms::products::Brand;
-use crate::shelf::{Kept, Kind, kept, own_id};
+use crate::forms::products::BrandRef;
+use crate::shelf::{EntityKind, Stored, kept, own_id};
 use crate::tools::plans;
 
 /// The product that tests name when they do not look for one.
@@ -32,17 +32,17 @@ kept! {
 
 /// `seed_*`: has something of an owner laid there, unless it lies there already.
 pub(super) fn put(
-    at: &At<'_>,
+    at: &ScenarioContext<'_>,
     owner: &str,
     scenario: Scenario,
-    lay: fn(&At<'_>, &Map) -> Result<(), Failed>,
-) -> Result<Value, Failed> {
+    lay: fn(&ScenarioContext<'_>, &Map) -> Result<(), ScenarioFailed>,
+) -> Result<Value, ScenarioFailed> {
     let (work, fixture) = (at.work, at.params.fixture.clone());
     let mut ids = at.params.sent.clone();
     ids.swap_remove("fixture");
     let ids = tradepost_wire::canonical::to_string(&Value::Object(ids));
     let place = own_id(owner, scenario.name(), &ids);
-    if let Some(Kept { thing: Seed { fixture: known }, .. }) = work.shelf.find(&place)? {
+    if let Some(Stored { thing: Seed { fixture: known }, .. }) = work.shelf.find(&place)? {
         if known == fixture {
             return Ok(json!({"success": true}));
         }
@@ -58,17 +58,17 @@ pub(super) fn put(
 }
 
 /// `seed_product`.
-pub(super) fn product(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
+pub(super) fn product(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
     Ok(at.office().seed_product(need("product_id", &at.params.product_id)?, fixture)?)
 }
 
 /// `seed_creative_format`.
-pub(super) fn format(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
+pub(super) fn format(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
     Ok(at.office().seed_format(need("format_id", &at.params.format_id)?, fixture)?)
 }
 
 /// `seed_pricing_option`.
-pub(super) fn price(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
+pub(super) fn price(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
     let office = at.office();
     let product = need("product_id", &at.params.product_id)?;
     let option = need("pricing_option_id", &at.params.pricing_option_id)?;
@@ -85,7 +85,7 @@ pub(super) fn price(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
 }
 
 /// `seed_plan`.
-pub(super) fn plan(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
+pub(super) fn plan(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
     let (id, mut plan) = (need("plan_id", &at.params.plan_id)?, fixture.clone());
     plan.insert("plan_id".to_owned(), id.into());
     plans::put(at.work, at.tenant(), id, &plan)?;
@@ -98,14 +98,14 @@ fn read<T: Typed>(fixture: &Map) -> Result<T, InternalError> {
 }
 
 /// An account for tests; what the fixture leaves open is filled in.
-pub(super) fn account(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
+pub(super) fn account(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
     let (shelf, id) = (at.work.shelf, need("account_id", &at.params.account_id)?);
-    if shelf.whose(Kind::Account, id)?.is_some() {
+    if shelf.whose(EntityKind::Account, id)?.is_some() {
         return Err(taken());
     }
     let given: AccountFixture = read(fixture)?;
     let brand = given.brand.unwrap_or_else(|| json!({"domain": "test.example"}));
-    let domain = Brand::read(&brand).and_then(|brand| brand.domain).unwrap_or_default();
+    let domain = BrandRef::read(&brand).and_then(|brand| brand.domain).unwrap_or_default();
     let billing = given.billing.unwrap_or(Billing::Operator);
     let mut account = Account::new(id, brand, given.operator.as_ref().unwrap_or(&domain), billing);
     account.sandbox = given.sandbox.unwrap_or(true);
@@ -117,12 +117,12 @@ pub(super) fn account(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
 }
 
 /// A creative of the named account; approved, unless the fixture says otherwise.
-pub(super) fn creative(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
+pub(super) fn creative(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
     let (work, id) = (at.work, need("creative_id", &at.params.creative_id)?);
     let account = at.account()?;
     let (owner, of) = (account.record.owner.as_str(), account.record.id.as_str());
     let place = own_id(owner, of, id);
-    if work.shelf.whose(Kind::Creative, &place)?.is_some() {
+    if work.shelf.whose(EntityKind::Creative, &place)?.is_some() {
         return Err(taken());
     }
     let CreativeFixture { status, rejection_reason, mut given } = read(fixture)?;
@@ -136,7 +136,7 @@ pub(super) fn creative(at: &At<'_>, fixture: &Map) -> Result<(), Failed> {
         let absent = || invalid("params.fixture has to name a format_id");
         given.insert("format_id".to_owned(), format.ok_or_else(absent)?.given.into());
     }
-    let creative = Creative::new(id, read(&given)?, status.unwrap_or(Status::Approved));
+    let creative = Creative::new(id, read(&given)?, status.unwrap_or(CreativeStatus::Approved));
     let creative = Creative { rejection_reason, ..creative };
     Ok(work.add(&place, (owner, Some(of)), "", &creative)?)
 }

@@ -8,16 +8,16 @@ use tradepost_wire::json::Map;
 
 use super::{Buys, assigns, buys_of, wanted};
 use crate::admit::Admitted;
-use crate::ask::Ask;
+use crate::ask::ToolCall;
 use crate::catalogue::Product;
 use crate::creative::judge::Formats;
 use crate::creative::policy::Provenance;
-use crate::creative::verdict::{self, Question};
-use crate::creative::{Creative, Given};
+use crate::creative::verdict::{self, VerifierQuestion};
+use crate::creative::{Creative, GivenCreative};
 use crate::forms::creatives::{CreativeAsset, SyncCreatives};
 use crate::publisher::Publisher;
-use crate::refuse::Stop;
-use crate::shelf::{Kept, Shelf};
+use crate::refuse::ToolError;
+use crate::shelf::{StoreTx, Stored};
 use crate::tools::own;
 use crate::work::Prepared;
 
@@ -35,7 +35,7 @@ impl Demands {
     /// requirement has to enforce it when creatives are sent ("What sellers can require").
     fn on<'a>(
         &'a self,
-        (id, creative): (&'a str, &'a Given),
+        (id, creative): (&'a str, &'a GivenCreative),
         form: &'a SyncCreatives,
         buys: &'a Buys,
         formats: &'a Formats,
@@ -56,7 +56,7 @@ impl Demands {
     /// What is demanded of a creative.
     pub(super) fn provenance(
         &self,
-        creative: (&str, &Given),
+        creative: (&str, &GivenCreative),
         form: &SyncCreatives,
         buys: &Buys,
         formats: &Formats,
@@ -71,28 +71,28 @@ impl Demands {
     /// What a verifier is asked about a creative: nothing when it is as it was.
     pub(super) fn question(
         &self,
-        creative: (&str, &Given),
-        known: Option<&Kept<Creative>>,
+        creative: (&str, &GivenCreative),
+        known: Option<&Stored<Creative>>,
         form: &SyncCreatives,
         buys: &Buys,
         formats: &Formats,
-    ) -> Option<Question> {
+    ) -> Option<VerifierQuestion> {
         if known.is_some_and(|known| known.thing.given.sent == creative.1.sent) {
             return None;
         }
         let (_, products) = self.on(creative, form, buys, formats);
         let policies = products.into_iter().filter_map(|it| it.published.creative_policy.as_ref());
         let accepted: Vec<_> = policies.flat_map(|policy| policy.verifiers()).collect();
-        Question::about(creative.1, &accepted)
+        VerifierQuestion::about(creative.1, &accepted)
     }
 }
 
 /// A creative as it is going to be: what is left out stays as it is, except that a creative has one kind
 /// of format.
 pub(super) fn merged(
-    known: Option<&Kept<Creative>>,
+    known: Option<&Stored<Creative>>,
     given: &CreativeAsset,
-) -> Result<Given, InternalError> {
+) -> Result<GivenCreative, InternalError> {
     let mut whole: Map = known.map(|known| known.thing.given.sent.clone()).unwrap_or_default();
     whole.retain(|name, _| !given.replaces(name));
     whole.extend(given.sent.clone());
@@ -107,11 +107,11 @@ pub(super) fn merged(
 /// Has verifiers look at what is new in a sync and at what it assigns anew, before anything is done.
 pub(in crate::tools) async fn prepare(
     publisher: &Publisher,
-    ask: &Ask,
+    ask: &ToolCall,
     form: &SyncCreatives,
     admitted: &Admitted,
-) -> Result<Prepared, Stop> {
-    let look = |shelf: &dyn Shelf| questions(publisher, form, admitted, shelf);
+) -> Result<Prepared, ToolError> {
+    let look = |shelf: &dyn StoreTx| questions(publisher, form, admitted, shelf);
     let questions = publisher.look(ask, look).await?;
     let looked = verdict::ask(publisher, questions).await;
     Ok(Prepared { looked, ..Prepared::default() })
@@ -122,8 +122,8 @@ fn questions(
     publisher: &Publisher,
     form: &SyncCreatives,
     admitted: &Admitted,
-    shelf: &dyn Shelf,
-) -> Result<Vec<(String, Question)>, Stop> {
+    shelf: &dyn StoreTx,
+) -> Result<Vec<(String, VerifierQuestion)>, ToolError> {
     let products = publisher.products(shelf)?;
     let mut policies = products.iter().filter_map(|it| it.published.creative_policy.as_ref());
     // Where no product names a verifier, neither the library nor the buys are read.

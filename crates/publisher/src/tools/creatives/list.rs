@@ -12,26 +12,29 @@ use super::Buys;
 use crate::account::Account;
 use crate::announce;
 use crate::buy::{MediaBuy, Package};
-use crate::creative::{Creative, Status};
+use crate::creative::{Creative, CreativeStatus};
 use crate::forms::Direction;
-use crate::forms::creatives::{Filters, ListCreatives, Sort, SortField};
-use crate::refuse::{self, Stop};
-use crate::reply::Reply;
+use crate::forms::creatives::{CreativeFilters, CreativeSort, CreativeSortField, ListCreatives};
+use crate::refuse::{self, ToolError};
+use crate::reply::ToolReply;
 use crate::resolve::Reference;
-use crate::shelf::{IndexField, Kept, Order, Query, Record, Tally, own_id};
-use crate::tools::page::{self, Page, PageSize};
-use crate::work::Work;
+use crate::shelf::{EntityRecord, IndexField, Order, Query, Stored, Tally, own_id};
+use crate::tools::page::{self, ListPage, PageSize};
+use crate::work::ToolContext;
 
 /// A creative with what is shown of it besides.
-struct Row {
-    kept: Kept<Creative>,
-    status: Status,
+struct CreativeRow {
+    kept: Stored<Creative>,
+    status: CreativeStatus,
     account: Option<Value>,
     /// Packages with the media buy and the moment.
     packages: Vec<(String, String, Timestamp)>,
 }
 
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListCreatives) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &ListCreatives,
+) -> Result<ToolReply, ToolError> {
     let filters = form.filters.as_ref();
     if filters.is_some_and(|filters| filters.has_served.is_some()) {
         let message = "this seller does not count what each creative has served";
@@ -61,7 +64,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ListCreatives) -> Result
         "status_summary": statuses,
         "format_summary": formats,
     });
-    Ok(Reply::completed("the creatives that fit", body))
+    Ok(ToolReply::completed("the creatives that fit", body))
 }
 
 /// How many creatives a page has.
@@ -69,22 +72,26 @@ const SIZE: PageSize = PageSize { usual: 50, most: page::MOST };
 
 /// A page of creatives with what is said of the whole list.
 struct Listed {
-    items: Vec<Row>,
+    items: Vec<CreativeRow>,
     pagination: Value,
     tallies: Vec<Tally>,
-    field: SortField,
+    field: CreativeSortField,
     direction: Direction,
 }
 
 /// The page that is asked for, where the store can find it by itself.
-fn listed_by_status(work: &Work<'_>, form: &ListCreatives, query: &Query) -> Result<Listed, Stop> {
+fn listed_by_status(
+    work: &ToolContext<'_>,
+    form: &ListCreatives,
+    query: &Query,
+) -> Result<Listed, ToolError> {
     let account = work.admitted.account_id();
     let found = page::kept::<Creative>(work, account, query, form.pagination.as_ref(), SIZE)?;
     Ok(Listed {
         items: rows(work, found.page.items)?,
         pagination: found.page.pagination,
         tallies: found.tallies,
-        field: SortField::CreatedDate,
+        field: CreativeSortField::CreatedDate,
         direction: match query.order {
             Order::Oldest => Direction::Asc,
             Order::Newest => Direction::Desc,
@@ -93,15 +100,15 @@ fn listed_by_status(work: &Work<'_>, form: &ListCreatives, query: &Query) -> Res
 }
 
 /// The same where each creative has to be looked at.
-fn listed_one_by_one(work: &Work<'_>, form: &ListCreatives) -> Result<Listed, Stop> {
+fn listed_one_by_one(work: &ToolContext<'_>, form: &ListCreatives) -> Result<Listed, ToolError> {
     let filters = form.filters.as_ref();
     let mut rows = rows(work, candidates(work, filters)?)?;
     rows.retain(|row| row.passes(filters));
     let (field, direction) = sort(form.sort.as_ref(), &mut rows);
-    let tallies = rows.iter().map(Row::tally).collect();
+    let tallies = rows.iter().map(CreativeRow::tally).collect();
     let scope = page::scope(&work.ask.arguments, work.admitted.account_id());
     let page = page::sized(rows, form.pagination.as_ref(), &scope, SIZE.usual, SIZE.most)?;
-    let Page { items, pagination } = page;
+    let ListPage { items, pagination } = page;
     Ok(Listed { items, pagination, tallies, field, direction })
 }
 
@@ -109,8 +116,8 @@ fn listed_one_by_one(work: &Work<'_>, form: &ListCreatives) -> Result<Listed, St
 /// making. `None` where each creative has to be looked at.
 fn by_status(form: &ListCreatives) -> Option<Query> {
     let sort = form.sort.as_ref();
-    let field = sort.and_then(|sort| sort.field).unwrap_or(SortField::CreatedDate);
-    if field != SortField::CreatedDate {
+    let field = sort.and_then(|sort| sort.field).unwrap_or(CreativeSortField::CreatedDate);
+    if field != CreativeSortField::CreatedDate {
         return None;
     }
     let order = match sort.and_then(|sort| sort.direction).unwrap_or(Direction::Desc) {
@@ -122,10 +129,14 @@ fn by_status(form: &ListCreatives) -> Option<Query> {
         return None;
     }
     // What is archived is listed when it is asked for alone.
-    let listed = |status: &&Status| **status != Status::Archived;
+    let listed = |status: &&CreativeStatus| **status != CreativeStatus::Archived;
     let mut states: Vec<String> = match filters.and_then(|filters| filters.statuses.as_ref()) {
         Some(statuses) => statuses.iter().map(|status| status.name().to_owned()).collect(),
-        None => Status::ALL.iter().filter(listed).map(|status| status.name().to_owned()).collect(),
+        None => CreativeStatus::ALL
+            .iter()
+            .filter(listed)
+            .map(|status| status.name().to_owned())
+            .collect(),
     };
     states.sort_unstable();
     states.dedup();
@@ -135,7 +146,10 @@ fn by_status(form: &ListCreatives) -> Option<Query> {
 
 /// The creatives among which those are that the filters ask for: no more than those that lead to what they
 /// name, where they name anything.
-fn candidates(work: &Work<'_>, filters: Option<&Filters>) -> Result<Vec<Kept<Creative>>, Stop> {
+fn candidates(
+    work: &ToolContext<'_>,
+    filters: Option<&CreativeFilters>,
+) -> Result<Vec<Stored<Creative>>, ToolError> {
     let Some(ids) = named_ids(work, filters)? else { return Ok(work.all_of_account()?) };
     let account = work.admitted.account_id();
     let mut found = Vec::new();
@@ -150,7 +164,10 @@ fn candidates(work: &Work<'_>, filters: Option<&Filters>) -> Result<Vec<Kept<Cre
 }
 
 /// The ids of the creatives that the filters name: by themselves, or by the packages or buys that show them.
-fn named_ids(work: &Work<'_>, filters: Option<&Filters>) -> Result<Option<BTreeSet<String>>, Stop> {
+fn named_ids(
+    work: &ToolContext<'_>,
+    filters: Option<&CreativeFilters>,
+) -> Result<Option<BTreeSet<String>>, ToolError> {
     let Some(filters) = filters else { return Ok(None) };
     if let Some(ids) = &filters.creative_ids {
         return Ok(Some(ids.iter().cloned().collect()));
@@ -179,7 +196,10 @@ fn named_ids(work: &Work<'_>, filters: Option<&Filters>) -> Result<Option<BTreeS
 const LOOKED_UP: usize = 200;
 
 /// Creatives with what is shown of them besides.
-fn rows(work: &Work<'_>, creatives: Vec<Kept<Creative>>) -> Result<Vec<Row>, Stop> {
+fn rows(
+    work: &ToolContext<'_>,
+    creatives: Vec<Stored<Creative>>,
+) -> Result<Vec<CreativeRow>, ToolError> {
     let mut accounts: BTreeMap<String, Value> = BTreeMap::new();
     for id in creatives.iter().filter_map(|it| it.record.account.as_ref()) {
         if !accounts.contains_key(id)
@@ -195,9 +215,9 @@ fn rows(work: &Work<'_>, creatives: Vec<Kept<Creative>>) -> Result<Vec<Row>, Sto
         Buys::naming(&work.admitted, work.shelf, std::iter::empty(), ids)?
     };
     let namesakes = namesakes(work, &creatives, &buys)?;
-    let row = |kept: Kept<Creative>| {
+    let row = |kept: Stored<Creative>| {
         let id = kept.thing.creative_id.as_str();
-        let is_elsewhere = |buy: &Record| {
+        let is_elsewhere = |buy: &EntityRecord| {
             buy.account
                 .as_ref()
                 .is_some_and(|account| namesakes.contains(&(account.clone(), id.to_owned())))
@@ -211,7 +231,7 @@ fn rows(work: &Work<'_>, creatives: Vec<Kept<Creative>>) -> Result<Vec<Row>, Sto
         });
         let packages = packages.collect();
         let account = kept.record.account.as_ref().and_then(|id| accounts.get(id).cloned());
-        Row { status: kept.thing.status_at(work.ask.now), account, packages, kept }
+        CreativeRow { status: kept.thing.status_at(work.ask.now), account, packages, kept }
     };
     Ok(creatives.into_iter().map(row).collect())
 }
@@ -219,11 +239,11 @@ fn rows(work: &Work<'_>, creatives: Vec<Kept<Creative>>) -> Result<Vec<Row>, Sto
 /// The creatives, by account and id, that buys on other accounts than a listed creative's mean when they name
 /// its id.
 fn namesakes(
-    work: &Work<'_>,
-    creatives: &[Kept<Creative>],
+    work: &ToolContext<'_>,
+    creatives: &[Stored<Creative>],
     buys: &Buys,
-) -> Result<BTreeSet<(String, String)>, Stop> {
-    let listed: BTreeMap<&str, &Kept<Creative>> =
+) -> Result<BTreeSet<(String, String)>, ToolError> {
+    let listed: BTreeMap<&str, &Stored<Creative>> =
         creatives.iter().map(|kept| (kept.thing.creative_id.as_str(), kept)).collect();
     let mut asked: BTreeSet<(String, String, String)> = BTreeSet::new();
     for (buy, package) in buys.packages() {
@@ -244,8 +264,8 @@ fn namesakes(
     Ok(found)
 }
 
-impl Filters {
-    fn admit(&self, row: &Row) -> bool {
+impl CreativeFilters {
+    fn admit(&self, row: &CreativeRow) -> bool {
         let (creative, record) = (&row.kept.thing, &row.kept.record);
         let given = &creative.given;
         let tags: Vec<&str> = given.tags.iter().flatten().flatten().map(String::as_str).collect();
@@ -276,12 +296,12 @@ impl Filters {
     }
 }
 
-impl Row {
+impl CreativeRow {
     /// Whether it is listed. What is archived is listed when it is asked for alone.
-    fn passes(&self, filters: Option<&Filters>) -> bool {
+    fn passes(&self, filters: Option<&CreativeFilters>) -> bool {
         let status = match filters.and_then(|filters| filters.statuses.as_ref()) {
             Some(statuses) => statuses.contains(&self.status),
-            None => self.status != Status::Archived,
+            None => self.status != CreativeStatus::Archived,
         };
         status && filters.is_none_or(|filters| filters.admit(self))
     }
@@ -308,17 +328,17 @@ impl Row {
 
 /// Puts creatives in the order that is asked for: the newest first when none is. Whatever is equal stands
 /// in the order of making, so that pages do not overlap.
-fn sort(asked: Option<&Sort>, rows: &mut [Row]) -> (SortField, Direction) {
-    let field = asked.and_then(|asked| asked.field).unwrap_or(SortField::CreatedDate);
+fn sort(asked: Option<&CreativeSort>, rows: &mut [CreativeRow]) -> (CreativeSortField, Direction) {
+    let field = asked.and_then(|asked| asked.field).unwrap_or(CreativeSortField::CreatedDate);
     let direction = asked.and_then(|asked| asked.direction).unwrap_or(Direction::Desc);
     rows.sort_by(|left, right| {
         let (one, other) = (&left.kept, &right.kept);
         let order = match field {
-            SortField::CreatedDate => one.record.created_at.cmp(&other.record.created_at),
-            SortField::UpdatedDate => one.record.updated_at.cmp(&other.record.updated_at),
-            SortField::Name => one.thing.name().cmp(other.thing.name()),
-            SortField::Status => left.status.cmp(&right.status),
-            SortField::AssignmentCount => left.packages.len().cmp(&right.packages.len()),
+            CreativeSortField::CreatedDate => one.record.created_at.cmp(&other.record.created_at),
+            CreativeSortField::UpdatedDate => one.record.updated_at.cmp(&other.record.updated_at),
+            CreativeSortField::Name => one.thing.name().cmp(other.thing.name()),
+            CreativeSortField::Status => left.status.cmp(&right.status),
+            CreativeSortField::AssignmentCount => left.packages.len().cmp(&right.packages.len()),
         };
         order.then(one.record.place.cmp(&other.record.place))
     });
@@ -329,7 +349,7 @@ fn sort(asked: Option<&Sort>, rows: &mut [Row]) -> (SortField, Direction) {
 }
 
 impl ListCreatives {
-    fn show(&self, row: &Row, activity: Option<Vec<Value>>) -> Value {
+    fn show(&self, row: &CreativeRow, activity: Option<Vec<Value>>) -> Value {
         let (creative, record) = (&row.kept.thing, &row.kept.record);
         let (fields, whole) = (self.fields.as_ref(), self.fields.is_none());
         let wanted = |name: &str| fields.is_none_or(|fields| fields.iter().any(|it| it == name));
@@ -350,7 +370,7 @@ impl ListCreatives {
             "status": row.status,
             "created_date": record.created_at,
             "updated_date": record.updated_at,
-            "rejection_reason"?: reason.filter(|_| row.status == Status::Rejected),
+            "rejection_reason"?: reason.filter(|_| row.status == CreativeStatus::Rejected),
             "account"?: row.account.as_ref().filter(|_| whole),
             "assets"?: given("assets", whole),
             "format_option_ref"?: given("format_option_ref", whole),

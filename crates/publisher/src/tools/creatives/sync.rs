@@ -15,27 +15,27 @@ use crate::account::Account;
 use crate::buy::{self, Assigned};
 use crate::catalogue::Product;
 use crate::creative::judge::{Formats, Policies};
-use crate::creative::policy::{Policy, Review};
-use crate::creative::verdict::{self, Verdict};
-use crate::creative::{Creative, Status};
-use crate::forms::creatives::{Assignment, CreativeAsset, Mode, SyncCreatives};
-use crate::refuse::{self, Refusal, Stop};
-use crate::reply::{Reply, object};
-use crate::shelf::{Kept, New, own_id};
+use crate::creative::policy::{CreativePolicy, CreativeReview};
+use crate::creative::verdict::{self, CreativeVerdict};
+use crate::creative::{Creative, CreativeStatus};
+use crate::forms::creatives::{CreativeAsset, CreativeAssignment, SyncCreatives, ValidationMode};
+use crate::refuse::{self, AdcpRefusal, ToolError};
+use crate::reply::{ToolReply, object};
+use crate::shelf::{New, Stored, own_id};
 use crate::tools::own;
-use crate::work::Work;
+use crate::work::ToolContext;
 
 /// What becomes of a creative.
-enum Action {
+enum SyncAction {
     Create(Creative),
-    Update(Kept<Creative>, Vec<String>),
-    Keep(Kept<Creative>),
-    Archive(Kept<Creative>),
-    Remove(Kept<Creative>),
+    Update(Stored<Creative>, Vec<String>),
+    Keep(Stored<Creative>),
+    Archive(Stored<Creative>),
+    Remove(Stored<Creative>),
     Fail(Vec<AdcpError>),
 }
 
-impl Action {
+impl SyncAction {
     /// The creative afterwards, where it is in use.
     fn creative(&self) -> Option<&Creative> {
         match self {
@@ -47,40 +47,43 @@ impl Action {
 }
 
 /// A result.
-struct Item {
+struct SyncResult {
     creative_id: String,
-    action: Action,
+    action: SyncAction,
     /// Packages that it is assigned to now.
     assigned: Vec<String>,
     /// Why it is not assigned to others, by the id of the package.
     refused: BTreeMap<String, String>,
 }
 
-impl Item {
-    fn new(creative_id: &str, action: Action) -> Self {
+impl SyncResult {
+    fn new(creative_id: &str, action: SyncAction) -> Self {
         let (assigned, refused) = (Vec::new(), BTreeMap::new());
         Self { creative_id: creative_id.to_owned(), action, assigned, refused }
     }
 
     fn failed(&self) -> bool {
-        matches!(self.action, Action::Fail(_))
+        matches!(self.action, SyncAction::Fail(_))
     }
 }
 
 /// A sync at work.
 struct Sync<'a> {
-    work: &'a Work<'a>,
-    account: &'a Kept<Account>,
-    policy: &'a Policy,
+    work: &'a ToolContext<'a>,
+    account: &'a Stored<Account>,
+    policy: &'a CreativePolicy,
     formats: Formats,
     demands: Demands,
     products: Vec<Product>,
-    library: BTreeMap<String, Kept<Creative>>,
+    library: BTreeMap<String, Stored<Creative>>,
     buys: Buys,
-    items: Vec<Item>,
+    items: Vec<SyncResult>,
 }
 
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &SyncCreatives,
+) -> Result<ToolReply, ToolError> {
     let account = work.account()?;
     if form.delete_missing && form.creative_ids.is_some() {
         let message = "delete_missing is about the whole library; leave creative_ids out";
@@ -103,12 +106,12 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result
     sync.judge(form)?;
     // After all creatives, because an assignment may name one that this request makes.
     let unassigned = sync.assign(form);
-    let strict = form.validation_mode != Some(Mode::Lenient);
-    let failed = sync.items.iter().any(Item::failed);
+    let strict = form.validation_mode != Some(ValidationMode::Lenient);
+    let failed = sync.items.iter().any(SyncResult::failed);
     // An assignment has no row of its own to fail in: in a strict sync it refuses the request, unless
     // creatives failed, whose rows say more.
     if strict && !failed {
-        Refusal::of_all(unassigned)?;
+        AdcpRefusal::of_all(unassigned)?;
     }
     if strict && failed {
         sync.undo();
@@ -119,7 +122,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncCreatives) -> Result
     if !rehearsed {
         sync.apply()?;
     }
-    Ok(Reply::completed("each creative has its own result", body))
+    Ok(ToolReply::completed("each creative has its own result", body))
 }
 
 impl Sync<'_> {
@@ -139,15 +142,16 @@ impl Sync<'_> {
                 self.action(given, &at, form)?
             } else {
                 let message = "the same creative stands in the request twice";
-                Action::Fail(vec![refuse::invalid(&format!("{at}.creative_id"), message)])
+                SyncAction::Fail(vec![refuse::invalid(&format!("{at}.creative_id"), message)])
             };
-            self.items.push(Item::new(id, action));
+            self.items.push(SyncResult::new(id, action));
         }
         if form.delete_missing {
             let missing = self.library.iter().filter(|(id, _)| !seen.contains(id.as_str()));
-            for (id, known) in missing.filter(|(_, it)| it.thing.status != Status::Archived) {
+            for (id, known) in missing.filter(|(_, it)| it.thing.status != CreativeStatus::Archived)
+            {
                 let action = self.put_away(known.clone());
-                self.items.push(Item::new(id, action));
+                self.items.push(SyncResult::new(id, action));
             }
         }
         Ok(())
@@ -158,7 +162,7 @@ impl Sync<'_> {
         given: &CreativeAsset,
         at: &str,
         form: &SyncCreatives,
-    ) -> Result<Action, InternalError> {
+    ) -> Result<SyncAction, InternalError> {
         let id = given.creative_id.as_str();
         let known = self.library.get(id);
         let whole = demand::merged(known, given)?;
@@ -171,29 +175,29 @@ impl Sync<'_> {
         let looked = &self.work.prepared.looked;
         let verdict = question.as_ref().and_then(|it| verdict::known(looked, id, it));
         if question.is_some() && verdict.is_none() {
-            return Ok(Action::Fail(vec![verdict::changed(at)]));
+            return Ok(SyncAction::Fail(vec![verdict::changed(at)]));
         }
-        if let (Some(Verdict::Contradicted(details)), true) = (verdict, errors.is_empty()) {
+        if let (Some(CreativeVerdict::Contradicted(details)), true) = (verdict, errors.is_empty()) {
             let claim = format!("{at}.provenance.digital_source_type");
             errors.push(verdict::contradicted(&claim, details));
         }
         let asked: Vec<String> = question.into_iter().map(|it| it.agent_url).collect();
         let Some(known) = known else {
             if !errors.is_empty() {
-                return Ok(Action::Fail(errors));
+                return Ok(SyncAction::Fail(errors));
             }
             let (status, review_ends_at) = self.review(verdict);
             let (observations, new) = (observed(verdict), Creative::new(id, whole, status));
-            return Ok(Action::Create(Creative { review_ends_at, observations, asked, ..new }));
+            return Ok(SyncAction::Create(Creative { review_ends_at, observations, asked, ..new }));
         };
         let before = &known.thing.given.sent;
         let changes = whole.sent.iter().filter(|(name, value)| before.get(*name) != Some(*value));
         let mut changes: Vec<String> = changes.map(|(name, _)| name.clone()).collect();
         let now = self.now();
         let status = known.thing.status_at(now);
-        let put_away = given.status == Some(Status::Archived);
+        let put_away = given.status == Some(CreativeStatus::Archived);
         // What changes has to be reviewed, and is not put away in the same breath.
-        if put_away && changes.is_empty() && status != Status::Archived {
+        if put_away && changes.is_empty() && status != CreativeStatus::Archived {
             return Ok(self.put_away(known.clone()));
         }
         let mut assigned = self.buys.packages().filter(|(_, package)| assigns(package, id));
@@ -206,12 +210,12 @@ impl Sync<'_> {
             }
         }
         if !errors.is_empty() {
-            return Ok(Action::Fail(errors));
+            return Ok(SyncAction::Fail(errors));
         }
         // To send an archived creative again is to bring it back, even when nothing of it is new.
-        let again = status == Status::Archived && !put_away;
+        let again = status == CreativeStatus::Archived && !put_away;
         if changes.is_empty() && !again {
-            return Ok(Action::Keep(known.clone()));
+            return Ok(SyncAction::Keep(known.clone()));
         }
         if again {
             changes.push("status".to_owned());
@@ -231,42 +235,45 @@ impl Sync<'_> {
         // What changed is looked at anew, and nothing that was said of it before holds.
         next.thing.rejection_reason = None;
         next.thing.offline = None;
-        Ok(Action::Update(next, changes))
+        Ok(SyncAction::Update(next, changes))
     }
 
     /// Archived when it is approved; gone when it never ran.
-    fn put_away(&self, known: Kept<Creative>) -> Action {
+    fn put_away(&self, known: Stored<Creative>) -> SyncAction {
         let (id, now) = (known.thing.creative_id.as_str(), self.now());
         let mut assigned = self.buys.packages().filter(|(_, package)| assigns(package, id));
         let is_assigned = assigned.clone().next().is_some();
         let running = assigned.any(|(buy, package)| runs(&buy.thing, package, now));
         let stays = match known.thing.status_at(now) {
-            Status::Approved | Status::Archived => running,
-            Status::Processing | Status::PendingReview | Status::Rejected => is_assigned,
-            Status::Suspended => true,
+            CreativeStatus::Approved | CreativeStatus::Archived => running,
+            CreativeStatus::Processing
+            | CreativeStatus::PendingReview
+            | CreativeStatus::Rejected => is_assigned,
+            CreativeStatus::Suspended => true,
         };
         match known.thing.status_at(now) {
-            _ if stays => Action::Fail(vec![in_delivery("creatives")]),
-            Status::Approved => Action::Archive(known),
-            Status::Archived => Action::Keep(known),
-            Status::Suspended | Status::Processing | Status::PendingReview | Status::Rejected => {
-                Action::Remove(known)
-            }
+            _ if stays => SyncAction::Fail(vec![in_delivery("creatives")]),
+            CreativeStatus::Approved => SyncAction::Archive(known),
+            CreativeStatus::Archived => SyncAction::Keep(known),
+            CreativeStatus::Suspended
+            | CreativeStatus::Processing
+            | CreativeStatus::PendingReview
+            | CreativeStatus::Rejected => SyncAction::Remove(known),
         }
     }
 
     /// How a creative stands that was taken. Where a verifier was to be asked and did not say, a person
     /// looks.
-    fn review(&self, verdict: Option<&Verdict>) -> (Status, Option<Timestamp>) {
+    fn review(&self, verdict: Option<&CreativeVerdict>) -> (CreativeStatus, Option<Timestamp>) {
         let review = self.policy.review;
-        if verdict == Some(&Verdict::Silent) || review == Review::Person {
-            return (Status::PendingReview, None);
+        if verdict == Some(&CreativeVerdict::Silent) || review == CreativeReview::Person {
+            return (CreativeStatus::PendingReview, None);
         }
         let Some(duration) = review.takes() else {
-            return (Status::Approved, None);
+            return (CreativeStatus::Approved, None);
         };
         let end = self.now().checked_add(duration).unwrap_or(Timestamp::MAX);
-        (Status::PendingReview, Some(end))
+        (CreativeStatus::PendingReview, Some(end))
     }
 
     /// Assigns creatives to packages, and returns why others could not be. What is named belongs to
@@ -283,8 +290,9 @@ impl Sync<'_> {
                     let field = Some("assignments");
                     let missing = || vec![refuse::not_found(AdcpCode::CreativeNotFound, field)];
                     let known = self.library.get(id).cloned();
-                    let action = known.map_or_else(|| Action::Fail(missing()), Action::Keep);
-                    self.items.push(Item::new(id, action));
+                    let action =
+                        known.map_or_else(|| SyncAction::Fail(missing()), SyncAction::Keep);
+                    self.items.push(SyncResult::new(id, action));
                     self.items.len() - 1
                 }
             };
@@ -310,7 +318,11 @@ impl Sync<'_> {
         errors
     }
 
-    fn assign_one(&mut self, index: usize, assignment: &Assignment) -> Result<(), Vec<AdcpError>> {
+    fn assign_one(
+        &mut self,
+        index: usize,
+        assignment: &CreativeAssignment,
+    ) -> Result<(), Vec<AdcpError>> {
         let (id, now) = (&assignment.creative_id, self.now());
         let refused = |code, message| Err(vec![refuse::at(code, "assignments", message)]);
         let creative = self.items.get(index).and_then(|item| item.action.creative());
@@ -327,7 +339,7 @@ impl Sync<'_> {
             return refused(AdcpCode::InvalidState, message);
         };
         match creative.status_at(now) {
-            Status::Rejected => {
+            CreativeStatus::Rejected => {
                 let message = "a creative that was rejected cannot be assigned; revise it first";
                 let error = refuse::at(AdcpCode::CreativeRejected, "assignments", message);
                 return Err(vec![match &creative.rejection_reason {
@@ -335,11 +347,14 @@ impl Sync<'_> {
                     None => error,
                 }]);
             }
-            Status::Archived => {
+            CreativeStatus::Archived => {
                 let message = "an archived creative cannot be assigned; sync it again first";
                 return refused(AdcpCode::InvalidState, message);
             }
-            Status::Processing | Status::PendingReview | Status::Approved | Status::Suspended => {}
+            CreativeStatus::Processing
+            | CreativeStatus::PendingReview
+            | CreativeStatus::Approved
+            | CreativeStatus::Suspended => {}
         }
         if !package.is_live() {
             return refused(AdcpCode::InvalidState, "the package is canceled");
@@ -380,20 +395,20 @@ impl Sync<'_> {
                                correct them, or send validation_mode lenient";
                 let error = refuse::error(AdcpCode::ValidationError, message);
                 let suggestion = Some("correct the creatives that failed for other reasons".into());
-                item.action = Action::Fail(vec![AdcpError { suggestion, ..error }]);
+                item.action = SyncAction::Fail(vec![AdcpError { suggestion, ..error }]);
             }
         }
     }
 
     fn body(&self, dry_run: bool) -> Value {
         let now = self.now();
-        let shown = |item: &Item| {
+        let shown = |item: &SyncResult| {
             let (action, changes, errors) = match &item.action {
-                Action::Create(_) => ("created", None, None),
-                Action::Update(_, changes) => ("updated", Some(changes), None),
-                Action::Keep(_) => ("unchanged", None, None),
-                Action::Archive(_) | Action::Remove(_) => ("deleted", None, None),
-                Action::Fail(errors) => ("failed", None, Some(errors)),
+                SyncAction::Create(_) => ("created", None, None),
+                SyncAction::Update(_, changes) => ("updated", Some(changes), None),
+                SyncAction::Keep(_) => ("unchanged", None, None),
+                SyncAction::Archive(_) | SyncAction::Remove(_) => ("deleted", None, None),
+                SyncAction::Fail(errors) => ("failed", None, Some(errors)),
             };
             json!({
                 "creative_id": item.creative_id,
@@ -418,39 +433,39 @@ impl Sync<'_> {
             (self.account.record.owner.as_str(), self.account.record.id.as_str());
         let mut touched = BTreeSet::new();
         // Those that were looked at anew, as they lie there from now on.
-        let mut reviewed: Vec<Kept<Creative>> = Vec::new();
+        let mut reviewed: Vec<Stored<Creative>> = Vec::new();
         for item in self.items {
             let places = item.assigned.iter().filter_map(|id| self.buys.places.get(id));
             touched.extend(places.map(|at| at.0));
             let mut fresh = None;
             match item.action {
-                Action::Create(mut new) => {
+                SyncAction::Create(mut new) => {
                     new.assign(item.assigned, now);
                     let id = own_id(owner, account, &item.creative_id);
                     let account = Some(account);
                     let new_record = New { id: &id, owner, account, state: "", now };
                     let record = new_record.record(&new)?;
                     shelf.put(record.clone())?;
-                    reviewed.push(Kept { thing: new, record });
+                    reviewed.push(Stored { thing: new, record });
                 }
-                Action::Update(mut known, _) => {
+                SyncAction::Update(mut known, _) => {
                     known.thing.assign(item.assigned, now);
                     shelf.change(&mut known, now)?;
                     reviewed.push(known);
                 }
-                Action::Keep(mut known) => {
+                SyncAction::Keep(mut known) => {
                     // Nothing that is the same is written, so that its revision stays.
                     fresh = known.thing.assign(item.assigned, now).then_some(known);
                 }
-                Action::Archive(mut known) => {
-                    known.thing.status = Status::Archived;
+                SyncAction::Archive(mut known) => {
+                    known.thing.status = CreativeStatus::Archived;
                     known.thing.review_ends_at = None;
                     fresh = Some(known);
                 }
-                Action::Remove(known) => {
+                SyncAction::Remove(known) => {
                     shelf.remove(known.record.kind, &known.record.id)?;
                 }
-                Action::Fail(_) => {}
+                SyncAction::Fail(_) => {}
             }
             if let Some(mut known) = fresh {
                 shelf.change(&mut known, now)?;
@@ -475,10 +490,10 @@ impl Sync<'_> {
 }
 
 /// What is kept of a verdict.
-fn observed(verdict: Option<&Verdict>) -> Vec<Value> {
+fn observed(verdict: Option<&CreativeVerdict>) -> Vec<Value> {
     match verdict {
-        Some(Verdict::Holds(observations)) => observations.clone(),
-        Some(Verdict::Contradicted(_) | Verdict::Silent) | None => Vec::new(),
+        Some(CreativeVerdict::Holds(observations)) => observations.clone(),
+        Some(CreativeVerdict::Contradicted(_) | CreativeVerdict::Silent) | None => Vec::new(),
     }
 }
 

@@ -4,14 +4,17 @@ use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::creative::judge;
-use crate::event::{Event, EventSource};
+use crate::event::{StoredEvent, StoredEventSource};
 use crate::forms::audiences::{self as forms, LogEvent};
-use crate::refuse::{self, Stop};
-use crate::reply::Reply;
-use crate::shelf::{IndexField, Kept, Query, Thing as _, own_id};
-use crate::work::Work;
+use crate::refuse::{self, ToolError};
+use crate::reply::ToolReply;
+use crate::shelf::{Entity as _, IndexField, Query, Stored, own_id};
+use crate::work::ToolContext;
 
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &LogEvent) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &LogEvent,
+) -> Result<ToolReply, ToolError> {
     let source = source(work, &form.event_source_id)?;
     let (mut processed, mut known, mut failures) = (0_u32, 0_u32, Vec::new());
     for event in &form.events {
@@ -35,12 +38,12 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &LogEvent) -> Result<Repl
         "partial_failures"?: (!failures.is_empty()).then_some(failures),
         "warnings"?: (known > 0).then(warning),
     });
-    Ok(Reply::completed("the events were taken", body))
+    Ok(ToolReply::completed("the events were taken", body))
 }
 
 /// The caller's source with this id: of the account that is named, or of any. The parameter's name
 /// would say what was looked for (`U-3`).
-fn source(work: &Work<'_>, id: &str) -> Result<Kept<EventSource>, Stop> {
+fn source(work: &ToolContext<'_>, id: &str) -> Result<Stored<StoredEventSource>, ToolError> {
     if let Some(account) = &work.admitted.account {
         let place = own_id(&account.record.owner, &account.record.id, id);
         if let Some(found) = work.find(&place)? {
@@ -48,7 +51,7 @@ fn source(work: &Work<'_>, id: &str) -> Result<Kept<EventSource>, Stop> {
         }
     }
     let query = Query::default().led_to_by(IndexField::ChosenId, id);
-    let mut found: Vec<Kept<EventSource>> = work.admitted.reach.all(work.shelf, &query)?;
+    let mut found: Vec<Stored<StoredEventSource>> = work.admitted.reach.all(work.shelf, &query)?;
     match (found.pop(), found.is_empty()) {
         (None, _) => Err(refuse::not_found(AdcpCode::ReferenceNotFound, None).into()),
         (Some(source), true) => Ok(source),
@@ -60,7 +63,7 @@ fn source(work: &Work<'_>, id: &str) -> Result<Kept<EventSource>, Stop> {
 }
 
 /// Why a source cannot have an event.
-fn unfit(source: &EventSource, event: &forms::Event) -> Option<&'static str> {
+fn unfit(source: &StoredEventSource, event: &forms::EventRequest) -> Option<&'static str> {
     let list = |name: &str| source.given.get(name).and_then(Value::as_array);
     let kind = &event.event_type;
     if list("event_types").is_some_and(|kinds| !kinds.iter().any(|known| known == kind)) {
@@ -78,17 +81,21 @@ fn unfit(source: &EventSource, event: &forms::Event) -> Option<&'static str> {
 }
 
 /// Keeps an event. Whether it is new.
-fn keep(work: &Work<'_>, source: &Kept<EventSource>, event: &forms::Event) -> Result<bool, Stop> {
+fn keep(
+    work: &ToolContext<'_>,
+    source: &Stored<StoredEventSource>,
+    event: &forms::EventRequest,
+) -> Result<bool, ToolError> {
     let kind = event.event_type.as_str();
     // What makes two events one is the source, the type and the id: an
     // order may be viewed and bought.
     let place = own_id(&source.record.id, kind, &event.event_id);
     let owner = source.record.owner.as_str();
-    if work.shelf.whose(Event::KIND, &place)?.is_some() {
+    if work.shelf.whose(StoredEvent::KIND, &place)?.is_some() {
         return Ok(false);
     }
     let data = event.custom_data.as_ref();
-    let event = Event {
+    let event = StoredEvent {
         event_type: kind.to_owned(),
         event_time: event.event_time,
         value: data.and_then(|data| data.value.or(data.order_total)),

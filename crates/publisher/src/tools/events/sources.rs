@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 
 use tradepost_wire::json::{Value, json};
 
-use crate::event::EventSource;
+use crate::event::StoredEventSource;
 use crate::forms::audiences::SyncEventSources;
-use crate::refuse::{self, Stop};
-use crate::reply::Reply;
+use crate::refuse::{self, ToolError};
+use crate::reply::ToolReply;
 use crate::tools::own::{self, Wanted};
-use crate::work::Work;
+use crate::work::ToolContext;
 
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncEventSources) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &SyncEventSources,
+) -> Result<ToolReply, ToolError> {
     let account = work.account()?;
     if form.delete_missing && form.event_sources.is_none() {
         let message = "delete_missing without event_sources would remove every source; name those \
@@ -24,7 +27,8 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncEventSources) -> Res
         }
         Some(_) | None => Wanted::All,
     };
-    let known = own::library(account, work.shelf, wanted, |it: &EventSource| &it.event_source_id)?;
+    let known =
+        own::library(account, work.shelf, wanted, |it: &StoredEventSource| &it.event_source_id)?;
     let (mut shown, mut seen) = (Vec::new(), BTreeSet::new());
     for (index, given) in form.event_sources.iter().flatten().enumerate() {
         let id = given.event_source_id.as_str();
@@ -37,7 +41,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncEventSources) -> Res
         let known = known.get(id);
         let mut merged = known.map(|kept| kept.thing.given.clone()).unwrap_or_default();
         merged.extend(given.given.clone());
-        let next = EventSource { event_source_id: id.to_owned(), given: merged };
+        let next = StoredEventSource { event_source_id: id.to_owned(), given: merged };
         let action = match known {
             None => "created",
             Some(kept) if kept.thing == next => "unchanged",
@@ -58,10 +62,10 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &SyncEventSources) -> Res
         }
     }
     let body = json!({"event_sources": shown, "sandbox"?: work.sandbox()});
-    Ok(Reply::completed("each event source has its own result", body))
+    Ok(ToolReply::completed("each event source has its own result", body))
 }
 
-fn show(source: &EventSource, action: &str) -> Value {
+fn show(source: &StoredEventSource, action: &str) -> Value {
     let given = |name: &str| source.given.get(name);
     json!({
         "event_source_id": source.event_source_id,

@@ -7,14 +7,17 @@ use tradepost_wire::json::{Value, json};
 
 use super::{history, read, require};
 use crate::forms::plans::GetPlanAuditLogs;
-use crate::money::Amount;
-use crate::plan::{Check, Outcome, Plan, Verdict};
-use crate::refuse::Stop;
-use crate::reply::Reply;
-use crate::shelf::{Kept, own_id};
-use crate::work::Work;
+use crate::money::MoneyAmount;
+use crate::plan::{GovernanceCheck, GovernanceOutcome, GovernancePlan, PlanVerdict};
+use crate::refuse::ToolError;
+use crate::reply::ToolReply;
+use crate::shelf::{Stored, own_id};
+use crate::work::ToolContext;
 
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetPlanAuditLogs) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &GetPlanAuditLogs,
+) -> Result<ToolReply, ToolError> {
     let mut plans = Vec::new();
     for id in form.plan_ids.iter().flatten() {
         plans.push(require(work, id, "plan_ids")?);
@@ -35,30 +38,30 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetPlanAuditLogs) -> Res
     plans.retain(|plan| seen.insert(plan.record.id.clone()));
     let mut shown = Vec::new();
     for plan in &plans {
-        let audit = Audit::of(work, form, plan)?;
+        let audit = PlanHistory::of(work, form, plan)?;
         // Who asks for actions alone is told nothing of plans that have none of them.
         let asked = form.plan_ids.is_some() || form.portfolio_plan_ids.is_some();
         if asked || !audit.checks.is_empty() || !audit.outcomes.is_empty() {
             shown.push(audit.show(form.include_entries, plans.len() > 1)?);
         }
     }
-    Ok(Reply::completed("the audit of the plans", json!({"plans": shown})))
+    Ok(ToolReply::completed("the audit of the plans", json!({"plans": shown})))
 }
 
 /// The history of one plan.
-struct Audit<'a> {
-    plan: &'a Kept<Plan>,
-    checks: Vec<Kept<Check>>,
-    outcomes: Vec<Kept<Outcome>>,
+struct PlanHistory<'a> {
+    plan: &'a Stored<GovernancePlan>,
+    checks: Vec<Stored<GovernanceCheck>>,
+    outcomes: Vec<Stored<GovernanceOutcome>>,
     /// What is committed, whatever the caller asked to see.
-    committed: Amount,
+    committed: MoneyAmount,
 }
 
-impl<'a> Audit<'a> {
+impl<'a> PlanHistory<'a> {
     fn of(
-        work: &Work<'_>,
+        work: &ToolContext<'_>,
         form: &GetPlanAuditLogs,
-        plan: &'a Kept<Plan>,
+        plan: &'a Stored<GovernancePlan>,
     ) -> Result<Self, InternalError> {
         let (mut checks, mut outcomes) = history(work, &plan.thing.plan_id)?;
         let committed = outcomes.iter().map(|kept| kept.thing.committed).sum();
@@ -82,9 +85,10 @@ impl<'a> Audit<'a> {
     }
 
     fn show(&self, entries: bool, several: bool) -> Result<Value, InternalError> {
-        let total = read(self.plan)?.budget.and_then(|budget| budget.total).unwrap_or(Amount::ZERO);
-        let left = if self.committed < total { total - self.committed } else { Amount::ZERO };
-        let used = Amount::whole(100).share(self.committed, total);
+        let total =
+            read(self.plan)?.budget.and_then(|budget| budget.total).unwrap_or(MoneyAmount::ZERO);
+        let left = if self.committed < total { total - self.committed } else { MoneyAmount::ZERO };
+        let used = MoneyAmount::whole(100).share(self.committed, total);
         Ok(json!({
             "plan_id": self.plan.thing.plan_id,
             "plan_version": self.plan.record.revision,
@@ -120,7 +124,7 @@ impl<'a> Audit<'a> {
             "governance_context": token.unwrap_or(action),
             "purchase_type"?: kind.or_else(|| Some(&outcomes.first()?.purchase_type)),
             "status": "active",
-            "committed": outcomes.iter().map(|outcome| outcome.committed).sum::<Amount>(),
+            "committed": outcomes.iter().map(|outcome| outcome.committed).sum::<MoneyAmount>(),
             "check_count": checks.len(),
             "seller_reference"?: outcomes.iter().rev().find_map(|it| it.seller_reference.as_ref()),
         })
@@ -134,9 +138,9 @@ impl<'a> Audit<'a> {
             "checks_performed": self.checks.len(),
             "outcomes_reported": self.outcomes.len(),
             "statuses": {
-                "approved": of(Verdict::Approved),
-                "denied": of(Verdict::Denied),
-                "conditions": of(Verdict::Conditions),
+                "approved": of(PlanVerdict::Approved),
+                "denied": of(PlanVerdict::Denied),
+                "conditions": of(PlanVerdict::Conditions),
                 "human_reviewed": self.checks.iter().filter(|kept| kept.thing.reviewed).count(),
             },
             "findings_count": of_checks.chain(of_outcomes).sum::<usize>(),
@@ -154,7 +158,7 @@ impl<'a> Audit<'a> {
     }
 }
 
-fn check(kept: &Kept<Check>, plan_id: Option<&str>) -> Value {
+fn check(kept: &Stored<GovernanceCheck>, plan_id: Option<&str>) -> Value {
     let check = &kept.thing;
     json!({
         "id": check.check_id,
@@ -176,7 +180,7 @@ fn check(kept: &Kept<Check>, plan_id: Option<&str>) -> Value {
     })
 }
 
-fn outcome(kept: &Kept<Outcome>, plan_id: Option<&str>) -> Value {
+fn outcome(kept: &Stored<GovernanceOutcome>, plan_id: Option<&str>) -> Value {
     let outcome = &kept.thing;
     json!({
         "id": outcome.outcome_id,

@@ -4,16 +4,19 @@
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::decision::{Action, Decision, Finding};
+use super::decision::{CheckedAction, DecisionDraft, PlanFinding};
 use super::{committed_lately, history, read, require};
-use crate::forms::plans::{Allocation, CheckGovernance, Delegation, Enforcement, Pacing};
-use crate::money::Amount;
+use crate::forms::plans::{BudgetAllocation, CheckGovernance, Delegation, Enforcement, Pacing};
+use crate::money::MoneyAmount;
 use crate::plan;
-use crate::refuse::{self, Stop};
-use crate::reply::Reply;
-use crate::work::Work;
+use crate::refuse::{self, ToolError};
+use crate::reply::ToolReply;
+use crate::work::ToolContext;
 
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &CheckGovernance) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &CheckGovernance,
+) -> Result<ToolReply, ToolError> {
     let id = form.plan_id.as_str();
     let kept = require(work, id, "plan_id")?;
     let request = form.tool.is_some() && form.payload.is_some();
@@ -23,13 +26,14 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CheckGovernance) -> Resu
         return Err(refuse::invalid("payload", message).into());
     }
     let (checks, outcomes) = history(work, id)?;
-    let action = Action::of(work, form, &checks);
+    let action = CheckedAction::of(work, form, &checks);
     // What the action itself has committed before is replaced and does not count twice.
     let others = outcomes.iter().filter(|kept| kept.thing.action != action.id);
-    let committed: Amount = others.map(|kept| kept.thing.committed).sum();
+    let committed: MoneyAmount = others.map(|kept| kept.thing.committed).sum();
     let lately = committed_lately(work, &action.id, kept.thing.currency())?;
     let (plan, plan_hash) = (read(&kept)?, kept.thing.hash());
-    let mut check = Decision { plan, plan_hash, form, action, amount: None, found: Vec::new() };
+    let mut check =
+        DecisionDraft { plan, plan_hash, form, action, amount: None, found: Vec::new() };
     check.authority(work);
     check.money(committed);
     check.person(lately);
@@ -38,13 +42,13 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &CheckGovernance) -> Resu
     check.channels();
     check.pace();
     check.policies();
-    Ok(Reply::completed("the decision", check.keep(work)?))
+    Ok(ToolReply::completed("the decision", check.keep(work)?))
 }
 
-impl Decision<'_> {
+impl DecisionDraft<'_> {
     /// Who asks, and whether a machine may decide at all. What the plan demands of every decision is
     /// a person at the agent that decides; the word of the caller is none.
-    fn authority(&mut self, work: &Work<'_>) {
+    fn authority(&mut self, work: &ToolContext<'_>) {
         if self.plan.human_review_required == Some(true) {
             let text = "the plan demands that a person decides, and no person decides here";
             self.forbid("human_review", text);
@@ -83,7 +87,7 @@ impl Decision<'_> {
     }
 
     /// What the action costs, beside what is committed under the plan already.
-    fn money(&mut self, committed: Amount) {
+    fn money(&mut self, committed: MoneyAmount) {
         let CheckGovernance { payload, planned_delivery, delivery_metrics, .. } = self.form;
         let (amount, named, cure) = if let Some(planned) = planned_delivery {
             (planned.total_budget, planned.currency.as_ref(), None)
@@ -102,15 +106,15 @@ impl Decision<'_> {
         let Some(limit) = self.limit() else {
             return;
         };
-        let left = if committed < limit { limit - committed } else { Amount::ZERO };
+        let left = if committed < limit { limit - committed } else { MoneyAmount::ZERO };
         let currency = self.plan.budget.as_ref().and_then(|budget| budget.currency.as_deref());
         if named.is_some_and(|named| currency.is_none_or(|currency| named != currency)) {
             self.forbid("budget_authority", "the money is not in the currency of the plan");
         } else if amount.is_some_and(|amount| amount > left) {
             let text = format!("the amount is above the {left} that the plan allows for it");
-            let finding = Finding::new("budget_authority", text);
+            let finding = PlanFinding::new("budget_authority", text);
             // Where nothing is left, no amount would be approved.
-            let cure = cure.filter(|_| left > Amount::ZERO);
+            let cure = cure.filter(|_| left > MoneyAmount::ZERO);
             self.found.push(match cure {
                 Some(member) => finding.cured_by(member, Some(json!(left))),
                 None => finding,
@@ -121,7 +125,7 @@ impl Decision<'_> {
     /// What is so large that a person decides: the action together with all that was committed
     /// lately, unless the plan does not permit it at all. Whoever keeps the plan could raise its threshold as well, so that its word for a
     /// person's approval is taken; the seller's is not.
-    fn person(&mut self, lately: Amount) {
+    fn person(&mut self, lately: MoneyAmount) {
         let budget = self.plan.budget.as_ref();
         let threshold = budget.and_then(|budget| budget.reallocation_threshold);
         let (Some(threshold), Some(amount)) = (threshold, self.amount) else {
@@ -142,12 +146,12 @@ impl Decision<'_> {
 
     /// The most that an action may cost: the plan's total, what is set apart for its kind, and one
     /// seller's share.
-    fn limit(&self) -> Option<Amount> {
+    fn limit(&self) -> Option<MoneyAmount> {
         let budget = self.plan.budget.as_ref()?;
         let total = budget.total?;
         let kind = self.form.purchase_type.as_deref().unwrap_or("media_buy");
         let all = budget.allocations.as_ref();
-        let apart = all.and_then(|all| Allocation::read(all.by_purchase.get(kind)?));
+        let apart = all.and_then(|all| BudgetAllocation::read(all.by_purchase.get(kind)?));
         let share = |percent| total.percent(percent);
         let limits = [
             apart.as_ref().and_then(|apart| apart.amount),
@@ -171,7 +175,7 @@ impl Decision<'_> {
         for (name, bound) in [("start_time", early), ("end_time", late)] {
             if let Some(bound) = bound {
                 let text = format!("{name} is outside the plan's flight");
-                let finding = Finding::new("flight_compliance", text);
+                let finding = PlanFinding::new("flight_compliance", text);
                 self.found.push(finding.cured_by(&format!("{of}.{name}"), Some(json!(bound))));
             }
         }
@@ -222,7 +226,7 @@ impl Decision<'_> {
             Some(Pacing::Behind) => "the budget is spent slower than planned",
             Some(Pacing::OnTrack) | None => return,
         };
-        self.found.push(Finding::warning("budget_drift", text));
+        self.found.push(PlanFinding::warning("budget_drift", text));
     }
 
     /// The plan's own policies: words that no machine here judges. What must hold becomes a
@@ -230,15 +234,17 @@ impl Decision<'_> {
     fn policies(&mut self) {
         for policy in self.plan.custom_policies.iter().flatten() {
             let (id, words) = (&policy.policy_id, policy.policy.as_deref().unwrap_or_default());
-            let said = |finding: Finding| Finding { policy_id: Some(id.clone()), ..finding };
+            let said =
+                |finding: PlanFinding| PlanFinding { policy_id: Some(id.clone()), ..finding };
             self.found.push(said(match policy.enforcement.unwrap_or(Enforcement::Must) {
                 Enforcement::Must => {
                     let text = format!("the policy {id} holds for this action: {words}");
-                    Finding::warning("policy_compliance", text).cured_by(self.form.subject(), None)
+                    PlanFinding::warning("policy_compliance", text)
+                        .cured_by(self.form.subject(), None)
                 }
                 Enforcement::Should | Enforcement::May => {
                     let text = format!("the policy {id} is recommended: {words}");
-                    Finding::info("policy_compliance", text)
+                    PlanFinding::info("policy_compliance", text)
                 }
             }));
         }
@@ -247,7 +253,8 @@ impl Decision<'_> {
 
 /// Where delivery has really gone: what has a share.
 fn shares(distribution: &Map) -> Vec<Value> {
-    let some = |share: &Value| Amount::read(share).is_some_and(|share| share > Amount::ZERO);
+    let some =
+        |share: &Value| MoneyAmount::read(share).is_some_and(|share| share > MoneyAmount::ZERO);
     distribution.iter().filter(|(_, share)| some(share)).map(|(key, _)| json!(key)).collect()
 }
 

@@ -8,11 +8,11 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::format::hex;
 use tradepost_wire::json::{Value, json};
 
-use crate::forms::plans::{CheckGovernance, KeptPlan, Phase};
-use crate::money::Amount;
-use crate::plan::{CATEGORIES, Check, UNJUDGED, Verdict};
-use crate::shelf::Kept;
-use crate::work::Work;
+use crate::forms::plans::{CheckGovernance, GovernancePhase, KeptPlan};
+use crate::money::MoneyAmount;
+use crate::plan::{CATEGORIES, GovernanceCheck, PlanVerdict, UNJUDGED};
+use crate::shelf::Stored;
+use crate::work::ToolContext;
 
 /// For how long a decision holds.
 const LIFE: SignedDuration = SignedDuration::from_mins(15);
@@ -36,7 +36,7 @@ tradepost_wire::words! {
 }
 
 /// Something about an action that the plan does not allow, or that has to be known.
-pub(super) struct Finding {
+pub(super) struct PlanFinding {
     pub category: &'static str,
     pub severity: Severity,
     pub explanation: String,
@@ -45,7 +45,7 @@ pub(super) struct Finding {
     pub cure: Option<(String, Option<Value>)>,
 }
 
-impl Finding {
+impl PlanFinding {
     /// What forbids the action.
     pub(super) fn new(category: &'static str, explanation: impl Into<String>) -> Self {
         let (severity, explanation) = (Severity::Critical, explanation.into());
@@ -87,17 +87,21 @@ impl Finding {
 }
 
 /// The action that a check is about: what was decided about it before is found by the token.
-pub(super) struct Action {
+pub(super) struct CheckedAction {
     /// The first check of it; the new one when there is none.
     pub id: String,
     /// The id of this check.
     check_id: String,
     /// Whether a person has approved it, and up to which amount: any when nothing is said.
-    approved: Option<Option<Amount>>,
+    approved: Option<Option<MoneyAmount>>,
 }
 
-impl Action {
-    pub(super) fn of(work: &Work<'_>, form: &CheckGovernance, checks: &[Kept<Check>]) -> Self {
+impl CheckedAction {
+    pub(super) fn of(
+        work: &ToolContext<'_>,
+        form: &CheckGovernance,
+        checks: &[Stored<GovernanceCheck>],
+    ) -> Self {
         let check_id = work.publisher.world.fresh_id("chk");
         let token = form.governance_context.as_ref();
         let earlier = token.and_then(|token| {
@@ -120,49 +124,49 @@ impl Action {
     }
 
     /// Whether a person has approved as much.
-    pub(super) fn reviewed(&self, amount: Amount) -> bool {
+    pub(super) fn reviewed(&self, amount: MoneyAmount) -> bool {
         self.approved.is_some_and(|most| most.is_none_or(|most| amount <= most))
     }
 }
 
 /// A decision in the making.
-pub(super) struct Decision<'a> {
+pub(super) struct DecisionDraft<'a> {
     pub plan: KeptPlan,
     pub plan_hash: String,
     pub form: &'a CheckGovernance,
     /// The action that it is about.
-    pub action: Action,
+    pub action: CheckedAction,
     /// What that costs, where it is said.
-    pub amount: Option<Amount>,
-    pub found: Vec<Finding>,
+    pub amount: Option<MoneyAmount>,
+    pub found: Vec<PlanFinding>,
 }
 
-impl Decision<'_> {
+impl DecisionDraft<'_> {
     /// Notes what forbids the action.
     pub(super) fn forbid(&mut self, category: &'static str, explanation: impl Into<String>) {
-        self.found.push(Finding::new(category, explanation));
+        self.found.push(PlanFinding::new(category, explanation));
     }
 
     /// Denied when something forbids it that nothing cures; a seller's plan is never cured here.
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self) -> PlanVerdict {
         let intent = self.form.payload.is_some() && self.form.planned_delivery.is_none();
         let mut forbidding = self.found.iter().filter(|finding| finding.forbids());
         if forbidding.any(|finding| !intent || finding.cure.is_none()) {
-            Verdict::Denied
+            PlanVerdict::Denied
         } else if self.found.iter().any(|finding| finding.cure.is_some()) {
-            Verdict::Conditions
+            PlanVerdict::Conditions
         } else {
-            Verdict::Approved
+            PlanVerdict::Approved
         }
     }
 
-    fn explanation(&self, verdict: Verdict) -> String {
+    fn explanation(&self, verdict: PlanVerdict) -> String {
         match verdict {
-            Verdict::Approved => "the action is within the plan".to_owned(),
-            Verdict::Conditions => {
+            PlanVerdict::Approved => "the action is within the plan".to_owned(),
+            PlanVerdict::Conditions => {
                 "the action would be within the plan under the conditions".to_owned()
             }
-            Verdict::Denied => {
+            PlanVerdict::Denied => {
                 let forbidding = self.found.iter().filter(|finding| finding.forbids());
                 forbidding.map(|it| &*it.explanation).collect::<Vec<_>>().join("; ")
             }
@@ -170,7 +174,7 @@ impl Decision<'_> {
     }
 
     /// Notes it for those who audit it, and returns what the caller is told.
-    pub(super) fn keep(self, work: &Work<'_>) -> Result<Value, InternalError> {
+    pub(super) fn keep(self, work: &ToolContext<'_>) -> Result<Value, InternalError> {
         let verdict = self.verdict();
         let now = work.ask.now;
         let after = |wait| now.checked_add(wait).unwrap_or(now);
@@ -179,15 +183,16 @@ impl Decision<'_> {
         // The plan's own policies stand among the findings one by one.
         let unjudged = UNJUDGED.iter().filter(|(_, member)| *member != "custom_policies");
         let unjudged = unjudged.filter(demanded).map(|(name, member)| {
-            Finding::info(name, format!("the plan's {member} are not judged here")).show()
+            PlanFinding::info(name, format!("the plan's {member} are not judged here")).show()
         });
-        let conditions: Vec<_> = self.found.iter().filter_map(Finding::condition).collect();
-        let findings: Vec<Value> = self.found.iter().map(Finding::show).chain(unjudged).collect();
+        let conditions: Vec<_> = self.found.iter().filter_map(PlanFinding::condition).collect();
+        let findings: Vec<Value> =
+            self.found.iter().map(PlanFinding::show).chain(unjudged).collect();
         let policies = self.found.iter().filter_map(|finding| finding.policy_id.clone()).collect();
         let runs = self.form.planned_delivery.is_some() || self.form.delivery_metrics.is_some();
-        let reported = runs && verdict != Verdict::Denied;
+        let reported = runs && verdict != PlanVerdict::Denied;
         let kind = self.form.purchase_type.as_deref();
-        let mut check = Check {
+        let mut check = GovernanceCheck {
             check_id: self.action.check_id.clone(),
             action: self.action.id.clone(),
             caller: self.form.caller.clone(),
@@ -206,7 +211,7 @@ impl Decision<'_> {
         check.governance_context = self.attest(work, &check, after(LIFE));
         let whose = (work.admitted.reach.tenant.as_str(), None);
         work.add(&check.check_id, whose, &self.form.plan_id, &check)?;
-        let has_conditions = verdict == Verdict::Conditions && !conditions.is_empty();
+        let has_conditions = verdict == PlanVerdict::Conditions && !conditions.is_empty();
         Ok(json!({
             "check_id": check.check_id,
             "verdict": verdict,
@@ -217,7 +222,7 @@ impl Decision<'_> {
             "mode": "enforce",
             "findings"?: (!check.findings.is_empty()).then_some(check.findings),
             "conditions"?: has_conditions.then_some(conditions),
-            "expires_at"?: (verdict != Verdict::Denied).then(|| after(LIFE)),
+            "expires_at"?: (verdict != PlanVerdict::Denied).then(|| after(LIFE)),
             "next_check"?: reported.then(|| after(REPORT_AFTER)),
             "governance_context"?: check.governance_context,
         }))
@@ -225,15 +230,20 @@ impl Decision<'_> {
 
     /// The token of the decision. What is not approved without conditions says so in a claim that
     /// whoever reads it has to understand, so that nobody takes it for an approval.
-    fn attest(&self, work: &Work<'_>, check: &Check, until: Timestamp) -> Option<String> {
+    fn attest(
+        &self,
+        work: &ToolContext<'_>,
+        check: &GovernanceCheck,
+        until: Timestamp,
+    ) -> Option<String> {
         let publisher = work.publisher;
         let issuer = &publisher.profile.endpoints.first()?.url;
         let form = self.form;
         let phase = match form.phase {
             _ if form.payload.is_some() && form.planned_delivery.is_none() => "intent",
             Some(phase) => phase.name(),
-            None if form.delivery_metrics.is_some() => Phase::Delivery.name(),
-            None => Phase::Purchase.name(),
+            None if form.delivery_metrics.is_some() => GovernancePhase::Delivery.name(),
+            None => GovernancePhase::Purchase.name(),
         };
         // A token beyond the intent is for one buy, which only the seller can name.
         if phase != "intent" && form.media_buy_id.is_none() {
@@ -251,7 +261,7 @@ impl Decision<'_> {
         // A token goes on to sellers, whom the findings do not
         // concern: it carries a digest of them.
         let log = hex(&Sha256::digest(canonical::to_string(&log)));
-        let qualified = check.verdict != Verdict::Approved;
+        let qualified = check.verdict != PlanVerdict::Approved;
         let claims = json!({
             "iss": issuer,
             "sub": form.plan_id,

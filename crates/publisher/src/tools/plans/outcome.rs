@@ -4,37 +4,40 @@ use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
-use super::decision::Finding;
+use super::decision::PlanFinding;
 use super::{history, read, require};
 use crate::forms::plans::ReportPlanOutcome;
-use crate::money::Amount;
-use crate::plan::{Check, Outcome, Reported, Verdict};
-use crate::refuse::{self, Refusal, Stop};
-use crate::reply::Reply;
-use crate::shelf::Kept;
-use crate::work::Work;
+use crate::money::MoneyAmount;
+use crate::plan::{GovernanceCheck, GovernanceOutcome, PlanVerdict, Reported};
+use crate::refuse::{self, AdcpRefusal, ToolError};
+use crate::reply::ToolReply;
+use crate::shelf::Stored;
+use crate::work::ToolContext;
 
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &ReportPlanOutcome) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &ReportPlanOutcome,
+) -> Result<ToolReply, ToolError> {
     let id = form.plan_id.as_str();
     // Before the plan is required: what is looked up does not depend
     // on whether it is there (`U-9`).
-    let named = form.check_id.as_ref().map(|id| work.find::<Check>(id)).transpose()?;
+    let named = form.check_id.as_ref().map(|id| work.find::<GovernanceCheck>(id)).transpose()?;
     let kept = require(work, id, "plan_id")?;
     let (checks, outcomes) = history(work, id)?;
     let check = authorizing(form, named, &checks)?;
     let check = check.as_ref();
     complete(form)?;
-    let total = read(&kept)?.budget.and_then(|budget| budget.total).unwrap_or(Amount::ZERO);
+    let total = read(&kept)?.budget.and_then(|budget| budget.total).unwrap_or(MoneyAmount::ZERO);
     let committed = committed(form);
     let action = check.map_or(&form.governance_context, |check| &check.action);
     // What is reported again about an action takes the place of what was said before.
     let others = outcomes.iter().filter(|kept| kept.thing.action != *action);
-    let before: Amount = others.map(|kept| kept.thing.committed).sum();
+    let before: MoneyAmount = others.map(|kept| kept.thing.committed).sum();
     let all = before + committed;
     let found = findings(form, check, committed, all > total);
-    let findings: Vec<Value> = found.iter().map(Finding::show).collect();
+    let findings: Vec<Value> = found.iter().map(PlanFinding::show).collect();
     let purchase = form.purchase_type.clone().or_else(|| check.map(|it| it.purchase_type.clone()));
-    let outcome = Outcome {
+    let outcome = GovernanceOutcome {
         outcome_id: work.publisher.world.fresh_id("out"),
         action: action.clone(),
         outcome: form.outcome,
@@ -47,7 +50,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ReportPlanOutcome) -> Re
     settle(work, &outcomes, &outcome)?;
     work.add(&outcome.outcome_id, (&work.admitted.reach.tenant, None), id, &outcome)?;
     let money = form.outcome != Reported::Delivery;
-    let left = if all < total { total - all } else { Amount::ZERO };
+    let left = if all < total { total - all } else { MoneyAmount::ZERO };
     let state = if outcome.findings.is_empty() { "accepted" } else { "findings" };
     let body = json!({
         "outcome_id": outcome.outcome_id,
@@ -56,16 +59,16 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ReportPlanOutcome) -> Re
         "findings"?: (state == "findings").then_some(outcome.findings),
         "plan_summary"?: money.then(|| json!({"total_committed": all, "budget_remaining": left})),
     });
-    Ok(Reply::completed("the outcome is noted", body))
+    Ok(ToolReply::completed("the outcome is noted", body))
 }
 
 /// The check that authorized it: the one that is named, or the latest that issued the token. What was
 /// done without any is noted as well, because its money is spent.
 fn authorizing(
     form: &ReportPlanOutcome,
-    named: Option<Option<Kept<Check>>>,
-    checks: &[Kept<Check>],
-) -> Result<Option<Check>, Stop> {
+    named: Option<Option<Stored<GovernanceCheck>>>,
+    checks: &[Stored<GovernanceCheck>],
+) -> Result<Option<GovernanceCheck>, ToolError> {
     if let Some(found) = named {
         // One of another plan is none of this one.
         let found = found.filter(|check| check.record.state == form.plan_id);
@@ -78,7 +81,7 @@ fn authorizing(
 }
 
 /// Each kind of report has the part that says what happened (`report_plan_outcome`, "Fields").
-fn complete(form: &ReportPlanOutcome) -> Result<(), Refusal> {
+fn complete(form: &ReportPlanOutcome) -> Result<(), AdcpRefusal> {
     let missing = match form.outcome {
         Reported::Completed if form.seller_response.is_none() => "seller_response",
         Reported::Failed if form.error.is_none() => "error",
@@ -90,25 +93,25 @@ fn complete(form: &ReportPlanOutcome) -> Result<(), Refusal> {
 }
 
 /// What is committed by what the seller confirmed.
-fn committed(form: &ReportPlanOutcome) -> Amount {
+fn committed(form: &ReportPlanOutcome) -> MoneyAmount {
     let response = form.seller_response.as_ref();
     let Some(response) = response.filter(|_| form.outcome == Reported::Completed) else {
-        return Amount::ZERO;
+        return MoneyAmount::ZERO;
     };
     let packages = response.packages.iter().flatten();
     let planned = response.planned_delivery.as_ref().and_then(|it| it.total_budget);
-    let summed: Amount = packages.filter_map(|package| package.budget).sum();
+    let summed: MoneyAmount = packages.filter_map(|package| package.budget).sum();
     // Packages without budgets say nothing of money; then what was planned counts.
-    let summed = if summed == Amount::ZERO { planned.unwrap_or(summed) } else { summed };
+    let summed = if summed == MoneyAmount::ZERO { planned.unwrap_or(summed) } else { summed };
     response.committed_budget.unwrap_or(summed)
 }
 
 fn findings(
     form: &ReportPlanOutcome,
-    check: Option<&Check>,
-    committed: Amount,
+    check: Option<&GovernanceCheck>,
+    committed: MoneyAmount,
     above: bool,
-) -> Vec<Finding> {
+) -> Vec<PlanFinding> {
     let mut found = Vec::new();
     // What failed has committed nothing that a plan could forbid.
     if form.outcome == Reported::Failed {
@@ -117,41 +120,45 @@ fn findings(
     match check {
         None => {
             let text = "no check under this plan issued the token of this action";
-            found.push(Finding::new("authorization", text));
+            found.push(PlanFinding::new("authorization", text));
         }
-        Some(check) if check.verdict == Verdict::Denied => {
+        Some(check) if check.verdict == PlanVerdict::Denied => {
             let text = "the action was denied and done all the same";
-            found.push(Finding::new("authorization", text));
+            found.push(PlanFinding::new("authorization", text));
         }
         Some(check) => {
             let approved = check.amount.filter(|amount| *amount != committed);
             if let (Reported::Completed, Some(amount)) = (form.outcome, approved) {
                 let text = format!("{committed} is committed, and {amount} was checked");
-                found.push(Finding::warning("seller_verification", text));
+                found.push(PlanFinding::warning("seller_verification", text));
             }
             let spent = form.delivery.as_ref().and_then(|delivered| delivered.spend);
             if check.amount.zip(spent).is_some_and(|(amount, spent)| spent > amount) {
                 let text = "more was spent than was checked";
-                found.push(Finding::warning("budget_authority", text));
+                found.push(PlanFinding::warning("budget_authority", text));
             }
         }
     }
     if above && form.outcome == Reported::Completed {
         let text = "more is committed than the plan's budget";
-        found.push(Finding::new("budget_authority", text));
+        found.push(PlanFinding::new("budget_authority", text));
     }
     found
 }
 
 /// What was committed for the action before counts no longer, unless this says nothing of money.
-fn settle(work: &Work<'_>, known: &[Kept<Outcome>], new: &Outcome) -> Result<(), InternalError> {
+fn settle(
+    work: &ToolContext<'_>,
+    known: &[Stored<GovernanceOutcome>],
+    new: &GovernanceOutcome,
+) -> Result<(), InternalError> {
     if new.outcome == Reported::Delivery {
         return Ok(());
     }
     let same = known.iter().filter(|kept| kept.thing.action == new.action);
-    for kept in same.filter(|kept| kept.thing.committed != Amount::ZERO) {
+    for kept in same.filter(|kept| kept.thing.committed != MoneyAmount::ZERO) {
         let mut kept = kept.clone();
-        kept.thing.committed = Amount::ZERO;
+        kept.thing.committed = MoneyAmount::ZERO;
         work.shelf.change(&mut kept, work.ask.now)?;
     }
     Ok(())

@@ -7,14 +7,16 @@ use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::json::{Map, Value, json};
 
 use crate::account::Account;
-use crate::catalogue::{Price, PricingOption, Product};
-use crate::forms::products::{Brand, BudgetRange, Filters, RequiredStandard, VendorMetric};
-use crate::money::Amount;
+use crate::catalogue::{PricingOption, Product, ProductPrice};
+use crate::forms::products::{
+    BrandRef, BudgetRange, ProductFilters, RequiredStandard, VendorMetric,
+};
+use crate::money::MoneyAmount;
 use crate::refuse;
 use crate::tools::capabilities;
 
 /// The problems of filters that a schema does not see.
-pub(super) fn problems(filters: &Filters) -> Vec<AdcpError> {
+pub(super) fn problems(filters: &ProductFilters) -> Vec<AdcpError> {
     // A filter that is switched off asks for nothing.
     let undecided = filters.undecided.iter().filter(|(_, value)| **value != Value::Bool(false));
     let mut problems: Vec<_> = undecided
@@ -42,7 +44,7 @@ pub(super) fn problems(filters: &Filters) -> Vec<AdcpError> {
 /// does not.
 pub(super) fn apply(
     products: Vec<Product>,
-    filters: Option<&Filters>,
+    filters: Option<&ProductFilters>,
     account: Option<&Account>,
 ) -> (Vec<Product>, Option<Value>) {
     let total = products.len();
@@ -76,8 +78,12 @@ pub(super) fn apply(
 }
 
 /// The filters that a product does not pass.
-fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> Vec<&'static str> {
-    let mut failed = Failed::default();
+fn against(
+    product: &Product,
+    filters: &ProductFilters,
+    account: Option<&Account>,
+) -> Vec<&'static str> {
+    let mut failed = FailedFilters::default();
     failed.by_kind(product, filters);
     failed.by_price(product, filters, account);
     failed.by_measure(product, filters);
@@ -86,9 +92,9 @@ fn against(product: &Product, filters: &Filters, account: Option<&Account>) -> V
 
 /// Names of filters that are not passed.
 #[derive(Default)]
-struct Failed(Vec<&'static str>);
+struct FailedFilters(Vec<&'static str>);
 
-impl Failed {
+impl FailedFilters {
     /// Checks a filter that is set.
     fn check<T>(&mut self, name: &'static str, wanted: &Option<T>, fits: impl FnOnce(&T) -> bool) {
         if wanted.as_ref().is_some_and(|wanted| !fits(wanted)) {
@@ -97,7 +103,7 @@ impl Failed {
     }
 
     /// By what a product is, and where it runs.
-    fn by_kind(&mut self, product: &Product, filters: &Filters) {
+    fn by_kind(&mut self, product: &Product, filters: &ProductFilters) {
         let published = &product.published;
         self.check("delivery_type", &filters.delivery_type, |wanted| {
             published.delivery_type.as_ref() == Some(wanted)
@@ -111,9 +117,11 @@ impl Failed {
         self.check("channels", &filters.channels, |wanted| {
             product.channels().iter().any(|channel| wanted.contains(channel))
         });
-        let Filters { video_placement_types: video, audio_distribution_types: audio, .. } = filters;
-        let Filters { sponsored_placement_types: sponsored, .. } = filters;
-        let Filters { social_placement_surfaces: social, .. } = filters;
+        let ProductFilters {
+            video_placement_types: video, audio_distribution_types: audio, ..
+        } = filters;
+        let ProductFilters { sponsored_placement_types: sponsored, .. } = filters;
+        let ProductFilters { social_placement_surfaces: social, .. } = filters;
         for (name, wanted, known) in [
             ("video_placement_types", video, &published.video_placement_types),
             ("audio_distribution_types", audio, &published.audio_distribution_types),
@@ -139,7 +147,7 @@ impl Failed {
 
     /// By what it costs. One price has to pass all filters about prices: it is not enough that each filter
     /// finds some.
-    fn by_price(&mut self, product: &Product, filters: &Filters, account: Option<&Account>) {
+    fn by_price(&mut self, product: &Product, filters: &ProductFilters, account: Option<&Account>) {
         let prices = product.prices_for(account);
         let fitting: Vec<_> = prices.iter().filter(|price| fits_price(price, filters)).collect();
         self.check("is_fixed_price", &filters.is_fixed_price, |wanted| {
@@ -158,7 +166,7 @@ impl Failed {
     }
 
     /// By what is measured and promised.
-    fn by_measure(&mut self, product: &Product, filters: &Filters) {
+    fn by_measure(&mut self, product: &Product, filters: &ProductFilters) {
         let published = &product.published;
         self.check("required_metrics", &filters.required_metrics, |wanted| {
             let known = product.metrics();
@@ -177,20 +185,20 @@ impl Failed {
         self.check("min_exposures", &filters.min_exposures, |wanted| {
             let points = published.forecast.iter().flat_map(|forecast| forecast.points.iter());
             let most = points.filter_map(|it| it.metrics.as_ref()?.impressions.as_ref()?.mid);
-            most.fold(Amount::ZERO, Ord::max) >= *wanted
+            most.fold(MoneyAmount::ZERO, Ord::max) >= *wanted
         });
     }
 }
 
 /// Whether a price fits the filters on prices.
-fn fits_price(price: &PricingOption, filters: &Filters) -> bool {
+fn fits_price(price: &PricingOption, filters: &ProductFilters) -> bool {
     let currencies = filters.pricing_currencies.as_ref();
     filters.is_fixed_price.is_none_or(|fixed| is_fixed(price) == fixed)
         && currencies.is_none_or(|known| lists(known, price.currency()))
 }
 
 fn is_fixed(price: &PricingOption) -> bool {
-    matches!(price.price(), Price::Fixed(_))
+    matches!(price.price(), ProductPrice::Fixed(_))
 }
 
 /// Whether a vendor's metric that a product reports is one that is wanted.
@@ -200,11 +208,11 @@ fn covers(known: &VendorMetric, wanted: &VendorMetric) -> bool {
         && agrees(&known.metric_id, &wanted.metric_id)
 }
 
-fn domain(vendor: &Option<Brand>) -> Option<&String> {
+fn domain(vendor: &Option<BrandRef>) -> Option<&String> {
     vendor.as_ref()?.domain.as_ref()
 }
 
-fn brand_id(vendor: &Option<Brand>) -> Option<&String> {
+fn brand_id(vendor: &Option<BrandRef>) -> Option<&String> {
     vendor.as_ref()?.brand_id.as_ref()
 }
 

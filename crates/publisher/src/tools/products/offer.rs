@@ -5,15 +5,15 @@ use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::Value;
 
 use super::filters;
-use super::plan::Choice;
-use super::rank::{self, Fit};
+use super::plan::PlanProduct;
+use super::rank::{self, ProductFit};
 use crate::account::Account;
-use crate::catalogue::{Price, Product};
+use crate::catalogue::{Product, ProductPrice};
 use crate::forms::products::GetProducts;
 use crate::property::{Identifier, PropertyList};
-use crate::refuse::Stop;
-use crate::shelf::Kept;
-use crate::work::Work;
+use crate::refuse::ToolError;
+use crate::shelf::Stored;
+use crate::work::ToolContext;
 
 /// What is on offer.
 #[derive(Debug)]
@@ -32,7 +32,10 @@ pub(super) struct Offer<'a> {
 
 impl<'a> Offer<'a> {
     /// Finds out.
-    pub(super) fn open(work: &'a Work<'_>, form: &'a GetProducts) -> Result<Self, Stop> {
+    pub(super) fn open(
+        work: &'a ToolContext<'_>,
+        form: &'a GetProducts,
+    ) -> Result<Self, ToolError> {
         let account = work.admitted.account.as_ref().map(|kept| &kept.thing);
         let supply = work.prepared.supply.as_ref();
         let is_gone = |id: &str| supply.is_some_and(|it| it.sold_out.iter().any(|one| one == id));
@@ -67,7 +70,7 @@ impl<'a> Offer<'a> {
 
     /// What fits, the best first. Among equals, what needs nobody's approval goes before what does,
     /// and then the catalogue's order holds. `brand` are words that count half.
-    pub(super) fn ranked(&self, words: &[String], brand: &[String]) -> Vec<(Product, Fit)> {
+    pub(super) fn ranked(&self, words: &[String], brand: &[String]) -> Vec<(Product, ProductFit)> {
         let fitted = |product: &Product| {
             let mut fit = rank::fit(product, words);
             let mut of_brand = rank::fit(product, brand);
@@ -96,13 +99,13 @@ impl<'a> Offer<'a> {
         }
         let plannable = self.available.iter().filter(|product| !product.terms.approval);
         let mut prices = plannable.flat_map(|product| product.prices_for(self.account));
-        let fixed = prices.find(|option| matches!(option.price(), Price::Fixed(_)));
+        let fixed = prices.find(|option| matches!(option.price(), ProductPrice::Fixed(_)));
         fixed.map(|option| option.currency().to_owned()).unwrap_or_default()
     }
 
     /// What can stand in a plan in a currency, the best first.
-    pub(super) fn choices(&self, words: &[String], currency: &str) -> Vec<Choice> {
-        let choice = |(product, fit)| Choice::of(product, fit, self.account, currency);
+    pub(super) fn choices(&self, words: &[String], currency: &str) -> Vec<PlanProduct> {
+        let choice = |(product, fit)| PlanProduct::of(product, fit, self.account, currency);
         self.ranked(words, &[]).into_iter().filter_map(choice).collect()
     }
 }
@@ -113,12 +116,12 @@ fn enforces(product: &Product, policy: &str) -> bool {
 
 /// The domains that the list of properties in a request comes to; `None` when it names none. The
 /// name of the member says what kind of thing it means, and is not repeated (`U-3`).
-fn listed(work: &Work<'_>, form: &GetProducts) -> Result<Option<Vec<String>>, Stop> {
+fn listed(work: &ToolContext<'_>, form: &GetProducts) -> Result<Option<Vec<String>>, ToolError> {
     let Some(reference) = &form.property_list else {
         return Ok(None);
     };
     let id = reference.list_id.as_str();
-    let list: Kept<PropertyList> = work.require(id, AdcpCode::ReferenceNotFound, None)?;
+    let list: Stored<PropertyList> = work.require(id, AdcpCode::ReferenceNotFound, None)?;
     let identifiers = list.thing.resolve();
     let domain = |identifier: &Value| {
         let Identifier { kind, value } = Identifier::read(identifier)?;

@@ -2,11 +2,11 @@
 //! that a person can foresee: shares in percent, more, less, without, each with the name of a
 //! channel. What is not understood is said to be not done.
 
-use super::rank::{self, Fit};
+use super::rank::{self, ProductFit};
 use crate::account::Account;
-use crate::catalogue::{Price, Product, words};
-use crate::money::Amount;
-use crate::proposal::{Allocation, Envelope};
+use crate::catalogue::{Product, ProductPrice, words};
+use crate::money::MoneyAmount;
+use crate::proposal::{ProposalAllocation, ProposalEnvelope};
 
 /// How many products a plan has at most.
 const MOST: usize = 4;
@@ -25,24 +25,24 @@ const MORE: [&str; 7] = ["more", "shift", "increase", "add", "redistribute", "to
 
 /// A product that can stand in a plan: at a fixed price, without anybody's approval.
 #[derive(Debug, Clone)]
-pub(super) struct Choice {
+pub(super) struct PlanProduct {
     /// It.
     pub product: Product,
     /// How well it fits.
-    pub fit: Fit,
+    pub fit: ProductFit,
     /// Why it stands in the plan.
     why: String,
     /// The id of its price.
     pricing_option_id: String,
     /// The least that it may cost at that price.
-    minimum: Amount,
+    minimum: MoneyAmount,
 }
 
-impl Choice {
+impl PlanProduct {
     /// The product with its first fixed price in a currency.
     pub(super) fn of(
         product: Product,
-        fit: Fit,
+        fit: ProductFit,
         account: Option<&Account>,
         wanted: &str,
     ) -> Option<Self> {
@@ -50,7 +50,7 @@ impl Choice {
             return None;
         }
         let option = product.prices_for(account).iter().find(|option| {
-            matches!(option.price(), Price::Fixed(_)) && option.currency() == wanted
+            matches!(option.price(), ProductPrice::Fixed(_)) && option.currency() == wanted
         })?;
         let (why, pricing_option_id) = (fit.rationale(), option.id().to_owned());
         let minimum = product.minimum(option).unwrap_or_default();
@@ -60,12 +60,12 @@ impl Choice {
 
 /// A plan before it is kept.
 #[derive(Debug, Clone)]
-pub(super) struct Plan(Vec<(Choice, f64)>);
+pub(super) struct MediaPlan(Vec<(PlanProduct, f64)>);
 
-impl Plan {
+impl MediaPlan {
     /// The best of several choices, weighed by how well they fit; fewer when the budget does not
     /// give each what it costs at least.
-    pub(super) fn balanced(choices: &[Choice], budget: Option<Amount>) -> Option<Self> {
+    pub(super) fn balanced(choices: &[PlanProduct], budget: Option<MoneyAmount>) -> Option<Self> {
         let fitting = choices.iter().filter(|choice| !choice.fit.shared.is_empty());
         let mut chosen: Vec<_> = fitting.take(MOST).cloned().collect();
         while !chosen.is_empty() {
@@ -81,7 +81,7 @@ impl Plan {
     }
 
     /// The best two of them, sixty to forty.
-    pub(super) fn focused(choices: &[Choice], budget: Option<Amount>) -> Option<Self> {
+    pub(super) fn focused(choices: &[PlanProduct], budget: Option<MoneyAmount>) -> Option<Self> {
         let mut fitting = choices.iter().filter(|choice| !choice.fit.shared.is_empty()).cloned();
         let (first, second) = (fitting.next()?, fitting.next()?);
         let plan = Self::of([(first, 60.0), (second, 40.0)].into_iter());
@@ -89,16 +89,16 @@ impl Plan {
     }
 
     /// The plan that a proposal's allocations are, as far as its products are among the choices.
-    pub(super) fn restored(allocations: &[Allocation], choices: &[Choice]) -> Self {
+    pub(super) fn restored(allocations: &[ProposalAllocation], choices: &[PlanProduct]) -> Self {
         let restored = allocations.iter().filter_map(|part| {
             let choice = choices.iter().find(|choice| choice.product.id() == part.product_id)?;
-            let choice = Choice { why: part.rationale.clone(), ..choice.clone() };
+            let choice = PlanProduct { why: part.rationale.clone(), ..choice.clone() };
             Some((choice, f64::from(part.percentage)))
         });
         Self::of(restored)
     }
 
-    fn of(shares: impl Iterator<Item = (Choice, f64)>) -> Self {
+    fn of(shares: impl Iterator<Item = (PlanProduct, f64)>) -> Self {
         let mut plan = Self(shares.collect());
         plan.scale();
         plan
@@ -110,18 +110,18 @@ impl Plan {
     }
 
     /// The least budget with which every product gets what it costs at least.
-    pub(super) fn minimum(&self) -> Amount {
+    pub(super) fn minimum(&self) -> MoneyAmount {
         let needs = self.percentages().into_iter().zip(&self.0).map(|(percent, (choice, _))| {
-            choice.minimum.share(Amount::whole(100), Amount::whole(percent.max(1)))
+            choice.minimum.share(MoneyAmount::whole(100), MoneyAmount::whole(percent.max(1)))
         });
         needs.max().unwrap_or_default().ceil()
     }
 
     fn dearest(&self) -> usize {
         // Shares are weights in a hundredth of a percent here, so that money stays exact.
-        let need = |(choice, share): &(Choice, f64)| {
-            let weight = Amount::whole(hundredths(*share));
-            choice.minimum.share(Amount::whole(10_000), weight)
+        let need = |(choice, share): &(PlanProduct, f64)| {
+            let weight = MoneyAmount::whole(hundredths(*share));
+            choice.minimum.share(MoneyAmount::whole(10_000), weight)
         };
         let places = 0..self.0.len();
         let needs = places.zip(self.0.iter().map(need));
@@ -129,21 +129,25 @@ impl Plan {
     }
 
     /// Its allocations.
-    pub(super) fn allocations(&self) -> Vec<Allocation> {
+    pub(super) fn allocations(&self) -> Vec<ProposalAllocation> {
         let shares = self.percentages().into_iter().zip(&self.0);
         let shares = shares.filter(|(percentage, _)| *percentage > 0);
-        let allocation = |(percentage, (choice, _)): (u32, &(Choice, f64))| Allocation {
-            product_id: choice.product.id().to_owned(),
-            pricing_option_id: choice.pricing_option_id.clone(),
-            percentage,
-            rationale: choice.why.clone(),
-        };
+        let allocation =
+            |(percentage, (choice, _)): (u32, &(PlanProduct, f64))| ProposalAllocation {
+                product_id: choice.product.id().to_owned(),
+                pricing_option_id: choice.pricing_option_id.clone(),
+                percentage,
+                rationale: choice.why.clone(),
+            };
         shares.map(allocation).collect()
     }
 
     /// The envelope of a proposal of it.
-    pub(super) fn envelope(&self, wanted: Envelope) -> Envelope {
-        Envelope { minimum: Some(self.minimum()).filter(|least| *least > Amount::ZERO), ..wanted }
+    pub(super) fn envelope(&self, wanted: ProposalEnvelope) -> ProposalEnvelope {
+        ProposalEnvelope {
+            minimum: Some(self.minimum()).filter(|least| *least > MoneyAmount::ZERO),
+            ..wanted
+        }
     }
 
     /// The shares in whole percent that sum up to 100: rounded down, and what is lost goes to the
@@ -170,8 +174,8 @@ impl Plan {
 
     /// Does what is asked: first what goes, so that the shares that are asked for hold among what
     /// stays. `choices` are what may come in.
-    pub(super) fn ask(&mut self, ask: &str, choices: &[Choice]) -> Done {
-        let mut done = Done::default();
+    pub(super) fn ask(&mut self, ask: &str, choices: &[PlanProduct]) -> PlanProgress {
+        let mut done = PlanProgress::default();
         let (goes, stays): (Vec<_>, Vec<_>) =
             clauses(ask).into_iter().partition(|clause| has(clause, &GOES));
         for clause in goes.into_iter().chain(stays) {
@@ -181,7 +185,7 @@ impl Plan {
     }
 
     /// One clause. Whether it was done, and `None` when it says nothing.
-    fn clause(&mut self, clause: &[String], choices: &[Choice]) -> Option<bool> {
+    fn clause(&mut self, clause: &[String], choices: &[PlanProduct]) -> Option<bool> {
         let channel = clause.iter().find(|word| rank::is_channel(word));
         if clause.iter().all(|word| rank::telling(word).is_empty()) {
             return None;
@@ -205,12 +209,12 @@ impl Plan {
     }
 
     fn share(&self, channel: &str) -> f64 {
-        let is = |(choice, _): &&(Choice, f64)| rank::names_channel(channel, &choice.product);
+        let is = |(choice, _): &&(PlanProduct, f64)| rank::names_channel(channel, &choice.product);
         self.0.iter().filter(is).map(|(_, share)| share).sum()
     }
 
     fn drop_channel(&mut self, channel: &str) -> bool {
-        let stays = |share: &(Choice, f64)| !rank::names_channel(channel, &share.0.product);
+        let stays = |share: &(PlanProduct, f64)| !rank::names_channel(channel, &share.0.product);
         if !self.0.iter().any(stays) || self.0.iter().all(stays) {
             return false;
         }
@@ -220,8 +224,8 @@ impl Plan {
     }
 
     /// Gives a channel a share, and the others the rest in the proportions that they have.
-    fn set(&mut self, channel: &str, wanted: f64, choices: &[Choice]) -> bool {
-        let is = |share: &(Choice, f64)| rank::names_channel(channel, &share.0.product);
+    fn set(&mut self, channel: &str, wanted: f64, choices: &[PlanProduct]) -> bool {
+        let is = |share: &(PlanProduct, f64)| rank::names_channel(channel, &share.0.product);
         if !self.0.iter().any(is) {
             let new = choices.iter().find(|choice| rank::names_channel(channel, &choice.product));
             let Some(new) = new.filter(|_| wanted > 0.0) else {
@@ -263,14 +267,14 @@ fn hundredths(share: f64) -> u32 {
 
 /// How much of what was asked was done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Done {
+pub(super) struct PlanProgress {
     /// Clauses that were done.
     pub done: u32,
     /// Clauses that were not.
     pub left: u32,
 }
 
-impl Done {
+impl PlanProgress {
     fn count(&mut self, done: Option<bool>) {
         match done {
             Some(true) => self.done += 1,

@@ -6,15 +6,15 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::Value;
 
 use super::offer::Offer;
-use super::plan::Plan;
+use super::plan::MediaPlan;
 use crate::catalogue::ProposalTerms;
 use crate::exclusive;
 use crate::forms::products::GetProducts;
 use crate::money::currency::find_money;
-use crate::proposal::{Envelope, Proposal, Status};
-use crate::refuse::{self, Stop};
-use crate::shelf::{Kept, Query};
-use crate::work::Work;
+use crate::proposal::{Proposal, ProposalEnvelope, ProposalStatus};
+use crate::refuse::{self, ToolError};
+use crate::shelf::{Query, Stored};
+use crate::work::ToolContext;
 
 /// The states of records.
 const DRAFT: &str = "draft";
@@ -23,20 +23,20 @@ const COMMITTED: &str = "committed";
 /// The proposals for a brief, as they are published; none when the publisher makes none. A draft
 /// that says the same already is proposed again rather than made anew.
 pub(super) fn for_brief(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     form: &GetProducts,
     offer: &Offer<'_>,
     words: &[String],
-) -> Result<Vec<Value>, Stop> {
+) -> Result<Vec<Value>, ToolError> {
     let Some(terms) = work.publisher.profile.catalogue.proposals else {
         return Ok(Vec::new());
     };
     let wanted = envelope(form, &offer.preferred_currency());
     let choices = offer.choices(words, &wanted.currency);
-    let balanced = Plan::balanced(&choices, wanted.budget);
+    let balanced = MediaPlan::balanced(&choices, wanted.budget);
     // Of two products, the focused plan would be about the balanced one once more.
     let larger = balanced.as_ref().filter(|plan| plan.len() > 2);
-    let focused = larger.and_then(|_| Plan::focused(&choices, wanted.budget));
+    let focused = larger.and_then(|_| MediaPlan::focused(&choices, wanted.budget));
     let even = "The budget over what fits the brief, weighed by how well it fits.";
     let best = "The budget on the two products that fit the brief best.";
     let plans = [("Balanced plan", even, balanced), ("Focused plan", best, focused)];
@@ -47,7 +47,7 @@ pub(super) fn for_brief(
             proposal_id: String::new(),
             name: name.to_owned(),
             description: description.to_owned(),
-            status: Status::Draft,
+            status: ProposalStatus::Draft,
             expires_at: after(work.ask.now, terms.draft_hours)?,
             allocations: plan.allocations(),
             envelope: plan.envelope(wanted.clone()),
@@ -67,20 +67,23 @@ pub(super) fn for_brief(
 }
 
 /// Keeps a new draft.
-fn add(work: &Work<'_>, mut draft: Proposal) -> Result<Proposal, InternalError> {
+fn add(work: &ToolContext<'_>, mut draft: Proposal) -> Result<Proposal, InternalError> {
     draft.proposal_id = work.fresh_id("prop")?;
     work.add(&draft.proposal_id, work.whose(), DRAFT, &draft)?;
     Ok(draft)
 }
 
 /// A query for drafts of the tenant.
-fn drafts(work: &Work<'_>) -> Query {
+fn drafts(work: &ToolContext<'_>) -> Query {
     Query { owner: Some(work.admitted.owner().to_owned()), ..Query::in_state(DRAFT) }
 }
 
 /// The tenant's current drafts that say what another says.
-fn current(work: &Work<'_>, draft: &Proposal) -> Result<Vec<Kept<Proposal>>, InternalError> {
-    let mut known: Vec<Kept<Proposal>> =
+fn current(
+    work: &ToolContext<'_>,
+    draft: &Proposal,
+) -> Result<Vec<Stored<Proposal>>, InternalError> {
+    let mut known: Vec<Stored<Proposal>> =
         work.shelf.all(&Query { term: draft.content(), ..drafts(work) })?;
     known.retain(|kept| !work.horizon.has_come(kept.thing.expires_at));
     Ok(known)
@@ -89,11 +92,11 @@ fn current(work: &Work<'_>, draft: &Proposal) -> Result<Vec<Kept<Proposal>>, Int
 /// Keeps the next version of a proposal: the same draft, changed. A committed proposal stays as it
 /// was agreed, and its next version is a draft of its own.
 pub(super) fn replanned(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     form: &GetProducts,
-    mut kept: Kept<Proposal>,
-    plan: &Plan,
-) -> Result<Kept<Proposal>, Stop> {
+    mut kept: Stored<Proposal>,
+    plan: &MediaPlan,
+) -> Result<Stored<Proposal>, ToolError> {
     let terms = terms(work)?;
     let allocations = plan.allocations();
     let envelope = plan.envelope(widened(kept.thing.envelope.clone(), form));
@@ -102,7 +105,7 @@ pub(super) fn replanned(
         return Ok(kept);
     }
     let next = Proposal {
-        status: Status::Draft,
+        status: ProposalStatus::Draft,
         expires_at: after(work.ask.now, terms.draft_hours)?,
         allocations,
         envelope,
@@ -111,11 +114,11 @@ pub(super) fn replanned(
         ..kept.thing.clone()
     };
     match kept.thing.status {
-        Status::Draft => {
+        ProposalStatus::Draft => {
             kept.thing = next;
             work.shelf.change(&mut kept, work.ask.now)?;
         }
-        Status::Committed => {
+        ProposalStatus::Committed => {
             let added = add(work, next)?;
             let broken =
                 || InternalError::new("reading a proposal that was just kept", "it is not there");
@@ -127,14 +130,14 @@ pub(super) fn replanned(
 
 /// Commits a proposal, which holds its days of exclusive products until it expires. Whether it was a draft.
 pub(super) fn commit(
-    work: &Work<'_>,
-    kept: &mut Kept<Proposal>,
+    work: &ToolContext<'_>,
+    kept: &mut Stored<Proposal>,
     offer: &Offer<'_>,
-) -> Result<bool, Stop> {
-    if kept.thing.status == Status::Committed {
+) -> Result<bool, ToolError> {
+    if kept.thing.status == ProposalStatus::Committed {
         return Ok(false);
     }
-    kept.thing.status = Status::Committed;
+    kept.thing.status = ProposalStatus::Committed;
     kept.thing.expires_at = after(work.ask.now, terms(work)?.hold_hours)?;
     kept.thing.io_id = Some(work.fresh_id("io")?);
     COMMITTED.clone_into(&mut kept.record.state);
@@ -148,7 +151,7 @@ pub(super) fn commit(
 }
 
 /// A proposal may outlive the publisher's readiness to make more.
-fn terms(work: &Work<'_>) -> Result<ProposalTerms, Stop> {
+fn terms(work: &ToolContext<'_>) -> Result<ProposalTerms, ToolError> {
     work.publisher.profile.catalogue.proposals.ok_or_else(|| {
         let message = "this seller makes no proposals any more; buy products directly";
         refuse::error(AdcpCode::UnsupportedFeature, message).into()
@@ -162,19 +165,19 @@ fn after(now: Timestamp, hours: u32) -> Result<Timestamp, InternalError> {
 
 /// What a request is priced against: what its filters say, or else the money in its brief. A request that names
 /// no currency is priced in the preferred one.
-fn envelope(form: &GetProducts, preferred: &str) -> Envelope {
+fn envelope(form: &GetProducts, preferred: &str) -> ProposalEnvelope {
     let brief = form.brief.as_deref().unwrap_or_default();
     let named = find_money(brief, Some(preferred));
-    let from_brief = Envelope {
+    let from_brief = ProposalEnvelope {
         currency: named.map_or(preferred, |money| money.currency).to_owned(),
         budget: named.map(|money| money.amount),
-        ..Envelope::default()
+        ..ProposalEnvelope::default()
     };
     widened(from_brief, form)
 }
 
 /// An envelope with what the filters of a request say.
-fn widened(mut envelope: Envelope, form: &GetProducts) -> Envelope {
+fn widened(mut envelope: ProposalEnvelope, form: &GetProducts) -> ProposalEnvelope {
     let Some(filters) = &form.filters else {
         return envelope;
     };

@@ -25,14 +25,14 @@ const CHANNEL_WORDS: [(&str, &[&str]); 8] = [
 
 /// How well a product fits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Fit {
+pub(super) struct ProductFit {
     /// The more, the better; 0 when they share nothing.
     pub score: u32,
     /// The words that they share, in the order of the text.
     pub shared: Vec<String>,
 }
 
-impl Fit {
+impl ProductFit {
     /// In words, for `brief_relevance`.
     pub(super) fn relevance(&self) -> String {
         let unrelated = "It shares no word with the brief; it is shown because it is on offer.";
@@ -66,9 +66,9 @@ pub(in crate::tools) fn telling(text: &str) -> Vec<String> {
 }
 
 /// How well a product fits the words of a text.
-pub(super) fn fit(product: &Product, wanted: &[String]) -> Fit {
+pub(super) fn fit(product: &Product, wanted: &[String]) -> ProductFit {
     let weights = product.weights(weights);
-    let mut fit = Fit::default();
+    let mut fit = ProductFit::default();
     for word in wanted {
         if let Some(weight) = weights.get(word) {
             fit.score += weight;

@@ -6,17 +6,17 @@ use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
 use super::offer::Offer;
-use super::plan::{Done, Plan};
+use super::plan::{MediaPlan, PlanProgress};
 use super::{propose, rank};
 use crate::catalogue::Product;
 use crate::exclusive;
-use crate::forms::products::{Action, Entry, GetProducts};
+use crate::forms::products::{GetProducts, RefineAction, RefineEntry};
 use crate::proposal::{self, Proposal};
-use crate::refuse::{self, Refusal, Stop};
-use crate::shelf::Kept;
-use crate::work::Work;
+use crate::refuse::{self, AdcpRefusal, ToolError};
+use crate::shelf::Stored;
+use crate::work::ToolContext;
 
-impl Entry {
+impl RefineEntry {
     /// The entry of `refinement_applied`.
     fn applied(&self, status: &str, notes: &str) -> Value {
         let (scope, product, proposal) = match self {
@@ -32,10 +32,10 @@ impl Entry {
 }
 
 /// What an entry is about, found.
-enum Found {
+enum RefineSubject {
     Request,
     Product(Box<Product>),
-    Proposal(Box<Kept<Proposal>>),
+    Proposal(Box<Stored<Proposal>>),
 }
 
 /// What came of refining.
@@ -67,48 +67,52 @@ impl Refined {
 
 /// Refines.
 pub(super) fn refine(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     form: &GetProducts,
     offer: &Offer<'_>,
-) -> Result<Refined, Stop> {
+) -> Result<Refined, ToolError> {
     let entries = form.refine.as_deref().unwrap_or_default();
     let found = find(work, entries)?;
-    let finalizes =
-        |entry: &Entry| matches!(entry, Entry::Proposal { action: Action::Finalize, .. });
+    let finalizes = |entry: &RefineEntry| {
+        matches!(entry, RefineEntry::Proposal { action: RefineAction::Finalize, .. })
+    };
     if entries.iter().any(finalizes) {
         return finalize(work, entries, offer, found);
     }
     let mut refined = Refined::default();
     let (mut omitted, mut named) = (Vec::new(), false);
-    let mut plans: Vec<(usize, &Entry, Kept<Proposal>)> = Vec::new();
+    let mut plans: Vec<(usize, &RefineEntry, Stored<Proposal>)> = Vec::new();
     for (entry, found) in entries.iter().zip(found) {
         let applied = match (entry, found) {
-            (Entry::Product { action: Action::Omit, product_id, .. }, _) => {
+            (RefineEntry::Product { action: RefineAction::Omit, product_id, .. }, _) => {
                 omitted.push(product_id.as_str());
                 entry.applied("applied", "the product is left out")
             }
-            (Entry::Proposal { action: Action::Omit, .. }, _) => {
+            (RefineEntry::Proposal { action: RefineAction::Omit, .. }, _) => {
                 entry.applied("applied", "the proposal is left out")
             }
-            (Entry::Product { action, ask, .. }, Found::Product(product)) => {
+            (RefineEntry::Product { action, ask, .. }, RefineSubject::Product(product)) => {
                 named = true;
                 include(&mut refined, entry, *action, ask.as_deref(), &product, offer)
             }
-            (Entry::Proposal { .. }, Found::Proposal(kept)) => {
+            (RefineEntry::Proposal { .. }, RefineSubject::Proposal(kept)) => {
                 named = true;
                 plans.push((refined.applied.len(), entry, *kept));
                 // The place is kept for what comes of it, which takes the entries about the whole
                 // request, and those may stand behind this one.
                 Value::Null
             }
-            (Entry::Request { .. }, _)
-            | (_, Found::Request | Found::Product(_) | Found::Proposal(_)) => Value::Null,
+            (RefineEntry::Request { .. }, _)
+            | (
+                _,
+                RefineSubject::Request | RefineSubject::Product(_) | RefineSubject::Proposal(_),
+            ) => Value::Null,
         };
         refined.applied.push(applied);
     }
-    let overall = entries.iter().filter(|entry| matches!(entry, Entry::Request { .. }));
-    let overall: Vec<&str> = overall.filter_map(Entry::ask).collect();
-    let mut of_request = vec![Done::default(); overall.len()];
+    let overall = entries.iter().filter(|entry| matches!(entry, RefineEntry::Request { .. }));
+    let overall: Vec<&str> = overall.filter_map(RefineEntry::ask).collect();
+    let mut of_request = vec![PlanProgress::default(); overall.len()];
     for (place, entry, kept) in plans {
         let asks = (entry.ask(), overall.as_slice());
         let (kept, (status, notes)) = replan(work, form, offer, kept, asks, &mut of_request)?;
@@ -126,7 +130,7 @@ pub(super) fn refine(
     let planned = !refined.proposals.is_empty();
     let mut of_request = of_request.into_iter();
     for (entry, applied) in entries.iter().zip(&mut refined.applied) {
-        if let Entry::Request { .. } = entry {
+        if let RefineEntry::Request { .. } = entry {
             let done = of_request.next().unwrap_or_default();
             let (status, notes) = match (planned, named) {
                 (true, _) => done.status(),
@@ -142,12 +146,12 @@ pub(super) fn refine(
 }
 
 /// What the entries are about; every problem at once.
-fn find(work: &Work<'_>, entries: &[Entry]) -> Result<Vec<Found>, Stop> {
+fn find(work: &ToolContext<'_>, entries: &[RefineEntry]) -> Result<Vec<RefineSubject>, ToolError> {
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     for (index, entry) in entries.iter().enumerate() {
         match entry {
-            Entry::Request { .. } => found.push(Found::Request),
-            Entry::Product { product_id, .. } => {
+            RefineEntry::Request { .. } => found.push(RefineSubject::Request),
+            RefineEntry::Product { product_id, .. } => {
                 let field = format!("refine[{index}].product_id");
                 match work.publisher.product(work.shelf, product_id)? {
                     None => {
@@ -157,28 +161,28 @@ fn find(work: &Work<'_>, entries: &[Entry]) -> Result<Vec<Found>, Stop> {
                         let message = "the product has left the offer; discover again";
                         problems.push(refuse::at(AdcpCode::ProductExpired, &field, message));
                     }
-                    Some(product) => found.push(Found::Product(Box::new(product))),
+                    Some(product) => found.push(RefineSubject::Product(Box::new(product))),
                 }
             }
-            Entry::Proposal { proposal_id, .. } => {
+            RefineEntry::Proposal { proposal_id, .. } => {
                 let field = format!("refine[{index}].proposal_id");
                 let reach = &work.admitted.reach;
                 match proposal::current(reach, work.shelf, proposal_id, &field, work.ask.now) {
-                    Ok(kept) => found.push(Found::Proposal(Box::new(kept))),
+                    Ok(kept) => found.push(RefineSubject::Proposal(Box::new(kept))),
                     Err(stop) => problems.extend(stop.reasons()?),
                 }
             }
         }
     }
-    Refusal::of_all(problems)?;
+    AdcpRefusal::of_all(problems)?;
     Ok(found)
 }
 
 /// Includes a product, and with `more_like_this` those that are sold on the same channels.
 fn include(
     refined: &mut Refined,
-    entry: &Entry,
-    action: Action,
+    entry: &RefineEntry,
+    action: RefineAction,
     ask: Option<&str>,
     product: &Product,
     offer: &Offer<'_>,
@@ -188,7 +192,7 @@ fn include(
         return entry.applied("unable", notes);
     };
     refined.push(offered);
-    if action == Action::MoreLikeThis {
+    if action == RefineAction::MoreLikeThis {
         let words: Vec<_> = ask.map(rank::telling).unwrap_or_default();
         let like = |other: &Product| {
             other.id() != product.id()
@@ -212,17 +216,17 @@ fn include(
 /// Divides a proposal's budget anew, as its entry and the request as a whole ask. The status of the entry
 /// and what to say about it.
 fn replan(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     form: &GetProducts,
     offer: &Offer<'_>,
-    kept: Kept<Proposal>,
+    kept: Stored<Proposal>,
     (ask, overall): (Option<&str>, &[&str]),
-    of_request: &mut [Done],
-) -> Result<(Kept<Proposal>, (&'static str, &'static str)), Stop> {
+    of_request: &mut [PlanProgress],
+) -> Result<(Stored<Proposal>, (&'static str, &'static str)), ToolError> {
     let asks = ask.into_iter().chain(overall.iter().copied());
     let words: Vec<_> = asks.flat_map(rank::telling).collect();
     let choices = offer.choices(&words, &kept.thing.envelope.currency);
-    let mut plan = Plan::restored(&kept.thing.allocations, &choices);
+    let mut plan = MediaPlan::restored(&kept.thing.allocations, &choices);
     let whole = plan.len() == kept.thing.allocations.len();
     let done = ask.map(|ask| plan.ask(ask, &choices));
     for (ask, so_far) in overall.iter().zip(of_request) {
@@ -243,17 +247,17 @@ fn replan(
 /// Commits the proposals that are named, all or none: everything is checked before the first is
 /// changed, and all of it is one transaction.
 fn finalize(
-    work: &Work<'_>,
-    entries: &[Entry],
+    work: &ToolContext<'_>,
+    entries: &[RefineEntry],
     offer: &Offer<'_>,
-    found: Vec<Found>,
-) -> Result<Refined, Stop> {
+    found: Vec<RefineSubject>,
+) -> Result<Refined, ToolError> {
     let proposal = |found| match found {
-        Found::Proposal(kept) => Some(*kept),
-        Found::Request | Found::Product(_) => None,
+        RefineSubject::Proposal(kept) => Some(*kept),
+        RefineSubject::Request | RefineSubject::Product(_) => None,
     };
-    let mut kept: Vec<Kept<Proposal>> = found.into_iter().filter_map(proposal).collect();
-    Refusal::of_all(finalize_problems(work, offer, &kept)?)?;
+    let mut kept: Vec<Stored<Proposal>> = found.into_iter().filter_map(proposal).collect();
+    AdcpRefusal::of_all(finalize_problems(work, offer, &kept)?)?;
     let mut refined = Refined::default();
     for (entry, kept) in entries.iter().zip(&mut kept) {
         let fresh = propose::commit(work, kept, offer)?;
@@ -269,9 +273,9 @@ fn finalize(
 }
 
 fn finalize_problems(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     offer: &Offer<'_>,
-    kept: &[Kept<Proposal>],
+    kept: &[Stored<Proposal>],
 ) -> Result<Vec<AdcpError>, InternalError> {
     let mut problems = Vec::new();
     // `get_products` counts as reading everywhere else; this is the part

@@ -4,16 +4,16 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::require;
-use crate::forms::properties::{DeliveryRecord, ValidatePropertyDelivery};
+use crate::forms::properties::{PropertyDelivery, ValidatePropertyDelivery};
 use crate::property::Membership;
-use crate::refuse::Stop;
-use crate::reply::{Reply, object};
-use crate::work::Work;
+use crate::refuse::ToolError;
+use crate::reply::{ToolReply, object};
+use crate::work::ToolContext;
 
 tradepost_wire::words! {
     /// How a record stands to the list (`property/validation-result.json`). Nothing is `unidentified`:
     /// identifiers are compared, whatever their type.
-    enum Status {
+    enum RecordStatus {
         /// It is in the list.
         Compliant = "compliant",
         /// It should not have been.
@@ -24,28 +24,28 @@ tradepost_wire::words! {
 }
 
 pub(in crate::tools) fn perform(
-    work: &Work<'_>,
+    work: &ToolContext<'_>,
     form: &ValidatePropertyDelivery,
-) -> Result<Reply, Stop> {
+) -> Result<ToolReply, ToolError> {
     let list = require(work, &form.list_id)?.thing;
     let membership = list.membership();
     let judged = form.records.iter().map(|record| match membership.of(&record.identifier) {
-        Membership::Within => (record, Status::Compliant, None),
-        Membership::Outside => (record, Status::NonCompliant, Some(OUTSIDE)),
-        Membership::Excluded => (record, Status::NonCompliant, Some(EXCLUDED)),
-        Membership::Unknown => (record, Status::NotCovered, None),
+        Membership::Within => (record, RecordStatus::Compliant, None),
+        Membership::Outside => (record, RecordStatus::NonCompliant, Some(OUTSIDE)),
+        Membership::Excluded => (record, RecordStatus::NonCompliant, Some(EXCLUDED)),
+        Membership::Unknown => (record, RecordStatus::NotCovered, None),
     });
     let judged: Vec<_> = judged.collect();
     let mut summary = count("total", judged.iter().map(|(record, ..)| *record));
-    for status in Status::ALL {
+    for status in RecordStatus::ALL {
         let of_status = judged.iter().filter(|(_, it, _)| it == status);
         summary.extend(count(status.name(), of_status.map(|(record, ..)| *record)));
     }
     summary.extend(count("unidentified", std::iter::empty()));
-    let compliant = !judged.iter().any(|(_, status, _)| *status == Status::NonCompliant);
+    let compliant = !judged.iter().any(|(_, status, _)| *status == RecordStatus::NonCompliant);
     let results: Vec<Value> = judged
         .iter()
-        .filter(|(_, status, _)| form.include_compliant || *status != Status::Compliant)
+        .filter(|(_, status, _)| form.include_compliant || *status != RecordStatus::Compliant)
         .map(|(record, status, failed)| show(record, *status, *failed))
         .collect();
     let sold: Vec<_> =
@@ -59,7 +59,7 @@ pub(in crate::tools) fn perform(
         "validated_at": work.ask.now,
         "list_resolved_at": work.ask.now,
     });
-    Ok(Reply::completed("how the delivery stands to the list", body))
+    Ok(ToolReply::completed("how the delivery stands to the list", body))
 }
 
 /// The check that failed, and why.
@@ -68,7 +68,7 @@ type Failed = (&'static str, &'static str);
 const OUTSIDE: Failed = ("record:list_membership", "the identifier is not in the list");
 const EXCLUDED: Failed = ("record:excluded", "the list excludes the identifier");
 
-fn show(record: &DeliveryRecord, status: Status, failed: Option<Failed>) -> Value {
+fn show(record: &PropertyDelivery, status: RecordStatus, failed: Option<Failed>) -> Value {
     let features = failed.map(|(feature, explanation)| {
         json!([{"feature_id": feature, "status": "failed", "explanation": explanation}])
     });
@@ -89,7 +89,7 @@ fn show(record: &DeliveryRecord, status: Status, failed: Option<Failed>) -> Valu
 /// How many records and impressions.
 fn count<'a>(
     name: &str,
-    records: impl Iterator<Item = &'a DeliveryRecord>,
+    records: impl Iterator<Item = &'a PropertyDelivery>,
 ) -> Vec<(String, Value)> {
     let (mut count, mut impressions) = (0_u64, 0_u64);
     for record in records {
@@ -102,7 +102,7 @@ fn count<'a>(
     ]
 }
 
-fn authorizations(sold: &[&DeliveryRecord]) -> Value {
+fn authorizations(sold: &[&PropertyDelivery]) -> Value {
     let mut summary: Vec<(String, Value)> = Vec::new();
     let all = || sold.iter().copied();
     for (name, value) in count("checked", all()) {

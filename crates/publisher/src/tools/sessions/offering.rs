@@ -7,17 +7,17 @@ use jiff::Timestamp;
 use tradepost_wire::json::{Value, json};
 
 use crate::catalogue::{OfferedProduct, Offering};
-use crate::work::Work;
+use crate::work::ToolContext;
 
 impl Offering {
     /// Every offering, in the catalogue's order.
-    pub(super) fn all<'a>(work: &'a Work<'_>) -> impl Iterator<Item = &'a Self> {
+    pub(super) fn all<'a>(work: &'a ToolContext<'_>) -> impl Iterator<Item = &'a Self> {
         work.publisher.profile.catalogue.offerings.iter()
     }
 
     /// The one that is available and has the most words in common with an intent; the first of
     /// them.
-    pub(super) fn best<'a>(work: &'a Work<'_>, intent: &str) -> Option<&'a Self> {
+    pub(super) fn best<'a>(work: &'a ToolContext<'_>, intent: &str) -> Option<&'a Self> {
         let wanted = words(intent);
         let open = Self::all(work).filter(|offering| offering.unavailable(work.ask.now).is_none());
         let found = open.enumerate().max_by_key(|(index, offering)| {
@@ -78,7 +78,7 @@ impl Offering {
 
     /// Who pays for it, and what the host has to disclose. Whoever answers in a conversation is the
     /// brand's agent there, whatever else it sells.
-    pub(super) fn sponsored(&self, work: &Work<'_>) -> Value {
+    pub(super) fn sponsored(&self, work: &ToolContext<'_>) -> Value {
         let profile = &work.publisher.profile;
         let brand = self.brand.clone().unwrap_or_else(|| json!({"domain": profile.domain}));
         json!({

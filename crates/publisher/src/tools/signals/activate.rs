@@ -7,11 +7,11 @@ use tradepost_wire::json::json;
 
 use super::{deployment, is_here, record_id};
 use crate::catalogue::Signal;
-use crate::forms::signals::{Action, ActivateSignal};
-use crate::refuse::{self, Refusal, Stop};
-use crate::reply::Reply;
-use crate::shelf::{Kind, Thing};
-use crate::work::Work;
+use crate::forms::signals::{ActivateSignal, SignalAction};
+use crate::refuse::{self, AdcpRefusal, ToolError};
+use crate::reply::ToolReply;
+use crate::shelf::{Entity, EntityKind};
+use crate::work::ToolContext;
 
 /// What was agreed about a signal's use by an account. It is kept when the use ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,19 +27,22 @@ pub(super) struct Activation {
     pub live: bool,
 }
 
-impl Thing for Activation {
-    const KIND: Kind = Kind::Activation;
+impl Entity for Activation {
+    const KIND: EntityKind = EntityKind::Activation;
 }
 
 /// Replies.
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &ActivateSignal) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &ActivateSignal,
+) -> Result<ToolReply, ToolError> {
     let handle = form.signal_agent_segment_id.as_str();
     let signals = &work.publisher.profile.catalogue.signals;
     let signal = signals.iter().find(|signal| signal.handle() == handle);
     // The name of the member tells what kind of thing it means, and is not repeated (`U-3`).
     let signal = signal.ok_or_else(|| refuse::not_found(AdcpCode::ReferenceNotFound, None))?;
-    Refusal::of_all(problems(work, form, signal))?;
-    let live = form.action != Some(Action::Deactivate);
+    AdcpRefusal::of_all(problems(work, form, signal))?;
+    let live = form.action != Some(SignalAction::Deactivate);
     let id = record_id(work, handle);
     let activation = Activation {
         handle: handle.to_owned(),
@@ -61,11 +64,11 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &ActivateSignal) -> Resul
     }
     let message = if live { "the signal can be used" } else { "the signal is no longer used" };
     let body = json!({"deployments": [deployment(work, handle)?], "sandbox"?: work.sandbox()});
-    Ok(Reply::completed(message, body))
+    Ok(ToolReply::completed(message, body))
 }
 
 /// The problems that a schema does not see.
-fn problems(work: &Work<'_>, form: &ActivateSignal, signal: &Signal) -> Vec<AdcpError> {
+fn problems(work: &ToolContext<'_>, form: &ActivateSignal, signal: &Signal) -> Vec<AdcpError> {
     let mut problems = Vec::new();
     for (index, destination) in form.destinations.iter().enumerate() {
         if !is_here(work, destination) {
@@ -76,7 +79,7 @@ fn problems(work: &Work<'_>, form: &ActivateSignal, signal: &Signal) -> Vec<Adcp
         }
     }
     // To end costs nothing, so that neither a price nor an approval is asked for.
-    if form.action == Some(Action::Deactivate) {
+    if form.action == Some(SignalAction::Deactivate) {
         return problems;
     }
     let prices = &signal.published.pricing_options;

@@ -9,13 +9,13 @@ use tradepost_wire::json::{Value, json};
 
 use super::{deployment, is_here};
 use crate::catalogue::{Catalogue, Signal, SignalPrice, words};
-use crate::forms::signals::{GetSignals, SignalId, SignalRef, Source};
-use crate::money::Amount;
-use crate::refuse::{self, Refusal, Stop};
-use crate::reply::Reply;
+use crate::forms::signals::{GetSignals, SignalId, SignalRef, SignalSource};
+use crate::money::MoneyAmount;
+use crate::refuse::{self, AdcpRefusal, ToolError};
+use crate::reply::ToolReply;
 use crate::tools::page;
 use crate::tools::products::telling;
-use crate::work::Work;
+use crate::work::ToolContext;
 
 /// What a signal has to have to be one, whatever `fields` names.
 const ALWAYS: &str = "\
@@ -23,7 +23,10 @@ const ALWAYS: &str = "\
     deployments";
 
 /// Replies.
-pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetSignals) -> Result<Reply, Stop> {
+pub(in crate::tools) fn perform(
+    work: &ToolContext<'_>,
+    form: &GetSignals,
+) -> Result<ToolReply, ToolError> {
     let (signals, unresolved) = wanted(work, form)?;
     let mut shown = Vec::new();
     for signal in signals.into_iter().filter(|signal| fits(work, signal, form)) {
@@ -56,7 +59,7 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetSignals) -> Result<Re
         "wholesale_feed_version": version,
         "sandbox"?: work.sandbox(),
     });
-    let mut reply = Reply::completed(page::fitting(total, "signal"), body);
+    let mut reply = ToolReply::completed(page::fitting(total, "signal"), body);
     reply.warnings = unresolved;
     reply.warnings.extend(work.outage()?);
     Ok(reply)
@@ -65,9 +68,9 @@ pub(in crate::tools) fn perform(work: &Work<'_>, form: &GetSignals) -> Result<Re
 /// The signals that are meant, and a warning when not all references resolve. When none does, that
 /// is a failure. What the references mean comes first, and then what the description finds.
 fn wanted<'w>(
-    work: &'w Work<'_>,
+    work: &'w ToolContext<'_>,
     form: &GetSignals,
-) -> Result<(Vec<&'w Signal>, Vec<AdcpError>), Stop> {
+) -> Result<(Vec<&'w Signal>, Vec<AdcpError>), ToolError> {
     let Catalogue { signals: all, agent_url: agent, .. } = &work.publisher.profile.catalogue;
     let mut found: Vec<&Signal> = Vec::new();
     let mut unresolved = Vec::new();
@@ -90,7 +93,7 @@ fn wanted<'w>(
     let mut handles = BTreeSet::new();
     found.retain(|signal| handles.insert(signal.handle()));
     if by_reference && found.is_empty() {
-        Refusal::of_all(std::mem::take(&mut unresolved))?;
+        AdcpRefusal::of_all(std::mem::take(&mut unresolved))?;
     }
     Ok((found, unresolved.into_iter().map(refuse::warning).collect()))
 }
@@ -130,20 +133,20 @@ fn is_meant(signal: &Signal, reference: &SignalRef) -> bool {
 /// Whether an older reference does, with the address of the agent that sells it.
 fn is_named(signal: &Signal, reference: &SignalId, agent: &str) -> bool {
     let address = reference.agent_url.as_deref().unwrap_or_default();
-    reference.source == Source::Agent
+    reference.source == SignalSource::Agent
         && reference.id == signal.handle()
         && trimmed(address) == trimmed(agent)
 }
 
-fn fits(work: &Work<'_>, signal: &Signal, form: &GetSignals) -> bool {
+fn fits(work: &ToolContext<'_>, signal: &Signal, form: &GetSignals) -> bool {
     let published = &signal.published;
     let filters = form.filters.as_ref();
     let lists = |list: &Option<Vec<String>>, word: &Option<String>| {
         list.as_ref().is_none_or(|list| word.as_ref().is_some_and(|word| list.contains(word)))
     };
     // A limit on one model of prices says nothing about the others.
-    type Price = fn(&SignalPrice) -> Option<Amount>;
-    let within = |model: &str, price: Price, most: Option<Amount>| {
+    type Price = fn(&SignalPrice) -> Option<MoneyAmount>;
+    let within = |model: &str, price: Price, most: Option<MoneyAmount>| {
         let prices = published.pricing_options.iter();
         let mut of_model = prices.filter(|it| it.model.as_deref() == Some(model)).peekable();
         let none = of_model.peek().is_none();

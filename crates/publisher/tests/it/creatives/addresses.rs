@@ -1,7 +1,7 @@
 //! Addresses in creatives that a publisher does not take, whoever reviews creatives.
 
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::creative::policy::Policy;
+use tradepost_publisher::creative::policy::CreativePolicy;
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{self, Value, json};
 
@@ -114,7 +114,7 @@ fn http_is_accepted_where_the_catalogue_says_so() {
     let click = || banner_with("plain", "click", link("http://acme.example/"));
     let refused = sync_result(&mut Script::new(), click());
     assert_eq!(refused[0], "failed");
-    let declaring = demanding(Policy { allow_http: true, ..Policy::default() });
+    let declaring = demanding(CreativePolicy { allow_http: true, ..CreativePolicy::default() });
     let accepted = sync_result(&mut Script::of(declaring), click());
     assert_eq!(accepted, json!(["created", []]));
 }

@@ -176,7 +176,7 @@ fn a_text_that_the_format_does_not_list_is_told_what_it_lists() {
 
 #[test]
 fn where_a_person_reviews_nothing_is_approved_by_itself() {
-    let review = Policy { review: Review::Person, ..demo::catalogue().creatives };
+    let review = CreativePolicy { review: CreativeReview::Person, ..demo::catalogue().creatives };
     let mut script = Script::of(demanding(review));
     script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("one")]}));
     script.desk.now += SignedDuration::from_hours(24 * 365);
@@ -186,7 +186,8 @@ fn where_a_person_reviews_nothing_is_approved_by_itself() {
 
 #[test]
 fn a_review_ends_when_its_time_has_come() {
-    let review = Policy { review: Review::After(60), ..demo::catalogue().creatives };
+    let review =
+        CreativePolicy { review: CreativeReview::After(60), ..demo::catalogue().creatives };
     let mut script = Script::of(demanding(review));
     let made = script.ask(AdcpTool::SyncCreatives, json!({"creatives": [banner("one")]}));
     assert_eq!(made["creatives"][0]["status"], "pending_review");

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use expect_test::expect;
-use tradepost_publisher::catalogue::{Catalogue, Product, Terms};
+use tradepost_publisher::catalogue::{Catalogue, Product, ProductTerms};
 use tradepost_publisher::creative::policy::Forbidden;
 use tradepost_publisher::demo;
-use tradepost_publisher::profile::{Onboarding, Profile};
-use tradepost_publisher::shelf::{End, Kind, Query, Shelf};
-use tradepost_publisher::world::Unreached;
+use tradepost_publisher::profile::{Onboarding, PublisherProfile};
+use tradepost_publisher::shelf::{EntityKind, Query, StoreTx, TxEnd};
+use tradepost_publisher::world::CallError;
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Map, Value, from_value, json};
 
@@ -32,7 +32,7 @@ fn selling(policy: Value) -> Catalogue {
         "creative_policy": policy,
     }))
     .unwrap();
-    catalogue.products.push(Product::new(published, Terms::default()));
+    catalogue.products.push(Product::new(published, ProductTerms::default()));
     catalogue
 }
 
@@ -59,7 +59,7 @@ fn photograph(id: &str, url: &str) -> Value {
 fn live(policy: Value) -> Script {
     let catalogue = selling(policy);
     let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-    let desk = Desk::of(Profile { catalogue, onboarding, sandbox: false, ..profile() });
+    let desk = Desk::of(PublisherProfile { catalogue, onboarding, sandbox: false, ..profile() });
     let opened = desk.ask(
         AdcpTool::SyncAccounts,
         json!({"idempotency_key": "the-account-of-acme", "accounts": [{
@@ -211,7 +211,7 @@ fn what_a_verifier_says_counts_only_where_it_is_sure_and_about_what_it_was_asked
 #[test]
 fn a_silent_verifier_leaves_the_creative_to_people_and_is_not_asked_again_for_the_same() {
     let mut script = live(policy());
-    script.desk.world.verifiers.lock().unwrap().push(Err(Unreached::Silent));
+    script.desk.world.verifiers.lock().unwrap().push(Err(CallError::Silent));
     let photograph = photograph("sunset", "https://cdn.acmeoutdoor.example/sunset.jpg");
     let sent = json!({"creatives": [photograph]});
     let answer = script.ask(AdcpTool::SyncCreatives, sent.clone());
@@ -585,13 +585,13 @@ fn a_verdict_about_what_has_changed_since_is_not_used() {
     // Somebody else says meanwhile of the same creative that a machine made it.
     let vault = Arc::clone(&script.desk.vault);
     let edit = move || {
-        let edit = |shelf: &dyn Shelf| {
-            for mut record in shelf.list(Kind::Creative, &Query::default()).unwrap() {
+        let edit = |shelf: &dyn StoreTx| {
+            for mut record in shelf.list(EntityKind::Creative, &Query::default()).unwrap() {
                 let provenance = json!({"digital_source_type": "trained_algorithmic_media"});
                 record.body["given"]["provenance"] = provenance;
                 shelf.put(record).unwrap();
             }
-            End::Keep
+            TxEnd::Keep
         };
         // A shelf in memory runs a job at once.
         drop(vault.write(Box::new(edit)));
@@ -689,7 +689,7 @@ fn a_verifier_is_asked_anew_whenever_a_creative_is_assigned() {
 fn a_verifier_that_is_silent_at_an_assignment_leaves_what_was_looked_at_and_nothing_else() {
     let (mut script, _) = sent_before_anybody_looked();
     let silent = |script: &Script| {
-        script.desk.world.verifiers.lock().unwrap().push(Err(Unreached::Silent));
+        script.desk.world.verifiers.lock().unwrap().push(Err(CallError::Silent));
     };
     silent(&script);
     let answer = script.ask(AdcpTool::CreateMediaBuy, order(&["sunset"]));

@@ -1,7 +1,7 @@
 //! Several requests in a row, and all of their answers as one text.
 
 use expect_test::Expect;
-use tradepost_publisher::profile::{Onboarding, Profile};
+use tradepost_publisher::profile::{Onboarding, PublisherProfile};
 use tradepost_publisher::{catalogue::Catalogue, demo};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
@@ -36,7 +36,7 @@ impl Script {
     /// The same with another catalogue.
     pub(crate) fn of(catalogue: Catalogue) -> Self {
         let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-        let desk = Desk::of(Profile { catalogue, onboarding, ..profile() });
+        let desk = Desk::of(PublisherProfile { catalogue, onboarding, ..profile() });
         Self::at(desk)
     }
 

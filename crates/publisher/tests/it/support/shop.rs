@@ -1,13 +1,13 @@
 //! A publisher with something to sell, for everything about media buys.
 
-use tradepost_publisher::account::{Account, Funds, Governance};
+use tradepost_publisher::account::{Account, AccountGovernance, Funds};
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::buy::MediaBuy;
-use tradepost_publisher::catalogue::{Catalogue, Product, TargetingSupport, Terms};
-use tradepost_publisher::creative::{Creative, Given, Status};
-use tradepost_publisher::money::Amount;
-use tradepost_publisher::profile::{Onboarding, Profile};
-use tradepost_publisher::shelf::{Kept, Kind, New, Query, own_id};
+use tradepost_publisher::catalogue::{Catalogue, Product, ProductTerms, TargetingSupport};
+use tradepost_publisher::creative::{Creative, CreativeStatus, GivenCreative};
+use tradepost_publisher::money::MoneyAmount;
+use tradepost_publisher::profile::{Onboarding, PublisherProfile};
+use tradepost_publisher::shelf::{EntityKind, New, Query, Stored, own_id};
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(crate) struct Shop {
 }
 
 /// A product with a price; what `published` has wins.
-pub(crate) fn product(id: &str, price: Value, published: Value, terms: Terms) -> Product {
+pub(crate) fn product(id: &str, price: Value, published: Value, terms: ProductTerms) -> Product {
     let mut all = json!({
         "product_id": id,
         "name": id,
@@ -81,36 +81,54 @@ pub(crate) fn catalogue() -> Catalogue {
         {"action": "increase_budget", "modes": ["self_serve"], "allowed_statuses": ["active"]},
         {"action": "update_targeting", "modes": ["requires_approval"]},
     ]});
-    let default = Terms::default;
+    let default = ProductTerms::default;
     let past = Some("2026-05-01T00:00:00Z".parse().unwrap());
     let products = vec![
         product("display", usd(), standard, default()),
         product("auction", auction, none(), default()),
         product("euro", fixed(7.0, "EUR"), none(), default()),
-        product("gone", usd(), none(), Terms { sold_out: true, ..default() }),
-        product("over", usd(), none(), Terms { expires_at: past, ..default() }),
+        product("gone", usd(), none(), ProductTerms { sold_out: true, ..default() }),
+        product("over", usd(), none(), ProductTerms { expires_at: past, ..default() }),
         product("strict", usd(), strict, default()),
-        product("early", usd(), none(), Terms { creative_lead_hours: Some(48), ..default() }),
+        product(
+            "early",
+            usd(),
+            none(),
+            ProductTerms { creative_lead_hours: Some(48), ..default() },
+        ),
         product(
             "dry",
             usd(),
             none(),
-            Terms { refused_industries: vec!["food_beverage.alcohol".to_owned()], ..default() },
+            ProductTerms {
+                refused_industries: vec!["food_beverage.alcohol".to_owned()],
+                ..default()
+            },
         ),
         product(
             "soon",
             usd(),
             none(),
-            Terms { approval: true, approval_seconds: Some(60), ..default() },
+            ProductTerms { approval: true, approval_seconds: Some(60), ..default() },
         ),
-        product("person", usd(), none(), Terms { approval: true, ..default() }),
+        product("person", usd(), none(), ProductTerms { approval: true, ..default() }),
         product(
             "never",
             usd(),
             none(),
-            Terms { approval: true, approval_seconds: Some(60), declines: true, ..default() },
+            ProductTerms {
+                approval: true,
+                approval_seconds: Some(60),
+                declines: true,
+                ..default()
+            },
         ),
-        product("local", usd(), none(), Terms { countries: vec!["DE".to_owned()], ..default() }),
+        product(
+            "local",
+            usd(),
+            none(),
+            ProductTerms { countries: vec!["DE".to_owned()], ..default() },
+        ),
     ];
     let targeting = TargetingSupport {
         frequency_cap: true,
@@ -132,9 +150,9 @@ impl Shop {
     }
 
     /// One of a publisher with this profile, whose account of `acme` is like this.
-    pub(crate) fn of(profile: Profile, change: impl FnOnce(&mut Account)) -> Self {
+    pub(crate) fn of(profile: PublisherProfile, change: impl FnOnce(&mut Account)) -> Self {
         let onboarding = Onboarding { implicit: true, ..Onboarding::default() };
-        let desk = Desk::of(Profile { catalogue: catalogue(), onboarding, ..profile });
+        let desk = Desk::of(PublisherProfile { catalogue: catalogue(), onboarding, ..profile });
         let brand = json!({"domain": "acmeoutdoor.example"});
         let mut account = Account::new(ACCOUNT, brand, "pinnacle.example", Billing::Operator);
         change(&mut account);
@@ -153,13 +171,13 @@ impl Shop {
             shelf
                 .add(New { id, owner: "agent:nova", account: Some(id), state: "", now }, &other)?;
             for (id, status) in [
-                ("banner", Status::Approved),
-                ("banner-2", Status::PendingReview),
-                ("ugly", Status::Rejected),
-                ("old", Status::Archived),
+                ("banner", CreativeStatus::Approved),
+                ("banner-2", CreativeStatus::PendingReview),
+                ("ugly", CreativeStatus::Rejected),
+                ("old", CreativeStatus::Archived),
             ] {
                 let reason =
-                    (status == Status::Rejected).then(|| "the image is blurred".to_owned());
+                    (status == CreativeStatus::Rejected).then(|| "the image is blurred".to_owned());
                 let creative = Creative {
                     asked: Vec::new(),
                     creative_id: id.to_owned(),
@@ -167,7 +185,7 @@ impl Shop {
                     rejection_reason: reason,
                     offline: None,
                     review_ends_at: None,
-                    given: Given::default(),
+                    given: GivenCreative::default(),
                     assigned: Default::default(),
                     observations: Vec::new(),
                 };
@@ -182,7 +200,7 @@ impl Shop {
 
     /// One whose account has so much to spend.
     pub(crate) fn funded(limit: u32, committed: u32) -> Self {
-        let (limit, committed) = (Amount::whole(limit), Amount::whole(committed));
+        let (limit, committed) = (MoneyAmount::whole(limit), MoneyAmount::whole(committed));
         let currency = "USD".to_owned();
         Self::with(|account| account.funds = Some(Funds { limit, committed, currency }))
     }
@@ -190,7 +208,7 @@ impl Shop {
     /// One whose account has a governance agent.
     pub(crate) fn governed() -> Self {
         let url = "https://governance.example".to_owned();
-        Self::with(|account| account.governance = Some(Governance { url, credential: None }))
+        Self::with(|account| account.governance = Some(AccountGovernance { url, credential: None }))
     }
 
     /// The whole answer to a request of `acme`; a key and the account are filled in.
@@ -242,14 +260,14 @@ impl Shop {
     }
 
     /// Everything of a kind that is kept, as it lies there.
-    pub(crate) fn kept(&self, kind: Kind) -> Vec<Value> {
+    pub(crate) fn kept(&self, kind: EntityKind) -> Vec<Value> {
         let listed = self.desk.vault.look(|shelf| shelf.list(kind, &Query::default()));
         let records: Result<_, tradepost_wire::fault::InternalError> = listed;
         records.unwrap().into_iter().map(|record| record.body).collect()
     }
 
     /// A buy as it is kept.
-    pub(crate) fn buy(&self, id: &str) -> Kept<MediaBuy> {
+    pub(crate) fn buy(&self, id: &str) -> Stored<MediaBuy> {
         let found = self.desk.vault.look(|shelf| shelf.find::<MediaBuy>(id));
         let found: Result<_, tradepost_wire::fault::InternalError> = found;
         found.unwrap().unwrap()

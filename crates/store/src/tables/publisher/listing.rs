@@ -1,6 +1,6 @@
 //! A query for things of a publisher as a statement: on which index, in which order, and how many.
 
-use tradepost_publisher::shelf::{Changes, Kind, Order, Query};
+use tradepost_publisher::shelf::{Changes, EntityKind, Order, Query};
 use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::sql::{Bind as _, Connection, SqlValue};
@@ -53,7 +53,7 @@ impl<'v> Listing<'v> {
     pub(crate) fn of(
         connection: &Connection,
         publisher: &'v str,
-        kind: Kind,
+        kind: EntityKind,
         query: &'v Query,
     ) -> Self {
         // No limit is more than there can be.

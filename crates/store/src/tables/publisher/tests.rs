@@ -16,7 +16,7 @@ fn open(path: &std::path::Path) -> Database {
 
 /// What SQLite does to answer a query.
 fn plan(database: &Database, query: &Query) -> Vec<String> {
-    let Listing { sql, values } = Listing::of(&database.0, "p", Kind::MediaBuy, query);
+    let Listing { sql, values } = Listing::of(&database.0, "p", EntityKind::MediaBuy, query);
     let explained = format!("EXPLAIN QUERY PLAN {sql}");
     database.0.all("explaining a query", &explained, &values, |row| row.get::<String>(3)).unwrap()
 }
@@ -123,14 +123,14 @@ fn what_was_there_before_is_found_and_counted() {
     let path = folder.path().join("database");
     old(&path);
     let database = open(&path);
-    let check = |shelf: &dyn Shelf| {
+    let check = |shelf: &dyn StoreTx| {
         for (kind, field, value, id) in [
-            (Kind::MediaBuy, IndexField::Package, "pkg_2", "mb"),
-            (Kind::MediaBuy, IndexField::Creative, "c", "mb"),
-            (Kind::Creative, IndexField::ChosenId, "c", "1:0:oc"),
-            (Kind::Task, IndexField::ChosenId, "t", "1:0:ot"),
-            (Kind::Account, IndexField::NaturalKey, "b.example o.example", "acc"),
-            (Kind::Notice, IndexField::About, "1:0:oc", "n"),
+            (EntityKind::MediaBuy, IndexField::Package, "pkg_2", "mb"),
+            (EntityKind::MediaBuy, IndexField::Creative, "c", "mb"),
+            (EntityKind::Creative, IndexField::ChosenId, "c", "1:0:oc"),
+            (EntityKind::Task, IndexField::ChosenId, "t", "1:0:ot"),
+            (EntityKind::Account, IndexField::NaturalKey, "b.example o.example", "acc"),
+            (EntityKind::Notice, IndexField::About, "1:0:oc", "n"),
         ] {
             let query = Query::of_owner("o").led_to_by(field, value);
             let found = shelf.list(kind, &query).unwrap();
@@ -140,14 +140,17 @@ fn what_was_there_before_is_found_and_counted() {
         // How they stand is looked at anew before anybody believes it.
         let changed =
             Query { changes: Some(Changes::By(Timestamp::UNIX_EPOCH)), ..Query::default() };
-        for (kind, count) in
-            [(Kind::MediaBuy, 2), (Kind::Creative, 1), (Kind::Task, 1), (Kind::Account, 0)]
-        {
+        for (kind, count) in [
+            (EntityKind::MediaBuy, 2),
+            (EntityKind::Creative, 1),
+            (EntityKind::Task, 1),
+            (EntityKind::Account, 0),
+        ] {
             assert_eq!(shelf.list(kind, &changed).unwrap().len(), count, "{kind:?}");
         }
         let account = Tally { state: "suspended".into(), class: "sandbox".into(), things: 1 };
-        assert_eq!(shelf.count(Kind::Account, &Query::of_account("acc")).unwrap(), [account]);
-        let notices = shelf.count(Kind::Notice, &Query::default()).unwrap();
+        assert_eq!(shelf.count(EntityKind::Account, &Query::of_account("acc")).unwrap(), [account]);
+        let notices = shelf.count(EntityKind::Notice, &Query::default()).unwrap();
         assert_eq!(notices.iter().map(|tally| tally.things).sum::<u64>(), 2);
     };
     database.read_shelf("p", &mut |shelf| check(shelf)).unwrap();

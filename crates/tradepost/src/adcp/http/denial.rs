@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use tradepost_publisher::refuse;
-use tradepost_publisher::world::Wait;
+use tradepost_publisher::world::LimitWait;
 use tradepost_publisher::{ask, order};
 use tradepost_server::agent::{ErrorProperties, ProfileRefusal, ResponsibleParty};
 use tradepost_server::auth::AuthRefusal;
@@ -105,7 +105,7 @@ impl Denial {
     }
 
     /// Somebody who comes too often for what reaches no tool.
-    pub(super) fn too_often(wait: Wait) -> Self {
+    pub(super) fn too_often(wait: LimitWait) -> Self {
         let error = refuse::rate_limited(wait, "account");
         Self::new(StatusCode::TOO_MANY_REQUESTS, error)
     }

@@ -6,7 +6,7 @@ use tradepost_buyer::signed::signers::{Agent, Keys, Signers, Source};
 use tradepost_keys::Algorithm as Jws;
 use tradepost_keys::adcp::PostToSign;
 use tradepost_keys::private::{self as key, SigningKey};
-use tradepost_publisher::agent::Standing as Relation;
+use tradepost_publisher::agent::AgentStanding as Relation;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_store::Store;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use tradepost_publisher::world::{GovernanceAgent, Unreached, World as _};
+use tradepost_publisher::world::{CallError, NamedGovernanceAgent, Services as _};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -120,7 +120,7 @@ fn world(credentials: Vec<(String, String)>) -> Outside {
     Outside { verifiers, ..world }.answering_within(PATIENCE)
 }
 
-async fn asked(world: &Outside, url: &str) -> Result<Map, Unreached> {
+async fn asked(world: &Outside, url: &str) -> Result<Map, CallError> {
     world.creative_features(vec![(url.to_owned(), Map::new())]).await.remove(0)
 }
 
@@ -132,16 +132,16 @@ fn finding() -> Value {
 async fn a_verifier_that_fails_in_any_way_has_said_nothing() {
     let refused = json!({"code": "RATE_LIMITED", "message": "later", "recovery": "transient"});
     let refused = json!({"status": "failed", "adcp_error": refused, "errors": [refused]});
-    let of_code = Unreached::Refused("RATE_LIMITED".to_owned());
+    let of_code = CallError::Refused("RATE_LIMITED".to_owned());
     for (does, expected) in [
-        (Does::Hangs, Unreached::Silent),
-        (Does::Waits, Unreached::Silent),
-        (Does::Says(401, r#"{"error":"who are you?"}"#.to_owned()), Unreached::Silent),
-        (Does::Says(500, String::new()), Unreached::Silent),
-        (Does::Says(200, "no JSON".to_owned()), Unreached::Silent),
-        (Does::Says(200, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#.to_owned()), Unreached::Silent),
+        (Does::Hangs, CallError::Silent),
+        (Does::Waits, CallError::Silent),
+        (Does::Says(401, r#"{"error":"who are you?"}"#.to_owned()), CallError::Silent),
+        (Does::Says(500, String::new()), CallError::Silent),
+        (Does::Says(200, "no JSON".to_owned()), CallError::Silent),
+        (Does::Says(200, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#.to_owned()), CallError::Silent),
         (Does::Finds(refused), of_code),
-        (Does::Dawdles(finding()), Unreached::Silent),
+        (Does::Dawdles(finding()), CallError::Silent),
     ] {
         let (url, shown) = verifier(does).await;
         assert_eq!(asked(&world(Vec::new()), &url).await, Err(expected));
@@ -155,7 +155,7 @@ async fn one_verifier_that_is_slow_keeps_no_other_from_being_heard() {
     let (quick, _) = verifier(Does::Finds(finding())).await;
     let questions = vec![(slow, Map::new()), (quick, Map::new())];
     let answers = world(Vec::new()).creative_features(questions).await;
-    assert_eq!(answers[0], Err(Unreached::Silent));
+    assert_eq!(answers[0], Err(CallError::Silent));
     let heard = answers[1].as_ref().map(|answer| answer["results"].clone());
     assert_eq!(heard, Ok(finding()["results"].clone()));
 }
@@ -179,10 +179,10 @@ async fn a_governance_agent_has_the_same_time_for_all_its_requests_together() {
     let question = json!({"plan_id": "p-1", "caller": "https://ads.gazette.example/mcp"});
     for (does, expected) in [
         (Does::Finds(decided.clone()), Ok(decided["verdict"].clone())),
-        (Does::Dawdles(decided.clone()), Err(Unreached::Silent)),
+        (Does::Dawdles(decided.clone()), Err(CallError::Silent)),
     ] {
         let (url, shown) = verifier(does).await;
-        let agent = GovernanceAgent { url, credential: None };
+        let agent = NamedGovernanceAgent { url, credential: None };
         let request = question.as_object().unwrap().clone();
         let answer = world(Vec::new()).check_governance(&agent, request).await;
         assert_eq!(answer.map(|answer| answer["verdict"].clone()), expected);

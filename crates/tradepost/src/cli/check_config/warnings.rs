@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use tradepost_dealer::settings::RooftopSettings;
 use tradepost_publisher::catalogue::ProposalObstacle;
-use tradepost_publisher::profile::Profile;
+use tradepost_publisher::profile::PublisherProfile;
 
 use crate::config::{Config, Console, Dealer, Server};
 
@@ -47,7 +47,10 @@ pub(crate) fn warnings(config: &Config) -> Vec<ConfigWarning> {
 }
 
 /// Products that no proposal can contain although the catalogue says how proposals are made.
-fn warn_of_products_without_proposals(pointer: &str, profile: &Profile) -> Vec<ConfigWarning> {
+fn warn_of_products_without_proposals(
+    pointer: &str,
+    profile: &PublisherProfile,
+) -> Vec<ConfigWarning> {
     if profile.catalogue.proposals.is_none() {
         return Vec::new();
     }

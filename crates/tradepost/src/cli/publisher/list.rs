@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use tradepost_publisher::account::{self, Account, Grant};
-use tradepost_publisher::agent::Authorization;
+use tradepost_publisher::account::{self, Account, AccountGrant};
+use tradepost_publisher::agent::AccountRights;
 use tradepost_publisher::creative::{self, Creative};
-use tradepost_publisher::shelf::{Kept, Query, Shelf, Thing, Vault};
-use tradepost_publisher::task::{Decider, Task};
+use tradepost_publisher::shelf::{Entity, PublisherStore, Query, StoreTx, Stored};
+use tradepost_publisher::task::{Decider, SubmittedTask};
 use tradepost_server::clock::Clock;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
@@ -36,8 +36,8 @@ impl What {
     /// The states that it can be in; none for what has no state.
     fn states(self) -> Vec<&'static str> {
         match self {
-            Self::Accounts => account::Status::NAMES.to_vec(),
-            Self::Creatives => creative::Status::NAMES.to_vec(),
+            Self::Accounts => account::AccountStatus::NAMES.to_vec(),
+            Self::Creatives => creative::CreativeStatus::NAMES.to_vec(),
             Self::Tasks => TASK_STATES.split(' ').collect(),
             Self::Grants => Vec::new(),
         }
@@ -74,7 +74,7 @@ pub(super) fn run(what: What, state: Option<&str>, place: &Whose, context: &Cont
     let now = Clock::system().now();
     let mut found = Vec::new();
     for (vault, publisher) in place.publishers(context)? {
-        let vault: &dyn Vault = &vault;
+        let vault: &dyn PublisherStore = &vault;
         let mut rows = vault.look(|shelf| rows(what, &publisher.profile.id, shelf, now))?;
         let word = |row: &Value| row.get("state").and_then(Value::as_str).map(ToOwned::to_owned);
         // The state of a creative depends on the time, so the store cannot select by it.
@@ -125,12 +125,12 @@ fn cell(value: &Value) -> String {
 fn rows(
     what: What,
     publisher: &str,
-    shelf: &dyn Shelf,
+    shelf: &dyn StoreTx,
     now: Timestamp,
 ) -> Result<Vec<Value>, InternalError> {
     match what {
         What::Accounts => {
-            let row = |kept: Kept<Account>| {
+            let row = |kept: Stored<Account>| {
                 let account = kept.thing;
                 json!({
                     "publisher": publisher, "id": account.account_id, "name": account.name,
@@ -143,7 +143,7 @@ fn rows(
             rows_of(shelf, row)
         }
         What::Creatives => {
-            let row = |kept: Kept<Creative>| {
+            let row = |kept: Stored<Creative>| {
                 let creative = kept.thing;
                 json!({
                     "publisher": publisher, "id": creative.creative_id, "account": kept.record.account,
@@ -159,7 +159,7 @@ fn rows(
             rows_of(shelf, row)
         }
         What::Tasks => {
-            let row = |kept: Kept<Task>| {
+            let row = |kept: Stored<SubmittedTask>| {
                 let task = kept.thing;
                 let draft = task.draft.as_ref().or(task.asked.as_ref());
                 let budget = draft.map(|buy| buy.total_budget);
@@ -183,7 +183,7 @@ fn rows(
             rows_of(shelf, row)
         }
         What::Grants => {
-            let row = |kept: Kept<Grant>| {
+            let row = |kept: Stored<AccountGrant>| {
                 let owner = kept.record.owner.as_str();
                 let granted = &kept.thing.authorization;
                 json!({
@@ -200,7 +200,7 @@ fn rows(
 }
 
 /// How a task is going to be decided, or what was decided and by whom.
-fn decided(task: &Task) -> Option<String> {
+fn decided(task: &SubmittedTask) -> Option<String> {
     if let Some(decided) = &task.decided {
         let by = match (&decided.by, decided.decider) {
             (Some(name), _) => name,
@@ -217,15 +217,15 @@ fn decided(task: &Task) -> Option<String> {
     }
 }
 
-fn rows_of<T: Thing>(
-    shelf: &dyn Shelf,
-    row: impl Fn(Kept<T>) -> Value,
+fn rows_of<T: Entity>(
+    shelf: &dyn StoreTx,
+    row: impl Fn(Stored<T>) -> Value,
 ) -> Result<Vec<Value>, InternalError> {
     Ok(shelf.all::<T>(&Query::default())?.into_iter().map(row).collect())
 }
 
 /// What was granted; `null` for what is not narrowed.
-pub(super) fn rights(granted: &Authorization) -> Value {
+pub(super) fn rights(granted: &AccountRights) -> Value {
     json!({
         "tasks": granted.allowed_tasks,
         "fields": fields(granted),
@@ -233,6 +233,6 @@ pub(super) fn rights(granted: &Authorization) -> Value {
     })
 }
 
-fn fields(granted: &Authorization) -> Option<&BTreeMap<String, BTreeSet<String>>> {
+fn fields(granted: &AccountRights) -> Option<&BTreeMap<String, BTreeSet<String>>> {
     Some(&granted.field_scopes).filter(|scopes| !scopes.is_empty())
 }

@@ -2,7 +2,8 @@
 //! needs identifiers and nothing else from outside.
 
 use tradepost_publisher::world::{
-    Challenge, GovernanceAgent, Lane, Later, Supply, Unavailable, Unreached, Wait, World,
+    BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, RateClass, Services, Supply,
+    Unavailable,
 };
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value};
@@ -11,13 +12,13 @@ use tradepost_wire::json::{Map, Value};
 #[derive(Debug)]
 pub(super) struct Offline;
 
-impl World for Offline {
+impl Services for Offline {
     fn fresh_id(&self, prefix: &str) -> String {
         format!("{prefix}_{}", uuid::Uuid::new_v4().simple())
     }
 
     // The limits are those of buyers.
-    fn admit(&self, _: &str, _: Lane) -> Result<(), Wait> {
+    fn admit(&self, _: &str, _: RateClass) -> Result<(), LimitWait> {
         Ok(())
     }
 
@@ -29,17 +30,17 @@ impl World for Offline {
 
     fn check_governance<'a>(
         &'a self,
-        _: &'a GovernanceAgent,
+        _: &'a NamedGovernanceAgent,
         _: Map,
-    ) -> Later<'a, Result<Map, Unreached>> {
-        Box::pin(std::future::ready(Err(Unreached::Silent)))
+    ) -> BoxFuture<'a, Result<Map, CallError>> {
+        Box::pin(std::future::ready(Err(CallError::Silent)))
     }
 
     fn creative_features(
         &self,
         questions: Vec<(String, Map)>,
-    ) -> Later<'_, Vec<Result<Map, Unreached>>> {
-        Box::pin(std::future::ready(questions.iter().map(|_| Err(Unreached::Silent)).collect()))
+    ) -> BoxFuture<'_, Vec<Result<Map, CallError>>> {
+        Box::pin(std::future::ready(questions.iter().map(|_| Err(CallError::Silent)).collect()))
     }
 
     fn agent_url(&self) -> String {
@@ -50,7 +51,7 @@ impl World for Offline {
         false
     }
 
-    fn challenge(&self, challenges: Vec<Challenge>) -> Later<'_, Vec<bool>> {
+    fn challenge(&self, challenges: Vec<Challenge>) -> BoxFuture<'_, Vec<bool>> {
         Box::pin(std::future::ready(vec![false; challenges.len()]))
     }
 
@@ -58,7 +59,7 @@ impl World for Offline {
         None
     }
 
-    fn inventory(&self) -> Later<'_, Result<Supply, Unavailable>> {
+    fn inventory(&self) -> BoxFuture<'_, Result<Supply, Unavailable>> {
         Box::pin(std::future::ready(Err(Unavailable::Down { retry_after: None })))
     }
 

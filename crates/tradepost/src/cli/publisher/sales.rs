@@ -9,8 +9,8 @@ use clap::Subcommand;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tradepost_dealer::local_time::short;
-use tradepost_publisher::shelf::Vault;
-use tradepost_publisher::staff::Denied;
+use tradepost_publisher::shelf::PublisherStore;
+use tradepost_publisher::staff::DecisionError;
 use tradepost_publisher::staff::list::{Cursor, Filter, Listing, Page, Row, Subject};
 use tradepost_publisher::staff::show::NotShown;
 use tradepost_server::clock::Clock;
@@ -119,7 +119,7 @@ pub(super) fn run(subject: Subject, command: Command, context: &Context) -> Outc
         }
         Command::Show { id, account, place } => {
             let (vault, publisher) = place.only(context)?;
-            let vault: &dyn Vault = &vault;
+            let vault: &dyn PublisherStore = &vault;
             // Ids are copied out of tables and letters, often with a space at an end.
             let id = id.trim();
             let shown = sales::show(vault, &publisher, subject, id, account.as_deref(), now);
@@ -139,7 +139,7 @@ pub(super) fn run(subject: Subject, command: Command, context: &Context) -> Outc
 /// Looks whether a filter makes sense, before the store is opened.
 fn check(subject: Subject, filter: &Filter) -> Outcome {
     let problems = filter.problems(subject);
-    if problems.is_empty() { Ok(()) } else { Err(not_listed(Denied::Invalid(problems))) }
+    if problems.is_empty() { Ok(()) } else { Err(not_listed(DecisionError::Invalid(problems))) }
 }
 
 fn read(
@@ -247,19 +247,19 @@ impl Export<'_> {
 }
 
 /// Why nothing was listed.
-fn not_listed(denied: Denied) -> Failure {
+fn not_listed(denied: DecisionError) -> Failure {
     match denied {
-        Denied::Broken(broken) => Failure::fault(broken),
-        Denied::Invalid(mut problems) if problems.len() == 1 => {
+        DecisionError::Broken(broken) => Failure::fault(broken),
+        DecisionError::Invalid(mut problems) if problems.len() == 1 => {
             Failure::usage(problems.pop().unwrap_or_default())
         }
-        Denied::Invalid(problems) => Failure::usage("this cannot be listed")
+        DecisionError::Invalid(problems) => Failure::usage("this cannot be listed")
             .data(json!({"problems": problems}))
             .lines(problems),
-        Denied::Absent
-        | Denied::Ambiguous(_)
-        | Denied::Impossible { .. }
-        | Denied::Objections(_) => Failure::usage("this cannot be listed"),
+        DecisionError::Absent
+        | DecisionError::Ambiguous(_)
+        | DecisionError::Impossible { .. }
+        | DecisionError::Objections(_) => Failure::usage("this cannot be listed"),
     }
 }
 

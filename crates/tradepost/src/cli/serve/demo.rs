@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tradepost_buyer::signed::signers::{Keys, Source};
-use tradepost_publisher::agent::{BuyerAgent, Standing};
+use tradepost_publisher::agent::{AgentStanding, BuyerAgent};
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::adcp::signing::DigestRule;
@@ -67,7 +67,7 @@ impl DemoPublisher {
             id: SIGNER.to_owned(),
             url: None,
             principals: [].into(),
-            standing: Standing::Active,
+            standing: AgentStanding::Active,
             sandbox_only: false,
             live_only: false,
             billing: None,

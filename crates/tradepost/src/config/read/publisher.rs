@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use tradepost_buyer::signed::signers::Keys;
-use tradepost_publisher::agent::{Authorization, Billing, BuyerAgent, Standing};
+use tradepost_publisher::agent::{AccountRights, AgentStanding, Billing, BuyerAgent};
 use tradepost_publisher::catalogue::Catalogue;
-use tradepost_publisher::money::Amount;
-use tradepost_publisher::profile::{Onboarding, Profile, Review, Signing};
+use tradepost_publisher::money::MoneyAmount;
+use tradepost_publisher::profile::{AccountReview, Onboarding, PublisherProfile, Signing};
 use tradepost_publisher::spending::SpendLimit;
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -80,7 +80,7 @@ pub(super) fn publisher(
     let signers = signers.collect();
     let name = name?;
     let describe = || format!("{name}: advertising on its own media.");
-    let profile = Profile {
+    let profile = PublisherProfile {
         id: id?,
         domain: domain?,
         sandbox: sandbox.unwrap_or(false),
@@ -177,8 +177,8 @@ fn buyer(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opti
         optional "keys" => keys: signing::keys,
         optional "credentials" => .principals: set((0, None), line(200)) => BTreeSet::new(),
         optional "standing" => .standing:
-            text_that("must be active, suspended or blocked", Standing::from_name)
-            => Standing::Active,
+            text_that("must be active, suspended or blocked", AgentStanding::from_name)
+            => AgentStanding::Active,
         optional "sandbox_only" => .sandbox_only: parse::boolean => false,
         optional "live_only" => .live_only: parse::boolean => false,
         optional "billing" => .billing: set((1, None), billed),
@@ -201,7 +201,7 @@ fn read_limits(
             required "currency" => currency:
                 text_that("must be a currency of ISO 4217, such as USD", currency_of),
             required "per_day" => per_day: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
-                let amount = v.as_number().and_then(Amount::of).filter(|it| *it > Amount::ZERO);
+                let amount = v.as_number().and_then(MoneyAmount::of).filter(|it| *it > MoneyAmount::ZERO);
                 if amount.is_none() {
                     reject(at, p, "must be an amount above zero");
                 }
@@ -228,8 +228,8 @@ fn read_scope(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Authorization> {
-    Some(read_over!(value, at, problems, Authorization::default(), {
+) -> Option<AccountRights> {
+    Some(read_over!(value, at, problems, AccountRights::default(), {
         "tasks" => allowed_tasks: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
             let tasks = values::words::<AdcpTool>(v, at, p)?;
             Some(Some(tasks.iter().map(ToString::to_string).collect()))
@@ -252,8 +252,12 @@ fn read_onboarding(
     }))
 }
 
-fn read_review(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Review> {
-    read_table!(value, at, problems, Review {
+fn read_review(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<AccountReview> {
+    read_table!(value, at, problems, AccountReview {
         required "message" => message: line(500),
         optional "url" => url: values::web_page,
     })

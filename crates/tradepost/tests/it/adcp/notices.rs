@@ -18,9 +18,9 @@ use tradepost::adcp::vault::StoreVault;
 use tradepost_buyer::receiver::authentic::{Authenticity, Envelope, Webhooks};
 use tradepost_buyer::signed::signers::{Agent, Keys, Signers, Source};
 use tradepost_keys::http_signature::TargetUri;
-use tradepost_publisher::shelf::{Job, Kept, New, Query, Shelf, Vault};
-use tradepost_publisher::task::Notice;
-use tradepost_publisher::world::Later;
+use tradepost_publisher::shelf::{Job, New, PublisherStore, Query, StoreTx, Stored};
+use tradepost_publisher::task::QueuedNotification;
+use tradepost_publisher::world::BoxFuture;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
 use tradepost_server::outbox::ClockAndRandom;
@@ -121,18 +121,22 @@ impl World {
     /// Something is to be told.
     fn owe(&self, id: &'static str, url: &str, authentication: Option<Value>) {
         let now = Clock::system().now();
-        let notice = Notice::new(url, authentication.as_ref(), Value::Null, now);
-        let notice = Notice { body: BODY.to_owned(), ..notice };
-        let job = move |shelf: &dyn Shelf| {
+        let notice = QueuedNotification::new(url, authentication.as_ref(), Value::Null, now);
+        let notice = QueuedNotification { body: BODY.to_owned(), ..notice };
+        let job = move |shelf: &dyn StoreTx| {
             shelf.add(New { id, owner: "o", account: None, state: "due", now }, &notice)?;
             Ok::<_, InternalError>(())
         };
-        let vault: &dyn Vault = &self.vault;
+        let vault: &dyn PublisherStore = &self.vault;
         self.runtime.block_on(vault.act(job)).unwrap();
     }
 
     /// A process that delivers, from what this vault says.
-    fn process(&self, vault: Arc<dyn Vault>, loopback: bool) -> tokio::task::JoinHandle<()> {
+    fn process(
+        &self,
+        vault: Arc<dyn PublisherStore>,
+        loopback: bool,
+    ) -> tokio::task::JoinHandle<()> {
         let egress = Egress::new(Resolver::system(), loopback);
         let ground = Ground {
             vault,
@@ -153,9 +157,9 @@ impl World {
         self.process(Arc::new(self.vault.clone()), true);
     }
 
-    fn notice(&self, id: &str) -> Kept<Notice> {
-        let vault: &dyn Vault = &self.vault;
-        vault.look(|shelf| shelf.find::<Notice>(id)).unwrap().unwrap()
+    fn notice(&self, id: &str) -> Stored<QueuedNotification> {
+        let vault: &dyn PublisherStore = &self.vault;
+        vault.look(|shelf| shelf.find::<QueuedNotification>(id)).unwrap().unwrap()
     }
 
     /// Waits until a notification is in another state than due, and says which, and after how many
@@ -262,12 +266,12 @@ fn w_5_nothing_is_sent_where_the_guard_does_not_permit_it() {
 #[derive(Debug)]
 struct Stuck(StoreVault, Arc<Notify>);
 
-impl Vault for Stuck {
-    fn read(&self, job: &mut dyn FnMut(&dyn Shelf)) -> Result<(), InternalError> {
+impl PublisherStore for Stuck {
+    fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError> {
         self.0.read(job)
     }
 
-    fn write(&self, _: Job) -> Later<'_, Result<(), InternalError>> {
+    fn write(&self, _: Job) -> BoxFuture<'_, Result<(), InternalError>> {
         self.1.notify_one();
         Box::pin(std::future::pending())
     }
@@ -298,6 +302,7 @@ fn one_receiver_that_fails_delays_no_other() {
     world.owe("n-2", &world.url.clone(), None);
     assert_eq!(world.end("n-2"), ("done".to_owned(), 1));
     assert_eq!(world.end("n-1"), ("dead".to_owned(), 4));
-    let listed = (&world.vault as &dyn Vault).look(|shelf| shelf.all::<Notice>(&Query::default()));
+    let listed = (&world.vault as &dyn PublisherStore)
+        .look(|shelf| shelf.all::<QueuedNotification>(&Query::default()));
     assert_eq!(listed.unwrap().len(), 2, "what became of each is kept");
 }

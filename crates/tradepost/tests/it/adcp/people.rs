@@ -11,7 +11,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use tradepost::config::delivery::{PublisherDestination, PublisherDestinations};
 use tradepost::delivery::Deliveries;
-use tradepost_publisher::account::{Account, Status};
+use tradepost_publisher::account::{Account, AccountStatus};
 use tradepost_publisher::agent::Billing;
 use tradepost_publisher::staff_event::StaffEventRecorder;
 use tradepost_server::clock::Clock;
@@ -405,7 +405,7 @@ fn go_to(store: &Store, step: Step) {
     let open = move |tx: &tradepost_store::StoreTransaction<'_>| {
         let brand = json!({"domain": "acme.example"});
         let mut account = Account::new("acc_1", brand, "acme.example", Billing::Operator);
-        account.status = Status::PendingApproval;
+        account.status = AccountStatus::PendingApproval;
         tx.shelf("gazette", |shelf| {
             let kept = account.open(shelf, "agent:acme", now)?;
             StaffEventRecorder { shelf, is_sandbox: false, now }.note_waiting_account(&kept)

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use proptest::prelude::*;
-use tradepost_publisher::refuse::{Stop, invalid};
+use tradepost_publisher::refuse::{ToolError, invalid};
 use tradepost_publisher::shelf::memory::MemoryVault;
 use tradepost_publisher::shelf::{
-    Changes, IndexField, IndexTerm, KeyRow, Kind, Order, Query, Record, Shelf, Vault,
+    Changes, EntityKind, EntityRecord, IndexField, IndexTerm, KeyRow, Order, PublisherStore, Query,
+    StoreTx,
 };
 use tradepost_store::Store;
 use tradepost_wire::json::{Value, json};
@@ -73,7 +74,7 @@ pub fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-const KINDS: [Kind; 3] = [Kind::Account, Kind::MediaBuy, Kind::Task];
+const KINDS: [EntityKind; 3] = [EntityKind::Account, EntityKind::MediaBuy, EntityKind::Task];
 
 fn moment(seconds: usize) -> Timestamp {
     Timestamp::from_second(i64::try_from(seconds).unwrap()).unwrap()
@@ -85,10 +86,10 @@ fn term(field: usize, value: usize) -> IndexTerm {
     IndexTerm::new(field, &format!("value {value}"))
 }
 
-fn carry_out(shelf: &dyn Shelf, step: &Step) {
+fn carry_out(shelf: &dyn StoreTx, step: &Step) {
     match step.clone() {
         Step::Put { kind, id, owner, account, state, found, word } => shelf
-            .put(Record {
+            .put(EntityRecord {
                 kind: KINDS[kind],
                 id: format!("thing {id}"),
                 owner: format!("tenant {owner}"),
@@ -158,7 +159,7 @@ fn queries(number: usize) -> Vec<Query> {
 }
 
 /// How many things of each state and class there are.
-fn counted(shelf: &dyn Shelf, kind: Kind, query: &Query) -> Vec<(String, String, u64)> {
+fn counted(shelf: &dyn StoreTx, kind: EntityKind, query: &Query) -> Vec<(String, String, u64)> {
     let tallies = shelf.count(kind, query).unwrap();
     let mut counted: Vec<_> =
         tallies.into_iter().map(|tally| (tally.state, tally.class, tally.things)).collect();
@@ -167,7 +168,7 @@ fn counted(shelf: &dyn Shelf, kind: Kind, query: &Query) -> Vec<(String, String,
 }
 
 /// What a query finds page by page, each page going on behind the one before.
-fn walked(shelf: &dyn Shelf, kind: Kind, query: &Query, size: usize) -> Vec<String> {
+fn walked(shelf: &dyn StoreTx, kind: EntityKind, query: &Query, size: usize) -> Vec<String> {
     let mut query = Query { from: None, skip: 0, limit: size, ..query.clone() };
     let mut walked = Vec::new();
     loop {
@@ -185,15 +186,18 @@ fn walked(shelf: &dyn Shelf, kind: Kind, query: &Query, size: usize) -> Vec<Stri
 
 /// Everything that can be asked. Places differ where things were removed, so only their order is
 /// told.
-pub fn everything(vault: &dyn Vault) -> Vec<String> {
+pub fn everything(vault: &dyn PublisherStore) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut tell = |shelf: &dyn Shelf| {
+    let mut tell = |shelf: &dyn StoreTx| {
         for kind in KINDS {
             for id in 0..6 {
                 let id = format!("thing {id}");
                 lines.push(format!("{:?}", shelf.whose(kind, &id).unwrap()));
                 let record = shelf.get(kind, &id).unwrap();
-                lines.push(format!("{:?}", record.map(|record| Record { place: 0, ..record })));
+                lines.push(format!(
+                    "{:?}",
+                    record.map(|record| EntityRecord { place: 0, ..record })
+                ));
             }
             for number in 0..3 {
                 for query in queries(number) {
@@ -220,19 +224,19 @@ pub fn everything(vault: &dyn Vault) -> Vec<String> {
     lines
 }
 
-pub fn write(vault: &dyn Vault, steps: Vec<Step>, refuse: bool) {
-    let job = move |shelf: &dyn Shelf| {
+pub fn write(vault: &dyn PublisherStore, steps: Vec<Step>, refuse: bool) {
+    let job = move |shelf: &dyn StoreTx| {
         for step in &steps {
             carry_out(shelf, step);
         }
         if refuse {
-            return Err(Stop::from(invalid("x", "no")));
+            return Err(ToolError::from(invalid("x", "no")));
         }
         Ok(())
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let done = runtime.block_on(vault.act(job));
-    assert_eq!(matches!(done, Err(Stop::Refused(_))), refuse);
+    assert_eq!(matches!(done, Err(ToolError::Refused(_))), refuse);
 }
 
 proptest! {
@@ -283,9 +287,9 @@ fn a_budget_is_spent_once_however_many_spend_it_at_two_servers() {
     let Some(scratch) = Scratch::new() else { return };
     let stores = [Arc::new(scratch.store()), Arc::new(scratch.store())];
     let vaults = stores.map(|store| StoreVault::new(store, "one"));
-    let put = |shelf: &dyn Shelf, left: u64| {
-        shelf.put(Record {
-            kind: Kind::MediaBuy,
+    let put = |shelf: &dyn StoreTx, left: u64| {
+        shelf.put(EntityRecord {
+            kind: EntityKind::MediaBuy,
             id: "buy".to_owned(),
             owner: "tenant".to_owned(),
             account: None,
@@ -301,8 +305,8 @@ fn a_budget_is_spent_once_however_many_spend_it_at_two_servers() {
         })
     };
     vaults[0].act(move |shelf| put(shelf, BUDGET)).unwrap().unwrap();
-    let spend = move |shelf: &dyn Shelf| {
-        let kept = shelf.get(Kind::MediaBuy, "buy")?.unwrap();
+    let spend = move |shelf: &dyn StoreTx| {
+        let kept = shelf.get(EntityKind::MediaBuy, "buy")?.unwrap();
         let left = kept.body["left"].as_u64().unwrap();
         if left > 0 {
             put(shelf, left - 1)?;
@@ -321,7 +325,7 @@ fn a_budget_is_spent_once_however_many_spend_it_at_two_servers() {
         spenders.into_iter().map(|spender| spender.join().unwrap()).sum()
     });
     assert_eq!(spent, BUDGET);
-    let left = vaults[1].act(|shelf| shelf.get(Kind::MediaBuy, "buy")).unwrap().unwrap();
+    let left = vaults[1].act(|shelf| shelf.get(EntityKind::MediaBuy, "buy")).unwrap().unwrap();
     assert_eq!(left.unwrap().body["left"], 0);
 }
 
@@ -330,8 +334,8 @@ fn whoever_only_reads_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let vault = StoreVault::new(Arc::new(Store::open(folder.path()).unwrap()), "one");
     let mut refused = false;
-    let mut job = |shelf: &dyn Shelf| {
-        refused = shelf.remove(Kind::Account, "thing").is_err()
+    let mut job = |shelf: &dyn StoreTx| {
+        refused = shelf.remove(EntityKind::Account, "thing").is_err()
             && shelf
                 .remember(
                     "scope",

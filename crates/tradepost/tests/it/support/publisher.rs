@@ -12,8 +12,8 @@ use tradepost::config::Config;
 use tradepost::config::read::demo_publisher;
 use tradepost::gate::Scopes;
 use tradepost::wiring::{self, Wiring};
-use tradepost_publisher::agent::{BuyerAgent, Standing};
-use tradepost_publisher::shelf::{Shelf, Vault};
+use tradepost_publisher::agent::{AgentStanding, BuyerAgent};
+use tradepost_publisher::shelf::{PublisherStore, StoreTx};
 use tradepost_server::auth::Principal;
 use tradepost_server::clock::{Clock, ManualClock};
 use tradepost_server::desk::AgentRegistry;
@@ -167,11 +167,11 @@ fn usual() -> Config {
         })
     };
     profile.agents = vec![
-        agent("acme", Standing::Active, false),
-        agent("nova", Standing::Active, false),
-        agent("paused", Standing::Suspended, false),
-        agent("banned", Standing::Blocked, false),
-        agent("tester", Standing::Active, true),
+        agent("acme", AgentStanding::Active, false),
+        agent("nova", AgentStanding::Active, false),
+        agent("paused", AgentStanding::Suspended, false),
+        agent("banned", AgentStanding::Blocked, false),
+        agent("tester", AgentStanding::Active, true),
     ];
     config
 }
@@ -212,7 +212,7 @@ impl Publisher {
 
     /// Does something on its shelf, as its operator would.
     fn lay(&self, job: Laying) {
-        let vault: &dyn Vault = &self.vault;
+        let vault: &dyn PublisherStore = &self.vault;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(vault.act(move |shelf| job(shelf))).unwrap();
     }
@@ -333,7 +333,7 @@ impl Outcome {
 }
 
 /// What is done on a publisher's shelf.
-type Laying = Arc<dyn Fn(&dyn Shelf) -> Result<(), InternalError> + Send + Sync>;
+type Laying = Arc<dyn Fn(&dyn StoreTx) -> Result<(), InternalError> + Send + Sync>;
 
 /// Something that leads up to a request.
 enum Step {
@@ -399,7 +399,7 @@ impl Scene {
     /// The operator does something on the shelf.
     pub fn laid(
         mut self,
-        job: impl Fn(&dyn Shelf) -> Result<(), InternalError> + Send + Sync + 'static,
+        job: impl Fn(&dyn StoreTx) -> Result<(), InternalError> + Send + Sync + 'static,
     ) -> Self {
         self.before.push(Step::Lay(Arc::new(job)));
         self

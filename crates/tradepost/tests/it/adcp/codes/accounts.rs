@@ -65,7 +65,7 @@ fn account_payment_required() {
 #[test]
 fn account_setup_required() {
     let reviewing = |config: &mut tradepost::config::Config| {
-        let review = tradepost_publisher::profile::Review {
+        let review = tradepost_publisher::profile::AccountReview {
             url: Some("https://gazette.example/setup".to_owned()),
             message: "Sign the terms.".to_owned(),
         };

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 
 use expect_test::{Expect, expect};
-use tradepost_publisher::account::{Account, Governance};
+use tradepost_publisher::account::{Account, AccountGovernance};
 use tradepost_publisher::shelf::Query;
 use tradepost_wire::json::{Value, json};
 
@@ -88,7 +88,8 @@ fn governed(url: String) -> Scene {
     let opened = json!({"idempotency_key": KEYS[1], "accounts": [row]});
     sold().after("acme", "sync_accounts", opened).laid(move |shelf| {
         for mut account in shelf.all::<Account>(&Query::default())? {
-            account.thing.governance = Some(Governance { url: url.clone(), credential: None });
+            account.thing.governance =
+                Some(AccountGovernance { url: url.clone(), credential: None });
             shelf.change(&mut account, at(NOW))?;
         }
         Ok(())

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use expect_test::expect;
-use tradepost_publisher::account::{Account, Grant};
-use tradepost_publisher::agent::{Authorization, BuyerAgent};
+use tradepost_publisher::account::{Account, AccountGrant};
+use tradepost_publisher::agent::{AccountRights, BuyerAgent};
 use tradepost_publisher::shelf::Query;
 use tradepost_wire::json::json;
 
@@ -21,7 +21,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 }
 
 /// At a publisher that has onboarded `acme` with this scope.
-fn at_scope(scope: Authorization, scene: Scene) -> Scene {
+fn at_scope(scope: AccountRights, scene: Scene) -> Scene {
     scene.at(move |config| {
         let agents = &mut config.publishers[0].profile.agents;
         let scope = Some(scope.clone());
@@ -29,12 +29,12 @@ fn at_scope(scope: Authorization, scene: Scene) -> Scene {
     })
 }
 
-fn scoped(scope: Authorization) -> Scene {
+fn scoped(scope: AccountRights) -> Scene {
     at_scope(scope, usual())
 }
 
-fn reader() -> Authorization {
-    Authorization { read_only: true, ..Authorization::default() }
+fn reader() -> AccountRights {
+    AccountRights { read_only: true, ..AccountRights::default() }
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn permission_denied_for_a_credential_that_is_mapped_to_nobody() {
 #[test]
 fn scope_insufficient() {
     let tasks = set(&["get_products", "sync_accounts"]);
-    let scope = Authorization { allowed_tasks: Some(tasks), ..Authorization::default() };
+    let scope = AccountRights { allowed_tasks: Some(tasks), ..AccountRights::default() };
     let row = json!({"brand": {"domain": "spark.example"}, "operator": "op.example",
         "billing": "operator"});
     let opened = json!({"idempotency_key": KEYS[0], "accounts": [row]});
@@ -88,7 +88,7 @@ fn scope_insufficient() {
 
 #[test]
 fn scope_insufficient_comes_before_what_the_seller_has_not() {
-    let scope = Authorization { allowed_tasks: Some(set(&[])), ..Authorization::default() };
+    let scope = AccountRights { allowed_tasks: Some(set(&[])), ..AccountRights::default() };
     let update = json!({"account": ACCOUNT(), "media_buy_id": "mb_unknown", "paused": true,
         "idempotency_key": KEYS[0]});
     check(
@@ -114,9 +114,9 @@ fn scope_insufficient_comes_before_what_the_seller_has_not() {
 #[test]
 fn a_task_that_is_not_here_is_a_matter_of_scope_first() {
     let none =
-        Authorization { allowed_tasks: Some(set(&["get_products"])), ..Authorization::default() };
+        AccountRights { allowed_tasks: Some(set(&["get_products"])), ..AccountRights::default() };
     let granted =
-        Authorization { allowed_tasks: Some(set(&["build_creative"])), ..Authorization::default() };
+        AccountRights { allowed_tasks: Some(set(&["build_creative"])), ..AccountRights::default() };
     for (scope, code) in [(none, "SCOPE_INSUFFICIENT"), (granted, "UNSUPPORTED_FEATURE")] {
         let publisher = start_with(&|config| {
             let agents = &mut config.publishers[0].profile.agents;
@@ -155,7 +155,7 @@ fn read_only_scope() {
 fn read_only_scope_of_an_account_that_another_has_granted() {
     let scene = buy().by("nova").laid(|shelf| {
         for account in shelf.all::<Account>(&Query::default())? {
-            let grant = Grant { account_id: account.record.id, authorization: reader() };
+            let grant = AccountGrant { account_id: account.record.id, authorization: reader() };
             grant.put(shelf, "agent:nova", at(NOW))?;
         }
         Ok(())
@@ -182,7 +182,7 @@ fn read_only_scope_of_an_account_that_another_has_granted() {
 #[test]
 fn field_not_permitted() {
     let fields = BTreeMap::from([("update_media_buy".to_owned(), set(&["end_time"]))]);
-    let scope = Authorization { field_scopes: fields, ..Authorization::default() };
+    let scope = AccountRights { field_scopes: fields, ..AccountRights::default() };
     let package = json!({"package_id": "$2/packages/0/package_id", "budget": 9000});
     let update = json!({"account": ACCOUNT(), "media_buy_id": "$2/media_buy_id", "paused": true,
         "packages": [package], "idempotency_key": KEYS[5]});

@@ -2,7 +2,7 @@
 //! products, audiences, terms, and what goes beyond a budget.
 
 use expect_test::{Expect, expect};
-use tradepost_publisher::catalogue::{Catalogue, Product, Terms};
+use tradepost_publisher::catalogue::{Catalogue, Product, ProductTerms};
 use tradepost_publisher::demo;
 use tradepost_wire::json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::support::publisher::Scene;
 use crate::support::with;
 
 /// A product, with what only the publisher knows of it.
-fn product(id: &str, terms: Terms) -> Product {
+fn product(id: &str, terms: ProductTerms) -> Product {
     let published = json!({
         "product_id": id, "name": id, "description": "A product.",
         "publisher_properties": [{"publisher_domain": "gazette.example", "selection_type": "all"}],
@@ -30,19 +30,22 @@ fn product(id: &str, terms: Terms) -> Product {
 /// What is sold.
 pub fn catalogue() -> Catalogue {
     let mut catalogue = demo::catalogue();
-    let usual = Terms::default;
+    let usual = ProductTerms::default;
     let past = Some("2026-04-01T00:00:00Z".parse().unwrap());
     let actions = json!([{"action": "pause", "modes": ["self_serve"]}]);
     let strict = product("strict", usual()).with("allowed_actions", actions);
     catalogue.products.extend([
         product("plain", usual()),
         strict,
-        product("gone", Terms { sold_out: true, ..usual() }),
-        product("over", Terms { expires_at: past, ..usual() }),
-        product("early", Terms { creative_lead_hours: Some(48), ..usual() }),
+        product("gone", ProductTerms { sold_out: true, ..usual() }),
+        product("over", ProductTerms { expires_at: past, ..usual() }),
+        product("early", ProductTerms { creative_lead_hours: Some(48), ..usual() }),
         product(
             "dry",
-            Terms { refused_industries: vec!["food_beverage.alcohol".to_owned()], ..usual() },
+            ProductTerms {
+                refused_industries: vec!["food_beverage.alcohol".to_owned()],
+                ..usual()
+            },
         ),
     ]);
     catalogue.audiences.minimum_size = 100;
