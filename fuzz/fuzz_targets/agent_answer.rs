@@ -4,22 +4,22 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::agent::{MAX_ARTIFACTS, Reply};
-use tradepost_buyer::events::Reader;
+use tradepost_buyer::agent::{MAX_ARTIFACTS, AgentReply};
+use tradepost_buyer::events::EventReader;
 
 fuzz_target!(|input: (u16, &[u8])| {
     let (cut, bytes) = input;
-    let mut whole = Reader::default();
+    let mut whole = EventReader::default();
     whole.feed(bytes);
     let whole: Vec<_> = std::iter::from_fn(|| whole.take()).collect();
     let (first, rest) = bytes.split_at(usize::from(cut).min(bytes.len()));
-    let mut pieces = Reader::default();
+    let mut pieces = EventReader::default();
     pieces.feed(first);
     pieces.feed(rest);
     assert_eq!(whole, std::iter::from_fn(|| pieces.take()).collect::<Vec<_>>());
 
     let mut said = whole.iter().filter_map(|data| tradepost_wire::json::from_slice(data).ok());
-    let Some(Ok(Reply::Task(mut task))) = said.next().map(Reply::of) else { return };
+    let Some(Ok(AgentReply::Task(mut task))) = said.next().map(AgentReply::of) else { return };
     let id = task.id.clone();
     assert!(!id.is_empty());
     for event in said {

@@ -5,8 +5,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use tradepost_buyer::Url;
-use tradepost_buyer::card::Card;
-use tradepost_buyer::directory::{Directory, MOST};
+use tradepost_buyer::card::SellerCard;
+use tradepost_buyer::directory::{AgentDirectory, MOST};
 use tradepost_buyer::discover::{endpoint, is_local};
 use tradepost_buyer::{grpc, text};
 
@@ -20,7 +20,7 @@ fn is_safe(url: &Url) -> bool {
 
 fuzz_target!(|body: &[u8]| {
     let from = Url::parse("https://all.example/.well-known/agent-card.json").expect("an address");
-    if let Some(card) = text::decoded(body).and_then(|text| Card::read(text).ok()) {
+    if let Some(card) = text::decoded(body).and_then(|text| SellerCard::read(text).ok()) {
         for interface in &card.interfaces {
             assert!(endpoint(&from, interface).as_ref().map_or(true, is_safe), "{interface:?}");
             assert!(
@@ -33,7 +33,7 @@ fuzz_target!(|body: &[u8]| {
             Err(no) => assert!(!no.to_string().is_empty()),
         }
     }
-    if let Ok(directory) = Directory::read(from, body) {
+    if let Ok(directory) = AgentDirectory::read(from, body) {
         assert!(directory.entries.len() <= MOST);
         assert!(directory.entries.iter().all(|entry| is_safe(&entry.url)));
     }

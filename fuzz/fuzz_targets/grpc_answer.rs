@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::grpc::{End, framed, messages, split};
+use tradepost_buyer::grpc::{GrpcEnd, framed, messages, split};
 
 fuzz_target!(|input: (&[u8], &str, &str, &str)| {
     let (body, status, message, details) = input;
@@ -20,7 +20,7 @@ fuzz_target!(|input: (&[u8], &str, &str, &str)| {
         "grpc-status-details-bin" => Some(details),
         _ => None,
     };
-    let Some(end) = End::of(metadata) else { return };
+    let Some(end) = GrpcEnd::of(metadata) else { return };
     let _ = (end.status(), end.retry_delay(), end.listed());
     assert!(end.as_error().is_object());
 });

@@ -6,10 +6,10 @@
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::adcp::{Authorization, Idempotency};
-use tradepost_buyer::failure::{Failure, MAX_KEPT};
-use tradepost_buyer::outcome::{Governance, Outcome};
-use tradepost_buyer::recovery::{Advice, Attempt, Budget, advise};
+use tradepost_buyer::adcp::{AccountAuthorization, Idempotency};
+use tradepost_buyer::failure::{CallFailure, MAX_KEPT};
+use tradepost_buyer::outcome::{PlanDecision, PayloadOutcome};
+use tradepost_buyer::recovery::{RecoveryAdvice, FailedAttempt, RetryBudget, advise};
 use tradepost_buyer::response::{RawResponse, Via, read};
 
 fuzz_target!(|input: (u8, u16, &[u8])| {
@@ -34,36 +34,36 @@ fuzz_target!(|input: (u8, u16, &[u8])| {
         let Some(failure) = read(&raw) else { continue };
         assert!(!failure.to_string().is_empty());
         let told = match &failure {
-            Failure::Refused(refused) => {
+            CallFailure::Refused(refused) => {
                 assert!(refused.kept.body.len() <= MAX_KEPT);
                 refused.retry_after
             }
-            Failure::Garbled(garbled) => {
+            CallFailure::Garbled(garbled) => {
                 assert!(garbled.kept.body.len() <= MAX_KEPT);
                 None
             }
-            Failure::Unsent(_) | Failure::Unanswered(_) => unreachable!("something came"),
+            CallFailure::Unsent(_) | CallFailure::Unanswered(_) => unreachable!("something came"),
         };
-        let attempt = Attempt {
+        let attempt = FailedAttempt {
             had_credentials: attempt & 1 != 0,
             has_supply: attempt & 2 != 0,
             had_context: attempt & 4 != 0,
             seller: Some("seller.example".to_owned()),
-            ..Attempt::default()
+            ..FailedAttempt::default()
         };
         let time = Duration::from_secs(300);
-        let advice = advise(&attempt, &failure, &Budget { attempts: 3, time, tokens: 3 });
+        let advice = advise(&attempt, &failure, &RetryBudget { attempts: 3, time, tokens: 3 });
         assert!(!advice.to_string().is_empty());
-        if let Advice::Retry(retry) = advice {
+        if let RecoveryAdvice::Retry(retry) = advice {
             assert!(retry.wait.at_least >= told.unwrap_or_default());
             assert!(retry.wait.at_most <= time);
         }
     }
     if let Ok(payload) = tradepost_wire::json::from_slice(body) {
         assert!(!Idempotency::read(&payload).permits(Duration::MAX));
-        let _ = Authorization::read(&payload).map(|authorization| authorization.permits("x"));
-        let outcome = Outcome::read(&payload);
+        let _ = AccountAuthorization::read(&payload).map(|authorization| authorization.permits("x"));
+        let outcome = PayloadOutcome::read(&payload);
         assert!(outcome.rows.iter().all(|row| !row.errors.is_empty()));
-        let _ = Governance::read(&payload).map(|governance| governance.next());
+        let _ = PlanDecision::read(&payload).map(|governance| governance.next());
     }
 });

@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::receiver::delivery::{Delivery, Known, NoDelivery, Received};
+use tradepost_buyer::receiver::delivery::{PushDelivery, KnownTask, NoDelivery, ReceivedDelivery};
 use tradepost_wire::adcp::payload;
 use tradepost_wire::json;
 use tradepost_wire::json::Value;
@@ -15,14 +15,14 @@ const LONG: usize = 24;
 
 fuzz_target!(|body: &[u8]| {
     let now = Timestamp::UNIX_EPOCH;
-    match Received::read(body, "s", now) {
-        Ok(Received::Delivery(delivery)) => {
-            look(&delivery, |text| match Received::read(text, "s", now) {
-                Ok(Received::Delivery(again)) => *again,
+    match ReceivedDelivery::read(body, "s", now) {
+        Ok(ReceivedDelivery::Delivery(delivery)) => {
+            look(&delivery, |text| match ReceivedDelivery::read(text, "s", now) {
+                Ok(ReceivedDelivery::Delivery(again)) => *again,
                 other => panic!("{other:?}"),
             })
         }
-        Ok(Received::Challenge(challenge)) => assert!((32..=255).contains(&challenge.len())),
+        Ok(ReceivedDelivery::Challenge(challenge)) => assert!((32..=255).contains(&challenge.len())),
         Err(NoDelivery::Webhook(no)) => {
             assert!(no.problems.total() > 0 && !no.code().is_empty());
             let text = String::from_utf8_lossy(body);
@@ -33,8 +33,8 @@ fuzz_target!(|body: &[u8]| {
         }
         Err(NoDelivery::Ambiguous | NoDelivery::Other(_)) => {}
     }
-    if let Ok(delivery) = Delivery::asked(body, "s", now) {
-        look(&delivery, |text| Delivery::asked(text, "s", now).expect("it was read before"));
+    if let Ok(delivery) = PushDelivery::asked(body, "s", now) {
+        look(&delivery, |text| PushDelivery::asked(text, "s", now).expect("it was read before"));
     }
     let Ok(value) = tradepost_wire::json::from_slice::<Value>(body) else { return };
     if let Some(data) = payload::of_tool(&value) {
@@ -47,12 +47,12 @@ fuzz_target!(|body: &[u8]| {
 });
 
 /// What was read is read again from what is kept, and says nothing new then.
-fn look(delivery: &Delivery, read: impl Fn(&[u8]) -> Delivery) {
+fn look(delivery: &PushDelivery, read: impl Fn(&[u8]) -> PushDelivery) {
     let again = read(delivery.body.get().as_bytes());
     assert_eq!((&again.id, &again.fingerprint), (&delivery.id, &delivery.fingerprint));
     let spelled = json::read(delivery.body.get()).expect("it was read before").to_string();
     assert_eq!(read(spelled.as_bytes()).fingerprint, delivery.fingerprint);
-    let mut known = Known::default();
+    let mut known = KnownTask::default();
     known.add(delivery);
     assert_eq!(known.ended, delivery.is_terminal());
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use tradepost_buyer::receiver::authentic::{Authenticity, Envelope, Webhooks};
-use tradepost_buyer::signed::signers::{Agent, Fetching, Keys, Published, Signers, Source, Unread};
+use tradepost_buyer::receiver::authentic::{Authenticity, DeliveryEnvelope, TrustedWebhooks};
+use tradepost_buyer::signed::signers::{SigningAgent, Fetching, AgentKeys, PublishedKeys, Signers, KeyLocation, DocumentUnread};
 use tradepost_wire::adcp::signing::SignatureError;
 use tradepost_keys::http_signature::TargetUri;
 
@@ -20,7 +20,7 @@ const SELLER: &str = "https://s.example/mcp";
 #[derive(Debug)]
 struct Site([Vec<u8>; 3]);
 
-impl Published for Site {
+impl PublishedKeys for Site {
     fn get<'a>(&'a self, url: &'a str) -> Fetching<'a> {
         let [brand, keys, revoked] = &self.0;
         let page = match url {
@@ -31,7 +31,7 @@ impl Published for Site {
             "https://s.example/.well-known/governance-revocations.json" => revoked,
             _ => keys,
         };
-        let page = if page.is_empty() { Err(Unread::Absent) } else { Ok(page.to_vec()) };
+        let page = if page.is_empty() { Err(DocumentUnread::Absent) } else { Ok(page.to_vec()) };
         Box::pin(std::future::ready(page))
     }
 
@@ -47,14 +47,14 @@ type Bytes<'b> = &'b [u8];
 fuzz_target!(|input: (i32, [Bytes<'_>; 3], [Bytes<'_>; 5], Bytes<'_>)| {
     let (seconds, published, values, body) = input;
     let site = Arc::new(Site(published.map(<[u8]>::to_vec)));
-    let keys = Keys { source: Source::Published(None), revoked: Vec::new(), cap: 10 };
+    let keys = AgentKeys { source: KeyLocation::Published(None), revoked: Vec::new(), cap: 10 };
     let url = Some(SELLER.to_owned());
-    let agent = Agent { whose: Arc::<str>::from(SELLER), id: SELLER.to_owned(), url, keys };
+    let agent = SigningAgent { whose: Arc::<str>::from(SELLER), id: SELLER.to_owned(), url, keys };
     let Ok(signers) = Signers::open(site, vec![agent], |_| unreachable!("there is no file")) else {
         unreachable!("there is no file")
     };
     let target = TargetUri::read("https://b.example/hook").expect("an address");
-    let judge = Authenticity::default().with_webhooks(Webhooks::new(signers, Some(target)));
+    let judge = Authenticity::default().with_webhooks(TrustedWebhooks::new(signers, Some(target)));
     let mut headers = HeaderMap::new();
     let names = ["signature-input", "signature", "content-digest", "content-type", "host"];
     for (name, value) in names.into_iter().zip(values) {
@@ -64,7 +64,7 @@ fuzz_target!(|input: (i32, [Bytes<'_>; 3], [Bytes<'_>; 5], Bytes<'_>)| {
     }
     headers.entry("host").or_insert(HeaderValue::from_static("b.example"));
     let uri = Uri::from_static("/hook");
-    let envelope = Envelope { method: &Method::POST, uri: &uri, headers: &headers, body };
+    let envelope = DeliveryEnvelope { method: &Method::POST, uri: &uri, headers: &headers, body };
     let now = Timestamp::from_second(i64::from(seconds)).expect("a moment");
     // The keys are asked for by a task of its own.
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

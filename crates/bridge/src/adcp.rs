@@ -8,13 +8,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
-use tradepost_buyer::adcp::{AdcpClient, Answered, Idempotency};
+use tradepost_buyer::adcp::{AdcpClient, Idempotency, SellerAnswer};
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::discover::card_url;
-use tradepost_buyer::failure::Failure;
+use tradepost_buyer::failure::CallFailure;
 use tradepost_buyer::retry::{GaveUp, Recovered};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
-use tradepost_buyer::{BearerToken, Transport};
+use tradepost_buyer::{BearerToken, HttpTransport};
 use tradepost_wire::adcp::AdcpTool as Task;
 use tradepost_wire::canonical;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -51,7 +51,7 @@ pub(super) struct Seller {
     pub(super) id: String,
     address: String,
     token: Option<BearerToken>,
-    transport: Transport,
+    transport: HttpTransport,
     known: Mutex<Option<(AdcpClient, Instant)>>,
     prices: Prices,
     now: Now,
@@ -72,9 +72,9 @@ impl Seller {
     pub(super) fn new(
         address: &str,
         token: Option<BearerToken>,
-        transport: &Transport,
+        transport: &HttpTransport,
         now: &Now,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CallFailure> {
         let address = address.trim();
         let id = place_of(card_url(address)?.as_str());
         let known = Mutex::new(None);
@@ -85,7 +85,7 @@ impl Seller {
         Ok(Self { id, address, token, transport, known, prices, now, unclear, slow })
     }
 
-    async fn client(&self) -> Result<AdcpClient, Failure> {
+    async fn client(&self) -> Result<AdcpClient, CallFailure> {
         // Held until the seller is found: of several calls at once one looks.
         let mut known = self.known.lock().await;
         let now = Instant::now();
@@ -121,7 +121,7 @@ impl Seller {
         task: Task,
         payload: Map,
         promise: Idempotency,
-    ) -> Result<Recovered<Answered>, Trouble> {
+    ) -> Result<Recovered<SellerAnswer>, Trouble> {
         let client = self.client().await.map_err(|failure| self.trouble(&failure))?;
         // The person has agreed to one request, and to none that is made of its answer.
         let client = if row.asks == Asks::Nobody { client } else { client.without_rows() };
@@ -138,7 +138,7 @@ impl Seller {
         Ok(recovered)
     }
 
-    fn trouble(&self, failure: &Failure) -> Trouble {
+    fn trouble(&self, failure: &CallFailure) -> Trouble {
         Trouble::of_seller(failure).at_seller(&self.id)
     }
 
@@ -390,7 +390,7 @@ fn matter(seller: &Seller, row: &Row, payload: &Map, question: &str) -> Matter {
 fn document(
     seller: &Seller,
     row: &Row,
-    recovered: &Recovered<Answered>,
+    recovered: &Recovered<SellerAnswer>,
     cleaner: &mut Cleaner,
 ) -> Value {
     let Recovered { answer, key, doubt, .. } = recovered;

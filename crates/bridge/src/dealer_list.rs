@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::time::Instant;
-use tradepost_buyer::failure::Failure;
+use tradepost_buyer::failure::CallFailure;
 use tradepost_buyer::text::{SENTENCE, plain};
-use tradepost_buyer::{BearerToken, Transport, directory};
+use tradepost_buyer::{BearerToken, HttpTransport, directory};
 
 use super::dealers::{Dealer, DealerSetup, place_of};
 use super::trouble::{Code, Trouble};
@@ -61,7 +61,7 @@ pub(super) struct DealerSources {
     setup: DealerSetup,
     named: Vec<Arc<Dealer>>,
     directories: Vec<DealerDirectory>,
-    transport: Transport,
+    transport: HttpTransport,
     list: Mutex<Arc<DealerList>>,
     /// Held while directories are read: of several calls at once one reads them.
     reading: tokio::sync::Mutex<()>,
@@ -88,7 +88,7 @@ impl DealerSources {
     pub(super) fn new(
         addresses: impl IntoIterator<Item = (String, Option<BearerToken>)>,
         setup: DealerSetup,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CallFailure> {
         let mut named = Vec::new();
         for (address, token) in addresses {
             named.push(Arc::new(Dealer::new(&address, token, &setup)?));

@@ -8,10 +8,10 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::discover::{Discovered, card_url, discover, discover_anew};
-use tradepost_buyer::failure::{Failure, Unsent};
-use tradepost_buyer::recovery::{Attempt, Effect};
-use tradepost_buyer::retry::{GaveUp, Key, Sender};
-use tradepost_buyer::{Answer, BearerToken, Client, Transport};
+use tradepost_buyer::failure::{CallFailure, Unsent};
+use tradepost_buyer::recovery::{FailedAttempt, ResendEffect};
+use tradepost_buyer::retry::{GaveUp, IntentSender, RequestKey};
+use tradepost_buyer::{BearerToken, HttpTransport, SkillAnswer, SkillClient};
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use tradepost_wire::aap::{DealerTerms, Skill};
 use tradepost_wire::json::Value;
@@ -31,7 +31,7 @@ const KEY: &str = "idempotency_key";
 #[derive(Clone)]
 pub(super) struct DealerSetup {
     /// What requests go by.
-    pub(super) transport: Transport,
+    pub(super) transport: HttpTransport,
     /// Tells the time, for consents.
     pub(super) now: Now,
     /// Sends requests again where that helps.
@@ -55,7 +55,7 @@ pub(super) struct Connection {
     /// Its card.
     pub(super) found: Discovered,
     /// Calls it.
-    pub(super) client: Client,
+    pub(super) client: SkillClient,
     since: Instant,
 }
 
@@ -64,7 +64,7 @@ impl Dealer {
         address: &str,
         token: Option<BearerToken>,
         setup: &DealerSetup,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CallFailure> {
         let url = card_url(address)?;
         Ok(Self {
             id: place_of(url.as_str()),
@@ -78,19 +78,19 @@ impl Dealer {
 
     /// Finds out how to speak to the dealer, or remembers it. A card that is refused for a while (a rate limit,
     /// a gateway that is down) is asked for again before `end`.
-    pub(super) async fn connect(&self, end: Instant) -> Result<Arc<Connection>, Failure> {
+    pub(super) async fn connect(&self, end: Instant) -> Result<Arc<Connection>, CallFailure> {
         let failure = match self.connect_once().await {
             Ok(connection) => return Ok(connection),
             // Whoever cannot be reached at all keeps nobody waiting.
-            Err(failure @ Failure::Refused(_)) => failure,
+            Err(failure @ CallFailure::Refused(_)) => failure,
             Err(failure) => return Err(failure),
         };
         let mut request = CardRequest { dealer: self, first: Some(failure) };
-        let attempt = self.attempt(Effect::Read);
+        let attempt = self.attempt(ResendEffect::Read);
         self.recovered(attempt, end, &mut request).await.map_err(|gave_up| gave_up.failure)
     }
 
-    async fn connect_once(&self) -> Result<Arc<Connection>, Failure> {
+    async fn connect_once(&self) -> Result<Arc<Connection>, CallFailure> {
         // Held until the card is here: of several calls at once one asks for it.
         let mut known = self.known.lock().await;
         let now = Instant::now();
@@ -119,12 +119,12 @@ impl Dealer {
         is_elsewhere.then_some(connection)
     }
 
-    fn connection(&self, found: Discovered) -> Result<Arc<Connection>, Failure> {
+    fn connection(&self, found: Discovered) -> Result<Arc<Connection>, CallFailure> {
         let choice = found.card.choose(None);
-        let choice = choice.map_err(|why| Failure::Unsent(Unsent::NotAap(why)))?;
+        let choice = choice.map_err(|why| CallFailure::Unsent(Unsent::NotAap(why)))?;
         let clock = Arc::clone(&self.setup.now);
         let transport = self.setup.transport.clone();
-        let mut client = Client::new(transport, &found, choice, random_ids())?;
+        let mut client = SkillClient::new(transport, &found, choice, random_ids())?;
         if let Some(token) = &self.token {
             client = client.with_token(token)?;
         }
@@ -138,7 +138,7 @@ impl Dealer {
         skill: Skill,
         payload: Value,
         end: Instant,
-    ) -> Result<Answer, Trouble> {
+    ) -> Result<SkillAnswer, Trouble> {
         let connection = self.connect(end).await.map_err(|failure| self.trouble(&failure))?;
         let request = DealerRequest { connection, skill, payload, conversation: None };
         let called = self.send(request, end).await;
@@ -150,13 +150,14 @@ impl Dealer {
         &self,
         request: DealerRequest,
         end: Instant,
-    ) -> Result<Answer, Box<GaveUp>> {
-        let effect = if request.skill.has_effect() { Effect::Keyed } else { Effect::Read };
-        let attempt = Attempt { has_card: true, ..self.attempt(effect) };
+    ) -> Result<SkillAnswer, Box<GaveUp>> {
+        let effect =
+            if request.skill.has_effect() { ResendEffect::Keyed } else { ResendEffect::Read };
+        let attempt = FailedAttempt { has_card: true, ..self.attempt(effect) };
         let mut sending = SendingRequest { dealer: self, request };
         let sent = self.recovered(attempt, end, &mut sending).await;
         if let Err(gave_up) = &sent
-            && matches!(gave_up.failure, Failure::Unsent(Unsent::Unreachable(_)))
+            && matches!(gave_up.failure, CallFailure::Unsent(Unsent::Unreachable(_)))
         {
             // The next call begins with the card, and finds out at once whether the dealer is back.
             *self.known.lock().await = None;
@@ -164,13 +165,13 @@ impl Dealer {
         sent
     }
 
-    fn attempt(&self, effect: Effect) -> Attempt {
-        Attempt { effect, had_credentials: self.token.is_some(), ..Attempt::default() }
+    fn attempt(&self, effect: ResendEffect) -> FailedAttempt {
+        FailedAttempt { effect, had_credentials: self.token.is_some(), ..FailedAttempt::default() }
     }
 
-    async fn recovered<S: Sender>(
+    async fn recovered<S: IntentSender>(
         &self,
-        attempt: Attempt,
+        attempt: FailedAttempt,
         end: Instant,
         sender: &mut S,
     ) -> Result<S::Answer, Box<GaveUp>> {
@@ -181,7 +182,7 @@ impl Dealer {
     }
 
     /// What went wrong, with the dealer's name.
-    pub(super) fn trouble(&self, failure: &Failure) -> Trouble {
+    pub(super) fn trouble(&self, failure: &CallFailure) -> Trouble {
         Trouble::of(failure).at(&self.id)
     }
 }
@@ -216,10 +217,10 @@ struct SendingRequest<'d> {
     request: DealerRequest,
 }
 
-impl Sender for SendingRequest<'_> {
-    type Answer = Answer;
+impl IntentSender for SendingRequest<'_> {
+    type Answer = SkillAnswer;
 
-    async fn send(&mut self, _: Key) -> Result<Answer, Failure> {
+    async fn send(&mut self, _: RequestKey) -> Result<SkillAnswer, CallFailure> {
         let DealerRequest { connection, skill, payload, conversation } = &self.request;
         // Nothing corrects a request here, so that its key is the same each time.
         let payload = payload.clone();
@@ -245,13 +246,13 @@ impl Sender for SendingRequest<'_> {
 struct CardRequest<'d> {
     dealer: &'d Dealer,
     /// How it failed the first time.
-    first: Option<Failure>,
+    first: Option<CallFailure>,
 }
 
-impl Sender for CardRequest<'_> {
+impl IntentSender for CardRequest<'_> {
     type Answer = Arc<Connection>;
 
-    async fn send(&mut self, _: Key) -> Result<Arc<Connection>, Failure> {
+    async fn send(&mut self, _: RequestKey) -> Result<Arc<Connection>, CallFailure> {
         match self.first.take() {
             Some(failure) => Err(failure),
             None => self.dealer.connect_once().await,

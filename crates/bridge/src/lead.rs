@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use tradepost_buyer::failure::Failure;
-use tradepost_buyer::refusal::By;
+use tradepost_buyer::failure::CallFailure;
+use tradepost_buyer::refusal::RefusalForm;
 use tradepost_buyer::text::plain;
 use tradepost_wire::aap::lead::Channel;
 use tradepost_wire::aap::{self, LeadSubmit, Skill, Vehicle, Version};
@@ -170,9 +170,9 @@ impl Bridge {
 
 /// Whether the dealer says of the lead itself that it has not taken it: one that had would have repeated
 /// the receipt.
-fn settles(failure: &Failure) -> bool {
-    let Failure::Refused(refused) = failure else { return false };
-    matches!(refused.by, By::Aap { .. })
+fn settles(failure: &CallFailure) -> bool {
+    let CallFailure::Refused(refused) = failure else { return false };
+    matches!(refused.by, RefusalForm::Aap { .. })
         && !refused.is_retryable()
         && !says_nothing_of_it(failure)
         && !lacks_time(failure)
@@ -180,17 +180,17 @@ fn settles(failure: &Failure) -> bool {
 
 /// Whether the dealer says that it has no time for the appointment: it may have taken the lead all the same
 /// (AAP 1.1, "Errors").
-fn lacks_time(failure: &Failure) -> bool {
-    let Failure::Refused(refused) = failure else { return false };
-    let By::Aap { error, .. } = &refused.by else { return false };
+fn lacks_time(failure: &CallFailure) -> bool {
+    let CallFailure::Refused(refused) = failure else { return false };
+    let RefusalForm::Aap { error, .. } = &refused.by else { return false };
     error.code == Open::Known(aap::AapCode::AppointmentTimeUnavailable)
 }
 
 /// Whether it is a refusal that a lead may get again and again which has arrived: its consent is looked at
 /// before its key is, and a conflict is about a key that is known.
-fn says_nothing_of_it(failure: &Failure) -> bool {
-    let Failure::Refused(refused) = failure else { return false };
-    let By::Aap { error, .. } = &refused.by else { return false };
+fn says_nothing_of_it(failure: &CallFailure) -> bool {
+    let CallFailure::Refused(refused) = failure else { return false };
+    let RefusalForm::Aap { error, .. } = &refused.by else { return false };
     matches!(
         error.code,
         Open::Known(aap::AapCode::InvalidConsent | aap::AapCode::IdempotencyConflict)

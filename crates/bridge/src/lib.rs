@@ -15,8 +15,8 @@ use lenient::LenientReading;
 use retries::Retries;
 use tokio::time::Instant;
 use tradepost_buyer::BearerToken;
-use tradepost_buyer::failure::Failure;
-use tradepost_buyer::transport::{Limits, Network, Transport};
+use tradepost_buyer::failure::CallFailure;
+use tradepost_buyer::transport::{HttpTransport, Network, TransportLimits};
 use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
@@ -132,7 +132,7 @@ impl Bridge {
     pub fn new(
         addresses: impl IntoIterator<Item = (String, Option<BearerToken>)>,
         options: Options,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CallFailure> {
         let retries = Arc::new(Retries::new(options.patience));
         let setup = DealerSetup {
             transport: transport(&options),
@@ -158,7 +158,7 @@ impl Bridge {
     pub fn with_sellers(
         mut self,
         addresses: impl IntoIterator<Item = (String, Option<BearerToken>)>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CallFailure> {
         let transport = transport(&self.options);
         for (address, token) in addresses {
             let seller = Seller::new(&address, token, &transport, &self.options.now)?;
@@ -244,9 +244,9 @@ impl Bridge {
 }
 
 /// What requests to dealers or sellers go by; the connections of all of them are shared.
-fn transport(options: &Options) -> Transport {
-    let limits = Limits { timeout: options.patience, ..Limits::default() };
-    Transport::on(options.network.clone(), limits)
+fn transport(options: &Options) -> HttpTransport {
+    let limits = TransportLimits { timeout: options.patience, ..TransportLimits::default() };
+    HttpTransport::on(options.network.clone(), limits)
 }
 
 /// The reply to a call, whose arguments were read with these notes.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tradepost_buyer::client::random_ids;
-use tradepost_buyer::retry::{Limits, Machine, Recoverer, Sizes};
+use tradepost_buyer::retry::{Machine, Recoverer, RetryLimits, Sizes};
 
 /// How often one request is sent at most.
 const ATTEMPTS: u32 = 3;
@@ -16,7 +16,7 @@ pub(super) struct Retries(Recoverer<Machine>);
 impl Retries {
     /// `patience` is how long a call may take that has no deadline of its own.
     pub(super) fn new(patience: Duration) -> Self {
-        let limits = Limits { attempts: ATTEMPTS, elapsed: patience };
+        let limits = RetryLimits { attempts: ATTEMPTS, elapsed: patience };
         Self(Recoverer::new(Machine::new(random_ids()), limits, Sizes::default()))
     }
 
@@ -26,8 +26,8 @@ impl Retries {
     }
 
     /// What a call may cost that has to end then.
-    pub(super) fn limits_until(&self, end: Instant) -> Limits {
+    pub(super) fn limits_until(&self, end: Instant) -> RetryLimits {
         let elapsed = end.saturating_duration_since(Instant::now());
-        Limits { attempts: ATTEMPTS, elapsed }
+        RetryLimits { attempts: ATTEMPTS, elapsed }
     }
 }

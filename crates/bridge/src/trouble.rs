@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use tradepost_buyer::Failure;
+use tradepost_buyer::CallFailure;
 use tradepost_buyer::Origin;
 use tradepost_buyer::challenge::Challenge;
 use tradepost_buyer::failure::Unsent;
-use tradepost_buyer::refusal::{By, ProtocolError, Refused};
+use tradepost_buyer::refusal::{ProtocolError, RefusalForm, SellerRefusal};
 use tradepost_buyer::text::{SENTENCE, WORD};
 use tradepost_wire::aap::error::ReceivedRefusal;
 use tradepost_wire::catalog;
@@ -146,7 +146,7 @@ struct WantedCredentials {
 }
 
 impl WantedCredentials {
-    fn of(refused: &Refused) -> Option<Box<Self>> {
+    fn of(refused: &SellerRefusal) -> Option<Box<Self>> {
         let challenges = refused.challenges();
         (!challenges.is_empty()).then(|| Box::new(Self { challenges }))
     }
@@ -218,13 +218,13 @@ impl Trouble {
     }
 
     /// What a call to a dealer failed with.
-    pub(super) fn of(failure: &Failure) -> Self {
+    pub(super) fn of(failure: &CallFailure) -> Self {
         let message = dealer_text(&failure.to_string(), SENTENCE);
         match failure {
-            Failure::Unsent(unsent) => of_unsent(unsent, message),
-            Failure::Unanswered(_) => Self::new(Code::DealerSilent, message),
-            Failure::Garbled(_) => Self::new(Code::DealerGarbled, message),
-            Failure::Refused(refused) => of_refused(refused, message),
+            CallFailure::Unsent(unsent) => of_unsent(unsent, message),
+            CallFailure::Unanswered(_) => Self::new(Code::DealerSilent, message),
+            CallFailure::Garbled(_) => Self::new(Code::DealerGarbled, message),
+            CallFailure::Refused(refused) => of_refused(refused, message),
         }
     }
 
@@ -454,12 +454,12 @@ fn of_unsent(unsent: &Unsent, message: String) -> Trouble {
     }
 }
 
-fn of_refused(refused: &Refused, message: String) -> Trouble {
+fn of_refused(refused: &SellerRefusal, message: String) -> Trouble {
     let mut trouble = match &refused.by {
-        By::Aap { error, .. } => of_received(error),
-        By::Protocol(error) => of_protocol(error),
-        By::Http(_) => Trouble::new(Code::DealerRefused, message),
-        By::Adcp(_) | By::Grpc { .. } | By::Words { .. } => {
+        RefusalForm::Aap { error, .. } => of_received(error),
+        RefusalForm::Protocol(error) => of_protocol(error),
+        RefusalForm::Http(_) => Trouble::new(Code::DealerRefused, message),
+        RefusalForm::Adcp(_) | RefusalForm::Grpc { .. } | RefusalForm::Words { .. } => {
             Trouble { wording: Wording::TheirMessage, ..Trouble::new(Code::DealerRefused, message) }
         }
     };

@@ -7,10 +7,10 @@ use std::error::Error;
 use std::io::{self, Write};
 
 use tradepost_buyer::AdcpClient;
-use tradepost_buyer::Transport;
-use tradepost_buyer::adcp::Answered;
+use tradepost_buyer::HttpTransport;
+use tradepost_buyer::adcp::SellerAnswer;
 use tradepost_buyer::client::random_ids;
-use tradepost_buyer::retry::{GaveUp, Limits, Machine, Recoverer, Sizes};
+use tradepost_buyer::retry::{GaveUp, Machine, Recoverer, RetryLimits, Sizes};
 use tradepost_wire::json::{Map, Value, json};
 
 /// The advertiser.
@@ -70,7 +70,7 @@ struct Buyer {
 }
 
 impl Buyer {
-    async fn call(&self, task: &str, arguments: Value) -> Result<Answered, Box<GaveUp>> {
+    async fn call(&self, task: &str, arguments: Value) -> Result<SellerAnswer, Box<GaveUp>> {
         let Value::Object(arguments) = arguments else {
             unreachable!("the arguments of a task are an object");
         };
@@ -88,9 +88,10 @@ pub(crate) async fn buy(
     brief: &str,
     out: &mut impl Write,
 ) -> Result<(), Box<dyn Error>> {
-    let transport = Transport::new(Default::default());
+    let transport = HttpTransport::new(Default::default());
     let client = AdcpClient::mcp(transport, address, random_ids())?.with_token(token)?;
-    let recoverer = Recoverer::new(Machine::new(random_ids()), Limits::default(), Sizes::default());
+    let recoverer =
+        Recoverer::new(Machine::new(random_ids()), RetryLimits::default(), Sizes::default());
     let buyer = Buyer { client, recoverer };
     let wanted = json!({"buying_mode": "brief", "brief": brief});
     let prices = Price::read(&buyer.call("get_products", wanted).await?.payload);

@@ -10,9 +10,9 @@ use std::io::{self, Write};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use tradepost_buyer::client::{random_ids, uncorrected};
-use tradepost_buyer::failure::Failure;
-use tradepost_buyer::retry::{Limits, Machine, Recoverer, Sizes};
-use tradepost_buyer::{Client, Consent, Lead, Transport};
+use tradepost_buyer::failure::CallFailure;
+use tradepost_buyer::retry::{Machine, Recoverer, RetryLimits, Sizes};
+use tradepost_buyer::{HttpTransport, Lead, LeadConsent, SkillClient};
 use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
 use tradepost_wire::aap::lead::{Channel, SourceAgent};
 use tradepost_wire::aap::{Filters, Search};
@@ -31,15 +31,19 @@ pub(crate) struct Errand<'a> {
 
 /// A car that somebody offers.
 struct Offer {
-    dealer: Client,
+    dealer: SkillClient,
     name: String,
     price: u64,
     vin: String,
 }
 
 /// The dealer's offers of the make, the cheapest first.
-async fn ask(transport: Transport, dealer: &str, make: &str) -> Result<Vec<Offer>, Failure> {
-    let client = Client::builder().transport(transport).connect(dealer).await?;
+async fn ask(
+    transport: HttpTransport,
+    dealer: &str,
+    make: &str,
+) -> Result<Vec<Offer>, CallFailure> {
+    let client = SkillClient::builder().transport(transport).connect(dealer).await?;
     let filters = Filters { make: vec![make.to_owned()], ..Filters::default() };
     let sort = Some(Sort { field: SortField::Price, order: SortOrder::Asc });
     let page =
@@ -59,7 +63,7 @@ pub(crate) async fn shop(
     agreed: impl FnOnce(&str) -> io::Result<bool>,
     out: &mut impl Write,
 ) -> Result<(), Box<dyn Error>> {
-    let transport = Transport::new(Default::default());
+    let transport = HttpTransport::new(Default::default());
     let asked = errand.dealers.iter().map(|dealer| ask(transport.clone(), dealer, errand.make));
     let mut offers = Vec::new();
     for (dealer, answer) in errand.dealers.iter().zip(join_all(asked).await) {
@@ -79,12 +83,13 @@ pub(crate) async fn shop(
         return Ok(writeln!(out, "the dealer was not contacted")?);
     }
     let agent = SourceAgent { name: "shop".into(), url: None, agent_card_url: None };
-    let consent = Consent::new(errand.now, CONSENT, [Channel::Email]);
+    let consent = LeadConsent::new(errand.now, CONSENT, [Channel::Email]);
     let lead = Lead::new(best.dealer.new_key(), agent, consent, errand.now)
         .name("", "")
         .email(errand.email)?
         .about(json!({"vin": best.vin}));
-    let recoverer = Recoverer::new(Machine::new(random_ids()), Limits::default(), Sizes::default());
+    let recoverer =
+        Recoverer::new(Machine::new(random_ids()), RetryLimits::default(), Sizes::default());
     let sent = best.dealer.submit_lead_with_recovery(&lead, &recoverer, uncorrected).await?;
     let status = sent.answer.status().unwrap_or("answered");
     Ok(writeln!(out, "{}: {status} after {} requests", best.name, sent.spent.attempts)?)

@@ -17,16 +17,16 @@ use tradepost_wire::adcp::{AdcpTool, EXTENSION};
 use tradepost_wire::catalog::Open;
 use tradepost_wire::json::{Map, Value};
 
-use crate::binding::Binding;
+use crate::binding::AgentBinding;
 use crate::card_reader::{CardReader, may_move};
 use crate::client::uuid;
 use crate::discover::{Discovered, discover, usable, without_credentials};
-use crate::failure::{Failure, Unsent};
-use crate::outcome::Outcome;
-use crate::refusal::By;
+use crate::failure::{CallFailure, Unsent};
+use crate::outcome::PayloadOutcome;
+use crate::refusal::RefusalForm;
 use crate::response::{self, RawResponse};
 use crate::token::{BearerToken, EndpointSource};
-use crate::transport::{Response, Transport};
+use crate::transport::{HttpTransport, Response};
 
 mod authorization;
 mod idempotency;
@@ -36,7 +36,7 @@ mod recover;
 mod rows;
 mod signer;
 
-pub use authorization::{Authorization, REFRESH};
+pub use authorization::{AccountAuthorization, REFRESH};
 pub use idempotency::Idempotency;
 pub use signer::RequestSigner;
 
@@ -47,12 +47,12 @@ const KEY: &str = "idempotency_key";
 /// also the session and what is known of the seller's accounts.
 #[derive(Clone)]
 pub struct AdcpClient {
-    transport: Transport,
+    transport: HttpTransport,
     endpoint: Url,
     source: EndpointSource,
-    door: Door,
+    door: SellerTransport,
     /// What the seller says that it offers, as far as its card says so.
-    offered: Vec<Offered>,
+    offered: Vec<OfferedTask>,
     token: Option<BearerToken>,
     /// The header with the token.
     authorization: Option<HeaderValue>,
@@ -62,19 +62,19 @@ pub struct AdcpClient {
     mends_rows: bool,
     card: Option<CardReader>,
     ids: Arc<Mutex<fastrand::Rng>>,
-    authorizations: Arc<authorization::Known>,
-    idempotency: Arc<idempotency::Known>,
+    authorizations: Arc<authorization::KnownAccounts>,
+    idempotency: Arc<idempotency::KnownPromise>,
 }
 
 #[derive(Debug, Clone)]
-enum Door {
-    A2a(Binding),
-    Mcp(Arc<mcp::Session>),
+enum SellerTransport {
+    A2a(AgentBinding),
+    Mcp(Arc<mcp::McpSession>),
 }
 
 /// A task that a seller says it offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offered {
+pub struct OfferedTask {
     /// Its name, as sent.
     pub name: String,
     /// For people and models, as sent.
@@ -93,12 +93,12 @@ impl fmt::Debug for AdcpClient {
 /// What a seller answers: a result, or how far the task is.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Answered {
+pub struct SellerAnswer {
     /// The payload as the seller sent it, an object; null when an A2A task goes on without one.
     pub payload: Value,
     /// What the payload says beside its result; `standing` is that of the A2A task when the
     /// payload has none.
-    pub outcome: Outcome,
+    pub outcome: PayloadOutcome,
     /// The A2A conversation, as the seller calls it.
     pub context_id: Option<String>,
     /// The A2A task, as the seller calls it; not AdCP's own `task_id`, which is in the payload.
@@ -116,29 +116,37 @@ impl AdcpClient {
     /// # Errors
     /// `Unsent`, when the card has no such interface or its address may not be used.
     pub fn a2a(
-        transport: Transport,
+        transport: HttpTransport,
         discovered: &Discovered,
         ids: fastrand::Rng,
-    ) -> Result<Self, Failure> {
-        let binding = Binding::jsonrpc(discovered)?;
+    ) -> Result<Self, CallFailure> {
+        let binding = AgentBinding::jsonrpc(discovered)?;
         let skills = discovered.card.skills.iter();
-        let offered = skills.map(|skill| Offered {
+        let offered = skills.map(|skill| OfferedTask {
             name: skill.id.clone(),
             description: skill.description.clone(),
         });
         let (endpoint, offered) = (binding.endpoint.clone(), offered.collect());
         let source = EndpointSource::card(discovered);
-        Ok(Self { offered, source, ..Self::new(transport, endpoint, Door::A2a(binding), ids) })
+        Ok(Self {
+            offered,
+            source,
+            ..Self::new(transport, endpoint, SellerTransport::A2a(binding), ids)
+        })
     }
 
     /// A client for an MCP server at this address.
     ///
     /// # Errors
     /// `Unsent`, when the address cannot be used.
-    pub fn mcp(transport: Transport, address: &str, ids: fastrand::Rng) -> Result<Self, Failure> {
+    pub fn mcp(
+        transport: HttpTransport,
+        address: &str,
+        ids: fastrand::Rng,
+    ) -> Result<Self, CallFailure> {
         let endpoint = usable(address.trim())
-            .map_err(|why| Failure::address(&without_credentials(address.trim()), why))?;
-        Ok(Self::new(transport, endpoint, Door::Mcp(Arc::default()), ids))
+            .map_err(|why| CallFailure::address(&without_credentials(address.trim()), why))?;
+        Ok(Self::new(transport, endpoint, SellerTransport::Mcp(Arc::default()), ids))
     }
 
     /// A client for what is at this address: that of an MCP server when it ends in `/mcp`, and where
@@ -147,10 +155,10 @@ impl AdcpClient {
     /// # Errors
     /// What went wrong; nothing but a card was asked for.
     pub async fn found(
-        transport: Transport,
+        transport: HttpTransport,
         address: &str,
         ids: fastrand::Rng,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CallFailure> {
         // Servers of MCP usually stand at this path, and have no card to ask for.
         if address.trim_end_matches('/').ends_with("/mcp") {
             return Self::mcp(transport, address, ids);
@@ -165,7 +173,12 @@ impl AdcpClient {
         }
     }
 
-    fn new(transport: Transport, endpoint: Url, door: Door, ids: fastrand::Rng) -> Self {
+    fn new(
+        transport: HttpTransport,
+        endpoint: Url,
+        door: SellerTransport,
+        ids: fastrand::Rng,
+    ) -> Self {
         Self {
             transport,
             source: EndpointSource::caller(&endpoint),
@@ -192,7 +205,7 @@ impl AdcpClient {
     /// # Errors
     /// `Unsent`, when a card leads to another origin, the token could be read on the way or it cannot be sent in a
     /// header.
-    pub fn with_token(self, token: impl Into<BearerToken>) -> Result<Self, Failure> {
+    pub fn with_token(self, token: impl Into<BearerToken>) -> Result<Self, CallFailure> {
         let token = token.into();
         let authorization = Some(token.header(&self.endpoint, &self.source)?);
         Ok(Self { token: Some(token), authorization, ..self.forgetting_caller() })
@@ -200,7 +213,7 @@ impl AdcpClient {
 
     /// The same client without what a seller has agreed on with its caller, and said to it.
     fn forgetting_caller(mut self) -> Self {
-        if let Door::Mcp(session) = &mut self.door {
+        if let SellerTransport::Mcp(session) = &mut self.door {
             *session = Arc::new(session.restarted());
         }
         Self { authorizations: Arc::default(), idempotency: Arc::default(), ..self }
@@ -210,8 +223,8 @@ impl AdcpClient {
     /// not refuse to look at a request: for callers of one request.
     #[must_use]
     pub fn at_once(mut self) -> Self {
-        if let Door::Mcp(session) = &mut self.door {
-            *session = Arc::new(mcp::Session::presumed());
+        if let SellerTransport::Mcp(session) = &mut self.door {
+            *session = Arc::new(mcp::McpSession::presumed());
         }
         self
     }
@@ -257,13 +270,13 @@ impl AdcpClient {
     /// The client for where the card leads now, when that is elsewhere.
     async fn moved(&self) -> Option<Self> {
         let discovered = self.card.as_ref()?.read().await?;
-        let binding = Binding::jsonrpc(&discovered).ok()?;
+        let binding = AgentBinding::jsonrpc(&discovered).ok()?;
         let endpoint = binding.endpoint.clone();
         let source = EndpointSource::card(&discovered);
         may_move(&self.endpoint, &endpoint, self.token.as_ref(), &source).then(|| Self {
             endpoint,
             source,
-            door: Door::A2a(binding),
+            door: SellerTransport::A2a(binding),
             ..self.clone()
         })
     }
@@ -278,14 +291,14 @@ impl AdcpClient {
     #[must_use]
     pub fn via(&self) -> String {
         match &self.door {
-            Door::A2a(binding) => format!("A2A {}", binding.release.name()),
-            Door::Mcp(_) => "MCP".to_owned(),
+            SellerTransport::A2a(binding) => format!("A2A {}", binding.release.name()),
+            SellerTransport::Mcp(_) => "MCP".to_owned(),
         }
     }
 
     /// The tasks that the seller's card lists; none of a seller without one.
     #[must_use]
-    pub fn listed(&self) -> &[Offered] {
+    pub fn listed(&self) -> &[OfferedTask] {
         &self.offered
     }
 
@@ -293,10 +306,10 @@ impl AdcpClient {
     ///
     /// # Errors
     /// What went wrong.
-    pub async fn offered(&self) -> Result<Vec<Offered>, Failure> {
+    pub async fn offered(&self) -> Result<Vec<OfferedTask>, CallFailure> {
         match &self.door {
-            Door::A2a(_) => Ok(self.offered.clone()),
-            Door::Mcp(session) => self.list_by_mcp(session).await,
+            SellerTransport::A2a(_) => Ok(self.offered.clone()),
+            SellerTransport::Mcp(session) => self.list_by_mcp(session).await,
         }
     }
 
@@ -306,7 +319,7 @@ impl AdcpClient {
     ///
     /// # Errors
     /// What went wrong, by how far the request got.
-    pub async fn call(&self, task: &str, mut arguments: Map) -> Result<Answered, Failure> {
+    pub async fn call(&self, task: &str, mut arguments: Map) -> Result<SellerAnswer, CallFailure> {
         if recover::is_keyed(task) {
             arguments.entry(KEY).or_insert_with(|| self.new_key().into());
         }
@@ -319,7 +332,7 @@ impl AdcpClient {
         uuid(&self.ids)
     }
 
-    async fn send(&self, task: &str, arguments: Map) -> Result<Answered, Failure> {
+    async fn send(&self, task: &str, arguments: Map) -> Result<SellerAnswer, CallFailure> {
         let arguments = Value::Object(arguments);
         // Before anything leaves: what stands among arguments stands in the seller's logs, too
         // (`A-9`).
@@ -329,22 +342,22 @@ impl AdcpClient {
             found.extend(adcp::credentials::find_value(&arguments, own));
         }
         if !found.is_empty() {
-            return Err(Failure::Unsent(Unsent::Credential(found)));
+            return Err(CallFailure::Unsent(Unsent::Credential(found)));
         }
         // What a task is that the rules do not have is between the caller and the seller.
         if let (true, Some(tool)) = (self.checks, AdcpTool::of_name(task)) {
             rules::check(tool, &arguments, Internals::Off).map_err(|issues| {
-                Failure::Unsent(Unsent::Arguments(Box::new(issues.into_error())))
+                CallFailure::Unsent(Unsent::Arguments(Box::new(issues.into_error())))
             })?;
         }
         match &self.door {
-            Door::A2a(binding) => self.send_by_a2a(binding, task, arguments).await,
-            Door::Mcp(session) => self.send_by_mcp(session, task, &arguments).await,
+            SellerTransport::A2a(binding) => self.send_by_a2a(binding, task, arguments).await,
+            SellerTransport::Mcp(session) => self.send_by_mcp(session, task, &arguments).await,
         }
     }
 
     /// The headers of a request with this body, beside those of its binding.
-    fn headers(&self, mut headers: HeaderMap, body: &[u8]) -> Result<HeaderMap, Failure> {
+    fn headers(&self, mut headers: HeaderMap, body: &[u8]) -> Result<HeaderMap, CallFailure> {
         headers.extend(self.authorization.clone().map(|value| (AUTHORIZATION, value)));
         if let Some(signer) = &self.signer {
             signer.sign(&self.endpoint, body, &mut headers)?;
@@ -354,19 +367,19 @@ impl AdcpClient {
 }
 
 /// Whether somebody answers there who knows of no card.
-fn has_no_card(failure: &Failure) -> bool {
-    let Failure::Refused(refused) = failure else { return false };
-    matches!(refused.by, By::Http(404 | 405))
+fn has_no_card(failure: &CallFailure) -> bool {
+    let CallFailure::Refused(refused) = failure else { return false };
+    matches!(refused.by, RefusalForm::Http(404 | 405))
 }
 
 /// Whether a card declares AdCP.
 #[must_use]
-pub fn declares_adcp(card: &crate::Card) -> bool {
+pub fn declares_adcp(card: &crate::SellerCard) -> bool {
     card.extensions.iter().any(|extension| extension.uri == EXTENSION)
 }
 
 /// The result in the answer to the request with this id.
-fn result_of(response: &Response, id: &str) -> Result<Value, Failure> {
+fn result_of(response: &Response, id: &str) -> Result<Value, CallFailure> {
     let raw = RawResponse::jsonrpc(response, id);
     let result = response::result(&raw, id)?;
     match response::refusal_in(&result) {
@@ -375,9 +388,9 @@ fn result_of(response: &Response, id: &str) -> Result<Value, Failure> {
     }
 }
 
-impl Answered {
+impl SellerAnswer {
     fn of(payload: Value) -> Self {
-        let outcome = Outcome::read(&payload);
+        let outcome = PayloadOutcome::read(&payload);
         Self {
             payload,
             outcome,
@@ -395,7 +408,7 @@ impl Answered {
     }
 
     /// The rows that failed and were not sent again, of this answer and of those after it.
-    pub fn failed_rows(&self) -> impl Iterator<Item = &crate::outcome::Row> {
+    pub fn failed_rows(&self) -> impl Iterator<Item = &crate::outcome::FailedRow> {
         let all = std::iter::once(self).chain(&self.again);
         all.flat_map(|answered| &answered.outcome.rows).filter(|row| !row.again)
     }

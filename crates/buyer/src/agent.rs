@@ -15,27 +15,29 @@ use reqwest::Url;
 use reqwest::header::HeaderValue;
 use tradepost_wire::json::{Map, Value, json};
 
-use crate::binding::{About, Binding, Item, Method};
-pub use crate::card::Carrier;
+use crate::binding::{AgentBinding, BindingItem, MessageContext, Method};
+pub use crate::card::CardTransport;
 use crate::card_reader::{CardReader, may_move};
 use crate::client::uuid;
 use crate::discover::Discovered;
-use crate::failure::{Defect, Failure, Kept};
+use crate::failure::{CallFailure, Defect, KeptResponse};
 use crate::response::{self, RawResponse, Via};
 use crate::token::{BearerToken, EndpointSource};
-use crate::transport::{Events, Messages, Opened, Response, Transport};
+use crate::transport::{Events, HttpTransport, Messages, OpenedResponse, Response};
 
 mod follow;
 mod task;
 
-pub use follow::{End, Followed, Follower};
-pub use task::{Artifact, File, MAX_ARTIFACTS, Message, Part, Reply, Task};
+pub use follow::{FollowEnd, Followed, Follower};
+pub use task::{
+    AgentMessage, AgentReply, AgentTask, File, MAX_ARTIFACTS, MessagePart, TaskArtifact,
+};
 
 /// Speaks with one agent. A clone shares the connections and draws from the same ids.
 #[derive(Clone)]
 pub struct AgentClient {
-    transport: Transport,
-    binding: Binding,
+    transport: HttpTransport,
+    binding: AgentBinding,
     source: EndpointSource,
     streaming: bool,
     token: Option<BearerToken>,
@@ -105,7 +107,7 @@ impl Outgoing {
         self
     }
 
-    /// Goes on with a conversation: that of [`Reply::context_id`].
+    /// Goes on with a conversation: that of [`AgentReply::context_id`].
     #[must_use]
     pub fn within(mut self, context_id: impl Into<String>) -> Self {
         self.context_id = Some(context_id.into());
@@ -126,11 +128,11 @@ impl AgentClient {
     /// # Errors
     /// `Unsent`, when its card has no interface that we speak, or its address may not be used.
     pub fn new(
-        transport: Transport,
+        transport: HttpTransport,
         discovered: &Discovered,
         ids: fastrand::Rng,
-    ) -> Result<Self, Failure> {
-        Ok(Self::over(transport, Binding::any(discovered)?, discovered, ids))
+    ) -> Result<Self, CallFailure> {
+        Ok(Self::over(transport, AgentBinding::any(discovered)?, discovered, ids))
     }
 
     /// The same by this binding and no other.
@@ -138,17 +140,17 @@ impl AgentClient {
     /// # Errors
     /// As [`Self::new`].
     pub fn by(
-        carrier: Carrier,
-        transport: Transport,
+        carrier: CardTransport,
+        transport: HttpTransport,
         discovered: &Discovered,
         ids: fastrand::Rng,
-    ) -> Result<Self, Failure> {
-        Ok(Self::over(transport, Binding::by(discovered, carrier)?, discovered, ids))
+    ) -> Result<Self, CallFailure> {
+        Ok(Self::over(transport, AgentBinding::by(discovered, carrier)?, discovered, ids))
     }
 
     fn over(
-        transport: Transport,
-        binding: Binding,
+        transport: HttpTransport,
+        binding: AgentBinding,
         discovered: &Discovered,
         ids: fastrand::Rng,
     ) -> Self {
@@ -170,7 +172,7 @@ impl AgentClient {
     /// # Errors
     /// `Unsent`, when the card leads to another origin, the token could be read on the way or it cannot be sent in
     /// a header.
-    pub fn with_token(mut self, token: impl Into<BearerToken>) -> Result<Self, Failure> {
+    pub fn with_token(mut self, token: impl Into<BearerToken>) -> Result<Self, CallFailure> {
         let token = token.into();
         self.authorization = Some(token.header(&self.binding.endpoint, &self.source)?);
         self.token = Some(token);
@@ -189,7 +191,7 @@ impl AgentClient {
     /// The client for where the card leads now, when that is elsewhere.
     async fn moved(&self) -> Option<Self> {
         let discovered = self.card.as_ref()?.read().await?;
-        let binding = Binding::by(&discovered, self.binding.carrier).ok()?;
+        let binding = AgentBinding::by(&discovered, self.binding.carrier).ok()?;
         let source = EndpointSource::card(&discovered);
         may_move(&self.binding.endpoint, &binding.endpoint, self.token.as_ref(), &source)
             .then(|| Self { binding, source, ..self.clone() })
@@ -210,7 +212,7 @@ impl AgentClient {
 
     /// By which binding it is spoken to.
     #[must_use]
-    pub fn binding(&self) -> Carrier {
+    pub fn binding(&self) -> CardTransport {
         self.binding.carrier
     }
 
@@ -225,17 +227,17 @@ impl AgentClient {
     ///
     /// # Errors
     /// What went wrong, by how far the request got. A task that failed is an answer.
-    pub async fn send(&self, said: &Outgoing) -> Result<Reply, Failure> {
+    pub async fn send(&self, said: &Outgoing) -> Result<AgentReply, CallFailure> {
         let params = self.sending(said, &uuid(&self.ids));
-        self.one(Method::Send, params, Reply::read).await
+        self.one(Method::Send, params, AgentReply::read).await
     }
 
     /// Reads a task as it stands.
     ///
     /// # Errors
     /// As [`Self::send`].
-    pub async fn task(&self, id: &str) -> Result<Task, Failure> {
-        self.one(Method::Task, named(id), Task::read).await
+    pub async fn task(&self, id: &str) -> Result<AgentTask, CallFailure> {
+        self.one(Method::Task, named(id), AgentTask::read).await
     }
 
     /// Asks that nothing more be done about a task: once, and not again when it is not known whether
@@ -243,8 +245,8 @@ impl AgentClient {
     ///
     /// # Errors
     /// As [`Self::send`]; a task that has ended cannot be cancelled.
-    pub async fn cancel(&self, id: &str) -> Result<Task, Failure> {
-        self.one(Method::Cancel, named(id), Task::read).await
+    pub async fn cancel(&self, id: &str) -> Result<AgentTask, CallFailure> {
+        self.one(Method::Cancel, named(id), AgentTask::read).await
     }
 
     /// Says something and listens to what becomes of it, without recovery: for whoever wants the
@@ -252,7 +254,7 @@ impl AgentClient {
     ///
     /// # Errors
     /// As [`Self::send`].
-    pub async fn listen(&self, said: &Outgoing, time: Duration) -> Result<Listening, Failure> {
+    pub async fn listen(&self, said: &Outgoing, time: Duration) -> Result<Listening, CallFailure> {
         let params = self.sending(said, &uuid(&self.ids));
         self.open(Method::Stream, params, time).await.map(Listening::of)
     }
@@ -261,14 +263,16 @@ impl AgentClient {
     ///
     /// # Errors
     /// As [`Self::send`]; a task that has ended has no more to say.
-    pub async fn subscribe(&self, id: &str, time: Duration) -> Result<Listening, Failure> {
+    pub async fn subscribe(&self, id: &str, time: Duration) -> Result<Listening, CallFailure> {
         self.open(Method::Subscribe, named(id), time).await.map(Listening::of)
     }
 
     /// What is sent to say something in a message of this id.
     fn sending(&self, said: &Outgoing, message_id: &str) -> Map {
-        let about =
-            About { context_id: said.context_id.as_deref(), task_id: said.task_id.as_deref() };
+        let about = MessageContext {
+            context_id: said.context_id.as_deref(),
+            task_id: said.task_id.as_deref(),
+        };
         let message = self.binding.message(message_id, said.parts.clone(), about);
         let webhook = said.webhook.clone().map(|webhook| (self.binding.webhook(), webhook));
         let configuration = [self.binding.at_once()].into_iter().chain(webhook);
@@ -284,11 +288,11 @@ impl AgentClient {
         &self,
         method: Method,
         params: Map,
-        read: impl FnOnce(Item) -> Result<T, Defect>,
-    ) -> Result<T, Failure> {
+        read: impl FnOnce(BindingItem) -> Result<T, Defect>,
+    ) -> Result<T, CallFailure> {
         let time = self.transport.limits().timeout;
         let (item, _) = self.open(method, params, time).await?;
-        read(item).map_err(|defect| Failure::garbled(defect, Kept::default()))
+        read(item).map_err(|defect| CallFailure::garbled(defect, KeptResponse::default()))
     }
 
     /// A request that may be answered with a stream: what came first, and the stream if there is
@@ -298,46 +302,50 @@ impl AgentClient {
         method: Method,
         params: Map,
         time: Duration,
-    ) -> Result<(Item, Option<Stream>), Failure> {
+    ) -> Result<(BindingItem, Option<TaskEventStream>), CallFailure> {
         let transport = &self.transport;
         let headers = self.binding.headers(None, self.authorization.as_ref());
         let (opened, id) = match self.binding.carrier {
-            Carrier::JsonRpc => {
+            CardTransport::JsonRpc => {
                 let id = uuid(&self.ids);
                 let body = self.binding.request(&id, method, params);
                 let endpoint = &self.binding.endpoint;
                 (transport.post_for_events(endpoint, headers, body, time).await?, Some(id))
             }
-            Carrier::HttpJson => {
+            CardTransport::HttpJson => {
                 let about = params.get("id").and_then(Value::as_str).map(ToOwned::to_owned);
                 // What stands in the path is not said again in the body.
                 let body = if about.is_some() { Map::new() } else { params };
                 let (url, body) = self.binding.addressed(method, about.as_deref(), body);
                 (transport.http_json(&url, headers, body, time).await?, None)
             }
-            Carrier::Grpc => {
+            CardTransport::Grpc => {
                 let (url, message) = self.binding.called(method, params)?;
                 let messages = transport.call(&url, headers, &message, time).await?;
-                return Stream::Grpc { messages: Box::new(messages), method }.begun().await;
+                return TaskEventStream::Grpc { messages: Box::new(messages), method }
+                    .begun()
+                    .await;
             }
         };
         let events = match opened {
-            Opened::Whole(response) => return Ok((item_of(&response, id.as_deref())?, None)),
-            Opened::Events(events) => events,
+            OpenedResponse::Whole(response) => {
+                return Ok((item_of(&response, id.as_deref())?, None));
+            }
+            OpenedResponse::Events(events) => events,
         };
-        Stream::Http { events, id }.begun().await
+        TaskEventStream::Http { events, id }.begun().await
     }
 }
 
 /// What an agent says of a task, event by event.
 #[derive(Debug)]
 pub struct Listening {
-    first: Option<Item>,
-    stream: Option<Stream>,
+    first: Option<BindingItem>,
+    stream: Option<TaskEventStream>,
 }
 
 impl Listening {
-    fn of((item, stream): (Item, Option<Stream>)) -> Self {
+    fn of((item, stream): (BindingItem, Option<TaskEventStream>)) -> Self {
         Self { first: Some(item), stream }
     }
 
@@ -346,20 +354,20 @@ impl Listening {
     ///
     /// # Errors
     /// When the stream breaks, or holds what A2A does not have.
-    pub async fn next(&mut self) -> Result<Option<Reply>, Failure> {
+    pub async fn next(&mut self) -> Result<Option<AgentReply>, CallFailure> {
         let item = match (self.first.take(), &mut self.stream) {
             (Some(first), _) => Some(first),
             (None, Some(stream)) => stream.next().await?,
             (None, None) => None,
         };
-        let read = item.map(Reply::read).transpose();
-        read.map_err(|defect| Failure::garbled(defect, Kept::default()))
+        let read = item.map(AgentReply::read).transpose();
+        read.map_err(|defect| CallFailure::garbled(defect, KeptResponse::default()))
     }
 }
 
 /// The events of a task, as they come.
 #[derive(Debug)]
-enum Stream {
+enum TaskEventStream {
     Http {
         events: Box<Events>,
         /// That of the request; `None` where answers do not repeat it.
@@ -371,9 +379,9 @@ enum Stream {
     },
 }
 
-impl Stream {
+impl TaskEventStream {
     /// The first event and the others.
-    async fn begun(mut self) -> Result<(Item, Option<Self>), Failure> {
+    async fn begun(mut self) -> Result<(BindingItem, Option<Self>), CallFailure> {
         match self.next().await? {
             Some(item) => Ok((item, Some(self))),
             None => Err(self.garbled(Defect::Empty)),
@@ -381,7 +389,7 @@ impl Stream {
     }
 
     /// The next event; `None` when there are no more.
-    async fn next(&mut self) -> Result<Option<Item>, Failure> {
+    async fn next(&mut self) -> Result<Option<BindingItem>, CallFailure> {
         match self {
             Self::Http { events, id } => match events.next().await? {
                 Some(data) => item_of(&events.response(data), id.as_deref()).map(Some),
@@ -389,13 +397,13 @@ impl Stream {
             },
             Self::Grpc { messages, method } => {
                 let Some(message) = messages.next().await? else { return Ok(None) };
-                let item = Binding::returned(*method, &message).and_then(Item::read);
+                let item = AgentBinding::returned(*method, &message).and_then(BindingItem::read);
                 item.map(Some).map_err(|defect| messages.garbled(defect))
             }
         }
     }
 
-    fn garbled(&self, defect: Defect) -> Failure {
+    fn garbled(&self, defect: Defect) -> CallFailure {
         match self {
             Self::Http { events, .. } => events.garbled(defect),
             Self::Grpc { messages, .. } => messages.garbled(defect),
@@ -408,12 +416,12 @@ fn named(id: &str) -> Map {
 }
 
 /// What is in the answer to the request with this id, or in one of HTTP+JSON.
-fn item_of(response: &Response, id: Option<&str>) -> Result<Item, Failure> {
+fn item_of(response: &Response, id: Option<&str>) -> Result<BindingItem, CallFailure> {
     let result = match id {
         Some(id) => response::result(&RawResponse::jsonrpc(response, id), id)?,
         None => response::body(&RawResponse::by(Via::HttpJson, response))?,
     };
-    Item::read(result).map_err(|defect| Failure::garbled(defect, response.kept()))
+    BindingItem::read(result).map_err(|defect| CallFailure::garbled(defect, response.kept()))
 }
 
 #[cfg(test)]

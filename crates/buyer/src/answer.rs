@@ -12,15 +12,15 @@ use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::RawValue;
 use tradepost_wire::json::Value;
 
-use crate::failure::{Defect, Failure};
-use crate::refusal::By;
+use crate::failure::{CallFailure, Defect};
+use crate::refusal::RefusalForm;
 use crate::response::{self, RawResponse};
 use crate::text::decoded;
 use crate::transport::Response;
 
 /// What a seller answers.
 #[derive(Debug)]
-pub struct Answer {
+pub struct SkillAnswer {
     /// The skill that was called.
     pub skill: Skill,
     /// The payload: `type`, `data` and perhaps `message`; `data` is an object.
@@ -48,7 +48,7 @@ impl fmt::Display for Departure {
     }
 }
 
-impl Answer {
+impl SkillAnswer {
     /// What was asked for.
     #[must_use]
     pub fn data(&self) -> &Value {
@@ -83,7 +83,7 @@ fn is_listed(vehicle: &Value) -> bool {
 const COMPLETED: &str = "TASK_STATE_COMPLETED";
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct AnswerEnvelope<'a> {
     #[serde(borrow)]
     jsonrpc: Option<&'a RawValue>,
     id: Option<&'a RawValue>,
@@ -92,44 +92,44 @@ struct Envelope<'a> {
 }
 
 #[derive(Deserialize)]
-struct Outcome<'a> {
+struct AnswerOutcome<'a> {
     #[serde(borrow)]
-    message: Option<Message<'a>>,
+    message: Option<AnswerMessage<'a>>,
     task: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Task<'a> {
+struct AnswerTask<'a> {
     #[serde(borrow)]
     context_id: Option<&'a RawValue>,
-    status: Status<'a>,
-    artifacts: Option<Vec<Parts<'a>>>,
+    status: AnswerStatus<'a>,
+    artifacts: Option<Vec<AnswerParts<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct Status<'a> {
+struct AnswerStatus<'a> {
     #[serde(borrow)]
     state: &'a RawValue,
-    message: Option<Parts<'a>>,
+    message: Option<AnswerParts<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Parts<'a> {
+struct AnswerParts<'a> {
     #[serde(borrow)]
-    parts: Option<Vec<Part<'a>>>,
+    parts: Option<Vec<AnswerPart<'a>>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Message<'a> {
+struct AnswerMessage<'a> {
     #[serde(borrow)]
     context_id: Option<&'a RawValue>,
-    parts: Option<Vec<Part<'a>>>,
+    parts: Option<Vec<AnswerPart<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct Part<'a> {
+struct AnswerPart<'a> {
     #[serde(borrow)]
     data: Option<&'a RawValue>,
     text: Option<&'a RawValue>,
@@ -142,32 +142,36 @@ struct Part<'a> {
 /// # Errors
 /// `Refused` for an error in a JSON-RPC answer at any HTTP status, and for a status of refusal;
 /// `Garbled` for a success that cannot be understood.
-pub fn read(response: &Response, id: &str, skill: Skill) -> Result<Answer, Failure> {
+pub fn read(response: &Response, id: &str, skill: Skill) -> Result<SkillAnswer, CallFailure> {
     let raw = RawResponse::jsonrpc(response, id);
     let defect = match open(&response.body, id) {
-        Ok(Opened::Refused { error }) => return Err(raw.refused_with(&error)),
-        Ok(Opened::Result(result)) if response.is_success() => match read_result(result, skill) {
-            Ok(Read::Answer(answer)) => return Ok(answer),
-            Ok(Read::Refused(by)) => return Err(raw.refused(by)),
-            Err(defect) => match refused_result(result) {
-                Some(by) => return Err(raw.refused(by)),
-                None => defect,
-            },
-        },
-        Ok(Opened::Result(_)) => Defect::NotJsonRpc("a result with an HTTP status of refusal"),
+        Ok(OpenedAnswer::Refused { error }) => return Err(raw.refused_with(&error)),
+        Ok(OpenedAnswer::Result(result)) if response.is_success() => {
+            match read_result(result, skill) {
+                Ok(Read::Answer(answer)) => return Ok(answer),
+                Ok(Read::Refused(by)) => return Err(raw.refused(by)),
+                Err(defect) => match refused_result(result) {
+                    Some(by) => return Err(raw.refused(by)),
+                    None => defect,
+                },
+            }
+        }
+        Ok(OpenedAnswer::Result(_)) => {
+            Defect::NotJsonRpc("a result with an HTTP status of refusal")
+        }
         Err(defect) => defect,
     };
     Err(raw.garbled(defect))
 }
 
 /// What no AAP dealer answers and is a seller's no all the same: a failed task, for example.
-fn refused_result(result: &str) -> Option<By> {
+fn refused_result(result: &str) -> Option<RefusalForm> {
     response::refusal_in(&tradepost_wire::json::from_str(result).ok()?)
 }
 
 /// A JSON-RPC answer to one request.
 #[derive(Debug)]
-pub(crate) enum Opened<'a> {
+pub(crate) enum OpenedAnswer<'a> {
     /// Its result, as it came.
     Result(&'a str),
     /// Its error.
@@ -175,12 +179,12 @@ pub(crate) enum Opened<'a> {
 }
 
 /// Opens the JSON-RPC answer to the request with this id.
-pub(crate) fn open<'a>(body: &'a [u8], id: &str) -> Result<Opened<'a>, Defect> {
+pub(crate) fn open<'a>(body: &'a [u8], id: &str) -> Result<OpenedAnswer<'a>, Defect> {
     let text = decoded(body).ok_or(Defect::NotUtf8)?.trim_ascii();
     if text.is_empty() {
         return Err(Defect::Empty);
     }
-    let Some(envelope) = object::<Envelope<'_>>(text) else {
+    let Some(envelope) = object::<AnswerEnvelope<'_>>(text) else {
         // serde refuses a member that stands twice, which is JSON all the same.
         return Err(match tradepost_wire::json::from_str::<IgnoredAny>(text) {
             Ok(_) if text.starts_with('{') => Defect::NotJsonRpc("a member is repeated"),
@@ -195,25 +199,25 @@ pub(crate) fn open<'a>(body: &'a [u8], id: &str) -> Result<Opened<'a>, Defect> {
     match (envelope.result, envelope.error) {
         (Some(_), Some(_)) => Err(Defect::NotJsonRpc("it has both a result and an error")),
         (None, None) => Err(Defect::NotJsonRpc("it has neither a result nor an error")),
-        (Some(result), None) if ours => Ok(Opened::Result(result.get())),
+        (Some(result), None) if ours => Ok(OpenedAnswer::Result(result.get())),
         // An error about a request whose id could not be read has none.
         (None, Some(error)) if ours || envelope.id.is_none() => {
             let error: Value =
                 tradepost_wire::json::from_str(error.get()).map_err(|_| Defect::NotJson)?;
-            Ok(Opened::Refused { error })
+            Ok(OpenedAnswer::Refused { error })
         }
         (Some(_), None) | (None, Some(_)) => Err(Defect::WrongId),
     }
 }
 
 enum Read {
-    Answer(Answer),
-    Refused(By),
+    Answer(SkillAnswer),
+    Refused(RefusalForm),
 }
 
 fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
     let malformed = Defect::NotAap("the result is not {\"message\": ...} with parts");
-    let outcome = object::<Outcome<'_>>(result).ok_or(malformed.clone())?;
+    let outcome = object::<AnswerOutcome<'_>>(result).ok_or(malformed.clone())?;
     let (parts, context_id, departure) = match (outcome.message, outcome.task) {
         (Some(message), None) => (message.parts.unwrap_or_default(), message.context_id, None),
         (None, Some(task)) => {
@@ -245,7 +249,7 @@ fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
             }
         } else if let Some(error) = ReceivedRefusal::read(&payload).filter(|_| kind == Some(TYPE)) {
             // An error where a result belongs is still the seller's no.
-            return Ok(Read::Refused(By::Aap { jsonrpc: 0, error }));
+            return Ok(Read::Refused(RefusalForm::Aap { jsonrpc: 0, error }));
         } else {
             others = true;
         }
@@ -260,7 +264,7 @@ fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
     if !payload.get("data").is_some_and(Value::is_object) {
         return Err(Defect::NotAap("the payload has no data object"));
     }
-    Ok(Read::Answer(Answer {
+    Ok(Read::Answer(SkillAnswer {
         skill,
         payload,
         raw: raw.to_owned(),
@@ -271,8 +275,8 @@ fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
 
 /// The parts of a completed task, and its conversation: those of its artifacts, else those of its
 /// last words.
-fn completed(task: &str) -> Result<(Vec<Part<'_>>, Option<&RawValue>), Defect> {
-    let task = object::<Task<'_>>(task);
+fn completed(task: &str) -> Result<(Vec<AnswerPart<'_>>, Option<&RawValue>), Defect> {
+    let task = object::<AnswerTask<'_>>(task);
     let task = task.filter(|task| string(task.status.state).as_deref() == Some(COMPLETED));
     let Some(task) = task else {
         return Err(Defect::NotAap(

@@ -13,17 +13,17 @@ use tradepost_wire::json::{Map, Value, json};
 
 use tradepost_wire::protobuf::{self, schema};
 
-use crate::card::{Carrier, Interface};
+use crate::card::{CardTransport, SellerInterface};
 use crate::discover::{Discovered, endpoint};
-use crate::failure::{Defect, Failure, Unsent};
+use crate::failure::{CallFailure, Defect, Unsent};
 use crate::grpc;
 
 /// How an agent is spoken to.
 #[derive(Debug, Clone)]
-pub(crate) struct Binding {
+pub(crate) struct AgentBinding {
     pub(crate) endpoint: Url,
     pub(crate) release: A2aRelease,
-    pub(crate) carrier: Carrier,
+    pub(crate) carrier: CardTransport,
     tenant: Option<String>,
 }
 
@@ -42,14 +42,14 @@ pub(crate) enum Method {
 
 /// What a message is about.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct About<'a> {
+pub(crate) struct MessageContext<'a> {
     pub(crate) context_id: Option<&'a str>,
     pub(crate) task_id: Option<&'a str>,
 }
 
 /// What an answer or an event holds, without its envelope.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Item {
+pub(crate) enum BindingItem {
     Task(Value),
     Message(Value),
     Status(Value),
@@ -89,12 +89,12 @@ impl Method {
     }
 }
 
-impl Binding {
+impl AgentBinding {
     /// By the first interface of JSON-RPC of 1.0, or else of 0.3.
     ///
     /// # Errors
     /// `Unsent`, when the card has neither or its address may not be used.
-    pub(crate) fn jsonrpc(discovered: &Discovered) -> Result<Self, Failure> {
+    pub(crate) fn jsonrpc(discovered: &Discovered) -> Result<Self, CallFailure> {
         Self::at(discovered, discovered.card.any_interface())
     }
 
@@ -102,7 +102,7 @@ impl Binding {
     ///
     /// # Errors
     /// As [`Self::jsonrpc`].
-    pub(crate) fn any(discovered: &Discovered) -> Result<Self, Failure> {
+    pub(crate) fn any(discovered: &Discovered) -> Result<Self, CallFailure> {
         let card = &discovered.card;
         let newer = card.interface().or_else(|| card.http_json_interface());
         let newer = newer.or_else(|| card.grpc_interface());
@@ -113,24 +113,28 @@ impl Binding {
     ///
     /// # Errors
     /// As [`Self::jsonrpc`].
-    pub(crate) fn by(discovered: &Discovered, carrier: Carrier) -> Result<Self, Failure> {
+    pub(crate) fn by(discovered: &Discovered, carrier: CardTransport) -> Result<Self, CallFailure> {
         let card = &discovered.card;
         let interface = match carrier {
-            Carrier::JsonRpc => card.any_interface(),
-            Carrier::HttpJson => card.http_json_interface(),
-            Carrier::Grpc => card.grpc_interface(),
+            CardTransport::JsonRpc => card.any_interface(),
+            CardTransport::HttpJson => card.http_json_interface(),
+            CardTransport::Grpc => card.grpc_interface(),
         };
         Self::at(discovered, interface)
     }
 
-    fn at(discovered: &Discovered, interface: Option<&Interface>) -> Result<Self, Failure> {
-        let interface = interface.ok_or(Failure::Unsent(Unsent::NoInterface))?;
+    fn at(
+        discovered: &Discovered,
+        interface: Option<&SellerInterface>,
+    ) -> Result<Self, CallFailure> {
+        let interface = interface.ok_or(CallFailure::Unsent(Unsent::NoInterface))?;
         let newer = a2a::is_release(&interface.protocol_version, a2a::VERSION);
-        let named = |carrier: &Carrier| interface.is_by(*carrier);
-        let carrier = Carrier::ALL.iter().copied().find(named).unwrap_or(Carrier::JsonRpc);
+        let named = |carrier: &CardTransport| interface.is_by(*carrier);
+        let carrier =
+            CardTransport::ALL.iter().copied().find(named).unwrap_or(CardTransport::JsonRpc);
         let address = match carrier {
-            Carrier::JsonRpc | Carrier::HttpJson => endpoint,
-            Carrier::Grpc => grpc::address,
+            CardTransport::JsonRpc | CardTransport::HttpJson => endpoint,
+            CardTransport::Grpc => grpc::address,
         };
         Ok(Self {
             endpoint: address(&discovered.url, interface)?,
@@ -165,13 +169,17 @@ impl Binding {
     ///
     /// # Errors
     /// `Unsent`, when protocol buffers cannot say this.
-    pub(crate) fn called(&self, method: Method, params: Map) -> Result<(Url, Vec<u8>), Failure> {
+    pub(crate) fn called(
+        &self,
+        method: Method,
+        params: Map,
+    ) -> Result<(Url, Vec<u8>), CallFailure> {
         let operation = method.operation();
         let params = self.with_tenant(params).into();
         let message = protobuf::write(schema::request(operation), &params);
         let unsaid = |_| {
             let why = "the message holds what protocol buffers cannot say".to_owned();
-            Failure::Unsent(Unsent::Setup(why))
+            CallFailure::Unsent(Unsent::Setup(why))
         };
         Ok((grpc::method(&self.endpoint, operation.name()), message.map_err(unsaid)?))
     }
@@ -204,7 +212,12 @@ impl Binding {
     }
 
     /// A message with these parts, which are in the form of 1.0.
-    pub(crate) fn message(&self, id: &str, mut parts: Vec<Value>, about: About<'_>) -> Value {
+    pub(crate) fn message(
+        &self,
+        id: &str,
+        mut parts: Vec<Value>,
+        about: MessageContext<'_>,
+    ) -> Value {
         let (kind, role) = match self.release {
             A2aRelease::V1_0 => (None, "ROLE_USER"),
             A2aRelease::V0_3 => {
@@ -246,7 +259,7 @@ fn older_part(part: &mut Map) {
     part.insert("kind".into(), "file".into());
 }
 
-impl Item {
+impl BindingItem {
     /// Reads a result; what it says of a task names that task.
     pub(crate) fn read(result: Value) -> Result<Self, Defect> {
         let item = Self::of(result)?;
@@ -300,10 +313,10 @@ mod tests {
 
     #[test]
     fn what_an_agent_calls_its_task_stays_within_its_segment() {
-        let binding = |tenant: Option<&str>| Binding {
+        let binding = |tenant: Option<&str>| AgentBinding {
             endpoint: Url::parse("https://a.example/rest/").unwrap(),
             release: A2aRelease::V1_0,
-            carrier: Carrier::HttpJson,
+            carrier: CardTransport::HttpJson,
             tenant: tenant.map(str::to_owned),
         };
         for (method, tenant, id, expected) in [
@@ -322,18 +335,24 @@ mod tests {
     #[test]
     fn what_an_answer_holds_is_told_in_either_form() {
         let task = json!({"id": "t", "status": {"state": "x"}});
-        assert_eq!(Item::read(json!({"task": task})), Ok(Item::Task(task.clone())));
-        assert_eq!(Item::read(task.clone()), Ok(Item::Task(task)));
+        assert_eq!(BindingItem::read(json!({"task": task})), Ok(BindingItem::Task(task.clone())));
+        assert_eq!(BindingItem::read(task.clone()), Ok(BindingItem::Task(task)));
         let message = json!({"messageId": "m", "parts": []});
-        assert_eq!(Item::read(json!({"message": message})), Ok(Item::Message(message.clone())));
-        assert_eq!(Item::read(message.clone()), Ok(Item::Message(message)));
+        assert_eq!(
+            BindingItem::read(json!({"message": message})),
+            Ok(BindingItem::Message(message.clone()))
+        );
+        assert_eq!(BindingItem::read(message.clone()), Ok(BindingItem::Message(message)));
         let update = json!({"taskId": "t", "status": {}});
-        assert_eq!(Item::read(json!({"statusUpdate": update})), Ok(Item::Status(update)));
+        assert_eq!(
+            BindingItem::read(json!({"statusUpdate": update})),
+            Ok(BindingItem::Status(update))
+        );
         let older = json!({"kind": "artifact-update", "taskId": "t", "artifact": {}});
-        assert_eq!(Item::read(older.clone()), Ok(Item::Artifact(older)));
+        assert_eq!(BindingItem::read(older.clone()), Ok(BindingItem::Artifact(older)));
         for other in [json!([]), json!({}), json!({"kind": "x", "id": "t", "status": {}}), json!(1)]
         {
-            assert!(Item::read(other.clone()).is_err(), "{other}");
+            assert!(BindingItem::read(other.clone()).is_err(), "{other}");
         }
     }
 }

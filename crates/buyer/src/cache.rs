@@ -8,19 +8,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use policy::{Terms, Use};
+use policy::{CacheTerms, CacheUse};
 use reqwest::Url;
 
 use crate::discover::{Discovered, card_url, read};
-use crate::failure::{Failure, Unsent};
-use crate::refusal::By;
-use crate::transport::{Response, Transport};
+use crate::failure::{CallFailure, Unsent};
+use crate::refusal::RefusalForm;
+use crate::transport::{HttpTransport, Response};
 
 pub mod policy;
 
 /// How much is kept, and how stale a card may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct CacheBounds {
     /// How many cards; beyond it, the one that was wanted longest ago is forgotten.
     pub cards: usize,
     /// For how long after it was fresh a card is used when the seller cannot be asked. A seller
@@ -28,7 +28,7 @@ pub struct Bounds {
     pub patience: Duration,
 }
 
-impl Default for Bounds {
+impl Default for CacheBounds {
     /// A hundred cards; an hour.
     fn default() -> Self {
         Self { cards: 100, patience: Duration::from_secs(3_600) }
@@ -38,17 +38,17 @@ impl Default for Bounds {
 /// A card, and where it comes from.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Found {
+pub struct CachedCard {
     /// The card.
     pub discovered: Discovered,
     /// Where it comes from.
-    pub how: How,
+    pub how: CardSource,
 }
 
 /// Where a card comes from.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum How {
+pub enum CardSource {
     /// The seller sent it.
     Fetched,
     /// It was kept and is fresh: the seller was not asked.
@@ -56,20 +56,20 @@ pub enum How {
     /// It was kept, and the seller says that it still holds.
     Confirmed,
     /// It was kept and is stale, and the seller could not be asked.
-    Stale(Box<Failure>),
+    Stale(Box<CallFailure>),
 }
 
 /// Cards that were read before.
 pub struct CardCache {
-    bounds: Bounds,
+    bounds: CacheBounds,
     clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
-    cards: Mutex<HashMap<String, Entry>>,
+    cards: Mutex<HashMap<String, CardEntry>>,
 }
 
 #[derive(Clone)]
-struct Entry {
+struct CardEntry {
     discovered: Discovered,
-    terms: Terms,
+    terms: CacheTerms,
     wanted: Timestamp,
 }
 
@@ -85,7 +85,7 @@ impl fmt::Debug for CardCache {
 impl CardCache {
     /// An empty cache that tells the time by this clock.
     #[must_use]
-    pub fn new(bounds: Bounds, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+    pub fn new(bounds: CacheBounds, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self { bounds, clock: Box::new(clock), cards: Mutex::default() }
     }
 
@@ -95,16 +95,20 @@ impl CardCache {
     ///
     /// # Errors
     /// Why there is no card.
-    pub async fn discover(&self, transport: &Transport, address: &str) -> Result<Found, Failure> {
+    pub async fn discover(
+        &self,
+        transport: &HttpTransport,
+        address: &str,
+    ) -> Result<CachedCard, CallFailure> {
         let url = card_url(address)?;
         let now = (self.clock)();
         let Some(kept) = self.kept(&url, now) else {
             return self.fetch(transport, url).await;
         };
-        let found = |how| Found { discovered: kept.discovered.clone(), how };
+        let found = |how| CachedCard { discovered: kept.discovered.clone(), how };
         let usable = match kept.terms.at(now, self.bounds.patience) {
-            Use::Fresh => return Ok(found(How::Kept)),
-            Use::Check { usable } => usable,
+            CacheUse::Fresh => return Ok(found(CardSource::Kept)),
+            CacheUse::Check { usable } => usable,
         };
         let asked = now;
         let (etag, changed) = kept.terms.validators();
@@ -120,14 +124,18 @@ impl CardCache {
                 let mut discovered = kept.discovered.clone();
                 discovered.etag = terms.validators().0.map(str::to_owned);
                 self.keep(&url, &discovered, terms);
-                return Ok(Found { discovered, how: How::Confirmed });
+                return Ok(CachedCard { discovered, how: CardSource::Confirmed });
             }
             Ok(response) => self.take(url.clone(), response, asked),
             Err(failure) => Err(failure),
         };
         taken.or_else(|failure| {
             let is_stale_better = usable && is_passing(&failure);
-            if is_stale_better { Ok(found(How::Stale(Box::new(failure)))) } else { Err(failure) }
+            if is_stale_better {
+                Ok(found(CardSource::Stale(Box::new(failure))))
+            } else {
+                Err(failure)
+            }
         })
     }
 
@@ -150,7 +158,7 @@ impl CardCache {
         self.lock().is_empty()
     }
 
-    async fn fetch(&self, transport: &Transport, url: Url) -> Result<Found, Failure> {
+    async fn fetch(&self, transport: &HttpTransport, url: Url) -> Result<CachedCard, CallFailure> {
         let asked = (self.clock)();
         let response = transport.get(&url, None).await?;
         self.take(url, response, asked)
@@ -158,15 +166,20 @@ impl CardCache {
 
     /// Reads an answer, and keeps it when it is a card that may be kept. What is no card replaces
     /// none, but a seller that says that there is none any more is believed.
-    fn take(&self, url: Url, response: Response, asked: Timestamp) -> Result<Found, Failure> {
-        let terms = Terms::read(&response.headers, asked, (self.clock)());
+    fn take(
+        &self,
+        url: Url,
+        response: Response,
+        asked: Timestamp,
+    ) -> Result<CachedCard, CallFailure> {
+        let terms = CacheTerms::read(&response.headers, asked, (self.clock)());
         match read(url.clone(), response) {
             Ok(discovered) => {
                 self.keep(&url, &discovered, terms);
-                Ok(Found { discovered, how: How::Fetched })
+                Ok(CachedCard { discovered, how: CardSource::Fetched })
             }
             Err(failure) => {
-                if matches!(&failure, Failure::Refused(_)) && !is_passing(&failure) {
+                if matches!(&failure, CallFailure::Refused(_)) && !is_passing(&failure) {
                     self.lock().remove(url.as_str());
                 }
                 Err(failure)
@@ -174,14 +187,14 @@ impl CardCache {
         }
     }
 
-    fn kept(&self, url: &Url, now: Timestamp) -> Option<Entry> {
+    fn kept(&self, url: &Url, now: Timestamp) -> Option<CardEntry> {
         let mut cards = self.lock();
         let entry = cards.get_mut(url.as_str())?;
         entry.wanted = now;
         Some(entry.clone())
     }
 
-    fn keep(&self, url: &Url, discovered: &Discovered, terms: Terms) {
+    fn keep(&self, url: &Url, discovered: &Discovered, terms: CacheTerms) {
         let wanted = (self.clock)();
         let mut cards = self.lock();
         if !terms.may_be_kept() || self.bounds.cards == 0 {
@@ -195,23 +208,24 @@ impl CardCache {
                 cards.remove(&oldest);
             }
         }
-        let entry = Entry { discovered: discovered.clone(), terms, wanted };
+        let entry = CardEntry { discovered: discovered.clone(), terms, wanted };
         cards.insert(url.as_str().to_owned(), entry);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Entry>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, CardEntry>> {
         self.cards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Whether the seller could not be asked, or is broken for now (RFC 5861 §4).
-fn is_passing(failure: &Failure) -> bool {
+fn is_passing(failure: &CallFailure) -> bool {
     match failure {
-        Failure::Unsent(Unsent::Unreachable(_) | Unsent::Proxy { .. }) | Failure::Unanswered(_) => {
-            true
+        CallFailure::Unsent(Unsent::Unreachable(_) | Unsent::Proxy { .. })
+        | CallFailure::Unanswered(_) => true,
+        CallFailure::Refused(refused) => {
+            matches!(refused.by, RefusalForm::Http(500 | 502 | 503 | 504))
         }
-        Failure::Refused(refused) => matches!(refused.by, By::Http(500 | 502 | 503 | 504)),
-        Failure::Unsent(
+        CallFailure::Unsent(
             Unsent::Address(_)
             | Unsent::Certificate { .. }
             | Unsent::NotAap(_)
@@ -224,7 +238,7 @@ fn is_passing(failure: &Failure) -> bool {
             | Unsent::TokenForOther { .. }
             | Unsent::Setup(_),
         )
-        | Failure::Garbled(_) => false,
+        | CallFailure::Garbled(_) => false,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::text::{WORD, plain};
 
 words! {
     /// A binding that we speak, by its name on cards (A2A §4.4.6).
-    pub enum Carrier {
+    pub enum CardTransport {
         /// JSON-RPC 2.0.
         JsonRpc = "JSONRPC",
         /// HTTP with JSON.
@@ -30,7 +30,7 @@ const MAX_LISTED: usize = 200;
 
 /// A seller's agent card.
 #[derive(Debug, Clone)]
-pub struct Card {
+pub struct SellerCard {
     /// The agent's name; empty when it has none.
     pub name: String,
     /// What it says about itself.
@@ -40,9 +40,9 @@ pub struct Card {
     /// Who operates it: organisation and site.
     pub provider: Option<(String, String)>,
     /// How it is reached, in its order of preference.
-    pub interfaces: Vec<Interface>,
+    pub interfaces: Vec<SellerInterface>,
     /// The profiles it speaks.
-    pub extensions: Vec<Extension>,
+    pub extensions: Vec<SellerExtension>,
     /// What it can be asked for.
     pub skills: Vec<ListedSkill>,
     /// Whether it streams what becomes of a message.
@@ -54,7 +54,7 @@ pub struct Card {
 
 /// One way to reach an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Interface {
+pub struct SellerInterface {
     /// The address, as sent.
     pub url: String,
     /// `JSONRPC`, `HTTP+JSON`, `GRPC` or something else.
@@ -68,7 +68,7 @@ pub struct Interface {
 
 /// A profile that an agent speaks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Extension {
+pub struct SellerExtension {
     /// The profile and its version.
     pub uri: String,
     /// Whether every request must name it.
@@ -91,12 +91,12 @@ pub struct ListedSkill {
 /// How to speak AAP with an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Choice {
+pub struct AapChoice {
     /// The version of AAP.
     pub version: Version,
     /// The first interface that we can use.
     // D-07
-    pub interface: Interface,
+    pub interface: SellerInterface,
     /// The skills of AAP that the agent offers.
     pub skills: Vec<Skill>,
 }
@@ -139,7 +139,7 @@ impl fmt::Display for NotAap {
 
 impl std::error::Error for NotAap {}
 
-impl Card {
+impl SellerCard {
     /// Reads a card.
     ///
     /// # Errors
@@ -164,10 +164,15 @@ impl Card {
                 .filter(|provider| provider.is_object())
                 .map(|provider| (text_of(provider, "organization"), text_of(provider, "url"))),
             interfaces: interfaces(&json),
-            extensions: list(json.pointer("/capabilities/extensions"), |extension| Extension {
-                uri: text_of(extension, "uri"),
-                required: extension.get("required").and_then(Value::as_bool).unwrap_or_default(),
-                params: extension.get("params").cloned().unwrap_or_default(),
+            extensions: list(json.pointer("/capabilities/extensions"), |extension| {
+                SellerExtension {
+                    uri: text_of(extension, "uri"),
+                    required: extension
+                        .get("required")
+                        .and_then(Value::as_bool)
+                        .unwrap_or_default(),
+                    params: extension.get("params").cloned().unwrap_or_default(),
+                }
             }),
             skills: list(json.get("skills"), |skill| ListedSkill {
                 id: text_of(skill, "id"),
@@ -205,27 +210,33 @@ impl Card {
     /// The first interface that speaks JSON-RPC of A2A 1.0.
     // D-07
     #[must_use]
-    pub fn interface(&self) -> Option<&Interface> {
-        self.interfaces.iter().find(|interface| interface.speaks(Carrier::JsonRpc, a2a::VERSION))
+    pub fn interface(&self) -> Option<&SellerInterface> {
+        self.interfaces
+            .iter()
+            .find(|interface| interface.speaks(CardTransport::JsonRpc, a2a::VERSION))
     }
 
     /// The first interface that speaks JSON-RPC of A2A 1.0, or else of 0.3.
     #[must_use]
-    pub fn any_interface(&self) -> Option<&Interface> {
-        let older = |interface: &&Interface| interface.speaks(Carrier::JsonRpc, a2a::OLDER_VERSION);
+    pub fn any_interface(&self) -> Option<&SellerInterface> {
+        let older = |interface: &&SellerInterface| {
+            interface.speaks(CardTransport::JsonRpc, a2a::OLDER_VERSION)
+        };
         self.interface().or_else(|| self.interfaces.iter().find(older))
     }
 
     /// The first interface of A2A 1.0 by HTTP+JSON.
     #[must_use]
-    pub fn http_json_interface(&self) -> Option<&Interface> {
-        self.interfaces.iter().find(|interface| interface.speaks(Carrier::HttpJson, a2a::VERSION))
+    pub fn http_json_interface(&self) -> Option<&SellerInterface> {
+        self.interfaces
+            .iter()
+            .find(|interface| interface.speaks(CardTransport::HttpJson, a2a::VERSION))
     }
 
     /// The first interface of A2A 1.0 by gRPC.
     #[must_use]
-    pub fn grpc_interface(&self) -> Option<&Interface> {
-        self.interfaces.iter().find(|interface| interface.speaks(Carrier::Grpc, a2a::VERSION))
+    pub fn grpc_interface(&self) -> Option<&SellerInterface> {
+        self.interfaces.iter().find(|interface| interface.speaks(CardTransport::Grpc, a2a::VERSION))
     }
 
     /// How to speak AAP with this agent: in the version wanted, else in the highest that both
@@ -234,7 +245,7 @@ impl Card {
     /// # Errors
     /// Why it cannot be spoken to.
     // R-CARD-14
-    pub fn choose(&self, wanted: Option<Version>) -> Result<Choice, NotAap> {
+    pub fn choose(&self, wanted: Option<Version>) -> Result<AapChoice, NotAap> {
         let ours = self.versions();
         let version = match wanted {
             Some(version) => ours.into_iter().find(|offered| *offered == version),
@@ -249,7 +260,7 @@ impl Card {
                 NotAap::OtherVersions { wanted, offered }
             });
         };
-        Ok(Choice {
+        Ok(AapChoice {
             version,
             interface: self.interface().ok_or(NotAap::NoInterface)?.clone(),
             skills: self.aap_skills(),
@@ -327,14 +338,14 @@ impl Card {
     }
 }
 
-impl Interface {
+impl SellerInterface {
     /// Whether it is this binding of this release of A2A at an address that can be used.
-    pub(crate) fn speaks(&self, carrier: Carrier, release: &str) -> bool {
+    pub(crate) fn speaks(&self, carrier: CardTransport, release: &str) -> bool {
         let absolute = match carrier {
-            Carrier::JsonRpc | Carrier::HttpJson => Url::parse(&self.url),
+            CardTransport::JsonRpc | CardTransport::HttpJson => Url::parse(&self.url),
             // A host and a port will do.
-            Carrier::Grpc if self.url.contains("://") => Url::parse(&self.url),
-            Carrier::Grpc => Url::parse(&format!("http://{}", self.url)),
+            CardTransport::Grpc if self.url.contains("://") => Url::parse(&self.url),
+            CardTransport::Grpc => Url::parse(&format!("http://{}", self.url)),
         };
         absolute.is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
             && self.is_by(carrier)
@@ -343,17 +354,17 @@ impl Interface {
 
     /// Whether it is this binding.
     #[must_use]
-    pub fn is_by(&self, carrier: Carrier) -> bool {
+    pub fn is_by(&self, carrier: CardTransport) -> bool {
         self.binding.eq_ignore_ascii_case(carrier.name())
     }
 }
 
 /// The interfaces of a card; those of one of A2A 0.3 stand in members of their own, the preferred
 /// one first.
-fn interfaces(json: &Value) -> Vec<Interface> {
+fn interfaces(json: &Value) -> Vec<SellerInterface> {
     // A card of both releases says everything twice; what it says of 1.0 counts alone.
     if json.get("supportedInterfaces").is_some() {
-        return list(json.get("supportedInterfaces"), |interface| Interface {
+        return list(json.get("supportedInterfaces"), |interface| SellerInterface {
             url: text_of(interface, "url"),
             binding: text_of(interface, "protocolBinding"),
             protocol_version: text_of(interface, "protocolVersion"),
@@ -361,7 +372,7 @@ fn interfaces(json: &Value) -> Vec<Interface> {
         });
     }
     let version = text_of(json, "protocolVersion");
-    let older = |url: String, binding: String| Interface {
+    let older = |url: String, binding: String| SellerInterface {
         url,
         binding,
         protocol_version: version.clone(),
@@ -402,14 +413,14 @@ mod tests {
 
     use super::*;
 
-    fn card(interfaces: &Value, extensions: &Value) -> Card {
+    fn card(interfaces: &Value, extensions: &Value) -> SellerCard {
         let card = json!({
             "name": "A", "description": "d", "version": "1", "supportedInterfaces": interfaces,
             "capabilities": {"extensions": extensions}, "defaultInputModes": ["application/json"],
             "defaultOutputModes": ["application/json"],
             "skills": [{"id": "inventory.search", "name": "n", "description": "d", "tags": ["t"]}],
         });
-        Card::read(&card.to_string()).unwrap()
+        SellerCard::read(&card.to_string()).unwrap()
     }
 
     fn interface(url: &str, binding: &str, version: &str) -> Value {
@@ -460,7 +471,7 @@ mod tests {
             let mut card = json!({"name": "A", "protocolVersion": "0.3.0", "url": "https://a/rpc",
                 "capabilities": {"streaming": true}});
             card.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            Card::read(&card.to_string()).unwrap()
+            SellerCard::read(&card.to_string()).unwrap()
         };
         let found = card(json!({}));
         assert_eq!((found.interface(), found.streaming), (None, true));
@@ -483,7 +494,7 @@ mod tests {
     fn everything_that_a_card_lacks_is_listed() {
         let text = r#"{"name": "", "provider": {}, "skills": [{"id": "x"}, 5],
             "capabilities": {"extensions": {}}, "supportedInterfaces": "none"}"#;
-        let missing = Card::read(text).unwrap().missing().join("\n");
+        let missing = SellerCard::read(text).unwrap().missing().join("\n");
         for expected in [
             "name is",
             "description is",
@@ -504,9 +515,9 @@ mod tests {
 
     #[test]
     fn what_is_no_card_is_refused() {
-        assert!(matches!(Card::read("<html>"), Err(None)));
-        assert!(matches!(Card::read(&"[".repeat(100_000)), Err(None)));
-        assert!(matches!(Card::read("[]"), Err(Some(_))));
-        assert!(matches!(Card::read("{\"error\": 1}"), Err(Some(_))));
+        assert!(matches!(SellerCard::read("<html>"), Err(None)));
+        assert!(matches!(SellerCard::read(&"[".repeat(100_000)), Err(None)));
+        assert!(matches!(SellerCard::read("[]"), Err(Some(_))));
+        assert!(matches!(SellerCard::read("{\"error\": 1}"), Err(Some(_))));
     }
 }

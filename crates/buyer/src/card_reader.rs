@@ -10,7 +10,7 @@ use reqwest::Url;
 
 use crate::discover::{Discovered, discover_anew};
 use crate::token::{BearerToken, EndpointSource};
-use crate::transport::Transport;
+use crate::transport::HttpTransport;
 
 /// Reads a card anew, and demands of it what was demanded of the first.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ impl CardReader {
 
     /// Reads the card at this address, whoever has signed it.
     #[must_use]
-    pub fn unverified(transport: Transport, card: Url) -> Self {
+    pub fn unverified(transport: HttpTransport, card: Url) -> Self {
         Self::new(move || {
             let transport = transport.clone();
             let card = card.clone();

@@ -9,14 +9,14 @@ use tradepost_wire::aap::{DealerTerms, Skill};
 use tradepost_wire::json::{Value, json};
 use uuid::Uuid;
 
-use crate::answer::{self, Answer};
+use crate::answer::{self, SkillAnswer};
 use crate::binding::{A2aRelease, headers};
-use crate::card::Choice;
+use crate::card::AapChoice;
 use crate::card_reader::{CardReader, may_move};
 use crate::discover::{Discovered, endpoint};
-use crate::failure::Failure;
+use crate::failure::CallFailure;
 use crate::token::{BearerToken, EndpointSource};
-use crate::transport::Transport;
+use crate::transport::HttpTransport;
 
 mod builder;
 mod recover;
@@ -27,11 +27,11 @@ pub use recover::uncorrected;
 
 /// Calls the skills of one agent. A clone shares the connections and draws from the same ids.
 #[derive(Clone)]
-pub struct Client {
-    transport: Transport,
+pub struct SkillClient {
+    transport: HttpTransport,
     endpoint: Url,
     source: EndpointSource,
-    choice: Choice,
+    choice: AapChoice,
     token: Option<BearerToken>,
     /// The header with the token.
     authorization: Option<HeaderValue>,
@@ -41,7 +41,7 @@ pub struct Client {
     ids: Arc<Mutex<fastrand::Rng>>,
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for SkillClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
             .field("endpoint", &self.endpoint.as_str())
@@ -50,13 +50,13 @@ impl fmt::Debug for Client {
     }
 }
 
-impl Client {
+impl SkillClient {
     /// A client for the agent at an address: its card is fetched, and the newest version of AAP is spoken
     /// that both sides know. [`Self::builder`] has everything else that can be said.
     ///
     /// # Errors
     /// Why there is no card, or why the agent cannot be spoken to in AAP.
-    pub async fn connect(address: &str) -> Result<Self, Failure> {
+    pub async fn connect(address: &str) -> Result<Self, CallFailure> {
         Self::builder().connect(address).await
     }
 
@@ -71,11 +71,11 @@ impl Client {
     /// # Errors
     /// `Unsent`, when the address that the card gives may not be used.
     pub fn new(
-        transport: Transport,
+        transport: HttpTransport,
         discovered: &Discovered,
-        choice: Choice,
+        choice: AapChoice,
         ids: fastrand::Rng,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CallFailure> {
         Ok(Self {
             endpoint: endpoint(&discovered.url, &choice.interface)?,
             source: EndpointSource::card(discovered),
@@ -96,14 +96,14 @@ impl Client {
     /// # Errors
     /// `Unsent`, when the card leads to another origin, the token could be read on the way or it cannot be sent in
     /// a header.
-    pub fn with_token(mut self, token: impl Into<BearerToken>) -> Result<Self, Failure> {
+    pub fn with_token(mut self, token: impl Into<BearerToken>) -> Result<Self, CallFailure> {
         let token = token.into();
         self.authorization = Some(token.header(&self.endpoint, &self.source)?);
         self.token = Some(token);
         Ok(self)
     }
 
-    /// Goes on with a conversation: that of an [`Answer::context_id`]. A seller knows an anonymous
+    /// Goes on with a conversation: that of an [`SkillAnswer::context_id`]. A seller knows an anonymous
     /// caller by it, who chooses one of the times that were proposed or moves a booking.
     #[must_use]
     pub fn within(mut self, conversation: impl Into<String>) -> Self {
@@ -144,7 +144,7 @@ impl Client {
 
     /// How the agent is spoken to.
     #[must_use]
-    pub fn choice(&self) -> &Choice {
+    pub fn choice(&self) -> &AapChoice {
         &self.choice
     }
 
@@ -152,7 +152,7 @@ impl Client {
     ///
     /// # Errors
     /// What went wrong, by how far the request got.
-    pub async fn call(&self, skill: Skill, payload: Value) -> Result<Answer, Failure> {
+    pub async fn call(&self, skill: Skill, payload: Value) -> Result<SkillAnswer, CallFailure> {
         self.call_within(self.conversation.as_deref(), skill, payload).await
     }
 
@@ -165,7 +165,7 @@ impl Client {
         conversation: Option<&str>,
         skill: Skill,
         payload: Value,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<SkillAnswer, CallFailure> {
         let payload = with_type(skill, payload);
         self.check(skill, &payload)?;
         let id = self.new_id();
@@ -174,7 +174,7 @@ impl Client {
         answer::read(&response, &id, skill)
     }
 
-    fn check(&self, skill: Skill, payload: &Value) -> Result<(), Failure> {
+    fn check(&self, skill: Skill, payload: &Value) -> Result<(), CallFailure> {
         self.terms.as_ref().map_or(Ok(()), |terms| self.check_on(&terms(), skill, payload))
     }
 

@@ -5,20 +5,20 @@ use tradepost_wire::a2a::card::DIRECTORY_PATH;
 use tradepost_wire::json::{MAX_DEPTH, ReadLimits, Value, document};
 
 use crate::discover::{based, led_to};
-use crate::failure::{Defect, Failure};
+use crate::failure::{CallFailure, Defect};
 use crate::text::decoded;
-use crate::transport::{Response, Transport};
+use crate::transport::{HttpTransport, Response};
 
 /// How many agents are read of one directory.
 pub const MOST: usize = 20_000;
 
 /// A directory, and where it came from.
 #[derive(Debug, Clone)]
-pub struct Directory {
+pub struct AgentDirectory {
     /// The address of the document.
     pub url: Url,
     /// The agents, in its order, each address once.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<DirectoryEntry>,
     /// How many links were left out: to what is no address, from TLS to where there is none, into a
     /// private network, or beyond [`MOST`].
     pub left_out: usize,
@@ -26,7 +26,7 @@ pub struct Directory {
 
 /// An agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirectoryEntry {
     /// Where its card is.
     pub url: Url,
     /// What the directory calls it, as it came: fit for nobody's eyes.
@@ -43,7 +43,10 @@ pub fn is_directory(address: &str) -> bool {
 ///
 /// # Errors
 /// Why there is none.
-pub async fn fetch(transport: &Transport, address: &str) -> Result<Directory, Failure> {
+pub async fn fetch(
+    transport: &HttpTransport,
+    address: &str,
+) -> Result<AgentDirectory, CallFailure> {
     let mut url = based(address)?;
     if !url.path().ends_with(DIRECTORY_PATH) {
         let path = format!("{}{DIRECTORY_PATH}", url.path().trim_end_matches('/'));
@@ -55,15 +58,15 @@ pub async fn fetch(transport: &Transport, address: &str) -> Result<Directory, Fa
 }
 
 /// The directory in an answer.
-fn read(url: Url, response: Response) -> Result<Directory, Failure> {
+fn read(url: Url, response: Response) -> Result<AgentDirectory, CallFailure> {
     if !response.is_success() {
         return Err(response.refused());
     }
-    let read = Directory::read(url, &response.body);
-    read.map_err(|defect| Failure::garbled(defect, response.kept()))
+    let read = AgentDirectory::read(url, &response.body);
+    read.map_err(|defect| CallFailure::garbled(defect, response.kept()))
 }
 
-impl Directory {
+impl AgentDirectory {
     /// Reads the document that came from this address.
     ///
     /// # Errors
@@ -77,7 +80,7 @@ impl Directory {
     }
 }
 
-fn entries(url: &Url, value: &Value) -> Result<(Vec<Entry>, usize), &'static str> {
+fn entries(url: &Url, value: &Value) -> Result<(Vec<DirectoryEntry>, usize), &'static str> {
     let sets = value.get("linkset").and_then(Value::as_array);
     let sets = sets.ok_or("it has no list linkset")?;
     let items = sets.iter().filter_map(|set| set.get("item")?.as_array()).flatten();
@@ -93,7 +96,7 @@ fn entries(url: &Url, value: &Value) -> Result<(Vec<Entry>, usize), &'static str
                 // The same card once more is no other agent, and nothing that was left out.
                 if seen.insert(to.clone()) {
                     let title = item.get("title").and_then(Value::as_str).map(str::to_owned);
-                    found.push(Entry { url: to, title });
+                    found.push(DirectoryEntry { url: to, title });
                 }
             }
             None => left_out += 1,
@@ -105,7 +108,7 @@ fn entries(url: &Url, value: &Value) -> Result<(Vec<Entry>, usize), &'static str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{Fake, Reply, transport};
+    use crate::fake::{CannedReply, Fake, transport};
 
     #[test]
     fn only_links_that_may_be_followed_are_taken_and_each_once() {
@@ -138,7 +141,7 @@ mod tests {
             ("[]", "the answer is no directory of agents: it has no list linkset"),
             ("{\"linkset\": 1}", "the answer is no directory of agents: it has no list linkset"),
         ] {
-            let fake = Fake::start(vec![Reply::http(200, &[], body)]);
+            let fake = Fake::start(vec![CannedReply::http(200, &[], body)]);
             let failure = fake.run(fetch(&transport(), &fake.url)).unwrap_err();
             assert_eq!(failure.to_string(), expected);
             assert!(fake.requests()[0].starts_with("GET /.well-known/api-catalog HTTP/1.1"));

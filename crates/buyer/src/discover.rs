@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use reqwest::Url;
 use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 
-use crate::card::{Card, Interface};
-use crate::failure::{BadAddress, Defect, Failure, Unsent};
+use crate::card::{SellerCard, SellerInterface};
+use crate::failure::{BadAddress, CallFailure, Defect, Unsent};
 use crate::text::decoded;
-use crate::transport::{Response, Transport};
+use crate::transport::{HttpTransport, Response};
 
 /// A card and where it came from.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct Discovered {
     /// The card's entity tag, as sent.
     pub etag: Option<String>,
     /// The card.
-    pub card: Card,
+    pub card: SellerCard,
     /// Whether a key that the reader trusts has signed the card, as [`Self::with_verdicts`] says: then a token may
     /// go to every host that the card names.
     pub is_signed: bool,
@@ -29,13 +29,13 @@ pub struct Discovered {
 /// ends in `.json`. Given what was discovered before, asks whether it still holds.
 ///
 /// # Errors
-/// Why there is no card. That the agent does not speak AAP is for [`Card::choose`] to say.
+/// Why there is no card. That the agent does not speak AAP is for [`SellerCard::choose`] to say.
 // D-06
 pub async fn discover(
-    transport: &Transport,
+    transport: &HttpTransport,
     address: &str,
     before: Option<&Discovered>,
-) -> Result<Discovered, Failure> {
+) -> Result<Discovered, CallFailure> {
     let url = card_url(address)?;
     let before = before.filter(|before| before.url == url);
     let etag = before.and_then(|before| before.etag.as_deref());
@@ -51,21 +51,24 @@ pub async fn discover(
 ///
 /// # Errors
 /// As [`discover`].
-pub async fn discover_anew(transport: &Transport, address: &str) -> Result<Discovered, Failure> {
+pub async fn discover_anew(
+    transport: &HttpTransport,
+    address: &str,
+) -> Result<Discovered, CallFailure> {
     let url = card_url(address)?;
     let response = transport.get_anew(&url).await?;
     read(url, response)
 }
 
 /// The card in an answer.
-pub(crate) fn read(url: Url, response: Response) -> Result<Discovered, Failure> {
+pub(crate) fn read(url: Url, response: Response) -> Result<Discovered, CallFailure> {
     if !response.is_success() {
         return Err(response.refused());
     }
     let defect = match decoded(&response.body) {
         None => Defect::NotUtf8,
         Some(text) if text.trim_ascii().is_empty() => Defect::Empty,
-        Some(text) => match Card::read(text) {
+        Some(text) => match SellerCard::read(text) {
             Ok(card) => {
                 let etag = response.etag;
                 return Ok(Discovered { url, etag, card, is_signed: false });
@@ -74,7 +77,7 @@ pub(crate) fn read(url: Url, response: Response) -> Result<Discovered, Failure> 
             Err(None) => Defect::NotJson,
         },
     };
-    Err(Failure::garbled(defect, response.kept()))
+    Err(CallFailure::garbled(defect, response.kept()))
 }
 
 /// Where the card of the agent at `address` is. Without a scheme it is `https`, on this machine
@@ -82,7 +85,7 @@ pub(crate) fn read(url: Url, response: Response) -> Result<Discovered, Failure> 
 ///
 /// # Errors
 /// When the address cannot be used.
-pub fn card_url(address: &str) -> Result<Url, Failure> {
+pub fn card_url(address: &str) -> Result<Url, CallFailure> {
     let mut url = based(address)?;
     if !url.path().ends_with(".json") {
         let path = format!("{}{WELL_KNOWN_PATH}", url.path().trim_end_matches('/'));
@@ -93,7 +96,7 @@ pub fn card_url(address: &str) -> Result<Url, Failure> {
 }
 
 /// An address as somebody gives it.
-pub(crate) fn based(address: &str) -> Result<Url, Failure> {
+pub(crate) fn based(address: &str) -> Result<Url, CallFailure> {
     let address = address.trim();
     let text = if address.contains("://") {
         address.to_owned()
@@ -104,7 +107,7 @@ pub(crate) fn based(address: &str) -> Result<Url, Failure> {
             Ok(_) | Err(_) => secure,
         }
     };
-    usable(&text).map_err(|why| Failure::address(&without_credentials(&text), why))
+    usable(&text).map_err(|why| CallFailure::address(&without_credentials(&text), why))
 }
 
 /// The address of an interface, when it may be used: a card may lead neither from `https` to
@@ -112,14 +115,14 @@ pub(crate) fn based(address: &str) -> Result<Url, Failure> {
 ///
 /// # Errors
 /// When the address cannot be used.
-pub fn endpoint(card: &Url, interface: &Interface) -> Result<Url, Failure> {
+pub fn endpoint(card: &Url, interface: &SellerInterface) -> Result<Url, CallFailure> {
     let checked = led_to(card, &interface.url).map_err(|led| match led {
         Astray::Unusable(why) => why,
         Astray::Plain => "is not https although the card is",
         Astray::Private => "is in a private network although the card is not",
     });
     checked.map_err(|why| {
-        Failure::Unsent(Unsent::Address(BadAddress {
+        CallFailure::Unsent(Unsent::Address(BadAddress {
             url: without_credentials(&interface.url),
             from_card: true,
             why,
@@ -214,7 +217,7 @@ fn is_local_v6(ip: Ipv6Addr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{Fake, MAX_BODY, Reply, transport};
+    use crate::fake::{CannedReply, Fake, MAX_BODY, transport};
 
     #[test]
     fn the_card_is_found_from_a_base_address_or_its_own() {
@@ -237,7 +240,7 @@ mod tests {
     fn addresses_that_cannot_be_used_are_refused_without_showing_credentials() {
         for address in ["", "ftp://a.example", "https://", "https://u:secret@a.example", "a b"] {
             let failure = card_url(address).unwrap_err();
-            assert!(matches!(failure, Failure::Unsent(_)), "{address}");
+            assert!(matches!(failure, CallFailure::Unsent(_)), "{address}");
             assert!(!failure.to_string().contains("secret"), "{failure}");
         }
     }
@@ -245,7 +248,7 @@ mod tests {
     #[test]
     fn a_card_leads_neither_out_of_tls_nor_into_a_private_network() {
         let check = |card: &str, url: &str| {
-            let interface = Interface {
+            let interface = SellerInterface {
                 url: url.to_owned(),
                 binding: "JSONRPC".to_owned(),
                 protocol_version: "1.0".to_owned(),
@@ -277,8 +280,8 @@ mod tests {
     fn a_card_that_has_not_changed_is_kept() {
         let body = r#"{"name": "A", "skills": []}"#;
         let fake = Fake::start(vec![
-            Reply::http(200, &[("etag", "\"v1\"")], body),
-            Reply::http(304, &[], ""),
+            CannedReply::http(200, &[("etag", "\"v1\"")], body),
+            CannedReply::http(304, &[], ""),
         ]);
         fake.run(async {
             let transport = transport();
@@ -298,15 +301,18 @@ mod tests {
         let long = " ".repeat(MAX_BODY + 1);
         let deep = "[".repeat(60_000);
         for (reply, expected) in [
-            (Reply::http(200, &[], ""), "the answer is empty"),
-            (Reply::http(200, &[], "<html></html>"), "the answer is not valid JSON"),
-            (Reply::http(200, &[], &deep), "the answer is not valid JSON"),
-            (Reply::http(200, &[], "[]"), "the answer is no agent card: it is not a JSON object"),
-            (Reply::http(200, &[], &long), "the answer is larger than 65536 bytes"),
-            (Reply::http(404, &[], "<html>"), "the server answers with HTTP 404"),
-            (Reply::http(304, &[], ""), "the server answers with HTTP 304"),
+            (CannedReply::http(200, &[], ""), "the answer is empty"),
+            (CannedReply::http(200, &[], "<html></html>"), "the answer is not valid JSON"),
+            (CannedReply::http(200, &[], &deep), "the answer is not valid JSON"),
             (
-                Reply::http(302, &[("location", "https://b.example/\u{202e}x")], ""),
+                CannedReply::http(200, &[], "[]"),
+                "the answer is no agent card: it is not a JSON object",
+            ),
+            (CannedReply::http(200, &[], &long), "the answer is larger than 65536 bytes"),
+            (CannedReply::http(404, &[], "<html>"), "the server answers with HTTP 404"),
+            (CannedReply::http(304, &[], ""), "the server answers with HTTP 304"),
+            (
+                CannedReply::http(302, &[("location", "https://b.example/\u{202e}x")], ""),
                 "the answer is a redirect, which is not followed: https://b.example/x",
             ),
         ] {
@@ -321,6 +327,6 @@ mod tests {
         let url = Fake::start(vec![]).url.clone();
         let fake = Fake::start(vec![]);
         let failure = fake.run(discover(&transport(), &url, None)).unwrap_err();
-        assert!(matches!(failure, Failure::Unsent(Unsent::Unreachable(_))), "{failure:?}");
+        assert!(matches!(failure, CallFailure::Unsent(Unsent::Unreachable(_))), "{failure:?}");
     }
 }

@@ -7,7 +7,7 @@ use tradepost_wire::http::MediaType;
 
 /// Reads events out of the bytes of a stream. Whoever feeds it bounds how much that is.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct EventReader {
     /// Whether anything was read: a byte order mark stands at the beginning alone.
     begun: bool,
     /// Whether the last byte was a carriage return, of which a line feed may be the other half.
@@ -18,7 +18,7 @@ pub struct Reader {
     ready: VecDeque<Vec<u8>>,
 }
 
-impl Reader {
+impl EventReader {
     /// Takes the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         for byte in bytes {
@@ -76,15 +76,15 @@ mod tests {
     use super::*;
 
     fn read(stream: &str) -> Vec<String> {
-        let take = |reader: &mut Reader| {
+        let take = |reader: &mut EventReader| {
             let taken = std::iter::from_fn(|| reader.take());
             taken.map(|data| String::from_utf8(data).unwrap()).collect::<Vec<_>>()
         };
         // In one piece, and byte by byte: the same.
-        let mut whole = Reader::default();
+        let mut whole = EventReader::default();
         whole.feed(stream.as_bytes());
         let whole = take(&mut whole);
-        let mut reader = Reader::default();
+        let mut reader = EventReader::default();
         let mut pieces = Vec::new();
         for byte in stream.bytes() {
             reader.feed(&[byte]);

@@ -9,7 +9,7 @@ use tradepost_wire::{aap, adcp};
 
 use crate::card::NotAap;
 use crate::challenge::Challenge;
-use crate::refusal::{By, Refused};
+use crate::refusal::{RefusalForm, SellerRefusal};
 use crate::text::{SENTENCE, WORD, plain};
 use crate::token::Origin;
 use crate::transport::CertificateProblem;
@@ -19,7 +19,7 @@ pub const MAX_KEPT: usize = 64 * 1024;
 
 /// Why there is no result.
 #[derive(Debug)]
-pub enum Failure {
+pub enum CallFailure {
     /// The request never left: the seller knows nothing of it.
     Unsent(Unsent),
     /// The request left, or may have left, and nothing came back: it may have had an effect.
@@ -27,7 +27,7 @@ pub enum Failure {
     /// Something came back that cannot be understood: the request may have had an effect.
     Garbled(Box<Garbled>),
     /// The seller understood and said no.
-    Refused(Box<Refused>),
+    Refused(Box<SellerRefusal>),
 }
 
 /// Why a request never left.
@@ -146,7 +146,7 @@ pub struct Garbled {
     /// What is wrong with it.
     pub defect: Defect,
     /// The answer.
-    pub kept: Kept,
+    pub kept: KeptResponse,
 }
 
 /// What is wrong with an answer.
@@ -188,7 +188,7 @@ pub enum Defect {
 
 /// An answer, kept for whoever has to find out; the body is cut at [`MAX_KEPT`].
 #[derive(Clone, Default)]
-pub struct Kept {
+pub struct KeptResponse {
     /// The HTTP status.
     pub status: u16,
     /// The media type, as sent.
@@ -204,7 +204,7 @@ pub struct Kept {
     pub is_before_request: bool,
 }
 
-impl Kept {
+impl KeptResponse {
     /// Keeps the beginning of a body.
     #[must_use]
     pub fn new(status: u16, content_type: Option<String>, body: &[u8]) -> Self {
@@ -230,16 +230,16 @@ impl Kept {
 }
 
 // A body may hold personal data, which has no place in a log.
-impl fmt::Debug for Kept {
+impl fmt::Debug for KeptResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.summary())
     }
 }
 
-impl Failure {
+impl CallFailure {
     /// An answer that cannot be understood.
     #[must_use]
-    pub fn garbled(defect: Defect, kept: Kept) -> Self {
+    pub fn garbled(defect: Defect, kept: KeptResponse) -> Self {
         Self::Garbled(Box::new(Garbled { defect, kept }))
     }
 
@@ -253,7 +253,7 @@ impl Failure {
     #[must_use]
     pub fn adcp(&self) -> Option<&adcp::error::AdcpError> {
         let Self::Refused(refused) = self else { return None };
-        let By::Adcp(adcp) = &refused.by else { return None };
+        let RefusalForm::Adcp(adcp) = &refused.by else { return None };
         Some(&adcp.error)
     }
 
@@ -267,28 +267,28 @@ impl Failure {
             Self::Refused(refused) => match &refused.by {
                 // A gateway answers so when it has lost sight of the seller behind it; but who does not
                 // implement the request or its version, or wants a sign-in to the network, has not acted.
-                By::Http(status) => *status >= 500 && !matches!(status, 501 | 505 | 511),
+                RefusalForm::Http(status) => *status >= 500 && !matches!(status, 501 | 505 | 511),
                 // UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE and DATA_LOSS.
-                By::Grpc { code, .. } => matches!(code, 2 | 4 | 13 | 14 | 15),
+                RefusalForm::Grpc { code, .. } => matches!(code, 2 | 4 | 13 | 14 | 15),
                 // The seller failed at its work, and nobody knows how much of it was done.
-                By::Protocol(error) => {
+                RefusalForm::Protocol(error) => {
                     let ours = [A2aCode::InternalError, A2aCode::Unavailable];
                     error.code.known().is_some_and(|code| ours.contains(&code))
                 }
                 // The lead itself may have been received although the appointment failed (AAP 1.1,
                 // "Errors").
-                By::Aap { error, .. } => {
+                RefusalForm::Aap { error, .. } => {
                     error.code.known() == Some(aap::AapCode::AppointmentTimeUnavailable)
                 }
                 // AdCP has words of its own for it, which are to be believed.
-                By::Adcp(_) | By::Words { .. } => false,
+                RefusalForm::Adcp(_) | RefusalForm::Words { .. } => false,
             },
             Self::Unanswered(_) | Self::Garbled(_) => true,
         }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CallFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsent(unsent) => unsent.fmt(f),
@@ -299,7 +299,7 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {
+impl std::error::Error for CallFailure {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         // Its words are those of what it is made of, so that the cause is theirs.
         let Self::Unsent(unsent) = self else { return None };
@@ -410,20 +410,21 @@ mod tests {
     #[test]
     fn only_a_large_beginning_of_an_answer_is_kept_and_none_of_it_is_logged() {
         let body = b"ada@example.com ".repeat(10_000);
-        let kept = Kept::new(200, Some("text/\u{1b}html".into()), &body);
+        let kept = KeptResponse::new(200, Some("text/\u{1b}html".into()), &body);
         assert_eq!((kept.body.len(), kept.length), (MAX_KEPT, 160_000));
-        let garbled = Failure::garbled(Defect::NotJson, kept);
+        let garbled = CallFailure::garbled(Defect::NotJson, kept);
         assert!(!format!("{garbled:?} {garbled}").contains("ada@"));
         assert!(format!("{garbled:?}").contains("HTTP 200, text/html, 160000 bytes"));
     }
 
     #[test]
     fn only_what_left_the_building_may_have_had_an_effect() {
-        let unsent = Failure::address("ftp://x", "is no web address");
-        let timed_out = Failure::Unanswered(Unanswered::TimedOut(Duration::from_secs(1)));
+        let unsent = CallFailure::address("ftp://x", "is no web address");
+        let timed_out = CallFailure::Unanswered(Unanswered::TimedOut(Duration::from_secs(1)));
         let refused = |status| {
-            let (by, retry_after, kept) = (By::Http(status), None, Kept::default());
-            Failure::Refused(Box::new(Refused { by, retry_after, kept }))
+            let (by, retry_after, kept) =
+                (RefusalForm::Http(status), None, KeptResponse::default());
+            CallFailure::Refused(Box::new(SellerRefusal { by, retry_after, kept }))
         };
         assert!(refused(504).in_doubt());
         assert!(![501, 505, 511].iter().any(|status| refused(*status).in_doubt()));
@@ -453,7 +454,7 @@ mod tests {
         let refusal = || aap::parse(skill, aap::Version::V1_1, &payload, &terms).unwrap_err();
         let problem = refusal().problems.to_string();
         assert!(problem.starts_with("/filters/x: "), "{problem}");
-        let unsent = || Failure::Unsent(Unsent::Invalid(Box::new(refusal())));
+        let unsent = || CallFailure::Unsent(Unsent::Invalid(Box::new(refusal())));
         let form = crate::trust::Untrusted::NoForm(refusal().problems);
         let webhook = adcp::webhook::read(&tradepost_wire::json::json!({})).unwrap_err();
         let gave_up = crate::retry::GaveUp::before(unsent());
@@ -464,7 +465,7 @@ mod tests {
             (&form, true),
             (&webhook, true),
             (&crate::receiver::delivery::NoDelivery::Webhook(webhook.clone()), true),
-            (&Failure::address("x", "is no web address"), false),
+            (&CallFailure::address("x", "is no web address"), false),
             (&Unanswered::Stopped, false),
         ];
         for (error, has_cause) in chains {

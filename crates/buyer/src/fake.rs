@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::retry::World;
-use crate::transport::{Limits, Transport};
+use crate::retry::RetryClock;
+use crate::transport::{HttpTransport, TransportLimits};
 
 /// How long the client of these tests waits: long enough for a busy machine.
 pub(crate) const STALLED: Duration = Duration::from_secs(2);
@@ -17,7 +17,7 @@ pub(crate) const STALLED: Duration = Duration::from_secs(2);
 pub(crate) const MAX_BODY: usize = 64 * 1024;
 
 /// A canned reply. `{id}` in it becomes the id of the request.
-pub(crate) enum Reply {
+pub(crate) enum CannedReply {
     /// These bytes, and the connection is closed.
     Bytes(Vec<u8>),
     /// These bytes, and the connection is held open until the client gives up.
@@ -26,7 +26,7 @@ pub(crate) enum Reply {
     GoDown,
 }
 
-impl Reply {
+impl CannedReply {
     pub(crate) fn http(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Self {
         let mut head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\n");
         for (name, value) in headers {
@@ -44,7 +44,7 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    pub(crate) fn start(replies: Vec<Reply>) -> Self {
+    pub(crate) fn start(replies: Vec<CannedReply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (sender, requests) = channel();
@@ -75,13 +75,17 @@ impl Fake {
 }
 
 /// A transport with a short patience.
-pub(crate) fn transport() -> Transport {
-    Transport::new(Limits { timeout: STALLED, max_body: MAX_BODY, ..Limits::default() })
+pub(crate) fn transport() -> HttpTransport {
+    HttpTransport::new(TransportLimits {
+        timeout: STALLED,
+        max_body: MAX_BODY,
+        ..TransportLimits::default()
+    })
 }
 
 fn answer(
     mut stream: TcpStream,
-    reply: Reply,
+    reply: CannedReply,
     listener: &mut Option<TcpListener>,
     requests: &Sender<String>,
 ) {
@@ -90,9 +94,9 @@ fn answer(
     let id = id.map(|(id, _)| id.to_owned()).unwrap_or_default();
     let _ = requests.send(request);
     let (bytes, stall) = match reply {
-        Reply::Bytes(bytes) => (bytes, false),
-        Reply::Stall(bytes) => (bytes, true),
-        Reply::GoDown => {
+        CannedReply::Bytes(bytes) => (bytes, false),
+        CannedReply::Stall(bytes) => (bytes, true),
+        CannedReply::GoDown => {
             drop(listener.take());
             (Vec::new(), false)
         }
@@ -159,7 +163,7 @@ impl Virtual {
     }
 }
 
-impl World for Virtual {
+impl RetryClock for Virtual {
     fn now(&self) -> Duration {
         self.state.lock().unwrap().0
     }

@@ -11,9 +11,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 
-use crate::card::Interface;
+use crate::card::SellerInterface;
 use crate::discover::endpoint;
-use crate::failure::Failure;
+use crate::failure::CallFailure;
 
 /// Where the paths of the methods begin: package and service, as published.
 const SERVICE: &str = "lf.a2a.v1.A2AService";
@@ -26,12 +26,12 @@ const PREFIX: usize = 5;
 ///
 /// # Errors
 /// When it cannot be used, as for other interfaces.
-pub fn address(card: &Url, interface: &Interface) -> Result<Url, Failure> {
+pub fn address(card: &Url, interface: &SellerInterface) -> Result<Url, CallFailure> {
     if interface.url.contains("://") {
         return endpoint(card, interface);
     }
     let url = format!("{}://{}", card.scheme(), interface.url);
-    endpoint(card, &Interface { url, ..interface.clone() })
+    endpoint(card, &SellerInterface { url, ..interface.clone() })
 }
 
 /// Where a method is.
@@ -87,20 +87,20 @@ pub fn messages(mut body: &[u8]) -> Result<Vec<&[u8]>, NoMessage> {
 
 /// Something that is not what it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unreadable;
+pub struct GrpcUnreadable;
 
 /// How a call ended.
 #[derive(Debug, Clone)]
-pub struct End {
+pub struct GrpcEnd {
     /// The number, as sent.
     pub number: i64,
     /// `grpc-message`, decoded.
     pub message: String,
     /// `grpc-status-details-bin` as JSON: absent, or unreadable.
-    pub details: Option<Result<Value, Unreadable>>,
+    pub details: Option<Result<Value, GrpcUnreadable>>,
 }
 
-impl End {
+impl GrpcEnd {
     /// Reads it from the trailers, or from the header where there is nothing but a status; `None` where
     /// neither says how the call ended.
     #[must_use]
@@ -111,8 +111,8 @@ impl End {
             // Senders pad or do not, as they like.
             let bytes = STANDARD_NO_PAD
                 .decode(text.trim().trim_end_matches('='))
-                .map_err(|_| Unreadable)?;
-            protobuf::read(&schema::STATUS, &bytes).map_err(|_| Unreadable)
+                .map_err(|_| GrpcUnreadable)?;
+            protobuf::read(&schema::STATUS, &bytes).map_err(|_| GrpcUnreadable)
         });
         Some(Self { number, message, details })
     }
@@ -188,7 +188,7 @@ mod tests {
         let status = json!({"code": 5, "message": "50 % of it", "details": []});
         let details = STANDARD_NO_PAD.encode(protobuf::write(&schema::STATUS, &status).unwrap());
         let details = format!("{details}==");
-        let end = End::of(|name| match name {
+        let end = GrpcEnd::of(|name| match name {
             "grpc-status" => Some("5"),
             "grpc-message" => Some("50 %25 of it%zz%"),
             "grpc-status-details-bin" => Some(&details),
@@ -198,12 +198,12 @@ mod tests {
         assert_eq!(end.status(), Some(RpcStatus::NotFound));
         assert_eq!(end.message, "50 % of it%zz%");
         assert_eq!(end.details.unwrap().unwrap()["message"], "50 % of it");
-        assert!(End::of(|_| None).is_none());
+        assert!(GrpcEnd::of(|_| None).is_none());
     }
 
     #[test]
     fn the_address_is_a_host_and_a_port_by_the_scheme_of_the_card() {
-        let interface = |url: &str| Interface {
+        let interface = |url: &str| SellerInterface {
             url: url.to_owned(),
             binding: "GRPC".to_owned(),
             protocol_version: "1.0".to_owned(),

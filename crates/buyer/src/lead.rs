@@ -13,14 +13,14 @@ use tradepost_wire::json::{Value, json};
 
 /// The customer's permission, in the words that the customer agreed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Consent {
+pub struct LeadConsent {
     granted_at: Timestamp,
     text: String,
     channels: Vec<Channel>,
     expires_at: Option<Timestamp>,
 }
 
-impl Consent {
+impl LeadConsent {
     /// A permission given at this moment, by agreeing to this text verbatim, for these
     /// channels and for sending one lead.
     // R-LD-04
@@ -91,7 +91,7 @@ pub struct Lead {
     key: String,
     submitted_at: Timestamp,
     agent: SourceAgent,
-    consent: Consent,
+    consent: LeadConsent,
     /// Names are required and may be empty.
     // C-42
     names: (String, String),
@@ -122,7 +122,7 @@ impl Lead {
     pub fn new(
         key: impl Into<String>,
         agent: SourceAgent,
-        consent: Consent,
+        consent: LeadConsent,
         submitted_at: Timestamp,
     ) -> Self {
         Self {

@@ -34,18 +34,18 @@ pub mod trust;
 
 pub use adcp::AdcpClient;
 pub use agent::AgentClient;
-pub use answer::Answer;
+pub use answer::SkillAnswer;
 pub use cache::CardCache;
-pub use card::Card;
+pub use card::SellerCard;
 pub use card_reader::CardReader;
-pub use client::Client;
+pub use client::SkillClient;
 pub use discover::{Discovered, discover};
-pub use failure::Failure;
-pub use lead::{Consent, Lead};
+pub use failure::CallFailure;
+pub use lead::{Lead, LeadConsent};
 pub use recovery::advise;
 pub use reqwest::Url;
 pub use token::{BearerToken, Origin};
-pub use transport::Transport;
+pub use transport::HttpTransport;
 pub use trust::Trust;
 
 #[cfg(test)]

@@ -8,27 +8,27 @@ pub use tradepost_wire::adcp::{AdcpTaskStatus, GovernanceDecision};
 use tradepost_wire::catalog::Open;
 use tradepost_wire::json::Value;
 
-use crate::failure::{Failure, Kept};
-use crate::recovery::{Advice, Attempt, Budget, advise};
-use crate::refusal::{Adcp, By, Refused, stated_by};
+use crate::failure::{CallFailure, KeptResponse};
+use crate::recovery::{FailedAttempt, RecoveryAdvice, RetryBudget, advise};
+use crate::refusal::{Adcp, RefusalForm, SellerRefusal, stated_by};
 use crate::text::{SENTENCE, WORD, plain};
 
 /// What a payload says.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct PayloadOutcome {
     /// How far the task is; `None` when the payload does not say.
     pub standing: Option<Open<AdcpTaskStatus>>,
     /// What the seller says beside the result, which stands.
     pub warnings: Vec<AdcpError>,
     /// The rows that failed.
-    pub rows: Vec<Row>,
+    pub rows: Vec<FailedRow>,
 }
 
 /// A row that failed, although others may have succeeded.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Row {
+pub struct FailedRow {
     /// Where the row is in the payload (`/accounts/0`).
     pub pointer: String,
     /// Its errors; at least one.
@@ -37,7 +37,7 @@ pub struct Row {
     pub again: bool,
 }
 
-impl Outcome {
+impl PayloadOutcome {
     /// Reads a payload that is no failure. Lists are bounded.
     #[must_use]
     pub fn read(payload: &Value) -> Self {
@@ -57,7 +57,7 @@ impl Outcome {
 }
 
 /// The members that are lists of objects with errors: `accounts`, `creatives`, `catalogs`.
-fn rows(payload: &Value) -> Vec<Row> {
+fn rows(payload: &Value) -> Vec<FailedRow> {
     let mut found = Vec::new();
     for (name, list) in payload.as_object().into_iter().flatten() {
         for (index, row) in list.as_array().into_iter().flatten().enumerate() {
@@ -69,37 +69,38 @@ fn rows(payload: &Value) -> Vec<Row> {
                 return found;
             }
             let pointer = format!("/{}/{index}", plain(name, WORD));
-            found.push(Row { pointer, errors, again: false });
+            found.push(FailedRow { pointer, errors, again: false });
         }
     }
     found
 }
 
-impl Row {
+impl FailedRow {
     /// What to do about the row: as [`advise`], by its strictest error. Another request is one for
     /// this row alone.
     #[must_use]
-    pub fn advise(&self, attempt: &Attempt, budget: &Budget) -> Option<Advice> {
-        let by = By::Adcp(Box::new(Adcp::of(None, self.errors.clone())?));
-        let refused = Refused { retry_after: stated_by(&by), by, kept: Kept::default() };
-        Some(advise(attempt, &Failure::Refused(Box::new(refused)), budget))
+    pub fn advise(&self, attempt: &FailedAttempt, budget: &RetryBudget) -> Option<RecoveryAdvice> {
+        let by = RefusalForm::Adcp(Box::new(Adcp::of(None, self.errors.clone())?));
+        let refused =
+            SellerRefusal { retry_after: stated_by(&by), by, kept: KeptResponse::default() };
+        Some(advise(attempt, &CallFailure::Refused(Box::new(refused)), budget))
     }
 }
 
 /// What a governance agent decided on a plan, with its conditions.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Governance {
+pub struct PlanDecision {
     /// The decision.
     pub decision: GovernanceDecision,
     /// What has to be changed: each field with the value it must have, when there is one.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<RequiredChange>,
     /// Why, fit for display.
     pub explanation: String,
 }
 
 /// A change that a governance agent requires.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Condition {
+pub struct RequiredChange {
     /// Which field, fit for display.
     pub field: String,
     /// The value it must have; without one a person has to read the reason.
@@ -110,7 +111,7 @@ pub struct Condition {
 
 /// What follows from a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum GovernanceStep {
     /// Go on.
     Proceed,
     /// Change what the conditions say and ask the governance agent again before going on.
@@ -121,7 +122,7 @@ pub enum Next {
     Block,
 }
 
-impl Governance {
+impl PlanDecision {
     /// Reads the result of `check_governance`: `verdict` (3.1), or `status` as it was called
     /// before. `None` when it has no decision, as while a person still reviews it: that is a task
     /// like any other.
@@ -136,7 +137,7 @@ impl Governance {
             Open::Other(_) => None,
         })?;
         let conditions = payload.get("conditions").and_then(Value::as_array);
-        let condition = |condition: &Value| Condition {
+        let condition = |condition: &Value| RequiredChange {
             field: text(condition, "field"),
             required: condition.get("required_value").cloned(),
             reason: text(condition, "reason"),
@@ -151,16 +152,16 @@ impl Governance {
 
     /// What follows.
     #[must_use]
-    pub fn next(&self) -> Next {
+    pub fn next(&self) -> GovernanceStep {
         match self.decision {
-            GovernanceDecision::Approved => Next::Proceed,
-            GovernanceDecision::Denied => Next::Block,
+            GovernanceDecision::Approved => GovernanceStep::Proceed,
+            GovernanceDecision::Denied => GovernanceStep::Block,
             GovernanceDecision::Conditions => {
                 let exact = self.conditions.iter().all(|condition| condition.required.is_some());
                 if exact && !self.conditions.is_empty() {
-                    Next::ApplyAndCheckAgain
+                    GovernanceStep::ApplyAndCheckAgain
                 } else {
-                    Next::AskAPerson
+                    GovernanceStep::AskAPerson
                 }
             }
         }
@@ -174,10 +175,10 @@ mod tests {
     use tradepost_wire::json::json;
 
     use super::*;
-    use crate::recovery::{Change, Why};
+    use crate::recovery::{AskReason, RequestChange};
     use crate::response::{RawResponse, Via, read};
 
-    fn failure(payload: &Value) -> Option<Failure> {
+    fn failure(payload: &Value) -> Option<CallFailure> {
         let body = json!({"structuredContent": payload}).to_string();
         let (content_type, retry_after) = (None, None);
         let body = body.as_bytes();
@@ -197,19 +198,19 @@ mod tests {
             "code": "COMPLIANCE_UNSATISFIED", "message": "one placement cannot",
             "field": "packages[0].placements[2]", "severity": "warning"}]});
         assert!(failure(&payload).is_none());
-        let outcome = Outcome::read(&payload);
+        let outcome = PayloadOutcome::read(&payload);
         assert!(outcome.is_complete());
         assert_eq!(outcome.warnings.len(), 1);
-        let pending = Outcome::read(&json!({"status": "input-required"}));
+        let pending = PayloadOutcome::read(&json!({"status": "input-required"}));
         assert!(!pending.is_complete());
-        assert!(!Outcome::read(&json!({"status": "new word"})).is_complete());
+        assert!(!PayloadOutcome::read(&json!({"status": "new word"})).is_complete());
     }
 
     #[test]
     fn t_4_a_rejection_is_no_failure() {
         let payload = json!({"status": "rejected", "reason": "policy"});
         assert!(failure(&payload).is_none());
-        let outcome = Outcome::read(&payload);
+        let outcome = PayloadOutcome::read(&payload);
         assert_eq!(outcome.standing, Some(Open::Known(AdcpTaskStatus::Rejected)));
     }
 
@@ -221,17 +222,17 @@ mod tests {
                 "code": "BILLING_NOT_PERMITTED_FOR_AGENT", "recovery": "correctable",
                 "details": {"rejected_billing": "agent", "suggested_billing": "operator"}}]}]});
         assert!(failure(&payload).is_none());
-        let outcome = Outcome::read(&payload);
+        let outcome = PayloadOutcome::read(&payload);
         let [row] = outcome.rows.as_slice() else { panic!("{outcome:?}") };
         assert_eq!(row.pointer, "/accounts/1");
-        let budget = Budget { attempts: 3, time: Duration::from_secs(300), tokens: 10 };
-        let mut attempt = Attempt::default();
-        let Some(Advice::Fix(fix)) = row.advise(&attempt, &budget) else { panic!() };
-        assert_eq!(fix.change, Change::Billing("operator".into()));
+        let budget = RetryBudget { attempts: 3, time: Duration::from_secs(300), tokens: 10 };
+        let mut attempt = FailedAttempt::default();
+        let Some(RecoveryAdvice::Fix(fix)) = row.advise(&attempt, &budget) else { panic!() };
+        assert_eq!(fix.change, RequestChange::Billing("operator".into()));
         attempt.tried.billing = true;
-        assert_eq!(row.advise(&attempt, &budget), Some(Advice::Ask(Why::Billing)));
+        assert_eq!(row.advise(&attempt, &budget), Some(RecoveryAdvice::Ask(AskReason::Billing)));
         let many = json!({"rows": vec![json!({"errors": [{"code": "A"}]}); 500]});
-        assert_eq!(Outcome::read(&many).rows.len(), MAX_LISTED);
+        assert_eq!(PayloadOutcome::read(&many).rows.len(), MAX_LISTED);
     }
 
     #[test]
@@ -239,25 +240,25 @@ mod tests {
         let value = json!({"field": "budget", "required_value": 5, "reason": "limit"});
         let words = json!({"field": "brief", "reason": "tone\u{202e}"});
         for (payload, expected) in [
-            (json!({"verdict": "approved"}), Some(Next::Proceed)),
-            (json!({"verdict": "denied", "status": "completed"}), Some(Next::Block)),
-            (json!({"status": "denied"}), Some(Next::Block)),
+            (json!({"verdict": "approved"}), Some(GovernanceStep::Proceed)),
+            (json!({"verdict": "denied", "status": "completed"}), Some(GovernanceStep::Block)),
+            (json!({"status": "denied"}), Some(GovernanceStep::Block)),
             (
                 json!({"verdict": "conditions", "conditions": [value]}),
-                Some(Next::ApplyAndCheckAgain),
+                Some(GovernanceStep::ApplyAndCheckAgain),
             ),
             (
                 json!({"verdict": "conditions", "conditions": [value, words]}),
-                Some(Next::AskAPerson),
+                Some(GovernanceStep::AskAPerson),
             ),
-            (json!({"verdict": "conditions"}), Some(Next::AskAPerson)),
+            (json!({"verdict": "conditions"}), Some(GovernanceStep::AskAPerson)),
             (json!({"status": "submitted"}), None),
             (json!({"verdict": "escalated"}), None),
             (json!([]), None),
         ] {
             assert!(failure(&payload).is_none());
-            let governance = Governance::read(&payload);
-            assert_eq!(governance.as_ref().map(Governance::next), expected, "{payload}");
+            let governance = PlanDecision::read(&payload);
+            assert_eq!(governance.as_ref().map(PlanDecision::next), expected, "{payload}");
         }
     }
 }

@@ -38,9 +38,9 @@ pub mod poll;
 mod signature;
 pub mod webhooks;
 
-use authentic::{Authenticity, Denied, Envelope};
-use delivery::{Delivery, Known, NoDelivery, Received};
-use metrics::Metrics;
+use authentic::{Authenticity, DeliveryDenied, DeliveryEnvelope};
+use delivery::{KnownTask, NoDelivery, PushDelivery, ReceivedDelivery};
+use metrics::ReceiverMetrics;
 
 /// The media type of a delivery (A2A §4.3.3).
 pub const MEDIA_TYPE: &str = "application/a2a+json";
@@ -55,13 +55,13 @@ pub trait Inbox: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// When it could not be kept.
-    fn put(&self, delivery: &Delivery) -> Result<Put, Unkept>;
+    fn put(&self, delivery: &PushDelivery) -> Result<Put, DeliveryNotKept>;
 
     /// What is kept of a sender's task.
     ///
     /// # Errors
     /// When that cannot be found out.
-    fn known(&self, sender: &str, task_id: &str) -> Result<Known, Unkept>;
+    fn known(&self, sender: &str, task_id: &str) -> Result<KnownTask, DeliveryNotKept>;
 }
 
 /// What became of a delivery.
@@ -78,24 +78,24 @@ pub enum Put {
 
 /// A delivery could not be kept. The cause is for the log.
 #[derive(Debug)]
-pub struct Unkept(pub String);
+pub struct DeliveryNotKept(pub String);
 
-impl fmt::Display for Unkept {
+impl fmt::Display for DeliveryNotKept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Unkept {}
+impl std::error::Error for DeliveryNotKept {}
 
 /// Asks an inbox where waiting for a disk disturbs nobody.
 async fn within<T: Send + 'static>(
     inbox: &Arc<dyn Inbox>,
-    ask: impl FnOnce(&dyn Inbox) -> Result<T, Unkept> + Send + 'static,
-) -> Result<T, Unkept> {
+    ask: impl FnOnce(&dyn Inbox) -> Result<T, DeliveryNotKept> + Send + 'static,
+) -> Result<T, DeliveryNotKept> {
     let inbox = Arc::clone(inbox);
     let asked = tokio::task::spawn_blocking(move || ask(&*inbox)).await;
-    asked.unwrap_or_else(|error| Err(Unkept(error.to_string())))
+    asked.unwrap_or_else(|error| Err(DeliveryNotKept(error.to_string())))
 }
 
 /// Receives deliveries.
@@ -111,7 +111,7 @@ pub struct Receiver {
     /// The time.
     pub now: Box<dyn Fn() -> Timestamp + Send + Sync>,
     /// What happened.
-    pub metrics: Arc<Metrics>,
+    pub metrics: Arc<ReceiverMetrics>,
     /// Told when a delivery has been kept.
     pub kept: Box<dyn Fn() + Send + Sync>,
     /// Told in one word why a delivery was not taken, where there is one; for the log.
@@ -142,10 +142,12 @@ async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Res
         (receiver.refused)(&code);
     }
     let (outcome, count) = match &no {
-        NotTaken::Denied(Denied::Unproven | Denied::Signature(_)) => {
+        NotTaken::Denied(DeliveryDenied::Unproven | DeliveryDenied::Signature(_)) => {
             (StatusCode::UNAUTHORIZED, &metrics.unauthentic)
         }
-        NotTaken::Denied(Denied::Later(_)) => (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept),
+        NotTaken::Denied(DeliveryDenied::Later(_)) => {
+            (StatusCode::SERVICE_UNAVAILABLE, &metrics.unkept)
+        }
         NotTaken::Slow => (StatusCode::REQUEST_TIMEOUT, &metrics.unreadable),
         NotTaken::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, &metrics.unreadable),
         NotTaken::Broken => (StatusCode::BAD_REQUEST, &metrics.unreadable),
@@ -176,7 +178,7 @@ async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Res
 
 /// Why a delivery is not taken.
 enum NotTaken {
-    Denied(Denied),
+    Denied(DeliveryDenied),
     Slow,
     TooLarge,
     /// The body broke off, or was written wrongly.
@@ -212,7 +214,7 @@ impl Receiver {
         let (parts, body) = request.into_parts();
         // Whoever has no token does not get to send a body.
         if !self.authenticity.may_send(&parts.headers) {
-            return Err(NotTaken::Denied(Denied::Unproven));
+            return Err(NotTaken::Denied(DeliveryDenied::Unproven));
         }
         if !is_delivery(&parts.headers) {
             return Err(NotTaken::MediaType);
@@ -226,7 +228,7 @@ impl Receiver {
             Err(_) => return Err(NotTaken::Broken),
         };
         let now = (self.now)();
-        let envelope = Envelope {
+        let envelope = DeliveryEnvelope {
             method: &parts.method,
             uri: &parts.uri,
             headers: &parts.headers,
@@ -234,9 +236,9 @@ impl Receiver {
         };
         let pass = self.authenticity.check(&envelope, now).await.map_err(NotTaken::Denied)?;
         let delivery =
-            match Received::read(&body, &pass.sender, now).map_err(NotTaken::Unreadable)? {
-                Received::Delivery(delivery) => delivery,
-                Received::Challenge(challenge) => {
+            match ReceivedDelivery::read(&body, &pass.sender, now).map_err(NotTaken::Unreadable)? {
+                ReceivedDelivery::Delivery(delivery) => delivery,
+                ReceivedDelivery::Challenge(challenge) => {
                     return Ok(with_body(StatusCode::OK, &json!({"challenge": challenge})));
                 }
             };

@@ -11,8 +11,8 @@ use tradepost_wire::adcp::error::{AdcpError, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary as _};
 use tradepost_wire::json::Value;
 
-use crate::failure::{Failure, Unsent};
-use crate::refusal::{By, MAX_MESSAGE};
+use crate::failure::{CallFailure, Unsent};
+use crate::refusal::{MAX_MESSAGE, RefusalForm};
 use crate::text::{WORD, bounded, plain};
 
 /// The shortest value of a request that is looked for in a message: shorter ones are parts of any
@@ -24,7 +24,7 @@ const MAX_PRIVATE: usize = 2_000;
 
 /// What is logged of a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Record {
+pub struct FailureRecord {
     /// The seller's code; for a failure without one what it is: `unsent`, `unanswered`, `garbled`
     /// or `refused`.
     pub code: String,
@@ -38,24 +38,25 @@ pub struct Record {
     pub field: Option<String>,
 }
 
-impl Record {
+impl FailureRecord {
     /// Of a failure of a request that has these values.
     #[must_use]
-    pub fn of(failure: &Failure, private: &[String]) -> Self {
+    pub fn of(failure: &CallFailure, private: &[String]) -> Self {
         if let Some(error) = failure.adcp() {
             return Self::of_error(error, private);
         }
         let code = match failure {
-            Failure::Unsent(Unsent::Arguments(error)) => return Self::of_error(error, private),
-            Failure::Unsent(_) => "unsent".to_owned(),
-            Failure::Unanswered(_) => "unanswered".to_owned(),
-            Failure::Garbled(_) => "garbled".to_owned(),
-            Failure::Refused(refused) => match &refused.by {
-                By::Aap { error, .. } => plain(error.code.name(), WORD),
-                By::Protocol(error) => plain(error.code.name(), WORD),
-                By::Adcp(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. } => {
-                    "refused".to_owned()
-                }
+            CallFailure::Unsent(Unsent::Arguments(error)) => return Self::of_error(error, private),
+            CallFailure::Unsent(_) => "unsent".to_owned(),
+            CallFailure::Unanswered(_) => "unanswered".to_owned(),
+            CallFailure::Garbled(_) => "garbled".to_owned(),
+            CallFailure::Refused(refused) => match &refused.by {
+                RefusalForm::Aap { error, .. } => plain(error.code.name(), WORD),
+                RefusalForm::Protocol(error) => plain(error.code.name(), WORD),
+                RefusalForm::Adcp(_)
+                | RefusalForm::Grpc { .. }
+                | RefusalForm::Http(_)
+                | RefusalForm::Words { .. } => "refused".to_owned(),
             },
         };
         let message = without(&failure.to_string(), private);
@@ -78,13 +79,13 @@ impl Record {
     #[must_use]
     pub fn line(&self, at: Timestamp) -> String {
         #[derive(Serialize)]
-        struct Line<'a> {
+        struct RecordLine<'a> {
             timestamp: String,
             #[serde(flatten)]
-            record: &'a Record,
+            record: &'a FailureRecord,
         }
         let timestamp = format!("{at:.3}");
-        tradepost_wire::json::to_string(&Line { timestamp, record: self }).unwrap_or_default()
+        tradepost_wire::json::to_string(&RecordLine { timestamp, record: self }).unwrap_or_default()
     }
 }
 
@@ -117,7 +118,7 @@ pub(crate) fn texts(value: &Value) -> Vec<String> {
     found
 }
 
-impl Failure {
+impl CallFailure {
     /// A sentence for people about what has happened: that of the code where the catalog has it,
     /// else what its class means.
     #[must_use]
@@ -131,9 +132,16 @@ impl Failure {
             Self::Unanswered(_) => "The seller did not answer.",
             Self::Garbled(_) => "The seller's answer cannot be understood.",
             Self::Refused(refused) => match &refused.by {
-                By::Aap { error, .. } => error.code.known().map_or(REFUSED, |code| code.docs()),
-                By::Protocol(error) => error.code.known().map_or(REFUSED, |code| code.docs()),
-                By::Adcp(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. } => REFUSED,
+                RefusalForm::Aap { error, .. } => {
+                    error.code.known().map_or(REFUSED, |code| code.docs())
+                }
+                RefusalForm::Protocol(error) => {
+                    error.code.known().map_or(REFUSED, |code| code.docs())
+                }
+                RefusalForm::Adcp(_)
+                | RefusalForm::Grpc { .. }
+                | RefusalForm::Http(_)
+                | RefusalForm::Words { .. } => REFUSED,
             },
         };
         in_one_line(sentence)
@@ -168,7 +176,7 @@ mod tests {
     use super::*;
     use crate::response::{RawResponse, Via, read};
 
-    fn refused(error: &Value) -> Failure {
+    fn refused(error: &Value) -> CallFailure {
         let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
         let (content_type, retry_after) = (None, None);
         let body = body.as_bytes();
@@ -197,7 +205,7 @@ mod tests {
             let failure = refused(&json!({"code": "X_NEW", "message": "m", "recovery": recovery}));
             assert_eq!(failure.sentence(), expected);
         }
-        assert_eq!(Failure::address("x", "y").sentence(), "Nothing was sent.");
+        assert_eq!(CallFailure::address("x", "y").sentence(), "Nothing was sent.");
     }
 
     #[test]
@@ -207,12 +215,12 @@ mod tests {
         let message = format!("cannot place \"{brief}\" for t0ken-123\u{202e}\nin a list");
         let failure = refused(&json!({"code": "POLICY_VIOLATION", "message": message,
             "recovery": "correctable", "field": "packages[0].brief", "details": {"brief": brief}}));
-        let record = Record::of(&failure, &texts(&arguments));
+        let record = FailureRecord::of(&failure, &texts(&arguments));
         expect_test::expect![[r#"{"timestamp":"2026-08-01T12:00:00.000Z","code":"POLICY_VIOLATION","recovery":"correctable","message":"cannot place \"[…]\" for […] in a list","field":"packages[0].brief"}"#]]
             .assert_eq(&record.line("2026-08-01T12:00:00Z".parse().unwrap()));
         let long = refused(&json!({"code": "A", "message": "é".repeat(1_000)}));
-        assert!(Record::of(&long, &[]).message.len() <= MAX_MESSAGE);
-        let unsent = Record::of(&Failure::address("ftp://x", "is no web address"), &[]);
+        assert!(FailureRecord::of(&long, &[]).message.len() <= MAX_MESSAGE);
+        let unsent = FailureRecord::of(&CallFailure::address("ftp://x", "is no web address"), &[]);
         assert_eq!((unsent.code.as_str(), unsent.recovery), ("unsent", None));
     }
 }

@@ -16,14 +16,14 @@ use reqwest::Url;
 use tradepost_wire::backoff::{Backoff, drawn};
 use tradepost_wire::json::Value;
 
-use crate::failure::{Failure, Kept};
-use crate::refusal::{By, Refused};
+use crate::failure::{CallFailure, KeptResponse};
+use crate::refusal::{RefusalForm, SellerRefusal};
 
 mod course;
 mod rules;
 mod words;
 
-use course::Course;
+use course::Strategy;
 
 /// The pauses before retries that nobody asked for.
 // H-2
@@ -36,7 +36,7 @@ pub const SCOPE_RETRIES: u32 = 3;
 
 /// What may happen when the request is sent twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Effect {
+pub enum ResendEffect {
     /// Nothing: it only reads.
     #[default]
     Read,
@@ -48,9 +48,9 @@ pub enum Effect {
 
 /// What is known of the request that failed, and of those before it with the same intent.
 #[derive(Debug, Clone, Default)]
-pub struct Attempt {
+pub struct FailedAttempt {
     /// What may happen when it is sent twice.
-    pub effect: Effect,
+    pub effect: ResendEffect,
     /// Whether it carried a credential.
     //
     pub had_credentials: bool,
@@ -84,7 +84,7 @@ pub struct Tried {
 
 /// What is left to be spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
+pub struct RetryBudget {
     /// How many more requests for this intent.
     pub attempts: u32,
     /// How much more time for this intent.
@@ -95,30 +95,30 @@ pub struct Budget {
 
 /// What to do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Advice {
+pub enum RecoveryAdvice {
     /// Send the same request again, with the same idempotency key.
     Retry(Retry),
     /// Send another request, with a fresh idempotency key.
     Fix(Box<Fix>),
     /// A person has to act.
-    Ask(Why),
+    Ask(AskReason),
     /// There is nothing to be done with this seller.
-    Stop(End),
+    Stop(StopReason),
 }
 
 /// How to retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
     /// How long to wait first.
-    pub wait: Wait,
+    pub wait: RetryWait,
     /// What to do about the credential first.
-    pub first: First,
+    pub first: CredentialStep,
 }
 
 /// A span in which the moment of the next request is to be chosen at random, so that callers who
 /// failed together do not come back together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Wait {
+pub struct RetryWait {
     /// Never earlier.
     // H-1
     pub at_least: Duration,
@@ -128,7 +128,7 @@ pub struct Wait {
 
 /// What comes before a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum First {
+pub enum CredentialStep {
     /// Nothing.
     Nothing,
     /// A credential has to be supplied: there was none.
@@ -145,7 +145,7 @@ pub enum First {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fix {
     /// What to change.
-    pub change: Change,
+    pub change: RequestChange,
     /// The fields at fault, in the seller's notation. For display: never a path by which to
     /// change a request.
     pub fields: Vec<String>,
@@ -153,12 +153,12 @@ pub struct Fix {
     // Z-3
     pub suggestion: Option<String>,
     /// How long to wait first.
-    pub wait: Wait,
+    pub wait: RetryWait,
 }
 
 /// What to change in a request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum RequestChange {
     /// What the fields, the issues or the suggestion say.
     Request,
     /// Leave the fields out.
@@ -187,7 +187,7 @@ pub enum Change {
 
 /// Why a person has to act.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum AskReason {
     /// The seller says that only a person can.
     Terminal,
     /// Nobody knows whether the request had an effect, and repeating it might have it twice.
@@ -251,7 +251,7 @@ pub enum Spent {
 
 /// Why there is nothing to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum StopReason {
     /// The address cannot be used.
     Address,
     /// No agent of a protocol that we speak answers there.
@@ -268,15 +268,15 @@ pub enum End {
     Final,
 }
 
-impl Attempt {
+impl FailedAttempt {
     /// The first one at an address.
-    pub(crate) fn at(endpoint: &Url, effect: Effect, had_credentials: bool) -> Self {
+    pub(crate) fn at(endpoint: &Url, effect: ResendEffect, had_credentials: bool) -> Self {
         let seller = endpoint.host_str().map(ToOwned::to_owned);
         Self { effect, had_credentials, seller, ..Self::default() }
     }
 }
 
-impl Advice {
+impl RecoveryAdvice {
     /// In one word: `retry`, `fix`, `ask` or `stop`.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -289,7 +289,7 @@ impl Advice {
     }
 }
 
-impl Wait {
+impl RetryWait {
     /// The wait for a draw between 0 and 1; anything else counts as the nearer of the two.
     #[must_use]
     pub fn drawn(self, draw: f64) -> Duration {
@@ -318,45 +318,49 @@ impl Wait {
 
 /// What to do about the failure of an attempt, with this much left to be spent.
 #[must_use]
-pub fn advise(attempt: &Attempt, failure: &Failure, budget: &Budget) -> Advice {
+pub fn advise(
+    attempt: &FailedAttempt,
+    failure: &CallFailure,
+    budget: &RetryBudget,
+) -> RecoveryAdvice {
     match course::of(attempt, failure) {
-        Course::Again { pace, first } => {
+        Strategy::Again { pace, first } => {
             // Before the budget is looked at: however many retries are left, none of them is safe.
-            if attempt.effect == Effect::Unkeyed && failure.in_doubt() {
-                return Advice::Ask(Why::InDoubt);
+            if attempt.effect == ResendEffect::Unkeyed && failure.in_doubt() {
+                return RecoveryAdvice::Ask(AskReason::InDoubt);
             }
             course::retry(pace, first, attempt, failure, budget)
         }
-        Course::Fix { change, fields, suggestion } => {
+        Strategy::Fix { change, fields, suggestion } => {
             let wait = match change {
                 // The one correction of something transient: others hurry for it too.
-                Change::Reread => course::pause(attempt, failure).within(budget.time),
-                Change::Request
-                | Change::Strip
-                | Change::SearchAgain
-                | Change::Reconcile
-                | Change::NewKey
-                | Change::DropContext
-                | Change::Token
-                | Change::Billing(_)
-                | Change::OtherBilling
-                | Change::Versions(_)
-                | Change::Account(_) => Wait::default(),
+                RequestChange::Reread => course::pause(attempt, failure).within(budget.time),
+                RequestChange::Request
+                | RequestChange::Strip
+                | RequestChange::SearchAgain
+                | RequestChange::Reconcile
+                | RequestChange::NewKey
+                | RequestChange::DropContext
+                | RequestChange::Token
+                | RequestChange::Billing(_)
+                | RequestChange::OtherBilling
+                | RequestChange::Versions(_)
+                | RequestChange::Account(_) => RetryWait::default(),
             };
-            Advice::Fix(Box::new(Fix { change, fields, suggestion, wait }))
+            RecoveryAdvice::Fix(Box::new(Fix { change, fields, suggestion, wait }))
         }
-        Course::Ask(why) => Advice::Ask(why),
-        Course::Stop(end) => Advice::Stop(end),
+        Strategy::Ask(why) => RecoveryAdvice::Ask(why),
+        Strategy::Stop(end) => RecoveryAdvice::Stop(end),
     }
 }
 
 /// The advice for a bare error, without details, at the first attempt of a request that only reads
 /// and carried no credential: what a code means in general.
 #[must_use]
-pub fn in_general(by: By) -> Advice {
-    let refused = Refused { retry_after: None, by, kept: Kept::default() };
-    let budget = Budget { attempts: 3, time: Duration::from_secs(300), tokens: 10 };
-    advise(&Attempt::default(), &Failure::Refused(Box::new(refused)), &budget)
+pub fn in_general(by: RefusalForm) -> RecoveryAdvice {
+    let refused = SellerRefusal { retry_after: None, by, kept: KeptResponse::default() };
+    let budget = RetryBudget { attempts: 3, time: Duration::from_secs(300), tokens: 10 };
+    advise(&FailedAttempt::default(), &CallFailure::Refused(Box::new(refused)), &budget)
 }
 
 /// Looks before sending: a credential among the arguments of an AdCP task is never sent.
@@ -364,12 +368,12 @@ pub fn in_general(by: By) -> Advice {
 /// # Errors
 /// The advice, when there is one.
 //
-pub fn preflight(arguments: &Value) -> Result<(), Advice> {
+pub fn preflight(arguments: &Value) -> Result<(), RecoveryAdvice> {
     let found = tradepost_wire::adcp::credentials::find(arguments);
     if found.is_empty() {
         return Ok(());
     }
-    Err(Advice::Ask(Why::CredentialInArguments(found)))
+    Err(RecoveryAdvice::Ask(AskReason::CredentialInArguments(found)))
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use tradepost_wire::http;
 use tradepost_wire::json::Value;
 
 use crate::challenge::Challenge;
-use crate::failure::Kept;
-use crate::response::{self, Layer, Places};
+use crate::failure::KeptResponse;
+use crate::response::{self, ErrorLayer, Places};
 use crate::text::{SENTENCE, WORD, bounded, plain};
 
 /// The longest delay that a seller's word is taken for.
@@ -29,19 +29,19 @@ const MAX_LISTED: usize = 100;
 
 /// A seller's no.
 #[derive(Debug)]
-pub struct Refused {
+pub struct SellerRefusal {
     /// In which words.
-    pub by: By,
+    pub by: RefusalForm,
     /// How long the seller asks to wait, rounded up to milliseconds and at most [`MAX_DELAY`]: the
     /// longest of what the errors, the typed details and the `Retry-After` header say.
     pub retry_after: Option<Duration>,
     /// The answer.
-    pub kept: Kept,
+    pub kept: KeptResponse,
 }
 
 /// In which words a seller says no.
 #[derive(Debug)]
-pub enum By {
+pub enum RefusalForm {
     /// AdCP's error object.
     Adcp(Box<Adcp>),
     /// AAP's error object.
@@ -80,7 +80,7 @@ pub struct Adcp {
     /// All that the payload lists, when it does.
     pub listed: Vec<AdcpError>,
     /// Where the error stood.
-    pub layer: response::Layer,
+    pub layer: response::ErrorLayer,
     /// The JSON-RPC number that it came with; 0 when it came without.
     pub jsonrpc: i64,
 }
@@ -106,10 +106,13 @@ impl Adcp {
     /// The error at `layer`, where there is one, and those that the payload lists; `None` without any.
     /// Where they disagree about what helps, the strictest counts: nobody repeats a request of which one
     /// layer says that it can only fail.
-    pub(crate) fn of(envelope: Option<(Layer, AdcpError)>, listed: Vec<AdcpError>) -> Option<Self> {
-        let of_payload = listed.iter().map(|error| (Layer::Payload, error.clone()));
+    pub(crate) fn of(
+        envelope: Option<(ErrorLayer, AdcpError)>,
+        listed: Vec<AdcpError>,
+    ) -> Option<Self> {
+        let of_payload = listed.iter().map(|error| (ErrorLayer::Payload, error.clone()));
         let all = envelope.into_iter().chain(of_payload);
-        let stricter = |best: (Layer, AdcpError), next: (Layer, AdcpError)| {
+        let stricter = |best: (ErrorLayer, AdcpError), next: (ErrorLayer, AdcpError)| {
             if Strictness::of(&next.1) > Strictness::of(&best.1) { next } else { best }
         };
         let (layer, error) = all.reduce(stricter)?;
@@ -173,20 +176,20 @@ impl ProtocolError {
     }
 }
 
-impl Refused {
+impl SellerRefusal {
     /// How the seller wants its callers to authenticate: what stands in the header, else in the error.
     #[must_use]
     pub fn challenges(&self) -> Vec<Challenge> {
         match &self.by {
-            By::Protocol(error) if self.kept.challenges.is_empty() => {
+            RefusalForm::Protocol(error) if self.kept.challenges.is_empty() => {
                 Challenge::read_all(error.challenge())
             }
-            By::Adcp(_)
-            | By::Aap { .. }
-            | By::Protocol(_)
-            | By::Grpc { .. }
-            | By::Http(_)
-            | By::Words { .. } => self.kept.challenges.clone(),
+            RefusalForm::Adcp(_)
+            | RefusalForm::Aap { .. }
+            | RefusalForm::Protocol(_)
+            | RefusalForm::Grpc { .. }
+            | RefusalForm::Http(_)
+            | RefusalForm::Words { .. } => self.kept.challenges.clone(),
         }
     }
 
@@ -195,42 +198,42 @@ impl Refused {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match &self.by {
-            By::Aap { error, .. } => error.retryable,
-            By::Protocol(error) => match error.code.known() {
+            RefusalForm::Aap { error, .. } => error.retryable,
+            RefusalForm::Protocol(error) => match error.code.known() {
                 Some(code) => is_retryable(code),
                 None => self.retry_after.is_some(),
             },
-            By::Adcp(adcp) => {
+            RefusalForm::Adcp(adcp) => {
                 adcp.error.class() == Recovery::Transient && adcp.error.rule().permits_repeating()
             }
-            By::Grpc { code, .. } => {
+            RefusalForm::Grpc { code, .. } => {
                 // DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, UNAVAILABLE.
                 matches!(code, 4 | 8 | 10 | 14)
             }
-            By::Http(status) => is_passing(*status),
-            By::Words { .. } => false,
+            RefusalForm::Http(status) => is_passing(*status),
+            RefusalForm::Words { .. } => false,
         }
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for SellerRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (code, message) = match &self.by {
-            By::Aap { error, .. } => (error.code.name(), error.message.as_str()),
-            By::Protocol(error) => (error.code.name(), error.message.as_str()),
-            By::Adcp(adcp) => {
+            RefusalForm::Aap { error, .. } => (error.code.name(), error.message.as_str()),
+            RefusalForm::Protocol(error) => (error.code.name(), error.message.as_str()),
+            RefusalForm::Adcp(adcp) => {
                 let code = plain(adcp.error.code.name(), WORD);
                 return told(f, &code, &bounded(&adcp.error.message, MAX_MESSAGE));
             }
-            By::Grpc { code, message } => {
+            RefusalForm::Grpc { code, message } => {
                 return write!(
                     f,
                     "the server answers with gRPC status {code}: {}",
                     plain(message, SENTENCE)
                 );
             }
-            By::Http(status) => return write!(f, "the server answers with HTTP {status}"),
-            By::Words { text, .. } => {
+            RefusalForm::Http(status) => return write!(f, "the server answers with HTTP {status}"),
+            RefusalForm::Words { text, .. } => {
                 let text = bounded(text, MAX_MESSAGE);
                 return if text.is_empty() {
                     f.write_str("the seller failed and does not say why")
@@ -265,11 +268,15 @@ pub fn is_retryable(code: A2aCode) -> bool {
 
 /// Reads the `error` member of a JSON-RPC answer; `None` when it is no error object.
 #[must_use]
-pub fn read(error: &Value, retry_after: Option<Duration>, kept: Kept) -> Option<Refused> {
+pub fn read(
+    error: &Value,
+    retry_after: Option<Duration>,
+    kept: KeptResponse,
+) -> Option<SellerRefusal> {
     let jsonrpc = error.get("code").and_then(whole)?;
     let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
     let data = error.get("data").unwrap_or(&Value::Null);
-    let protocol = |jsonrpc| By::Protocol(read_protocol(jsonrpc, message, data));
+    let protocol = |jsonrpc| RefusalForm::Protocol(read_protocol(jsonrpc, message, data));
     Some(of_data(jsonrpc, message, data, protocol, retry_after, kept))
 }
 
@@ -279,34 +286,39 @@ pub(crate) fn of_data(
     jsonrpc: i64,
     message: &str,
     data: &Value,
-    otherwise: impl FnOnce(i64) -> By,
+    otherwise: impl FnOnce(i64) -> RefusalForm,
     retry_after: Option<Duration>,
-    kept: Kept,
-) -> Refused {
+    kept: KeptResponse,
+) -> SellerRefusal {
     let by = match Places::data(data).find() {
-        response::Found::Adcp(mut adcp) => {
+        response::FoundError::Adcp(mut adcp) => {
             adcp.jsonrpc = jsonrpc;
-            By::Adcp(adcp)
+            RefusalForm::Adcp(adcp)
         }
-        response::Found::Malformed(_) | response::Found::Nothing => match read_aap(data, message) {
-            Some(error) => By::Aap { jsonrpc, error },
-            None => otherwise(jsonrpc),
-        },
+        response::FoundError::Malformed(_) | response::FoundError::Nothing => {
+            match read_aap(data, message) {
+                Some(error) => RefusalForm::Aap { jsonrpc, error },
+                None => otherwise(jsonrpc),
+            }
+        }
     };
     let retry_after = [stated_by(&by), retry_info(data), retry_after].into_iter().flatten().max();
-    Refused { retry_after, by, kept }
+    SellerRefusal { retry_after, by, kept }
 }
 
 /// How long an error object asks to wait: the longest, where several do.
-pub(crate) fn stated_by(by: &By) -> Option<Duration> {
+pub(crate) fn stated_by(by: &RefusalForm) -> Option<Duration> {
     match by {
-        By::Adcp(adcp) => {
+        RefusalForm::Adcp(adcp) => {
             let all = std::iter::once(&adcp.error).chain(&adcp.listed);
             let longest = all.filter_map(|error| error.retry_after).max()?;
             Some(Duration::from_secs(u64::from(longest)))
         }
-        By::Aap { error, .. } => stated_delay(&error.details),
-        By::Protocol(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. } => None,
+        RefusalForm::Aap { error, .. } => stated_delay(&error.details),
+        RefusalForm::Protocol(_)
+        | RefusalForm::Grpc { .. }
+        | RefusalForm::Http(_)
+        | RefusalForm::Words { .. } => None,
     }
 }
 

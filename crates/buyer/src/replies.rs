@@ -1,5 +1,5 @@
 //! What the five skills answer, with names for what the protocol defines. Each type wraps the
-//! [`Answer`]: a member that has no accessor here is in [`Answer::data`], and everything is as the
+//! [`SkillAnswer`]: a member that has no accessor here is in [`SkillAnswer::data`], and everything is as the
 //! seller sent it. A member that is missing or of another type is `None`; texts are the seller's
 //! and go through [`crate::text`] before a person sees them.
 
@@ -15,17 +15,17 @@ use tradepost_wire::json::Value;
 use tradepost_wire::parse::whole;
 use tradepost_wire::words;
 
-use crate::answer::Answer;
+use crate::answer::SkillAnswer;
 
 macro_rules! answers {
     ($($(#[$docs:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$docs])*
         #[derive(Debug)]
-        pub struct $name(pub Answer);
+        pub struct $name(pub SkillAnswer);
 
         impl Deref for $name {
-            type Target = Answer;
-            fn deref(&self) -> &Answer {
+            type Target = SkillAnswer;
+            fn deref(&self) -> &SkillAnswer {
                 &self.0
             }
         }
@@ -154,27 +154,27 @@ impl Page {
     }
 
     /// The vehicles that can be bought. Those whose status is missing or none of the three are
-    /// left out; [`Answer::vehicles`] counts them.
+    /// left out; [`SkillAnswer::vehicles`] counts them.
     // R-IS-14
     #[must_use]
-    pub fn listings(&self) -> Vec<Listing<'_>> {
-        self.vehicles().0.into_iter().map(Listing).collect()
+    pub fn listings(&self) -> Vec<OfferedListing<'_>> {
+        self.vehicles().0.into_iter().map(OfferedListing).collect()
     }
 }
 
 impl Vehicle {
     /// The vehicle.
     #[must_use]
-    pub fn listing(&self) -> Listing<'_> {
-        Listing(self.data())
+    pub fn listing(&self) -> OfferedListing<'_> {
+        OfferedListing(self.data())
     }
 }
 
 /// A vehicle on offer; the object is as the seller sent it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Listing<'a>(pub &'a Value);
+pub struct OfferedListing<'a>(pub &'a Value);
 
-impl<'a> Listing<'a> {
+impl<'a> OfferedListing<'a> {
     /// The dealer's id.
     #[must_use]
     pub fn vehicle_id(self) -> Option<&'a str> {

@@ -21,17 +21,17 @@ use std::time::Duration;
 use tradepost_wire::aap::error::{ReceivedRefusal, TYPE};
 use tradepost_wire::json::Value;
 
-use crate::answer::{self, Opened};
+use crate::answer::{self, OpenedAnswer};
 use crate::challenge::Challenge;
-use crate::failure::{Defect, Failure, Kept, MAX_KEPT};
-use crate::refusal::{self, By, Refused};
+use crate::failure::{CallFailure, Defect, KeptResponse, MAX_KEPT};
+use crate::refusal::{self, RefusalForm, SellerRefusal};
 use crate::text::decoded;
 use crate::transport::Response;
 
 mod places;
 
-pub use places::Layer;
-pub(crate) use places::{Found, Places};
+pub use places::ErrorLayer;
+pub(crate) use places::{FoundError, Places};
 
 /// The largest answer that is read, in bytes.
 pub const MAX_READ: usize = 8 * 1024 * 1024;
@@ -96,10 +96,10 @@ impl<'a> RawResponse<'a> {
         }
     }
 
-    fn kept(&self) -> Kept {
+    fn kept(&self) -> KeptResponse {
         let content_type = self.content_type.map(ToOwned::to_owned);
         let challenges = self.challenges.to_vec();
-        Kept { challenges, ..Kept::new(self.status, content_type, self.body) }
+        KeptResponse { challenges, ..KeptResponse::new(self.status, content_type, self.body) }
     }
 
     /// Whether the HTTP status, where there is one, is one of success.
@@ -107,32 +107,32 @@ impl<'a> RawResponse<'a> {
         self.status == 0 || (200..300).contains(&self.status)
     }
 
-    pub(crate) fn garbled(&self, defect: Defect) -> Failure {
+    pub(crate) fn garbled(&self, defect: Defect) -> CallFailure {
         if self.is_success() {
-            Failure::garbled(defect, self.kept())
+            CallFailure::garbled(defect, self.kept())
         } else {
-            self.refused(By::Http(self.status))
+            self.refused(RefusalForm::Http(self.status))
         }
     }
 
     /// The seller's no in the error of JSON-RPC.
-    pub(crate) fn refused_with(&self, error: &Value) -> Failure {
+    pub(crate) fn refused_with(&self, error: &Value) -> CallFailure {
         match refusal::read(error, self.retry_after, self.kept()) {
-            Some(refused) => Failure::Refused(Box::new(refused)),
+            Some(refused) => CallFailure::Refused(Box::new(refused)),
             None => self.garbled(Defect::NotJsonRpc("its error has no whole number as code")),
         }
     }
 
-    pub(crate) fn refused(&self, by: By) -> Failure {
+    pub(crate) fn refused(&self, by: RefusalForm) -> CallFailure {
         let retry_after = refusal::stated_by(&by).max(self.retry_after);
-        Failure::Refused(Box::new(Refused { by, retry_after, kept: self.kept() }))
+        CallFailure::Refused(Box::new(SellerRefusal { by, retry_after, kept: self.kept() }))
     }
 }
 
 /// The failure in an answer; `None` when the answer is none. Whatever came, this neither panics
 /// nor keeps more of it than [`MAX_KEPT`] bytes and the error object itself.
 #[must_use]
-pub fn read(raw: &RawResponse<'_>) -> Option<Failure> {
+pub fn read(raw: &RawResponse<'_>) -> Option<CallFailure> {
     if raw.body.len() > MAX_READ {
         return Some(raw.garbled(Defect::TooLarge(MAX_READ)));
     }
@@ -150,18 +150,20 @@ pub fn read(raw: &RawResponse<'_>) -> Option<Failure> {
     };
     match result {
         Ok(result) => refusal_in(&result)
-            .or_else(|| (!raw.is_success()).then_some(By::Http(raw.status)))
+            .or_else(|| (!raw.is_success()).then_some(RefusalForm::Http(raw.status)))
             .map(|by| raw.refused(by)),
         Err(failure) => Some(failure),
     }
 }
 
 /// The result in a JSON-RPC answer to the request with this id, whatever it says.
-pub(crate) fn result(raw: &RawResponse<'_>, id: &str) -> Result<Value, Failure> {
+pub(crate) fn result(raw: &RawResponse<'_>, id: &str) -> Result<Value, CallFailure> {
     match answer::open(raw.body, id) {
-        Ok(Opened::Refused { error }) => Err(raw.refused_with(&error)),
-        Ok(Opened::Result(_)) if !raw.is_success() => Err(raw.refused(By::Http(raw.status))),
-        Ok(Opened::Result(result)) => {
+        Ok(OpenedAnswer::Refused { error }) => Err(raw.refused_with(&error)),
+        Ok(OpenedAnswer::Result(_)) if !raw.is_success() => {
+            Err(raw.refused(RefusalForm::Http(raw.status)))
+        }
+        Ok(OpenedAnswer::Result(result)) => {
             // The text is JSON; what can still be wrong is how deep it nests.
             tradepost_wire::json::from_str(result).map_err(|_| raw.garbled(Defect::NotJson))
         }
@@ -170,7 +172,7 @@ pub(crate) fn result(raw: &RawResponse<'_>, id: &str) -> Result<Value, Failure> 
 }
 
 /// The body of an answer of HTTP with JSON, whatever it says; null where there is none.
-pub(crate) fn body(raw: &RawResponse<'_>) -> Result<Value, Failure> {
+pub(crate) fn body(raw: &RawResponse<'_>) -> Result<Value, CallFailure> {
     if raw.status == 204 {
         return Ok(Value::Null);
     }
@@ -178,10 +180,10 @@ pub(crate) fn body(raw: &RawResponse<'_>) -> Result<Value, Failure> {
     if raw.is_success() {
         return Ok(value);
     }
-    let by_status = |_| By::Http(raw.status);
+    let by_status = |_| RefusalForm::Http(raw.status);
     let Some(status) = value.get("error").filter(|error| error.is_object()) else {
         let refused = refusal::of_data(0, "", &value, by_status, raw.retry_after, raw.kept());
-        return Err(Failure::Refused(Box::new(refused)));
+        return Err(CallFailure::Refused(Box::new(refused)));
     };
     let message = status.get("message").and_then(Value::as_str).unwrap_or_default();
     let details = status.get("details").or_else(|| status.get("data")).unwrap_or(&Value::Null);
@@ -193,8 +195,8 @@ fn of_status(
     raw: &RawResponse<'_>,
     message: &str,
     details: &Value,
-    otherwise: impl FnOnce(i64) -> By,
-) -> Failure {
+    otherwise: impl FnOnce(i64) -> RefusalForm,
+) -> CallFailure {
     let typed = |number| {
         let mut error = refusal::read_protocol(0, message, details);
         match error.code.known() {
@@ -202,19 +204,19 @@ fn of_status(
             None if error.reason.is_none() => return otherwise(number),
             None => {}
         }
-        By::Protocol(error)
+        RefusalForm::Protocol(error)
     };
     let refused = refusal::of_data(0, message, details, typed, raw.retry_after, raw.kept());
-    Failure::Refused(Box::new(refused))
+    CallFailure::Refused(Box::new(refused))
 }
 
 /// The no of a call that ended with this status, and with these details as a list.
-pub(crate) fn of_call(raw: &RawResponse<'_>, status: (i32, &str), details: &Value) -> Failure {
+pub(crate) fn of_call(raw: &RawResponse<'_>, status: (i32, &str), details: &Value) -> CallFailure {
     let (code, message) = status;
-    of_status(raw, message, details, |_| By::Grpc { code, message: beginning(message) })
+    of_status(raw, message, details, |_| RefusalForm::Grpc { code, message: beginning(message) })
 }
 
-fn read_text(raw: &RawResponse<'_>) -> Failure {
+fn read_text(raw: &RawResponse<'_>) -> CallFailure {
     let Some(text) = decoded(raw.body) else {
         return raw.garbled(Defect::NotUtf8);
     };
@@ -227,12 +229,12 @@ fn read_text(raw: &RawResponse<'_>) -> Failure {
     }
     // A code that leads the text is all that some gateways leave of an error.
     if let Some(error) = refusal::read_aap(&Value::Null, text) {
-        return raw.refused(By::Aap { jsonrpc: 0, error });
+        return raw.refused(RefusalForm::Aap { jsonrpc: 0, error });
     }
     if !raw.is_success() {
-        return raw.refused(By::Http(raw.status));
+        return raw.refused(RefusalForm::Http(raw.status));
     }
-    raw.refused(By::Words { text: beginning(text), malformed: None })
+    raw.refused(RefusalForm::Words { text: beginning(text), malformed: None })
 }
 
 fn parse(body: &[u8]) -> Result<Value, Defect> {
@@ -245,7 +247,7 @@ fn parse(body: &[u8]) -> Result<Value, Defect> {
 }
 
 /// The no in a result: that of a tool, a task, a message or a payload.
-pub(crate) fn refusal_in(result: &Value) -> Option<By> {
+pub(crate) fn refusal_in(result: &Value) -> Option<RefusalForm> {
     let task = result.get("task").unwrap_or(result);
     if result.get("isError") == Some(&Value::Bool(true)) {
         return Some(Places::tool(result).by_or_words());
@@ -257,7 +259,10 @@ pub(crate) fn refusal_in(result: &Value) -> Option<By> {
     // `transport-error-mapping`, `mcp-structured-content-no-iserror`).
     if let Some(error) = result.get("structuredContent").filter(|it| is_bare_error(it)) {
         let said = error.pointer("/adcp_error/message").and_then(Value::as_str);
-        return Some(By::Words { text: beginning(said.unwrap_or_default()), malformed: None });
+        return Some(RefusalForm::Words {
+            text: beginning(said.unwrap_or_default()),
+            malformed: None,
+        });
     }
     // The payload says so itself, although the transport does not.
     let payloads = Places::payloads(result, task);
@@ -271,7 +276,7 @@ pub(crate) fn refusal_in(result: &Value) -> Option<By> {
     data.find_map(|data| of_aap(data).or_else(|| of_payload(data)))
 }
 
-fn of_payload(payload: &Value) -> Option<By> {
+fn of_payload(payload: &Value) -> Option<RefusalForm> {
     if is_bare_error(payload) {
         return Some(Places::payload(payload).by_or_words());
     }
@@ -286,11 +291,11 @@ fn is_bare_error(payload: &Value) -> bool {
     members.and_then(|members| members.get("adcp_error")).is_some_and(|error| !error.is_null())
 }
 
-fn of_aap(data: &Value) -> Option<By> {
+fn of_aap(data: &Value) -> Option<RefusalForm> {
     if data.get("type").and_then(Value::as_str) != Some(TYPE) {
         return None;
     }
-    Some(By::Aap { jsonrpc: 0, error: ReceivedRefusal::read(data)? })
+    Some(RefusalForm::Aap { jsonrpc: 0, error: ReceivedRefusal::read(data)? })
 }
 
 /// Whether a task of either version of A2A ended without a result.
@@ -310,21 +315,21 @@ const _: () = assert!(MAX_WORDS < MAX_KEPT, "the words are a part of the answer"
 
 impl Places<'_> {
     /// The typed no in these places.
-    fn by(&self) -> Option<By> {
+    fn by(&self) -> Option<RefusalForm> {
         match self.find() {
-            Found::Adcp(adcp) => Some(By::Adcp(adcp)),
-            Found::Malformed(_) | Found::Nothing => self.data_values().find_map(of_aap),
+            FoundError::Adcp(adcp) => Some(RefusalForm::Adcp(adcp)),
+            FoundError::Malformed(_) | FoundError::Nothing => self.data_values().find_map(of_aap),
         }
     }
 
     /// The typed no in these places, else their words.
-    fn by_or_words(&self) -> By {
+    fn by_or_words(&self) -> RefusalForm {
         self.by().unwrap_or_else(|| {
             let malformed = match self.find() {
-                Found::Malformed(malformed) => Some(malformed),
-                Found::Adcp(_) | Found::Nothing => None,
+                FoundError::Malformed(malformed) => Some(malformed),
+                FoundError::Adcp(_) | FoundError::Nothing => None,
             };
-            By::Words { text: beginning(self.words()), malformed }
+            RefusalForm::Words { text: beginning(self.words()), malformed }
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The loop that follows the advice: it sends, waits and sends again, within three budgets. What
 //! it cannot know is handed to it: the time, the sleep and the draw that spreads callers out are a
-//! [`World`]; how to send, correct and authenticate is a [`Sender`].
+//! [`RetryClock`]; how to send, correct and authenticate is a [`IntentSender`].
 //!
 //! A seller never gets more than the budgets: the attempts and the time of one intent, and the
 //! tokens of one seller over all intents, which only time gives back. What a hostile seller says
@@ -9,29 +9,30 @@
 //!
 //! Whether the seller may have acted is a question about all requests of an intent and not about
 //! the last: a dealer who takes a lead, drops the connection and goes down ends the loop with
-//! "cannot connect". [`Doubt`] is carried from one attempt to the next, with the keys.
+//! "cannot connect". [`RequestsInDoubt`] is carried from one attempt to the next, with the keys.
 
 use std::fmt;
 use std::future::ready;
 use std::time::Duration;
 
-use crate::failure::{Failure, Unanswered};
-use crate::record::Record;
+use crate::failure::{CallFailure, Unanswered};
+use crate::record::FailureRecord;
 use crate::recovery::{
-    Advice, Attempt, Budget, Change, Effect, First, Fix, Retry, Tried, Wait, Why, advise,
+    AskReason, CredentialStep, FailedAttempt, Fix, RecoveryAdvice, RequestChange, ResendEffect,
+    Retry, RetryBudget, RetryWait, Tried, advise,
 };
 
 mod doubt;
 mod sellers;
 mod world;
 
-pub use doubt::Doubt;
-pub use sellers::{Sellers, Sizes};
-pub use world::{Machine, World};
+pub use doubt::RequestsInDoubt;
+pub use sellers::{SellerMemory, Sizes};
+pub use world::{Machine, RetryClock};
 
 /// What one intent may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct RetryLimits {
     /// How many requests in all; the first is one of them.
     pub attempts: u32,
     /// How long all requests together, with the pauses between them. A request that is on its way
@@ -43,7 +44,7 @@ pub struct Limits {
 /// in doubt.
 pub const LEAST: Duration = Duration::from_secs(1);
 
-impl Default for Limits {
+impl Default for RetryLimits {
     /// Three retries, five minutes.
     // E-1
     fn default() -> Self {
@@ -53,7 +54,7 @@ impl Default for Limits {
 
 /// Whose idempotency key a request has to carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
+pub enum RequestKey {
     /// The intent's first request: whichever key it has.
     First,
     /// The key of the request before it: it is the same request.
@@ -64,7 +65,7 @@ pub enum Key {
 }
 
 /// Sends the requests of one intent.
-pub trait Sender: Send {
+pub trait IntentSender: Send {
     /// What a seller answers.
     type Answer: Send;
 
@@ -72,14 +73,20 @@ pub trait Sender: Send {
     ///
     /// # Errors
     /// What went wrong.
-    fn send(&mut self, key: Key) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
+    fn send(
+        &mut self,
+        key: RequestKey,
+    ) -> impl Future<Output = Result<Self::Answer, CallFailure>> + Send;
 
     /// Whether the request may be sent again with its key, so long after it was first sent with it: the
     /// seller promises not to carry it out twice.
     ///
     /// # Errors
     /// When nobody can say so at the moment.
-    fn may_repeat(&mut self, _age: Duration) -> impl Future<Output = Result<bool, Failure>> + Send {
+    fn may_repeat(
+        &mut self,
+        _age: Duration,
+    ) -> impl Future<Output = Result<bool, CallFailure>> + Send {
         ready(Ok(true))
     }
 
@@ -94,7 +101,7 @@ pub trait Sender: Send {
     }
 
     /// Changes the request as the advice says; `false` when it cannot, which ends the loop.
-    fn correct(&mut self, _fix: &Fix, _failure: &Failure) -> impl Future<Output = bool> + Send {
+    fn correct(&mut self, _fix: &Fix, _failure: &CallFailure) -> impl Future<Output = bool> + Send {
         ready(false)
     }
 
@@ -105,7 +112,7 @@ pub trait Sender: Send {
     }
 
     /// Supplies or renews the credential; `false` when it cannot, which ends the loop.
-    fn authenticate(&mut self, _first: First) -> impl Future<Output = bool> + Send {
+    fn authenticate(&mut self, _first: CredentialStep) -> impl Future<Output = bool> + Send {
         ready(false)
     }
 }
@@ -125,16 +132,16 @@ pub struct Recovered<T> {
     /// The idempotency key of the request that was answered.
     pub key: Option<String>,
     /// What earlier requests with other keys may have done: an answer settles only its own.
-    pub doubt: Doubt,
+    pub doubt: RequestsInDoubt,
 }
 
 /// The loop ended without an answer.
 #[derive(Debug)]
 pub struct GaveUp {
     /// The last failure.
-    pub failure: Failure,
+    pub failure: CallFailure,
     /// What to do about it, which the loop could not.
-    pub advice: Advice,
+    pub advice: RecoveryAdvice,
     /// What it took.
     pub spent: Spending,
     /// Whether the seller keeps saying that it is set up wrongly: an outage, as opposed to one
@@ -144,22 +151,22 @@ pub struct GaveUp {
     /// The idempotency key of the last request.
     pub key: Option<String>,
     /// What any of the requests may have done, whatever became of the last.
-    pub doubt: Doubt,
+    pub doubt: RequestsInDoubt,
     /// Whether the caller stopped it, during a request or between two.
     pub stopped: bool,
 }
 
 impl GaveUp {
     /// Of an intent that was given up before anything was sent.
-    pub(crate) fn before(failure: Failure) -> Self {
-        let budget = Budget { attempts: 0, time: Duration::ZERO, tokens: 0 };
+    pub(crate) fn before(failure: CallFailure) -> Self {
+        let budget = RetryBudget { attempts: 0, time: Duration::ZERO, tokens: 0 };
         Self {
-            advice: advise(&Attempt::default(), &failure, &budget),
+            advice: advise(&FailedAttempt::default(), &failure, &budget),
             failure,
             spent: Spending::default(),
             outage: false,
             key: None,
-            doubt: Doubt::default(),
+            doubt: RequestsInDoubt::default(),
             stopped: false,
         }
     }
@@ -200,20 +207,20 @@ impl Spending {
 #[derive(Debug)]
 pub struct Recoverer<W> {
     world: W,
-    limits: Limits,
-    sellers: Sellers,
+    limits: RetryLimits,
+    sellers: SellerMemory,
 }
 
-impl<W: World> Recoverer<W> {
+impl<W: RetryClock> Recoverer<W> {
     /// A loop in this world, with these limits for each intent and each seller.
     #[must_use]
-    pub fn new(world: W, limits: Limits, sizes: Sizes) -> Self {
-        Self { world, limits, sellers: Sellers::new(sizes) }
+    pub fn new(world: W, limits: RetryLimits, sizes: Sizes) -> Self {
+        Self { world, limits, sellers: SellerMemory::new(sizes) }
     }
 
     /// What is remembered of the sellers.
     #[must_use]
-    pub fn sellers(&self) -> &Sellers {
+    pub fn sellers(&self) -> &SellerMemory {
         &self.sellers
     }
 
@@ -222,10 +229,10 @@ impl<W: World> Recoverer<W> {
     ///
     /// # Errors
     /// The last failure and the advice that the loop could not follow.
-    pub async fn run<S: Sender>(
+    pub async fn run<S: IntentSender>(
         &self,
         seller: &str,
-        attempt: Attempt,
+        attempt: FailedAttempt,
         sender: &mut S,
     ) -> Result<Recovered<S::Answer>, Box<GaveUp>> {
         self.run_within(self.limits, seller, attempt, sender).await
@@ -236,22 +243,23 @@ impl<W: World> Recoverer<W> {
     ///
     /// # Errors
     /// The last failure and the advice that the loop could not follow.
-    pub async fn run_within<S: Sender>(
+    pub async fn run_within<S: IntentSender>(
         &self,
-        limits: Limits,
+        limits: RetryLimits,
         seller: &str,
-        mut attempt: Attempt,
+        mut attempt: FailedAttempt,
         sender: &mut S,
     ) -> Result<Recovered<S::Answer>, Box<GaveUp>> {
         let left = |begun| self.left(limits, begun);
         let begun = self.world.now();
-        let (mut spent, mut key, mut doubt) = (Spending::default(), Key::First, Doubt::default());
+        let (mut spent, mut key, mut doubt) =
+            (Spending::default(), RequestKey::First, RequestsInDoubt::default());
         let mut scope_was_missing = false;
         // When the latest key was first sent, and why it could not be found out whether it may be again.
         let (mut since, mut unasked) = (begun, None);
         loop {
             spent.attempts += 1;
-            if key != Key::Same {
+            if key != RequestKey::Same {
                 since = self.world.now();
             }
             let (sent, was_sent) = match unasked.take() {
@@ -266,13 +274,13 @@ impl<W: World> Recoverer<W> {
                 }
                 Err(failure) => failure,
             };
-            self.world.failed(&Record::of(&failure, &sender.private()));
-            if was_sent && attempt.effect != Effect::Read && failure.in_doubt() {
+            self.world.failed(&FailureRecord::of(&failure, &sender.private()));
+            if was_sent && attempt.effect != ResendEffect::Read && failure.in_doubt() {
                 doubt.cast(sender.key());
             }
             let now = self.world.now();
             let outage = self.sellers.note(seller, &failure, now);
-            let budget = Budget {
+            let budget = RetryBudget {
                 attempts: limits.attempts.saturating_sub(spent.attempts),
                 time: left(begun).saturating_sub(LEAST),
                 tokens: self.sellers.tokens(seller, now),
@@ -287,16 +295,18 @@ impl<W: World> Recoverer<W> {
                 self.follow(&advice, &failure, &budget, sender, &mut attempt).await
             else {
                 // Of a card that was read in vain there is nothing left to say.
-                let has_read_card =
-                    matches!(advice, Advice::Retry(Retry { first: First::ReadCard, .. }));
+                let has_read_card = matches!(
+                    advice,
+                    RecoveryAdvice::Retry(Retry { first: CredentialStep::ReadCard, .. })
+                );
                 let advice =
                     if has_read_card { advise(&attempt, &failure, &budget) } else { advice };
-                let stopped = matches!(failure, Failure::Unanswered(Unanswered::Stopped));
+                let stopped = matches!(failure, CallFailure::Unanswered(Unanswered::Stopped));
                 return gave_up(failure, advice, spent, doubt, stopped);
             };
             // Other intents may have spent the last token meanwhile.
             if !self.sellers.take(seller, now) {
-                let advice = advise(&attempt, &failure, &Budget { tokens: 0, ..budget });
+                let advice = advise(&attempt, &failure, &RetryBudget { tokens: 0, ..budget });
                 return gave_up(failure, advice, spent, doubt, false);
             }
             scope_was_missing |= is_scope(&failure);
@@ -311,15 +321,19 @@ impl<W: World> Recoverer<W> {
             }
             key = next;
             // What never left cannot be done twice, nor what came to an address where nobody is.
-            let came_to_nobody = matches!(failure, Failure::Unsent(_))
-                || matches!(advice, Advice::Retry(Retry { first: First::ReadCard, .. }));
+            let came_to_nobody = matches!(failure, CallFailure::Unsent(_))
+                || matches!(
+                    advice,
+                    RecoveryAdvice::Retry(Retry { first: CredentialStep::ReadCard, .. })
+                );
             let may_be_known = doubt.in_doubt() || !came_to_nobody;
-            if key == Key::Same && attempt.effect == Effect::Keyed && may_be_known {
+            if key == RequestKey::Same && attempt.effect == ResendEffect::Keyed && may_be_known {
                 let age = self.world.now().saturating_sub(since);
                 match self.within(left(begun), sender.may_repeat(age)).await {
                     Ok(true) => {}
                     Ok(false) => {
-                        let (advice, doubt) = (Advice::Ask(Why::Unpromised), doubt.unpromised());
+                        let (advice, doubt) =
+                            (RecoveryAdvice::Ask(AskReason::Unpromised), doubt.unpromised());
                         return gave_up(failure, advice, spent, doubt, false);
                     }
                     // The seller does not answer this, and so would not answer the request.
@@ -330,7 +344,7 @@ impl<W: World> Recoverer<W> {
     }
 
     /// How much of the time of an intent that began then is left.
-    pub(crate) fn left(&self, limits: Limits, begun: Duration) -> Duration {
+    pub(crate) fn left(&self, limits: RetryLimits, begun: Duration) -> Duration {
         limits.elapsed.saturating_sub(self.world.now().saturating_sub(begun))
     }
 
@@ -338,27 +352,27 @@ impl<W: World> Recoverer<W> {
     async fn within<T: Send>(
         &self,
         time: Duration,
-        asking: impl Future<Output = Result<T, Failure>> + Send,
-    ) -> Result<T, Failure> {
+        asking: impl Future<Output = Result<T, CallFailure>> + Send,
+    ) -> Result<T, CallFailure> {
         tokio::select! {
             // What has come is taken.
             biased;
             outcome = self.world.within(time, asking) => {
-                outcome.unwrap_or(Err(Failure::Unanswered(Unanswered::TimedOut(time))))
+                outcome.unwrap_or(Err(CallFailure::Unanswered(Unanswered::TimedOut(time))))
             }
-            () = self.world.stopped() => Err(Failure::Unanswered(Unanswered::Stopped)),
+            () = self.world.stopped() => Err(CallFailure::Unanswered(Unanswered::Stopped)),
         }
     }
 
     /// What one intent may cost.
     #[must_use]
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> RetryLimits {
         self.limits
     }
 
     /// Takes one of a seller's tokens and lets time pass; whether there was none, or the program
     /// was stopped meanwhile.
-    pub(crate) async fn rest(&self, seller: &str, wait: Wait) -> bool {
+    pub(crate) async fn rest(&self, seller: &str, wait: RetryWait) -> bool {
         if !self.sellers.take(seller, self.world.now()) {
             return true;
         }
@@ -386,26 +400,26 @@ impl<W: World> Recoverer<W> {
     }
 
     /// How long to wait and with which key to send; `None` when the advice is for somebody else.
-    async fn follow<S: Sender>(
+    async fn follow<S: IntentSender>(
         &self,
-        advice: &Advice,
-        failure: &Failure,
-        budget: &Budget,
+        advice: &RecoveryAdvice,
+        failure: &CallFailure,
+        budget: &RetryBudget,
         sender: &mut S,
-        attempt: &mut Attempt,
-    ) -> Option<(Duration, Key)> {
+        attempt: &mut FailedAttempt,
+    ) -> Option<(Duration, RequestKey)> {
         match advice {
-            Advice::Retry(Retry { wait, first }) => {
+            RecoveryAdvice::Retry(Retry { wait, first }) => {
                 match first {
-                    First::Nothing => attempt.tried.retries += 1,
-                    First::ReadCard => {
+                    CredentialStep::Nothing => attempt.tried.retries += 1,
+                    CredentialStep::ReadCard => {
                         attempt.tried.card = true;
                         let reading = async { Ok(sender.read_card().await) };
                         if !self.within(budget.time, reading).await.unwrap_or(false) {
                             return None;
                         }
                     }
-                    First::Supply | First::Renew => {
+                    CredentialStep::Supply | CredentialStep::Renew => {
                         if !sender.authenticate(*first).await {
                             return None;
                         }
@@ -415,48 +429,48 @@ impl<W: World> Recoverer<W> {
                         attempt.tried.credentials = true;
                     }
                 }
-                Some((wait.drawn(self.world.draw()), Key::Same))
+                Some((wait.drawn(self.world.draw()), RequestKey::Same))
             }
-            Advice::Fix(fix) => {
+            RecoveryAdvice::Fix(fix) => {
                 let in_time = !budget.time.is_zero() && fix.wait.at_least <= budget.time;
                 let spent = budget.attempts == 0 || budget.tokens == 0 || !in_time;
                 if spent || !sender.correct(fix, failure).await {
                     return None;
                 }
                 note(&mut attempt.tried, fix);
-                if fix.change == Change::DropContext {
+                if fix.change == RequestChange::DropContext {
                     attempt.had_context = false;
                 }
-                Some((fix.wait.drawn(self.world.draw()), Key::Fresh))
+                Some((fix.wait.drawn(self.world.draw()), RequestKey::Fresh))
             }
-            Advice::Ask(_) | Advice::Stop(_) => None,
+            RecoveryAdvice::Ask(_) | RecoveryAdvice::Stop(_) => None,
         }
     }
 }
 
 fn note(tried: &mut Tried, fix: &Fix) {
     match fix.change {
-        Change::DropContext => tried.context = true,
-        Change::Billing(_) => tried.billing = true,
+        RequestChange::DropContext => tried.context = true,
+        RequestChange::Billing(_) => tried.billing = true,
         // The pauses between corrections of something transient grow as well.
-        Change::Reread => tried.retries += 1,
-        Change::Request
-        | Change::Strip
-        | Change::SearchAgain
-        | Change::Reconcile
-        | Change::NewKey
-        | Change::Token
-        | Change::OtherBilling
-        | Change::Versions(_)
-        | Change::Account(_) => {}
+        RequestChange::Reread => tried.retries += 1,
+        RequestChange::Request
+        | RequestChange::Strip
+        | RequestChange::SearchAgain
+        | RequestChange::Reconcile
+        | RequestChange::NewKey
+        | RequestChange::Token
+        | RequestChange::OtherBilling
+        | RequestChange::Versions(_)
+        | RequestChange::Account(_) => {}
     }
 }
 
-fn key_of(sender: &impl Sender) -> Option<String> {
+fn key_of(sender: &impl IntentSender) -> Option<String> {
     sender.key().map(ToOwned::to_owned)
 }
 
-fn is_scope(failure: &Failure) -> bool {
+fn is_scope(failure: &CallFailure) -> bool {
     use tradepost_wire::adcp::error::RecoveryRule;
     failure.adcp().is_some_and(|error| error.rule() == RecoveryRule::Scope)
 }

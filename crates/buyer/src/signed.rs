@@ -17,7 +17,7 @@ use tradepost_wire::json;
 
 pub mod signers;
 
-use signers::{Agent, Found, Signer, Signers};
+use signers::{ClaimedKey, Signer, Signers, SigningAgent};
 
 /// How many agents' keys of one name are tried.
 const MAX_CANDIDATES: usize = 4;
@@ -33,7 +33,7 @@ pub struct Checklist<W> {
 
 /// A message that somebody has signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signed<W> {
+pub struct SignedContent<W> {
     /// Who.
     pub whose: W,
     /// Its signature.
@@ -63,7 +63,7 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         message: &SignableRequest<'_>,
         body: &[u8],
         now: Timestamp,
-    ) -> Result<Option<Signed<W>>, SignatureError> {
+    ) -> Result<Option<SignedContent<W>>, SignatureError> {
         let claim =
             AcceptedSignature::of(message, self.surface, self.digest, !body.is_empty(), now)?;
         let Some(claim) = claim else { return Ok(None) };
@@ -73,11 +73,11 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         let (key, holds) = (key_of(agent, &claim), (now, claim.remembered_until()));
         // Last, so that only a message that is right in everything uses its signature up.
         let used = self.replay.take(&key, &claim.nonce, agent.keys.cap, holds).map_err(refused)?;
-        Ok(Some(Signed { whose: agent.whose.clone(), used }))
+        Ok(Some(SignedContent { whose: agent.whose.clone(), used }))
     }
 
     /// Lets the same message come again: what it said could not be kept.
-    pub fn release(&self, signed: &Signed<W>) {
+    pub fn release(&self, signed: &SignedContent<W>) {
         self.replay.release(&signed.used);
     }
 
@@ -121,7 +121,7 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
     /// Whether a key has signed it.
     fn verify(
         &self,
-        found: &Found<W>,
+        found: &ClaimedKey<W>,
         claim: &AcceptedSignature,
         base: &str,
         now: Timestamp,
@@ -199,7 +199,7 @@ pub fn is_ambiguous(body: &[u8]) -> bool {
 }
 
 /// Under which name signatures are counted: keys of two agents may have one.
-fn key_of<W>(agent: &Agent<W>, claim: &AcceptedSignature) -> String {
+fn key_of<W>(agent: &SigningAgent<W>, claim: &AcceptedSignature) -> String {
     format!("{} {}", agent.id, claim.keyid)
 }
 

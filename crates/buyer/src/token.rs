@@ -9,7 +9,7 @@ use reqwest::Url;
 use reqwest::header::HeaderValue;
 
 use crate::discover::{Discovered, is_local, usable};
-use crate::failure::{BadAddress, Failure, Unsent};
+use crate::failure::{BadAddress, CallFailure, Unsent};
 
 /// An origin: scheme, host and port.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -73,7 +73,7 @@ impl BearerToken {
     ///
     /// # Errors
     /// `Unsent`, when the token is for other origins, could be read on the way or cannot be sent in a header.
-    pub fn header_to(&self, endpoint: &Url) -> Result<HeaderValue, Failure> {
+    pub fn header_to(&self, endpoint: &Url) -> Result<HeaderValue, CallFailure> {
         self.header(endpoint, &EndpointSource::caller(endpoint))
     }
 
@@ -82,9 +82,9 @@ impl BearerToken {
         &self,
         endpoint: &Url,
         source: &EndpointSource,
-    ) -> Result<HeaderValue, Failure> {
+    ) -> Result<HeaderValue, CallFailure> {
         if endpoint.scheme() != "https" && !is_local(endpoint) {
-            return Err(Failure::Unsent(Unsent::Address(BadAddress {
+            return Err(CallFailure::Unsent(Unsent::Address(BadAddress {
                 url: endpoint.to_string(),
                 from_card: source.is_card,
                 why: "is not https, so the token is not sent",
@@ -96,7 +96,7 @@ impl BearerToken {
         check_origin(endpoint, origins, is_signed)?;
         let mut value = HeaderValue::from_str(&format!("Bearer {}", self.token)).map_err(|_| {
             let why = "the token has characters that no header may have";
-            Failure::Unsent(Unsent::Setup(why.to_owned()))
+            CallFailure::Unsent(Unsent::Setup(why.to_owned()))
         })?;
         value.set_sensitive(true);
         Ok(value)
@@ -107,12 +107,16 @@ impl BearerToken {
 ///
 /// # Errors
 /// `Unsent`, when it may not.
-pub fn check_origin(endpoint: &Url, origins: &[Origin], is_signed: bool) -> Result<(), Failure> {
+pub fn check_origin(
+    endpoint: &Url,
+    origins: &[Origin],
+    is_signed: bool,
+) -> Result<(), CallFailure> {
     let endpoint = Origin::of(endpoint);
     if is_signed || origins.contains(&endpoint) {
         return Ok(());
     }
-    Err(Failure::Unsent(Unsent::TokenForOther { endpoint, origins: origins.to_vec() }))
+    Err(CallFailure::Unsent(Unsent::TokenForOther { endpoint, origins: origins.to_vec() }))
 }
 
 // A token has no place in a log.
@@ -199,7 +203,7 @@ mod tests {
             let case = format!("{endpoint} {is_signed} {token_for:?}");
             assert_eq!(header.is_ok(), sent, "{case}");
             if let Err(failure) = header {
-                let is_other = matches!(failure, Failure::Unsent(Unsent::TokenForOther { .. }));
+                let is_other = matches!(failure, CallFailure::Unsent(Unsent::TokenForOther { .. }));
                 assert!(is_other && !failure.to_string().contains("s3cret"), "{case}: {failure}");
             }
         }

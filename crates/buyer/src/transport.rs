@@ -12,8 +12,10 @@ use reqwest::{Client, Request, RequestBuilder, Url};
 
 use crate::challenge::Challenge;
 use crate::events;
-use crate::failure::{Defect, Failure, Kept, MAX_KEPT, ProxyProblem, Unanswered, Unsent};
-use crate::refusal::{self, By, Refused};
+use crate::failure::{
+    CallFailure, Defect, KeptResponse, MAX_KEPT, ProxyProblem, Unanswered, Unsent,
+};
+use crate::refusal::{self, RefusalForm, SellerRefusal};
 
 mod calls;
 mod clients;
@@ -27,7 +29,7 @@ pub use traffic::{ExchangeNumber, TrafficLog};
 
 /// What a request may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct TransportLimits {
     /// From the first byte sent to the last byte received.
     pub timeout: Duration,
     /// For making a connection.
@@ -36,7 +38,7 @@ pub struct Limits {
     pub max_body: usize,
 }
 
-impl Default for Limits {
+impl Default for TransportLimits {
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(30),
@@ -48,8 +50,8 @@ impl Default for Limits {
 
 /// Sends requests. A clone shares the connections.
 #[derive(Debug, Clone)]
-pub struct Transport {
-    limits: Limits,
+pub struct HttpTransport {
+    limits: TransportLimits,
     network: Arc<Network>,
     clients: Arc<Clients>,
 }
@@ -76,21 +78,25 @@ pub struct Response {
 impl Response {
     /// The answer, for a failure.
     #[must_use]
-    pub fn kept(&self) -> Kept {
+    pub fn kept(&self) -> KeptResponse {
         self.kept_with(&self.body)
     }
 
     /// The same with this body.
-    fn kept_with(&self, body: &[u8]) -> Kept {
+    fn kept_with(&self, body: &[u8]) -> KeptResponse {
         let challenges = self.challenges.clone();
-        Kept { challenges, ..Kept::new(self.status, self.content_type.clone(), body) }
+        KeptResponse {
+            challenges,
+            ..KeptResponse::new(self.status, self.content_type.clone(), body)
+        }
     }
 
     /// The failure that its status stands for, whatever the body says.
     #[must_use]
-    pub fn refused(&self) -> Failure {
-        let (by, retry_after, kept) = (By::Http(self.status), self.retry_after, self.kept());
-        Failure::Refused(Box::new(Refused { by, retry_after, kept }))
+    pub fn refused(&self) -> CallFailure {
+        let (by, retry_after, kept) =
+            (RefusalForm::Http(self.status), self.retry_after, self.kept());
+        CallFailure::Refused(Box::new(SellerRefusal { by, retry_after, kept }))
     }
 
     /// Whether the status is one of success.
@@ -102,7 +108,7 @@ impl Response {
 
 /// What came to a request that may be answered with events.
 #[derive(Debug)]
-pub(crate) enum Opened {
+pub(crate) enum OpenedResponse {
     /// One answer.
     Whole(Box<Response>),
     /// Events, as they come.
@@ -115,7 +121,7 @@ pub(crate) struct Events {
     /// The answer without its body.
     head: Response,
     response: reqwest::Response,
-    reader: events::Reader,
+    reader: events::EventReader,
     /// The beginning of what came.
     body: Vec<u8>,
     length: usize,
@@ -127,7 +133,7 @@ pub(crate) struct Events {
 impl Events {
     /// The data of the next event; `None` when the stream has ended. All events together may be as
     /// large as an answer.
-    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, CallFailure> {
         loop {
             if let Some(data) = self.taken() {
                 return Ok(Some(data));
@@ -159,9 +165,9 @@ impl Events {
         Response { body, ..self.head.clone() }
     }
 
-    pub(crate) fn garbled(&self, defect: Defect) -> Failure {
+    pub(crate) fn garbled(&self, defect: Defect) -> CallFailure {
         let length = self.length;
-        Failure::garbled(defect, Kept { length, ..self.head.kept_with(&self.body) })
+        CallFailure::garbled(defect, KeptResponse { length, ..self.head.kept_with(&self.body) })
     }
 }
 
@@ -170,23 +176,23 @@ fn cut(error: &reqwest::Error, time: Duration) -> Defect {
     if error.is_timeout() { Defect::Stalled(time) } else { Defect::Truncated }
 }
 
-impl Transport {
+impl HttpTransport {
     /// A client with these limits, and without a proxy.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: TransportLimits) -> Self {
         Self::on(Network::default(), limits)
     }
 
     /// A client in this network, with these limits.
     #[must_use]
-    pub fn on(network: Network, limits: Limits) -> Self {
+    pub fn on(network: Network, limits: TransportLimits) -> Self {
         Self { limits, network: Arc::new(network), clients: Arc::default() }
     }
 
     /// The same over clients that somebody else has set up: one for addresses without TLS, one for
     /// those with it. Limits of time and connection are theirs.
     #[must_use]
-    pub fn over(plain: Client, secure: Client, limits: Limits) -> Self {
+    pub fn over(plain: Client, secure: Client, limits: TransportLimits) -> Self {
         let clients = Clients::of(plain, secure);
         Self { limits, network: Arc::default(), clients: Arc::new(clients) }
     }
@@ -195,7 +201,7 @@ impl Transport {
     ///
     /// # Errors
     /// `Unsent`, `Unanswered` or `Garbled`; a status of refusal is not an error here.
-    pub async fn get(&self, url: &Url, etag: Option<&str>) -> Result<Response, Failure> {
+    pub async fn get(&self, url: &Url, etag: Option<&str>) -> Result<Response, CallFailure> {
         self.get_unless(url, etag, None).await
     }
 
@@ -209,7 +215,7 @@ impl Transport {
         url: &Url,
         etag: Option<&str>,
         last_modified: Option<&str>,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, CallFailure> {
         let mut headers = document_headers();
         for (name, text) in [(IF_NONE_MATCH, etag), (IF_MODIFIED_SINCE, last_modified)] {
             if let Some(value) = text.and_then(|text| HeaderValue::from_str(text).ok()) {
@@ -223,7 +229,7 @@ impl Transport {
     ///
     /// # Errors
     /// As [`Self::get`].
-    pub async fn get_anew(&self, url: &Url) -> Result<Response, Failure> {
+    pub async fn get_anew(&self, url: &Url) -> Result<Response, CallFailure> {
         let mut headers = document_headers();
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         self.send(self.client(url)?.get(url.clone()).headers(headers)).await
@@ -238,7 +244,7 @@ impl Transport {
         url: &Url,
         mut headers: HeaderMap,
         body: Vec<u8>,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, CallFailure> {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         self.send(self.client(url)?.post(url.clone()).headers(headers).body(body)).await
@@ -253,7 +259,7 @@ impl Transport {
         url: &Url,
         mut headers: HeaderMap,
         form: String,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, CallFailure> {
         let media_type = HeaderValue::from_static("application/x-www-form-urlencoded");
         headers.insert(CONTENT_TYPE, media_type);
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
@@ -267,7 +273,7 @@ impl Transport {
         headers: HeaderMap,
         body: Vec<u8>,
         time: Duration,
-    ) -> Result<Opened, Failure> {
+    ) -> Result<OpenedResponse, CallFailure> {
         let request = self.client(url)?.post(url.clone()).body(body).timeout(time);
         self.for_events(request, headers, "application/json", time).await
     }
@@ -280,7 +286,7 @@ impl Transport {
         headers: HeaderMap,
         body: Option<Vec<u8>>,
         time: Duration,
-    ) -> Result<Opened, Failure> {
+    ) -> Result<OpenedResponse, CallFailure> {
         let client = self.client(url)?;
         let request = match body {
             Some(body) => client.post(url.clone()).body(body),
@@ -295,7 +301,7 @@ impl Transport {
         mut headers: HeaderMap,
         media_type: &'static str,
         time: Duration,
-    ) -> Result<Opened, Failure> {
+    ) -> Result<OpenedResponse, CallFailure> {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         let types = match media_type {
             "application/json" => "application/json, text/event-stream",
@@ -307,13 +313,13 @@ impl Transport {
             return self
                 .complete(head, response, time)
                 .await
-                .map(|whole| Opened::Whole(Box::new(whole)));
+                .map(|whole| OpenedResponse::Whole(Box::new(whole)));
         }
-        let (reader, body) = (events::Reader::default(), Vec::new());
+        let (reader, body) = (events::EventReader::default(), Vec::new());
         let max_body = self.limits.max_body;
         let network = Arc::clone(&self.network);
         let events = Events { head, response, reader, body, length: 0, max_body, time, network };
-        Ok(Opened::Events(Box::new(events)))
+        Ok(OpenedResponse::Events(Box::new(events)))
     }
 
     /// Sends any request at all and gives the answer as it begins, of whatever kind it is: for those
@@ -322,7 +328,7 @@ impl Transport {
     ///
     /// # Errors
     /// `Unsent` or `Unanswered`.
-    pub async fn open(&self, request: Request) -> Result<reqwest::Response, Failure> {
+    pub async fn open(&self, request: Request) -> Result<reqwest::Response, CallFailure> {
         let client = self.client(request.url())?;
         self.execute(client, request).await
     }
@@ -332,7 +338,7 @@ impl Transport {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub async fn open_http2(&self, request: Request) -> Result<reqwest::Response, Failure> {
+    pub async fn open_http2(&self, request: Request) -> Result<reqwest::Response, CallFailure> {
         let client = self.http2_client(request.url())?;
         self.execute(client, request).await
     }
@@ -349,11 +355,11 @@ impl Transport {
 
     /// Its limits.
     #[must_use]
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> TransportLimits {
         self.limits
     }
 
-    async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
+    async fn send(&self, request: RequestBuilder) -> Result<Response, CallFailure> {
         let (head, response) = self.begin(request).await?;
         self.complete(head, response, self.limits.timeout).await
     }
@@ -362,9 +368,10 @@ impl Transport {
     async fn begin(
         &self,
         request: RequestBuilder,
-    ) -> Result<(Response, reqwest::Response), Failure> {
+    ) -> Result<(Response, reqwest::Response), CallFailure> {
         let (client, request) = request.build_split();
-        let request = request.map_err(|error| Failure::Unsent(Unsent::Setup(innermost(&error))))?;
+        let request =
+            request.map_err(|error| CallFailure::Unsent(Unsent::Setup(innermost(&error))))?;
         let response = self.execute(&client, request).await?;
         let header = |name| {
             let value: &HeaderValue = response.headers().get(name)?;
@@ -383,7 +390,7 @@ impl Transport {
         // 304 is no redirect: what is kept still holds.
         if matches!(head.status, 300..=303 | 305..=399) {
             let location = header(LOCATION);
-            return Err(Failure::garbled(Defect::Redirect { location }, head.kept()));
+            return Err(CallFailure::garbled(Defect::Redirect { location }, head.kept()));
         }
         Ok((head, response))
     }
@@ -394,13 +401,13 @@ impl Transport {
         head: Response,
         mut response: reqwest::Response,
         time: Duration,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, CallFailure> {
         let mut body = Vec::new();
         loop {
             match response.chunk().await {
                 Ok(Some(chunk)) if body.len() + chunk.len() > self.limits.max_body => {
                     let defect = Defect::TooLarge(self.limits.max_body);
-                    return Err(Failure::garbled(defect, head.kept_with(&body)));
+                    return Err(CallFailure::garbled(defect, head.kept_with(&body)));
                 }
                 Ok(Some(chunk)) => body.extend_from_slice(&chunk),
                 Ok(None) => {
@@ -409,7 +416,7 @@ impl Transport {
                     return Ok(Response { body, ..head });
                 }
                 Err(error) => {
-                    return Err(Failure::garbled(cut(&error, time), head.kept_with(&body)));
+                    return Err(CallFailure::garbled(cut(&error, time), head.kept_with(&body)));
                 }
             }
         }
@@ -420,7 +427,7 @@ impl Transport {
         &self,
         client: &Client,
         request: Request,
-    ) -> Result<reqwest::Response, Failure> {
+    ) -> Result<reqwest::Response, CallFailure> {
         let url = request.url().clone();
         let proxy = self.network.proxy_of(&url);
         let log = self.network.traffic.as_deref();
@@ -431,7 +438,7 @@ impl Transport {
         let opened = match sent {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(self.before_the_answer(&error, &url, proxy.as_deref())),
-            Err(_) => Err(Failure::Unanswered(Unanswered::TimedOut(limit))),
+            Err(_) => Err(CallFailure::Unanswered(Unanswered::TimedOut(limit))),
         };
         let shown = log.zip(number);
         let mut response = opened.inspect_err(|failure| {
@@ -448,35 +455,40 @@ impl Transport {
             // tunnel it is the seller who answers.
             Some(proxy) if url.scheme() == "http" && response.status().as_u16() == 407 => {
                 let why = ProxyProblem::Credentials;
-                Err(Failure::Unsent(Unsent::Proxy { proxy, why }))
+                Err(CallFailure::Unsent(Unsent::Proxy { proxy, why }))
             }
             Some(_) | None => Ok(response),
         }
     }
 
     /// What an error means that came before the head of an answer was read.
-    fn before_the_answer(&self, error: &reqwest::Error, url: &Url, proxy: Option<&str>) -> Failure {
+    fn before_the_answer(
+        &self,
+        error: &reqwest::Error,
+        url: &Url,
+        proxy: Option<&str>,
+    ) -> CallFailure {
         if let Some(problem) = network::certificate_problem(error) {
             let host = url.host_str().unwrap_or_default().to_owned();
-            return Failure::Unsent(Unsent::Certificate { host, problem });
+            return CallFailure::Unsent(Unsent::Certificate { host, problem });
         }
         // First, because a timeout while connecting is one before anything was sent.
         if error.is_connect() {
             let why = innermost(error);
             // Without TLS there is no other connection than that to the proxy.
             let of_proxy = url.scheme() == "http" || network::is_of_tunnel(error);
-            Failure::Unsent(match proxy.filter(|_| of_proxy) {
+            CallFailure::Unsent(match proxy.filter(|_| of_proxy) {
                 Some(proxy) => {
                     Unsent::Proxy { proxy: proxy.to_owned(), why: ProxyProblem::of(why) }
                 }
                 None => Unsent::Unreachable(why),
             })
         } else if error.is_builder() {
-            Failure::Unsent(Unsent::Setup(innermost(error)))
+            CallFailure::Unsent(Unsent::Setup(innermost(error)))
         } else if error.is_timeout() {
-            Failure::Unanswered(Unanswered::TimedOut(self.limits.timeout))
+            CallFailure::Unanswered(Unanswered::TimedOut(self.limits.timeout))
         } else {
-            Failure::Unanswered(Unanswered::Broken(innermost(error)))
+            CallFailure::Unanswered(Unanswered::Broken(innermost(error)))
         }
     }
 }

@@ -15,17 +15,17 @@ use tradepost_keys::card::{CardSignature, CardVerdict, SignedCard, is_trusted};
 use tradepost_wire::json;
 use tradepost_wire::problem::Problems;
 
-use crate::card::Card;
+use crate::card::SellerCard;
 use crate::discover::{Discovered, is_this_machine};
 use crate::text::{WORD, decoded, plain};
-use crate::transport::Transport;
+use crate::transport::HttpTransport;
 
 /// How many key sets one card can make us fetch.
 const MAX_FETCHES: usize = 4;
 
 /// What is asked of a card's signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Policy {
+pub enum TrustPolicy {
     /// One is by a trusted key, and none is forged.
     #[default]
     Require,
@@ -41,7 +41,7 @@ pub enum Policy {
 #[derive(Debug, Clone, Default)]
 pub struct Trust {
     /// What is asked.
-    pub policy: Policy,
+    pub policy: TrustPolicy,
     /// The keys that are trusted.
     pub keys: KeySet,
     /// Hosts, `HOST` or `HOST:PORT`, on which any key set that a signature names is trusted.
@@ -50,7 +50,7 @@ pub struct Trust {
 
 /// What became of one signature.
 #[derive(Debug, Clone)]
-pub struct Judged {
+pub struct JudgedSignature {
     /// The signature.
     pub signature: CardSignature,
     /// The verdict, in the end.
@@ -81,11 +81,11 @@ pub enum Untrusted {
     /// It is not signed.
     Unsigned,
     /// A signature is forged or damaged.
-    Forged(Vec<Judged>),
+    Forged(Vec<JudgedSignature>),
     /// A known key signed it that has expired, is not valid yet or is revoked, and no other did.
-    UnusableKey(Vec<Judged>),
+    UnusableKey(Vec<JudgedSignature>),
     /// No signature is by a trusted key.
-    NoTrustedKey(Vec<Judged>),
+    NoTrustedKey(Vec<JudgedSignature>),
 }
 
 impl fmt::Display for Untrusted {
@@ -115,11 +115,11 @@ impl Trust {
     /// Why it is not.
     pub async fn check(
         &self,
-        transport: &Transport,
-        card: &Card,
+        transport: &HttpTransport,
+        card: &SellerCard,
         now: Timestamp,
-    ) -> Result<Vec<Judged>, Untrusted> {
-        if self.policy == Policy::Ignore {
+    ) -> Result<Vec<JudgedSignature>, Untrusted> {
+        if self.policy == TrustPolicy::Ignore {
             return Ok(Vec::new());
         }
         let signed = json::read(card.raw.get()).and_then(|card| SignedCard::read(&card));
@@ -137,9 +137,9 @@ impl Trust {
             return Err(Untrusted::UnusableKey(judged));
         }
         match self.policy {
-            Policy::AcceptUnsigned | Policy::Ignore => Ok(judged),
-            Policy::Require if judged.is_empty() => Err(Untrusted::Unsigned),
-            Policy::Require => Err(Untrusted::NoTrustedKey(judged)),
+            TrustPolicy::AcceptUnsigned | TrustPolicy::Ignore => Ok(judged),
+            TrustPolicy::Require if judged.is_empty() => Err(Untrusted::Unsigned),
+            TrustPolicy::Require => Err(Untrusted::NoTrustedKey(judged)),
         }
     }
 }
@@ -147,7 +147,7 @@ impl Trust {
 impl Discovered {
     /// The same, with what became of the card's signatures: whether one is by a trusted key, and none forged.
     #[must_use]
-    pub fn with_verdicts(self, judged: &[Judged]) -> Self {
+    pub fn with_verdicts(self, judged: &[JudgedSignature]) -> Self {
         let verdicts: Vec<_> = judged.iter().map(|judged| judged.verdict).collect();
         Self { is_signed: is_trusted(&verdicts), ..self }
     }
@@ -155,8 +155,8 @@ impl Discovered {
 
 /// Judges the signatures with these keys alone.
 #[must_use]
-pub fn judge(signed: &SignedCard, keys: &KeySet, now: Timestamp) -> Vec<Judged> {
-    let judge = |signature: &CardSignature| Judged {
+pub fn judge(signed: &SignedCard, keys: &KeySet, now: Timestamp) -> Vec<JudgedSignature> {
+    let judge = |signature: &CardSignature| JudgedSignature {
         signature: signature.clone(),
         verdict: signed.verdict(signature, keys, now),
         jku: None,
@@ -170,8 +170,8 @@ pub async fn judge_online(
     signed: &SignedCard,
     keys: &KeySet,
     now: Timestamp,
-    (transport, allowed): (&Transport, &[String]),
-) -> Vec<Judged> {
+    (transport, allowed): (&HttpTransport, &[String]),
+) -> Vec<JudgedSignature> {
     let mut all = judge(signed, keys, now);
     let mut fetched: Vec<(Url, Result<KeySet, String>)> = Vec::new();
     for judged in all.iter_mut().filter(|judged| judged.verdict == CardVerdict::UnknownKey) {
@@ -219,7 +219,7 @@ fn allowed_url(jku: &str, allowed: &[String]) -> Option<Url> {
     (safe && anonymous && allowed.iter().any(named)).then_some(url)
 }
 
-async fn fetch(transport: &Transport, url: &Url) -> Result<KeySet, String> {
+async fn fetch(transport: &HttpTransport, url: &Url) -> Result<KeySet, String> {
     let response = transport.get(url, None).await.map_err(|failure| failure.to_string())?;
     if !response.is_success() {
         return Err(format!("the server answers with HTTP {}", response.status));

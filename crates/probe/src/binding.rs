@@ -1,10 +1,10 @@
 //! The bindings of A2A that can be probed, and where the card says that they are.
 
 use reqwest::Url;
-pub(crate) use tradepost_buyer::card::Carrier as Binding;
-use tradepost_buyer::card::Interface;
+pub(crate) use tradepost_buyer::card::CardTransport as Binding;
+use tradepost_buyer::card::SellerInterface;
 use tradepost_buyer::discover::endpoint;
-use tradepost_buyer::failure::Failure;
+use tradepost_buyer::failure::CallFailure;
 
 use super::grpc;
 
@@ -13,11 +13,15 @@ use super::grpc;
 pub(crate) struct Endpoint {
     pub(crate) binding: Binding,
     pub(crate) url: Url,
-    pub(crate) declared: Interface,
+    pub(crate) declared: SellerInterface,
 }
 
 /// The address of an interface, when it may be used.
-pub(super) fn address(card: &Url, binding: Binding, interface: &Interface) -> Result<Url, Failure> {
+pub(super) fn address(
+    card: &Url,
+    binding: Binding,
+    interface: &SellerInterface,
+) -> Result<Url, CallFailure> {
     match binding {
         Binding::JsonRpc | Binding::HttpJson => endpoint(card, interface),
         Binding::Grpc => grpc::address(card, interface),

@@ -2,7 +2,7 @@
 //! the report.
 
 use serde::Serialize;
-use tradepost_buyer::events::Reader;
+use tradepost_buyer::events::EventReader;
 use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::http::MediaType;
 use tradepost_wire::json::Value;
@@ -101,7 +101,7 @@ impl Got {
 
     /// The data of each event of a stream.
     pub(crate) fn events(&self) -> Vec<String> {
-        let mut reader = Reader::default();
+        let mut reader = EventReader::default();
         reader.feed(self.text().as_bytes());
         // Whoever leaves a stream leaves it in the middle of an event, and has seen that one too.
         reader.feed(b"\n\n");

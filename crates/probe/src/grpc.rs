@@ -1,7 +1,7 @@
 //! What a prober makes of calls by gRPC (A2A §10): their messages as JSON, and how they ended.
 
 use tradepost_buyer::grpc::messages;
-pub(super) use tradepost_buyer::grpc::{End, address, framed, method};
+pub(super) use tradepost_buyer::grpc::{GrpcEnd, address, framed, method};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, Field, Kind, Rule, schema};
@@ -14,8 +14,8 @@ pub(super) fn count(body: &[u8]) -> usize {
 }
 
 /// How a call ended, if it says.
-pub(super) fn end(got: &Got) -> Option<End> {
-    End::of(|name| got.metadata(name))
+pub(super) fn end(got: &Got) -> Option<GrpcEnd> {
+    GrpcEnd::of(|name| got.metadata(name))
 }
 
 /// The messages of an answer as the JSON that they stand for; null where one is none.

@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 use tradepost_buyer::discover::card_url;
-use tradepost_buyer::failure::Failure;
-use tradepost_buyer::transport::Transport;
+use tradepost_buyer::failure::CallFailure;
+use tradepost_buyer::transport::HttpTransport;
 use tradepost_wire::json::Value;
 
 pub mod check;
@@ -63,11 +63,11 @@ pub struct Progress<'a> {
 /// When the agent cannot be reached at all, or the address or a token cannot be used. Whoever answers
 /// and is no agent is a report without a grade.
 pub async fn probe(
-    transport: Transport,
+    transport: HttpTransport,
     address: &str,
     options: Options,
     progress: &mut (dyn FnMut(&Progress<'_>) + Send),
-) -> Result<Report, Failure> {
+) -> Result<Report, CallFailure> {
     probe_until(transport, address, options, progress, std::future::pending()).await
 }
 
@@ -76,12 +76,12 @@ pub async fn probe(
 /// # Errors
 /// As [`probe`].
 pub async fn probe_until(
-    transport: Transport,
+    transport: HttpTransport,
     address: &str,
     options: Options,
     progress: &mut (dyn FnMut(&Progress<'_>) + Send),
     stop: impl Future<Output = ()> + Send,
-) -> Result<Report, Failure> {
+) -> Result<Report, CallFailure> {
     let card_url = card_url(address)?;
     let mut ending = Ending::new(options.deadline, stop);
     let mut run = Run::new(transport, options, card_url);

@@ -1,9 +1,9 @@
 //! What is probed: which checks, on what, in which order; and what the card offers besides.
 
 use reqwest::{Method, Url};
-use tradepost_buyer::card::{Card, Interface};
+use tradepost_buyer::card::{SellerCard, SellerInterface};
 use tradepost_buyer::discover::is_local;
-use tradepost_buyer::failure::{BadAddress, Failure, Unsent};
+use tradepost_buyer::failure::{BadAddress, CallFailure, Unsent};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_buyer::token::check_origin;
 use tradepost_wire::a2a::check_version;
@@ -58,7 +58,7 @@ pub(super) async fn make(run: &mut Run, address: &str) -> Plan {
 pub(super) fn of_what_is_known(run: &Run) -> Plan {
     let profile = run.options.profile;
     let wants = |one| profile.is_none_or(|wanted| wanted == one);
-    let versions = run.card.as_ref().map(Card::versions).unwrap_or_default();
+    let versions = run.card.as_ref().map(SellerCard::versions).unwrap_or_default();
     let with_aap = wants(Profile::Aap) && (run.speaks_aap || profile == Some(Profile::Aap));
     let is_seller = !run.seller.ways().is_empty();
     let with_adcp = wants(Profile::Adcp) && (profile == Some(Profile::Adcp) || is_seller);
@@ -124,7 +124,7 @@ fn steps(run: &Run, with: [bool; 3], versions: &[Version]) -> Vec<Step> {
 }
 
 /// Fetches the card and finds the interfaces that can be probed.
-pub(super) async fn read_card(run: &mut Run) -> Result<(), Failure> {
+pub(super) async fn read_card(run: &mut Run) -> Result<(), CallFailure> {
     let url = run.card_url.clone();
     refuse_open_token(run, &url)?;
     // Without a credential first: most cards are for everybody.
@@ -141,12 +141,12 @@ pub(super) async fn read_card(run: &mut Run) -> Result<(), Failure> {
     let is_card = ["supportedInterfaces", "capabilities", "skills", "url"]
         .iter()
         .any(|name| document.get(name).is_some());
-    run.card = Card::read(&run.card_answer.text()).ok().filter(|_| is_card);
+    run.card = SellerCard::read(&run.card_answer.text()).ok().filter(|_| is_card);
     if run.card.is_some() {
         run.card_json = document;
     }
     let interfaces = run.card.iter().flat_map(|card| card.interfaces.iter());
-    let usable = |interface: &Interface| check_version(&interface.protocol_version).is_ok();
+    let usable = |interface: &SellerInterface| check_version(&interface.protocol_version).is_ok();
     for interface in interfaces.filter(|it| usable(it)) {
         let Some(binding) = Binding::from_name(&interface.binding) else { continue };
         // Of several of one binding the first is taken.
@@ -154,7 +154,7 @@ pub(super) async fn read_card(run: &mut Run) -> Result<(), Failure> {
         if let (false, Ok(url)) = (known, address(&run.card_url, binding, interface)) {
             // An empty tenant is an absent one (ProtoJSON).
             let tenant = interface.tenant.clone().filter(|tenant| !tenant.is_empty());
-            let declared = Interface { tenant, ..interface.clone() };
+            let declared = SellerInterface { tenant, ..interface.clone() };
             run.endpoints.push(Endpoint { binding, url, declared });
         }
     }
@@ -166,12 +166,12 @@ pub(super) async fn read_card(run: &mut Run) -> Result<(), Failure> {
 }
 
 /// Gets the card as somebody. Nobody there is no finding about an agent, but a failure.
-async fn get_card(run: &mut Run, url: &Url, who: Who<'static>) -> Result<Got, Failure> {
+async fn get_card(run: &mut Run, url: &Url, who: Who<'static>) -> Result<Got, CallFailure> {
     let headers = run.card_headers(who);
     let out = Out { method: Method::GET, url: url.clone(), headers, body: Vec::new(), call: None };
     let ask = Ask { who, expects_401: true, ..Ask::default() };
     let got = run.send(out, ask).await;
-    got.map_err(|verdict| Failure::Unsent(Unsent::Unreachable(verdict.text().to_owned())))
+    got.map_err(|verdict| CallFailure::Unsent(Unsent::Unreachable(verdict.text().to_owned())))
 }
 
 /// What answers at the address in place of an agent; `None` where there is an agent, or where that could
@@ -197,7 +197,7 @@ pub(super) fn no_agent(run: &Run, plan: &Plan) -> Option<String> {
 }
 
 /// Refuses to send the token to an origin that it is not for: whoever writes a card does not decide that.
-fn refuse_foreign_token(run: &Run, url: &Url) -> Result<(), Failure> {
+fn refuse_foreign_token(run: &Run, url: &Url) -> Result<(), CallFailure> {
     if !run.has_token() {
         return Ok(());
     }
@@ -205,11 +205,11 @@ fn refuse_foreign_token(run: &Run, url: &Url) -> Result<(), Failure> {
 }
 
 /// A token does not travel in the open.
-fn refuse_open_token(run: &Run, url: &Url) -> Result<(), Failure> {
+fn refuse_open_token(run: &Run, url: &Url) -> Result<(), CallFailure> {
     if !run.has_token() || url.scheme() == "https" || is_local(url) {
         return Ok(());
     }
-    Err(Failure::Unsent(Unsent::Address(BadAddress {
+    Err(CallFailure::Unsent(Unsent::Address(BadAddress {
         url: url.to_string(),
         from_card: *url != run.card_url,
         why: "is not https, so the token is not sent",

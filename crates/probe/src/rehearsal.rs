@@ -3,8 +3,8 @@
 
 use serde::{Serialize, Serializer};
 use tradepost_buyer::discover::card_url;
-use tradepost_buyer::failure::Failure;
-use tradepost_buyer::transport::Transport;
+use tradepost_buyer::failure::CallFailure;
+use tradepost_buyer::transport::HttpTransport;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
@@ -51,10 +51,10 @@ pub struct Rehearsed {
 /// # Errors
 /// As [`probe`](super::probe).
 pub async fn rehearse(
-    transport: Transport,
+    transport: HttpTransport,
     address: &str,
     options: Options,
-) -> Result<Rehearsal, Failure> {
+) -> Result<Rehearsal, CallFailure> {
     let card_url = card_url(address)?;
     let mut run = Run::new(transport, options, card_url);
     plan::read_card(&mut run).await?;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use reqwest::{Method, Url};
 use tokio::time::Instant;
-use tradepost_buyer::card::Card;
+use tradepost_buyer::card::SellerCard;
 use tradepost_buyer::token::check_origin;
-use tradepost_buyer::transport::Transport;
+use tradepost_buyer::transport::HttpTransport;
 use tradepost_wire::a2a::{EXTENSIONS_HEADER, Operation, VERSION, VERSION_HEADER};
 use tradepost_wire::aap;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -122,7 +122,7 @@ pub(crate) struct Run {
     pub(crate) card_answer: Got,
     /// As whom the card is read: as nobody, unless it is shown to callers with a credential alone.
     pub(crate) card_reader: Who<'static>,
-    pub(crate) card: Option<Card>,
+    pub(crate) card: Option<SellerCard>,
     /// The card as JSON; null when there is none.
     pub(crate) card_json: Value,
     pub(crate) endpoints: Vec<Endpoint>,
@@ -153,7 +153,7 @@ pub(crate) struct Run {
     pub(crate) took: Duration,
     /// Whether requests are noted and not sent.
     pub(crate) rehearses: bool,
-    transport: Transport,
+    transport: HttpTransport,
     recorded: Vec<Exchange>,
     next_at: Option<Instant>,
     counter: u64,
@@ -161,7 +161,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(transport: Transport, options: Options, card_url: Url) -> Self {
+    pub(crate) fn new(transport: HttpTransport, options: Options, card_url: Url) -> Self {
         Self {
             options,
             card_url,

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
-use tradepost_buyer::receiver::delivery::{Delivery, Known, Source, is_terminal};
-use tradepost_buyer::receiver::{Inbox, Put, Unkept};
+use tradepost_buyer::receiver::delivery::{DeliveryOrigin, KnownTask, PushDelivery, is_terminal};
+use tradepost_buyer::receiver::{DeliveryNotKept, Inbox, Put};
 use tradepost_wire::catalog;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
@@ -238,7 +238,7 @@ impl DurableInbox {
 }
 
 impl Inbox for DurableInbox {
-    fn put(&self, delivery: &Delivery) -> Result<Put, Unkept> {
+    fn put(&self, delivery: &PushDelivery) -> Result<Put, DeliveryNotKept> {
         let put = self.transaction(|tx| {
             let sql = "SELECT fingerprint FROM deliveries WHERE id = ?1";
             let kept = tx.query_row(sql, params![delivery.id], |row| row.get::<_, String>(0));
@@ -276,26 +276,26 @@ impl Inbox for DurableInbox {
             )?;
             Ok(Put::New)
         });
-        put.map_err(|error| Unkept(error.to_string()))
+        put.map_err(|error| DeliveryNotKept(error.to_string()))
     }
 
-    fn known(&self, sender: &str, task_id: &str) -> Result<Known, Unkept> {
-        known(&self.lock(), sender, task_id).map_err(|error| Unkept(error.to_string()))
+    fn known(&self, sender: &str, task_id: &str) -> Result<KnownTask, DeliveryNotKept> {
+        known(&self.lock(), sender, task_id).map_err(|error| DeliveryNotKept(error.to_string()))
     }
 }
 
-fn known(connection: &Connection, sender: &str, task_id: &str) -> Done<Known> {
+fn known(connection: &Connection, sender: &str, task_id: &str) -> Done<KnownTask> {
     let sql = "SELECT status, artifacts, source, state FROM deliveries
                WHERE task_id = ?1 AND sender = ?2";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![task_id, sender])?;
-    let mut known = Known::default();
+    let mut known = KnownTask::default();
     while let Some(row) = rows.next()? {
         known.count += 1;
         known.statuses.extend(row.get::<_, Option<String>>(0)?);
         let artifacts: Vec<String> =
             tradepost_wire::json::from_str(&row.get::<_, String>(1)?).unwrap_or_default();
-        if row.get::<_, String>(2)? == Source::Poll.name() {
+        if row.get::<_, String>(2)? == DeliveryOrigin::Poll.name() {
             known.whole.extend(artifacts.iter().cloned());
         }
         known.artifacts.extend(artifacts);

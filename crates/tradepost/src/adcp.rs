@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tradepost_buyer::signed::Checklist;
-use tradepost_buyer::signed::signers::{Agent, Signers};
+use tradepost_buyer::signed::signers::{Signers, SigningAgent};
 use tradepost_keys::private::SigningKey;
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::{PublisherProfile, ToolEndpoint, ToolTransport};
@@ -94,7 +94,7 @@ pub fn open(
     let agents = profile.agents.iter().filter_map(|whose| {
         let keys = config.signers.get(&whose.id)?.clone();
         let (id, url) = (whose.id.clone(), whose.url.clone());
-        Some(Agent { whose: Arc::clone(whose), id, url, keys })
+        Some(SigningAgent { whose: Arc::clone(whose), id, url, keys })
     });
     let web = published::Web::new(egress.apart(), clock.clone());
     let identity = identity(&profile, agents.collect(), web, (store, clock.now()), &addresses)?;
@@ -157,7 +157,7 @@ fn load(file: &WebhookKeyFile, doing: &'static str) -> Result<SigningKey, Intern
 /// What tells callers by their signatures, where the publisher looks at them.
 fn identity(
     profile: &PublisherProfile,
-    agents: Vec<Agent<Arc<BuyerAgent>>>,
+    agents: Vec<SigningAgent<Arc<BuyerAgent>>>,
     web: published::Web,
     (store, now): (&Arc<Store>, Timestamp),
     addresses: &[String],

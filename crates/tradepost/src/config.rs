@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost_buyer::signed::signers::Keys;
+use tradepost_buyer::signed::signers::AgentKeys;
 use tradepost_publisher::profile::PublisherProfile;
 pub use tradepost_server::auth::{AuthSettings, JwtSettings, KeySource, KnownCertificate};
 pub use tradepost_server::card::ListenOrigin;
@@ -295,7 +295,7 @@ pub struct Publisher {
     /// process when `None`.
     pub governance_key: Option<WebhookKeyFile>,
     /// Where the keys of buyer agents that sign are, by the agents' ids.
-    pub signers: BTreeMap<String, Keys>,
+    pub signers: BTreeMap<String, AgentKeys>,
     /// With what verifiers of creatives know the publisher, by their addresses.
     pub verifiers: Vec<(String, Secret)>,
     /// Where its people are told of what was sold and what waits for them.

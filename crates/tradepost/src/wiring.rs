@@ -8,8 +8,8 @@ use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
-use tradepost_buyer::transport::Limits;
-use tradepost_buyer::{Transport, Url};
+use tradepost_buyer::transport::TransportLimits;
+use tradepost_buyer::{HttpTransport, Url};
 use tradepost_server::agent::SharedAgent;
 use tradepost_server::auth::AuthDeps;
 use tradepost_server::auth::jwks::Fetch;
@@ -365,7 +365,7 @@ pub fn site(desk: Arc<AgentRegistry>) -> Site {
 /// What credentials are judged with: keys of the store, and issuers on the web.
 #[must_use]
 pub fn means(store: &Arc<Store>, clock: &Clock) -> AuthDeps {
-    let web = Arc::new(Issuers(Transport::new(LIMITS)));
+    let web = Arc::new(Issuers(HttpTransport::new(LIMITS)));
     let keys: Arc<dyn KeyLookup> = Arc::clone(store) as _;
     // A file does not go away for a while.
     let keys = match store.is_shared() {
@@ -376,7 +376,7 @@ pub fn means(store: &Arc<Store>, clock: &Clock) -> AuthDeps {
 }
 
 /// What fetching an issuer's keys may cost.
-const LIMITS: Limits = Limits {
+const LIMITS: TransportLimits = TransportLimits {
     timeout: Duration::from_secs(5),
     connect: Duration::from_secs(3),
     max_body: 256 * 1024,
@@ -384,7 +384,7 @@ const LIMITS: Limits = Limits {
 
 /// Fetches what the issuers of tokens publish.
 #[derive(Debug)]
-struct Issuers(Transport);
+struct Issuers(HttpTransport);
 
 impl Fetch for Issuers {
     fn fetch(&self, url: Url) -> BoxFuture<'_, Result<Vec<u8>, String>> {

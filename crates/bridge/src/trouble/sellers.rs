@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use tradepost_buyer::Failure;
+use tradepost_buyer::CallFailure;
 use tradepost_buyer::failure::Unsent;
-use tradepost_buyer::refusal::By;
+use tradepost_buyer::refusal::RefusalForm;
 use tradepost_buyer::text::{SENTENCE, WORD};
 use tradepost_wire::adcp::error::{AdcpError, Issue};
 use tradepost_wire::json::{Value, json};
@@ -18,10 +18,10 @@ use crate::clean::{Cleaner, dealer_text, identifier, quoted};
 
 impl Trouble {
     /// What a call to a seller of advertising failed with.
-    pub(crate) fn of_seller(failure: &Failure) -> Self {
+    pub(crate) fn of_seller(failure: &CallFailure) -> Self {
         let message = dealer_text(&failure.to_string(), SENTENCE);
         match failure {
-            Failure::Unsent(unsent) => match unsent {
+            CallFailure::Unsent(unsent) => match unsent {
                 Unsent::Unreachable(_) => Self::new(Code::SellerUnreachable, message),
                 Unsent::Certificate { .. } => {
                     let trouble = Self::new(Code::SellerUnreachable, message);
@@ -45,14 +45,16 @@ impl Trouble {
                 | Unsent::Credential(_)
                 | Unsent::Setup(_) => Self::new(Code::BridgeFault, message),
             },
-            Failure::Unanswered(_) => Self::new(Code::SellerSilent, message),
-            Failure::Garbled(_) => Self::new(Code::SellerGarbled, message),
-            Failure::Refused(refused) => {
+            CallFailure::Unanswered(_) => Self::new(Code::SellerSilent, message),
+            CallFailure::Garbled(_) => Self::new(Code::SellerGarbled, message),
+            CallFailure::Refused(refused) => {
                 let mut trouble = match &refused.by {
-                    By::Adcp(adcp) => of_adcp(&adcp.error),
-                    By::Protocol(error) => of_protocol(error),
-                    By::Http(_) => Self::new(Code::SellerRefused, message),
-                    By::Aap { .. } | By::Grpc { .. } | By::Words { .. } => Self {
+                    RefusalForm::Adcp(adcp) => of_adcp(&adcp.error),
+                    RefusalForm::Protocol(error) => of_protocol(error),
+                    RefusalForm::Http(_) => Self::new(Code::SellerRefused, message),
+                    RefusalForm::Aap { .. }
+                    | RefusalForm::Grpc { .. }
+                    | RefusalForm::Words { .. } => Self {
                         wording: Wording::TheirMessage,
                         ..Self::new(Code::SellerRefused, message)
                     },

@@ -13,7 +13,7 @@ use tradepost_wire::json::{Map, Value};
 
 use super::AdcpClient;
 
-use crate::retry::{GaveUp, Recoverer, World};
+use crate::retry::{GaveUp, Recoverer, RetryClock};
 
 /// How long an authorization is relied on (AdCP, `core/account-authorization`).
 pub const REFRESH: Duration = Duration::from_secs(300);
@@ -23,14 +23,14 @@ const MAX_KNOWN: usize = 1_000;
 
 /// What a caller may do on an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Authorization {
+pub struct AccountAuthorization {
     /// The tasks that it may call; a task that is not here is not permitted.
     pub allowed_tasks: Vec<String>,
     /// Whether it may change nothing.
     pub read_only: bool,
 }
 
-impl Authorization {
+impl AccountAuthorization {
     /// Reads the object; `None` when it is none.
     #[must_use]
     pub fn read(authorization: &Value) -> Option<Self> {
@@ -52,16 +52,16 @@ impl Authorization {
 
 /// What is known of accounts, each with the moment at which it was read.
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<HashMap<String, (Duration, Option<Authorization>)>>);
+pub(super) struct KnownAccounts(Mutex<HashMap<String, (Duration, Option<AccountAuthorization>)>>);
 
-impl Known {
-    fn fresh(&self, account: &str, now: Duration) -> Option<Option<Authorization>> {
+impl KnownAccounts {
+    fn fresh(&self, account: &str, now: Duration) -> Option<Option<AccountAuthorization>> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (read, authorization) = known.get(account)?;
         (now.saturating_sub(*read) < REFRESH).then(|| authorization.clone())
     }
 
-    fn keep(&self, account: String, now: Duration, authorization: Option<Authorization>) {
+    fn keep(&self, account: String, now: Duration, authorization: Option<AccountAuthorization>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !known.contains_key(&account) && known.len() >= MAX_KNOWN {
             let oldest = known.iter().min_by_key(|(_, (read, _))| *read);
@@ -85,11 +85,11 @@ impl AdcpClient {
     ///
     /// # Errors
     /// When the account cannot be read.
-    pub async fn authorization<W: World>(
+    pub async fn authorization<W: RetryClock>(
         &self,
         account: &Value,
         recoverer: &Recoverer<W>,
-    ) -> Result<Option<Authorization>, Box<GaveUp>> {
+    ) -> Result<Option<AccountAuthorization>, Box<GaveUp>> {
         let name = account.to_string();
         if let Some(known) = self.authorizations.fresh(&name, recoverer.world().now()) {
             return Ok(known);
@@ -104,7 +104,7 @@ impl AdcpClient {
         let accounts = listed.answer.payload.get("accounts").and_then(Value::as_array);
         let found = accounts.into_iter().flatten().find(|row| is_of(row, account));
         let authorization =
-            found.and_then(|row| row.get("authorization")).and_then(Authorization::read);
+            found.and_then(|row| row.get("authorization")).and_then(AccountAuthorization::read);
         self.authorizations.keep(name, read, authorization.clone());
         Ok(authorization)
     }
@@ -133,13 +133,13 @@ mod tests {
     #[test]
     fn what_is_not_listed_is_not_permitted() {
         let tasks = json!(["get_media_buys", "create_media_buy"]);
-        let all = Authorization::read(&json!({"allowed_tasks": tasks})).unwrap();
+        let all = AccountAuthorization::read(&json!({"allowed_tasks": tasks})).unwrap();
         assert!(all.permits("get_media_buys") && all.permits("create_media_buy"));
         assert!(!all.permits("sync_creatives"));
-        let reads = Authorization::read(&json!({"allowed_tasks": tasks, "read_only": true}));
+        let reads = AccountAuthorization::read(&json!({"allowed_tasks": tasks, "read_only": true}));
         let reads = reads.unwrap();
         assert!(reads.permits("get_media_buys") && !reads.permits("create_media_buy"));
-        assert_eq!(Authorization::read(&json!({"read_only": true})), None);
+        assert_eq!(AccountAuthorization::read(&json!({"read_only": true})), None);
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded_and_grows_old() {
-        let known = Known::default();
+        let known = KnownAccounts::default();
         for n in 0..=MAX_KNOWN {
             known.keep(n.to_string(), Duration::from_secs(n as u64), None);
         }

@@ -8,8 +8,8 @@ use tradepost_wire::json::{Map, Value};
 
 use super::AdcpClient;
 use super::authorization::REFRESH;
-use crate::failure::Failure;
-use crate::retry::World;
+use crate::failure::CallFailure;
+use crate::retry::RetryClock;
 
 /// How long a request may be under way: so much earlier the seller's window counts as over.
 const MARGIN: Duration = Duration::from_secs(60);
@@ -52,7 +52,7 @@ impl Idempotency {
 
 /// The promise as it was read last, with the moment.
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<Option<(Duration, Idempotency)>>);
+pub(super) struct KnownPromise(Mutex<Option<(Duration, Idempotency)>>);
 
 impl AdcpClient {
     /// What the seller promises, as it was read less than [`REFRESH`] ago by this world's clock, or read
@@ -60,7 +60,7 @@ impl AdcpClient {
     ///
     /// # Errors
     /// When the seller cannot be asked at the moment.
-    pub async fn idempotency<W: World>(&self, world: &W) -> Result<Idempotency, Failure> {
+    pub async fn idempotency<W: RetryClock>(&self, world: &W) -> Result<Idempotency, CallFailure> {
         // From before the question, so that the promise is never taken for newer than it is.
         let now = world.now();
         // Copied, so that the lock is not held while the seller is asked. Two who come at once may
@@ -74,7 +74,9 @@ impl AdcpClient {
         let promise = match self.send("get_adcp_capabilities", Map::new()).await {
             Ok(answered) => Idempotency::read(&answered.payload),
             // One that does not tell what it can has promised nothing.
-            Err(Failure::Refused(refused)) if !refused.is_retryable() => Idempotency::Unpromised,
+            Err(CallFailure::Refused(refused)) if !refused.is_retryable() => {
+                Idempotency::Unpromised
+            }
             Err(failure) => return Err(failure),
         };
         *self.idempotency.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, promise));

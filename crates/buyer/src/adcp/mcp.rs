@@ -14,10 +14,10 @@ use tradepost_wire::mcp::{
     Version, offered_versions, param_headers,
 };
 
-use super::{AdcpClient, Answered, Offered, result_of};
+use super::{AdcpClient, OfferedTask, SellerAnswer, result_of};
 use crate::client::uuid;
-use crate::failure::{Defect, Failure, Unsent};
-use crate::transport::{Opened, Response};
+use crate::failure::{CallFailure, Defect, Unsent};
+use crate::transport::{OpenedResponse, Response};
 
 /// What servers are told who asks.
 const CLIENT: ClientInfo = ClientInfo { name: "tradepost", version: env!("CARGO_PKG_VERSION") };
@@ -32,7 +32,7 @@ const MAX_PAGES: usize = 50;
 
 /// What was agreed on with the server, by one caller.
 #[derive(Debug, Default)]
-pub(super) struct Session {
+pub(super) struct McpSession {
     /// How the server is spoken to first.
     beginning: Agreement,
     agreement: Mutex<Agreement>,
@@ -64,7 +64,7 @@ enum Remedy {
     ParamHeaders,
 }
 
-impl Session {
+impl McpSession {
     fn beginning_with(beginning: Agreement) -> Self {
         Self { agreement: Mutex::new(beginning.clone()), beginning }
     }
@@ -101,22 +101,25 @@ impl Agreement {
 impl AdcpClient {
     pub(super) async fn send_by_mcp(
         &self,
-        session: &Session,
+        session: &McpSession,
         task: &str,
         arguments: &Value,
-    ) -> Result<Answered, Failure> {
+    ) -> Result<SellerAnswer, CallFailure> {
         let params = members(json!({"name": task, "arguments": arguments}));
         let (result, response) = self.ask(session, CALL, &params).await?;
         payload(result, &response)
     }
 
     /// The tools that the server lists, at most [`MAX_TOOLS`].
-    pub(super) async fn list_by_mcp(&self, session: &Session) -> Result<Vec<Offered>, Failure> {
+    pub(super) async fn list_by_mcp(
+        &self,
+        session: &McpSession,
+    ) -> Result<Vec<OfferedTask>, CallFailure> {
         let text = |tool: &Value, name: &str| {
             tool.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
         };
         let tools = Box::pin(self.list_tools(session)).await.map_err(without_effect)?;
-        let offered = |tool: &Value| Offered {
+        let offered = |tool: &Value| OfferedTask {
             name: text(tool, "name"),
             description: text(tool, "description"),
         };
@@ -124,7 +127,7 @@ impl AdcpClient {
     }
 
     /// The same as they are listed.
-    async fn list_tools(&self, session: &Session) -> Result<Vec<Value>, Failure> {
+    async fn list_tools(&self, session: &McpSession) -> Result<Vec<Value>, CallFailure> {
         let mut listed = Vec::new();
         let mut params = Map::new();
         let max_body = self.transport.limits().max_body;
@@ -134,11 +137,11 @@ impl AdcpClient {
             // All pages together are bounded as one answer is: tools are kept with their schemas.
             length += response.body.len();
             if length > max_body {
-                return Err(Failure::garbled(Defect::TooLarge(max_body), response.kept()));
+                return Err(CallFailure::garbled(Defect::TooLarge(max_body), response.kept()));
             }
             let Some(Value::Array(tools)) = result.get_mut("tools").map(Value::take) else {
                 let defect = Defect::NotAdcp("the list of tools is none");
-                return Err(Failure::garbled(defect, response.kept()));
+                return Err(CallFailure::garbled(defect, response.kept()));
             };
             let room = MAX_TOOLS.saturating_sub(listed.len());
             listed.extend(tools.into_iter().take(room));
@@ -156,10 +159,10 @@ impl AdcpClient {
     /// as it wants to be: nothing happens twice.
     async fn ask(
         &self,
-        session: &Session,
+        session: &McpSession,
         method: &str,
         params: &Map,
-    ) -> Result<(Value, Response), Failure> {
+    ) -> Result<(Value, Response), CallFailure> {
         let mut agreed = session.agreed();
         if let Agreement::Open = agreed {
             agreed = self.negotiate().await?;
@@ -210,7 +213,7 @@ impl AdcpClient {
     }
 
     /// Finds out how the server is spoken to.
-    async fn negotiate(&self) -> Result<Agreement, Failure> {
+    async fn negotiate(&self) -> Result<Agreement, CallFailure> {
         let asked = self.post(&Agreement::Newest, DISCOVER, &Map::new(), Vec::new()).await;
         let (response, id) = asked.map_err(without_effect)?;
         match result_of(&response, &id) {
@@ -231,7 +234,7 @@ impl AdcpClient {
     }
 
     /// `initialize`, and the notification that belongs to it.
-    async fn handshake(&self) -> Result<Agreement, Failure> {
+    async fn handshake(&self) -> Result<Agreement, CallFailure> {
         let id = uuid(&self.ids);
         // Nothing of an earlier session goes along, which the server may have forgotten, and no version in the
         // headers, as none is agreed on yet.
@@ -243,7 +246,7 @@ impl AdcpClient {
         let version = named.and_then(Version::from_name);
         let Some(version) = version.filter(|it| it.lifecycle() == Lifecycle::Handshake) else {
             let defect = Defect::NotAdcp("the server speaks no version of MCP that we know");
-            return Err(Failure::garbled(defect, response.kept()));
+            return Err(CallFailure::garbled(defect, response.kept()));
         };
         let id = response.headers.get(SESSION_HEADER).cloned();
         let agreed = Agreement::Handshake { version, id };
@@ -264,7 +267,7 @@ impl AdcpClient {
         method: &str,
         params: &Map,
         arguments: Vec<(String, String)>,
-    ) -> Result<(Response, String), Failure> {
+    ) -> Result<(Response, String), CallFailure> {
         let id = uuid(&self.ids);
         let request = CLIENT.request(agreed.version(), method, params.clone());
         let headers = mcp_headers(agreed, request.headers, arguments);
@@ -279,12 +282,12 @@ impl AdcpClient {
         headers: HeaderMap,
         request: Value,
         id: &str,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Response, CallFailure> {
         let body = request.to_string().into_bytes();
         let headers = self.headers(headers, &body)?;
         let mut events = match self.post_for_events(headers, body).await? {
-            Opened::Whole(response) => return Ok(*response),
-            Opened::Events(events) => events,
+            OpenedResponse::Whole(response) => return Ok(*response),
+            OpenedResponse::Events(events) => events,
         };
         while let Some(data) = events.next().await? {
             if is_answer(&data, id) {
@@ -294,7 +297,11 @@ impl AdcpClient {
         Err(events.garbled(Defect::NotJsonRpc("no event is the answer to the request")))
     }
 
-    async fn post_for_events(&self, headers: HeaderMap, body: Vec<u8>) -> Result<Opened, Failure> {
+    async fn post_for_events(
+        &self,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<OpenedResponse, CallFailure> {
         let time = self.transport.limits().timeout;
         self.transport.post_for_events(&self.endpoint, headers, body, time).await
     }
@@ -329,8 +336,8 @@ fn mcp_headers(
 }
 
 /// The code and the data of an error of JSON-RPC.
-fn rpc_error(failure: &Failure) -> Option<(i32, Value)> {
-    let Failure::Refused(refused) = failure else { return None };
+fn rpc_error(failure: &CallFailure) -> Option<(i32, Value)> {
+    let CallFailure::Refused(refused) = failure else { return None };
     let mut body: Value = tradepost_wire::json::from_slice(&refused.kept.body).ok()?;
     let error = body.get_mut("error")?;
     let code = i32::try_from(error.get("code")?.as_i64()?).ok()?;
@@ -339,13 +346,13 @@ fn rpc_error(failure: &Failure) -> Option<(i32, Value)> {
 
 /// Whether a server refuses to look at a request: an error of its own about the task is an answer, whatever the
 /// status.
-fn refuses_to_look(failure: &Failure) -> bool {
-    let Failure::Refused(refused) = failure else { return false };
+fn refuses_to_look(failure: &CallFailure) -> bool {
+    let CallFailure::Refused(refused) = failure else { return false };
     matches!(refused.kept.status, 400 | 404 | 405 | 406 | 422) && failure.adcp().is_none()
 }
 
 /// What helps after a failure.
-fn remedy(agreed: &Agreement, failure: &Failure) -> Remedy {
+fn remedy(agreed: &Agreement, failure: &CallFailure) -> Remedy {
     let is_newest = match agreed {
         // 404 to the id of a session says that the session has ended (MCP, "Session management").
         Agreement::Handshake { id: Some(_), .. } if is_gone(failure) => return Remedy::Handshake,
@@ -363,15 +370,15 @@ fn remedy(agreed: &Agreement, failure: &Failure) -> Remedy {
 }
 
 /// Whether a server names the versions that it speaks, and none of them has a handshake that is known here.
-fn is_of_unknown_versions(failure: &Failure) -> bool {
+fn is_of_unknown_versions(failure: &CallFailure) -> bool {
     let Some((UNSUPPORTED_VERSION, data)) = rpc_error(failure) else { return false };
     let has_handshake = |version: &Version| version.lifecycle() == Lifecycle::Handshake;
     offered_versions(&data).is_some_and(|offered| !offered.iter().any(has_handshake))
 }
 
 /// Whether a refusal is about who asks or how often, or comes from what stands before the server.
-fn is_about_the_caller(failure: &Failure) -> bool {
-    let Failure::Refused(refused) = failure else { return false };
+fn is_about_the_caller(failure: &CallFailure) -> bool {
+    let CallFailure::Refused(refused) = failure else { return false };
     let status = refused.kept.status;
     matches!(status, 401 | 403 | 429)
         || failure.adcp().is_some()
@@ -379,18 +386,20 @@ fn is_about_the_caller(failure: &Failure) -> bool {
 }
 
 /// Marks a failure before the request was sent: nobody can have acted on it.
-fn without_effect(mut failure: Failure) -> Failure {
+fn without_effect(mut failure: CallFailure) -> CallFailure {
     match &mut failure {
-        Failure::Unanswered(_) => return Failure::Unsent(Unsent::Unreachable(failure.to_string())),
-        Failure::Refused(refused) => refused.kept.is_before_request = true,
-        Failure::Garbled(garbled) => garbled.kept.is_before_request = true,
-        Failure::Unsent(_) => {}
+        CallFailure::Unanswered(_) => {
+            return CallFailure::Unsent(Unsent::Unreachable(failure.to_string()));
+        }
+        CallFailure::Refused(refused) => refused.kept.is_before_request = true,
+        CallFailure::Garbled(garbled) => garbled.kept.is_before_request = true,
+        CallFailure::Unsent(_) => {}
     }
     failure
 }
 
-fn is_gone(failure: &Failure) -> bool {
-    let Failure::Refused(refused) = failure else { return false };
+fn is_gone(failure: &CallFailure) -> bool {
+    let CallFailure::Refused(refused) = failure else { return false };
     refused.kept.status == 404 && failure.adcp().is_none()
 }
 
@@ -410,17 +419,17 @@ fn is_answer(data: &[u8], id: &str) -> bool {
 }
 
 /// The payload of a tool result that is no failure.
-fn payload(result: Value, response: &Response) -> Result<Answered, Failure> {
+fn payload(result: Value, response: &Response) -> Result<SellerAnswer, CallFailure> {
     let kind = result.get("resultType").and_then(Value::as_str);
     if kind.is_some_and(|kind| kind != "complete") {
         let defect =
             Defect::NotAdcp("the server wants to ask the person, which this client cannot");
-        return Err(Failure::garbled(defect, response.kept()));
+        return Err(CallFailure::garbled(defect, response.kept()));
     }
     let payload = adcp::payload::of_tool(&result).map(Cow::into_owned);
-    payload.map(Answered::of).ok_or_else(|| {
+    payload.map(SellerAnswer::of).ok_or_else(|| {
         let defect = Defect::NotAdcp("the tool result has no structured content");
-        Failure::garbled(defect, response.kept())
+        CallFailure::garbled(defect, response.kept())
     })
 }
 

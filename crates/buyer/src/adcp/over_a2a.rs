@@ -3,18 +3,18 @@
 use tradepost_wire::adcp;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::{AdcpClient, Answered, result_of};
-use crate::binding::{A2aRelease, About, Binding, Item, Method};
+use super::{AdcpClient, SellerAnswer, result_of};
+use crate::binding::{A2aRelease, AgentBinding, BindingItem, MessageContext, Method};
 use crate::client::uuid;
-use crate::failure::{Defect, Failure};
+use crate::failure::{CallFailure, Defect};
 
 impl AdcpClient {
     pub(super) async fn send_by_a2a(
         &self,
-        binding: &Binding,
+        binding: &AgentBinding,
         task: &str,
         arguments: Value,
-    ) -> Result<Answered, Failure> {
+    ) -> Result<SellerAnswer, CallFailure> {
         let id = uuid(&self.ids);
         // What the arguments are called in the AdCP of that time.
         let name = match binding.release {
@@ -22,7 +22,7 @@ impl AdcpClient {
             A2aRelease::V0_3 => "parameters",
         };
         let part = json!({"data": {"skill": task, name: arguments}});
-        let message = binding.message(&uuid(&self.ids), vec![part], About::default());
+        let message = binding.message(&uuid(&self.ids), vec![part], MessageContext::default());
         let mut params = Map::new();
         params.insert("message".into(), message);
         let modes = json!({"acceptedOutputModes": ["application/json"]});
@@ -31,16 +31,16 @@ impl AdcpClient {
         let headers = self.headers(binding.headers(Some(adcp::EXTENSION), None), &body)?;
         let response = self.transport.post(&self.endpoint, headers, body).await?;
         let result = result_of(&response, &id)?;
-        read(result).map_err(|defect| Failure::garbled(defect, response.kept()))
+        read(result).map_err(|defect| CallFailure::garbled(defect, response.kept()))
     }
 }
 
 /// Reads a task or a message that is no failure.
-fn read(result: Value) -> Result<Answered, Defect> {
+fn read(result: Value) -> Result<SellerAnswer, Defect> {
     const NEITHER: Defect = Defect::NotAdcp("the result has neither a task nor a message");
     let text = |value: &Value, name: &str| value.get(name)?.as_str().map(str::to_owned);
-    match Item::read(result).map_err(|_| NEITHER)? {
-        Item::Task(task) => {
+    match BindingItem::read(result).map_err(|_| NEITHER)? {
+        BindingItem::Task(task) => {
             let state = task.pointer("/status/state").and_then(Value::as_str);
             let is_complete =
                 state.and_then(adcp::payload::standing) == Some(adcp::AdcpTaskStatus::Completed);
@@ -55,18 +55,18 @@ fn read(result: Value) -> Result<Answered, Defect> {
                 }
                 None => Value::Null,
             };
-            let mut answered = Answered::of(payload).or_state(state);
+            let mut answered = SellerAnswer::of(payload).or_state(state);
             answered.context_id = text(&task, "contextId");
             answered.a2a_task_id = text(&task, "id");
             Ok(answered)
         }
-        Item::Message(message) => {
+        BindingItem::Message(message) => {
             let payload = data(&message).ok_or(Defect::NotAdcp("the message has no data part"))?;
-            let mut answered = Answered::of(payload.clone());
+            let mut answered = SellerAnswer::of(payload.clone());
             answered.context_id = text(&message, "contextId");
             Ok(answered)
         }
-        Item::Status(_) | Item::Artifact(_) => Err(NEITHER),
+        BindingItem::Status(_) | BindingItem::Artifact(_) => Err(NEITHER),
     }
 }
 

@@ -8,13 +8,15 @@ use tradepost_wire::adcp::task::{self, AdcpTask};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value};
 
-use super::{AdcpClient, Answered, KEY, rows};
+use super::{AdcpClient, KEY, SellerAnswer, rows};
 use crate::card_reader::follow_move;
 use crate::client::seller_of;
-use crate::failure::{Failure, Unsent};
-use crate::record::{self, Record};
-use crate::recovery::{Attempt, Budget, Effect, First, Fix};
-use crate::retry::{GaveUp, Key, LEAST, Limits, Recovered, Recoverer, Sender, World};
+use crate::failure::{CallFailure, Unsent};
+use crate::record::{self, FailureRecord};
+use crate::recovery::{CredentialStep, FailedAttempt, Fix, ResendEffect, RetryBudget};
+use crate::retry::{
+    GaveUp, IntentSender, LEAST, Recovered, Recoverer, RequestKey, RetryClock, RetryLimits,
+};
 
 /// Whether a task is known to want an `idempotency_key`.
 pub(super) fn is_keyed(task: &str) -> bool {
@@ -22,11 +24,11 @@ pub(super) fn is_keyed(task: &str) -> bool {
 }
 
 /// What may happen when a task is sent twice. Of a task that nobody knows the worst is believed.
-fn effect(task: &str, has_key: bool) -> Effect {
+fn effect(task: &str, has_key: bool) -> ResendEffect {
     match AdcpTask::from_name(task).map(AdcpTask::effect) {
-        _ if has_key => Effect::Keyed,
-        Some(task::TaskEffect::Read) => Effect::Read,
-        Some(task::TaskEffect::Keyed | task::TaskEffect::Once) | None => Effect::Unkeyed,
+        _ if has_key => ResendEffect::Keyed,
+        Some(task::TaskEffect::Read) => ResendEffect::Read,
+        Some(task::TaskEffect::Keyed | task::TaskEffect::Once) | None => ResendEffect::Unkeyed,
     }
 }
 
@@ -39,47 +41,47 @@ impl AdcpClient {
     /// arguments as an advice says, and tells whether it did.
     ///
     /// Rows that failed and may succeed by themselves are sent again alone, within the same
-    /// limits: `Answered::again` has what became of them. [`AdcpClient::without_rows`] leaves them.
+    /// limits: `SellerAnswer::again` has what became of them. [`AdcpClient::without_rows`] leaves them.
     ///
     /// # Errors
     /// The last failure, and the advice that is left to the caller.
-    pub async fn call_with_recovery<W: World>(
+    pub async fn call_with_recovery<W: RetryClock>(
         &self,
         task: &str,
         arguments: Map,
         recoverer: &Recoverer<W>,
-        correct: impl FnMut(&Fix, &Failure, &mut Map) -> bool + Send,
-    ) -> Result<Recovered<Answered>, Box<GaveUp>> {
+        correct: impl FnMut(&Fix, &CallFailure, &mut Map) -> bool + Send,
+    ) -> Result<Recovered<SellerAnswer>, Box<GaveUp>> {
         if let (true, Some(account)) = (self.heeds, arguments.get("account")) {
             // A seller that does not say, or cannot at the moment, permits or denies at the call.
             let read = self.authorization(account, recoverer).await.ok().flatten();
             if read.is_some_and(|authorization| !authorization.permits(task)) {
                 let task = task.to_owned();
-                let failure = Failure::Unsent(Unsent::NotPermitted { task });
+                let failure = CallFailure::Unsent(Unsent::NotPermitted { task });
                 return Err(Box::new(GaveUp::before(failure)));
             }
         }
         self.recovering(task, arguments, recoverer, correct).await
     }
 
-    pub(super) async fn recovering<W: World>(
+    pub(super) async fn recovering<W: RetryClock>(
         &self,
         task: &str,
         mut arguments: Map,
         recoverer: &Recoverer<W>,
-        correct: impl FnMut(&Fix, &Failure, &mut Map) -> bool + Send,
-    ) -> Result<Recovered<Answered>, Box<GaveUp>> {
+        correct: impl FnMut(&Fix, &CallFailure, &mut Map) -> bool + Send,
+    ) -> Result<Recovered<SellerAnswer>, Box<GaveUp>> {
         if is_keyed(task) {
             arguments.entry(KEY).or_insert_with(|| self.new_key().into());
         }
         let begun = recoverer.world().now();
         let effect = effect(task, arguments.contains_key(KEY));
         let has_card = self.card.is_some();
-        let attempt = Attempt::at(&self.endpoint, effect, self.authorization.is_some());
-        let attempt = Attempt { has_card, ..attempt };
+        let attempt = FailedAttempt::at(&self.endpoint, effect, self.authorization.is_some());
+        let attempt = FailedAttempt { has_card, ..attempt };
         let world = recoverer.world();
         let mut calls =
-            Calls { client: Cow::Borrowed(self), world, task, arguments, used: None, correct };
+            AdcpCalls { client: Cow::Borrowed(self), world, task, arguments, used: None, correct };
         let seller = seller_of(&self.endpoint);
         let mut recovered = recoverer.run(&seller, attempt.clone(), &mut calls).await?;
         let arguments = calls.arguments;
@@ -87,33 +89,33 @@ impl AdcpClient {
             self.authorizations.forget(account);
         }
         if let Some(task) = AdcpTask::from_name(task).filter(|_| self.mends_rows) {
-            let intent = Intent { task, attempt, seller: &seller, begun };
+            let intent = RowsIntent { task, attempt, seller: &seller, begun };
             self.recover_rows(intent, arguments, &mut recovered, recoverer).await;
         }
         Ok(recovered)
     }
 
     /// Sends rows that failed again, as long as that may help.
-    async fn recover_rows<W: World>(
+    async fn recover_rows<W: RetryClock>(
         &self,
-        intent: Intent<'_>,
+        intent: RowsIntent<'_>,
         mut arguments: Map,
-        recovered: &mut Recovered<Answered>,
+        recovered: &mut Recovered<SellerAnswer>,
         recoverer: &Recoverer<W>,
     ) {
-        let Intent { task, mut attempt, seller, begun } = intent;
+        let RowsIntent { task, mut attempt, seller, begun } = intent;
         let whole = recoverer.limits();
         let Recovered { answer, spent, doubt, .. } = recovered;
         loop {
             let latest = answer.again.last().unwrap_or(answer);
             let private = self.private(&arguments);
             for error in latest.outcome.rows.iter().flat_map(|row| &row.errors) {
-                recoverer.world().failed(&Record::of_error(error, &private));
+                recoverer.world().failed(&FailureRecord::of_error(error, &private));
             }
             let (now, elapsed) = (recoverer.world().now(), recoverer.left(whole, begun));
             let attempts = whole.attempts.saturating_sub(spent.attempts);
             let tokens = recoverer.sellers().tokens(seller, now);
-            let budget = Budget { attempts, time: elapsed.saturating_sub(LEAST), tokens };
+            let budget = RetryBudget { attempts, time: elapsed.saturating_sub(LEAST), tokens };
             let latest = match answer.again.last_mut() {
                 Some(latest) => latest,
                 None => &mut *answer,
@@ -133,9 +135,9 @@ impl AdcpClient {
             // Another request than the one before, and so with another key (`E-4`).
             arguments.insert(KEY.to_owned(), self.new_key().into());
             // What else a row needs is for the caller, who finds it in the answer.
-            let correct = |_: &Fix, _: &Failure, _: &mut Map| false;
+            let correct = |_: &Fix, _: &CallFailure, _: &mut Map| false;
             let (world, name) = (recoverer.world(), task.name());
-            let mut calls = Calls {
+            let mut calls = AdcpCalls {
                 client: Cow::Borrowed(self),
                 world,
                 task: name,
@@ -143,7 +145,7 @@ impl AdcpClient {
                 used: None,
                 correct,
             };
-            let limits = Limits { attempts, elapsed: recoverer.left(whole, begun) };
+            let limits = RetryLimits { attempts, elapsed: recoverer.left(whole, begun) };
             let run = recoverer.run_within(limits, seller, attempt.clone(), &mut calls).await;
             arguments = calls.arguments;
             match run {
@@ -172,14 +174,14 @@ impl AdcpClient {
 }
 
 /// What rows are sent again for.
-struct Intent<'s> {
+struct RowsIntent<'s> {
     task: AdcpTask,
-    attempt: Attempt,
+    attempt: FailedAttempt,
     seller: &'s str,
     begun: Duration,
 }
 
-struct Calls<'c, C, W> {
+struct AdcpCalls<'c, C, W> {
     /// Another one after the seller has moved.
     client: Cow<'c, AdcpClient>,
     world: &'c W,
@@ -190,16 +192,18 @@ struct Calls<'c, C, W> {
     correct: C,
 }
 
-impl<C, W> Sender for Calls<'_, C, W>
+impl<C, W> IntentSender for AdcpCalls<'_, C, W>
 where
-    C: FnMut(&Fix, &Failure, &mut Map) -> bool + Send,
-    W: World,
+    C: FnMut(&Fix, &CallFailure, &mut Map) -> bool + Send,
+    W: RetryClock,
 {
-    type Answer = Answered;
+    type Answer = SellerAnswer;
 
-    async fn send(&mut self, key: Key) -> Result<Answered, Failure> {
+    async fn send(&mut self, key: RequestKey) -> Result<SellerAnswer, CallFailure> {
         // A correction may have brought a key of its own, which stays.
-        if key == Key::Fresh && self.used.is_some() && self.arguments.get(KEY) == self.used.as_ref()
+        if key == RequestKey::Fresh
+            && self.used.is_some()
+            && self.arguments.get(KEY) == self.used.as_ref()
         {
             self.arguments.insert(KEY.to_owned(), self.client.new_key().into());
         }
@@ -207,7 +211,7 @@ where
         self.client.send(self.task, self.arguments.clone()).await
     }
 
-    async fn may_repeat(&mut self, age: Duration) -> Result<bool, Failure> {
+    async fn may_repeat(&mut self, age: Duration) -> Result<bool, CallFailure> {
         Ok(self.client.idempotency(self.world).await?.permits(age))
     }
 
@@ -219,7 +223,7 @@ where
         self.client.private(&self.arguments)
     }
 
-    async fn correct(&mut self, fix: &Fix, failure: &Failure) -> bool {
+    async fn correct(&mut self, fix: &Fix, failure: &CallFailure) -> bool {
         (self.correct)(fix, failure, &mut self.arguments)
     }
 
@@ -228,7 +232,7 @@ where
         follow_move(&mut self.client, moved)
     }
 
-    async fn authenticate(&mut self, _: First) -> bool {
+    async fn authenticate(&mut self, _: CredentialStep) -> bool {
         // The token is the client's for good.
         false
     }

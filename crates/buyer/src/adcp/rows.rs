@@ -8,8 +8,10 @@ use std::time::Duration;
 use tradepost_wire::adcp::task::AdcpTask;
 use tradepost_wire::json::{Map, Value};
 
-use crate::outcome::Row;
-use crate::recovery::{Advice, Attempt, Budget, Change, Fix, Retry, Wait};
+use crate::outcome::FailedRow;
+use crate::recovery::{
+    FailedAttempt, Fix, RecoveryAdvice, RequestChange, Retry, RetryBudget, RetryWait,
+};
 
 /// The member that would undo what the rows that are left out have achieved.
 const DELETE_MISSING: &str = "delete_missing";
@@ -32,7 +34,7 @@ const LISTS: &[(AdcpTask, &str, &[&str])] = &[
 pub(super) struct Again {
     pub(super) arguments: Map,
     /// How long to wait first.
-    pub(super) wait: Wait,
+    pub(super) wait: RetryWait,
     /// Whether a row is billed in another way.
     pub(super) billing: bool,
 }
@@ -42,8 +44,8 @@ pub(super) fn again(
     task: AdcpTask,
     arguments: &Map,
     payload: &Value,
-    rows: &mut [Row],
-    (attempt, budget): (&Attempt, &Budget),
+    rows: &mut [FailedRow],
+    (attempt, budget): (&FailedAttempt, &RetryBudget),
 ) -> Option<Again> {
     let (_, name, keys) = *LISTS.iter().find(|(known, _, _)| *known == task)?;
     let spent = budget.attempts == 0 || budget.tokens == 0 || budget.time.is_zero();
@@ -51,28 +53,28 @@ pub(super) fn again(
         return None;
     }
     let sent = arguments.get(name)?.as_array()?;
-    let (mut list, mut wait, mut billing) = (Vec::new(), Wait::default(), false);
+    let (mut list, mut wait, mut billing) = (Vec::new(), RetryWait::default(), false);
     for row in rows {
         let answered = payload.pointer(&row.pointer);
         let Some(entry) = answered.and_then(|answered| entry_of(answered, sent, keys)) else {
             continue;
         };
         let entry = match row.advise(attempt, budget) {
-            Some(Advice::Retry(Retry { wait: pause, .. })) => {
+            Some(RecoveryAdvice::Retry(Retry { wait: pause, .. })) => {
                 // All rows go in one request, so that the longest of their pauses counts.
                 let longest = |one: Duration, other: Duration| one.max(other);
                 wait.at_least = longest(wait.at_least, pause.at_least);
                 wait.at_most = longest(wait.at_most, pause.at_most);
                 entry.clone()
             }
-            Some(Advice::Fix(fix)) => match billed(entry, &fix) {
+            Some(RecoveryAdvice::Fix(fix)) => match billed(entry, &fix) {
                 Some(entry) => {
                     billing = true;
                     entry
                 }
                 None => continue,
             },
-            Some(Advice::Ask(_) | Advice::Stop(_)) | None => continue,
+            Some(RecoveryAdvice::Ask(_) | RecoveryAdvice::Stop(_)) | None => continue,
         };
         row.again = true;
         list.push(entry);
@@ -88,7 +90,7 @@ pub(super) fn again(
 
 /// The entry billed as the seller suggests; `None` for any other correction.
 fn billed(entry: &Value, fix: &Fix) -> Option<Value> {
-    let Change::Billing(billing) = &fix.change else { return None };
+    let RequestChange::Billing(billing) = &fix.change else { return None };
     let mut entry = entry.clone();
     let member = entry.as_object_mut()?.get_mut("billing")?;
     *member = billing.as_str().into();
@@ -119,7 +121,7 @@ mod tests {
     use tradepost_wire::json::json;
 
     use super::*;
-    use crate::outcome::Outcome;
+    use crate::outcome::PayloadOutcome;
 
     fn account(brand: &str, billing: &str) -> Value {
         json!({"brand": {"domain": brand}, "operator": "o.example", "billing": billing})
@@ -130,12 +132,16 @@ mod tests {
             "errors": [{"code": code, "message": "m", "details": details}]})
     }
 
-    fn budget() -> Budget {
-        Budget { attempts: 3, time: Duration::from_secs(300), tokens: 10 }
+    fn budget() -> RetryBudget {
+        RetryBudget { attempts: 3, time: Duration::from_secs(300), tokens: 10 }
     }
 
-    fn plan(arguments: &Value, payload: &Value, attempt: &Attempt) -> (Option<Again>, Vec<bool>) {
-        let mut rows = Outcome::read(payload).rows;
+    fn plan(
+        arguments: &Value,
+        payload: &Value,
+        attempt: &FailedAttempt,
+    ) -> (Option<Again>, Vec<bool>) {
+        let mut rows = PayloadOutcome::read(payload).rows;
         let arguments = arguments.as_object().unwrap();
         let with = (attempt, &budget());
         let planned = again(AdcpTask::SyncAccounts, arguments, payload, &mut rows, with);
@@ -153,7 +159,7 @@ mod tests {
             row("b.example", "BILLING_NOT_PERMITTED_FOR_AGENT", suggested),
             row("c.example", "SERVICE_UNAVAILABLE", json!({})),
             row("d.example", "BRAND_REQUIRED", json!({}))]});
-        let (planned, marked) = plan(&arguments, &payload, &Attempt::default());
+        let (planned, marked) = plan(&arguments, &payload, &FailedAttempt::default());
         let planned = planned.unwrap();
         let accounts = json!([account("b.example", "operator"), account("c.example", "agent")]);
         assert_eq!(Value::Object(planned.arguments), json!({"accounts": accounts}));
@@ -167,12 +173,12 @@ mod tests {
         let suggested = json!({"rejected_billing": "agent", "suggested_billing": "operator"});
         let code = "BILLING_NOT_PERMITTED_FOR_AGENT";
         let payload = json!({"accounts": [row("b.example", code, suggested)]});
-        let mut attempt = Attempt::default();
+        let mut attempt = FailedAttempt::default();
         assert!(plan(&arguments, &payload, &attempt).0.is_some());
         attempt.tried.billing = true;
         assert!(plan(&arguments, &payload, &attempt).0.is_none());
         let silent = json!({"accounts": [row("b.example", code, json!({}))]});
-        assert!(plan(&arguments, &silent, &Attempt::default()).0.is_none());
+        assert!(plan(&arguments, &silent, &FailedAttempt::default()).0.is_none());
     }
 
     #[test]
@@ -184,11 +190,16 @@ mod tests {
         let mut bound = json!({"accounts": [account("b.example", "agent")]});
         bound["assignments"] = json!([]);
         for arguments in [twice, other, bound, json!({}), json!({"accounts": 5})] {
-            assert!(plan(&arguments, &passing(), &Attempt::default()).0.is_none(), "{arguments}");
+            assert!(
+                plan(&arguments, &passing(), &FailedAttempt::default()).0.is_none(),
+                "{arguments}"
+            );
         }
         let by_id = json!({"accounts": [{"account": {"account_id": "a1"}, "billing": "agent"}]});
         let mut answered = row("b.example", "SERVICE_UNAVAILABLE", json!({}));
         answered["account_id"] = "a1".into();
-        assert!(plan(&by_id, &json!({"accounts": [answered]}), &Attempt::default()).0.is_some());
+        assert!(
+            plan(&by_id, &json!({"accounts": [answered]}), &FailedAttempt::default()).0.is_some()
+        );
     }
 }

@@ -10,7 +10,7 @@ use tradepost_keys::SigningKey;
 use tradepost_keys::adcp::{PostToSign, nonce};
 use tradepost_wire::adcp::signing::SignedKind;
 
-use crate::failure::{Failure, Unsent};
+use crate::failure::{CallFailure, Unsent};
 
 /// Signs requests with one key.
 pub struct RequestSigner {
@@ -49,8 +49,8 @@ impl RequestSigner {
         url: &Url,
         body: &[u8],
         headers: &mut HeaderMap,
-    ) -> Result<(), Failure> {
-        let setup = |why: String| Failure::Unsent(Unsent::Setup(why));
+    ) -> Result<(), CallFailure> {
+        let setup = |why: String| CallFailure::Unsent(Unsent::Setup(why));
         let post = PostToSign {
             surface: SignedKind::Request,
             url: url.as_str(),

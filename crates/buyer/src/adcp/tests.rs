@@ -2,10 +2,10 @@ use tradepost_wire::adcp::AdcpTaskStatus;
 use tradepost_wire::json::json;
 
 use super::*;
-use crate::card::Card;
+use crate::card::SellerCard;
 use crate::failure::Defect;
-use crate::fake::{Fake, MAX_BODY, Reply, transport};
-use crate::recovery::{Advice, Attempt, Budget, Why, advise};
+use crate::fake::{CannedReply, Fake, MAX_BODY, transport};
+use crate::recovery::{AskReason, FailedAttempt, RecoveryAdvice, RetryBudget, advise};
 
 mod recovery;
 
@@ -37,7 +37,7 @@ fn a2a(fake: &Fake) -> AdcpClient {
 }
 
 fn a2a_of(fake: &Fake, card: &Value) -> AdcpClient {
-    let card = Card::read(&card.to_string()).unwrap();
+    let card = SellerCard::read(&card.to_string()).unwrap();
     assert!(declares_adcp(&card));
     let discovered =
         Discovered { url: Url::parse(&fake.url).unwrap(), etag: None, card, is_signed: false };
@@ -52,8 +52,8 @@ fn rpc(result: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": "{id}", "result": result}).to_string()
 }
 
-fn json_reply(result: &Value) -> Reply {
-    Reply::http(200, &[("content-type", "application/json")], rpc(result))
+fn json_reply(result: &Value) -> CannedReply {
+    CannedReply::http(200, &[("content-type", "application/json")], rpc(result))
 }
 
 fn tool(payload: &Value) -> Value {
@@ -79,7 +79,7 @@ fn sent(fake: &Fake) -> Vec<(String, Value)> {
     fake.requests().into_iter().map(split).collect()
 }
 
-fn code(failure: &Failure) -> String {
+fn code(failure: &CallFailure) -> String {
     failure.adcp().unwrap_or_else(|| panic!("{failure:?}")).code.to_string()
 }
 
@@ -122,14 +122,14 @@ fn over_mcp_an_answer_in_a_stream_is_taken_when_it_comes_although_the_stream_goe
          event: message\ndata: {}\n\n",
         rpc(&tool(&json!({"status": "submitted", "task_id": "a1"})))
     );
-    let fake = Fake::start(vec![Reply::Stall(stream.into_bytes())]);
+    let fake = Fake::start(vec![CannedReply::Stall(stream.into_bytes())]);
     let answered = fake.run(mcp(&fake).call("create_media_buy", Map::new())).unwrap();
     assert_eq!((answered.is_complete(), answered.task_id()), (false, Some("a1")));
     assert_eq!(answered.outcome.standing, Some(Open::Known(AdcpTaskStatus::Submitted)));
     let cut = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {}\n\n";
-    let fake = Fake::start(vec![Reply::Bytes(cut.into())]);
+    let fake = Fake::start(vec![CannedReply::Bytes(cut.into())]);
     match fake.run(mcp(&fake).call("get_products", Map::new())) {
-        Err(Failure::Garbled(garbled)) => {
+        Err(CallFailure::Garbled(garbled)) => {
             let why = "no event is the answer to the request";
             assert_eq!(garbled.defect, Defect::NotJsonRpc(why));
         }
@@ -142,11 +142,11 @@ fn over_mcp_a_server_with_sessions_is_greeted_and_greeted_again_when_it_forgot()
     let greeting = |session| {
         let result = json!({"protocolVersion": "2025-03-26", "capabilities": {}});
         let headers = [("content-type", "application/json"), ("mcp-session-id", session)];
-        Reply::http(200, &headers, rpc(&result))
+        CannedReply::http(200, &headers, rpc(&result))
     };
     let done = || json_reply(&tool(&json!({"media_buy_id": "m"})));
-    let refused = |status| Reply::http(status, &[], "Bad Request: Missing session ID");
-    let accepted = || Reply::http(202, &[], "");
+    let refused = |status| CannedReply::http(status, &[], "Bad Request: Missing session ID");
+    let accepted = || CannedReply::http(202, &[], "");
     let fake = Fake::start(vec![
         refused(400),
         greeting("s1"),
@@ -202,11 +202,11 @@ fn a_client_with_another_token_does_not_use_the_session_of_the_first() {
     let greeting = |session| {
         let result = json!({"protocolVersion": "2025-03-26", "capabilities": {}});
         let headers = [("content-type", "application/json"), ("mcp-session-id", session)];
-        Reply::http(200, &headers, rpc(&result))
+        CannedReply::http(200, &headers, rpc(&result))
     };
     let opened = |session| {
-        let refused = Reply::http(400, &[], "Bad Request: Missing session ID");
-        [refused, greeting(session), Reply::http(202, &[], "")]
+        let refused = CannedReply::http(400, &[], "Bad Request: Missing session ID");
+        [refused, greeting(session), CannedReply::http(202, &[], "")]
     };
     let done = || json_reply(&tool(&json!({"media_buy_id": "m"})));
     let mut replies: Vec<_> = opened("s1").into_iter().chain([done()]).collect();
@@ -247,13 +247,13 @@ fn over_mcp_the_sellers_own_error_is_an_answer_and_no_wish_to_be_greeted() {
     let error = json!({"code": -32029, "message": "m", "data": failed("RATE_LIMITED")});
     let pre = json!({"jsonrpc": "2.0", "id": "{id}", "error": error}).to_string();
     let tool = json!({"isError": true, "structuredContent": failed("RATE_LIMITED")});
-    for reply in [Reply::http(400, &[], pre), json_reply(&tool)] {
+    for reply in [CannedReply::http(400, &[], pre), json_reply(&tool)] {
         let fake = Fake::start(vec![reply]);
         let failure = fake.run(mcp(&fake).call("get_products", Map::new())).unwrap_err();
         assert_eq!((code(&failure).as_str(), fake.requests().len()), ("RATE_LIMITED", 1));
     }
     let old = json!({"protocolVersion": "1999-01-01"});
-    let fake = Fake::start(vec![Reply::http(400, &[], ""), json_reply(&old)]);
+    let fake = Fake::start(vec![CannedReply::http(400, &[], ""), json_reply(&old)]);
     let failure = fake.run(mcp(&fake).call("get_products", Map::new())).unwrap_err();
     let why = "the answer is not AdCP: the server speaks no version of MCP that we know";
     assert_eq!(failure.to_string(), why);
@@ -268,10 +268,10 @@ fn methods(fake: &Fake) -> Vec<String> {
     sent(fake).into_iter().map(line).collect()
 }
 
-fn refusal(status: u16, code: i32, data: Value) -> Reply {
+fn refusal(status: u16, code: i32, data: Value) -> CannedReply {
     let error = json!({"code": code, "message": "m", "data": data});
     let body = json!({"jsonrpc": "2.0", "id": "{id}", "error": error}).to_string();
-    Reply::http(status, &[("content-type", "application/json")], body)
+    CannedReply::http(status, &[("content-type", "application/json")], body)
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn over_mcp_a_server_that_names_older_versions_is_greeted() {
     let fake = Fake::start(vec![
         refusal(400, -32022, json!({"supported": ["2025-06-18", "2025-11-25"]})),
         greeting,
-        Reply::http(202, &[], ""),
+        CannedReply::http(202, &[], ""),
         json_reply(&tool(&json!({"products": []}))),
         json_reply(&tool(&json!({"products": []}))),
     ]);
@@ -307,7 +307,7 @@ fn over_mcp_a_server_without_a_handshake_has_the_last_word() {
     let fake =
         Fake::start(vec![unknown(), refusal(400, -32022, json!({"supported": ["2026-07-28"]}))]);
     let failure = fake.run(mcp(&fake).call("get_products", Map::new())).unwrap_err();
-    assert!(matches!(failure, Failure::Refused(_)), "{failure:?}");
+    assert!(matches!(failure, CallFailure::Refused(_)), "{failure:?}");
     assert_eq!(methods(&fake), ["tools/call 2026-07-28", "initialize none"]);
     // One that has been answered before.
     let fake = Fake::start(vec![json_reply(&tool(&json!({"products": []}))), unknown()]);
@@ -325,7 +325,7 @@ fn over_mcp_a_server_without_a_handshake_has_the_last_word() {
 #[test]
 fn over_mcp_a_server_is_asked_first_which_versions_it_speaks() {
     let greeting = || json_reply(&json!({"protocolVersion": "2025-11-25", "capabilities": {}}));
-    let noted = || Reply::http(202, &[], "");
+    let noted = || CannedReply::http(202, &[], "");
     let done = || json_reply(&tool(&json!({"products": []})));
     let older = [
         "server/discover 2026-07-28",
@@ -346,8 +346,8 @@ fn over_mcp_a_server_is_asked_first_which_versions_it_speaks() {
     for said in [
         json_reply(&json!({})),
         json_reply(&json!({"supportedVersions": ["2025-11-25"]})),
-        Reply::http(400, &[], "Bad Request: Unsupported protocol version"),
-        Reply::http(404, &[], "Invalid session ID"),
+        CannedReply::http(400, &[], "Bad Request: Unsupported protocol version"),
+        CannedReply::http(404, &[], "Invalid session ID"),
         refusal(200, -32601, json!(null)),
         refusal(200, -32602, json!(null)),
         refusal(500, -32603, json!(null)),
@@ -362,16 +362,16 @@ fn over_mcp_a_server_is_asked_first_which_versions_it_speaks() {
     }
     // Nothing is sent to a server that refuses the caller, or that nobody here can speak to.
     for said in [
-        Reply::http(401, &[], ""),
-        Reply::http(429, &[], ""),
-        Reply::http(503, &[], ""),
+        CannedReply::http(401, &[], ""),
+        CannedReply::http(429, &[], ""),
+        CannedReply::http(503, &[], ""),
         refusal(400, -32022, json!({"supported": ["2099-01-01"]})),
-        Reply::Bytes(Vec::new()),
+        CannedReply::Bytes(Vec::new()),
     ] {
         let fake = Fake::start(vec![said]);
         let call = asking_first(&fake).unchecked();
         let failure = fake.run(call.call("create_media_buy", Map::new())).unwrap_err();
-        let is_known = matches!(failure, Failure::Unsent(_) | Failure::Refused(_));
+        let is_known = matches!(failure, CallFailure::Unsent(_) | CallFailure::Refused(_));
         assert!(is_known, "{failure:?}");
         assert!(!failure.in_doubt(), "nothing was bought: {failure:?}");
         assert_eq!(methods(&fake), ["server/discover 2026-07-28"], "{failure:?}");
@@ -430,13 +430,13 @@ fn a_redirect_takes_no_token_along() {
     for status in [301, 302, 303, 307, 308] {
         let elsewhere = Fake::start(vec![json_reply(&tool(&json!({})))]);
         let location = format!("{}/mcp", elsewhere.url);
-        let redirect = || Reply::http(status, &[("location", location.as_str())], "");
+        let redirect = || CannedReply::http(status, &[("location", location.as_str())], "");
         for is_mcp in [true, false] {
             let fake = Fake::start(vec![redirect()]);
             let client = if is_mcp { mcp(&fake) } else { a2a(&fake) };
             let client = client.with_token("s3cret").unwrap();
             let failure = fake.run(client.call("get_products", Map::new())).unwrap_err();
-            let Failure::Garbled(garbled) = &failure else { panic!("{failure:?}") };
+            let CallFailure::Garbled(garbled) = &failure else { panic!("{failure:?}") };
             assert!(matches!(garbled.defect, Defect::Redirect { .. }), "{failure:?}");
         }
         assert_eq!(elsewhere.requests(), Vec::<String>::new());
@@ -509,10 +509,10 @@ fn a_9_a_credential_among_the_arguments_never_leaves() {
         let call = client.call("get_products", arguments(json!({"ext": {"api_key": "s3cret"}})));
         let failure = fake.run(call).unwrap_err();
         assert_eq!(failure.to_string(), "not sent: a credential stands at /ext/api_key");
-        let budget = Budget { attempts: 3, time: std::time::Duration::MAX, tokens: 3 };
-        let advice = advise(&Attempt::default(), &failure, &budget);
+        let budget = RetryBudget { attempts: 3, time: std::time::Duration::MAX, tokens: 3 };
+        let advice = advise(&FailedAttempt::default(), &failure, &budget);
         let places = vec!["/ext/api_key".to_owned()];
-        assert_eq!(advice, Advice::Ask(Why::CredentialInArguments(places)));
+        assert_eq!(advice, RecoveryAdvice::Ask(AskReason::CredentialInArguments(places)));
     }
     // Its own is known by its value, wherever it stands.
     let client = mcp(&fake).with_token("t0ken-of-acme").unwrap();
@@ -520,7 +520,7 @@ fn a_9_a_credential_among_the_arguments_never_leaves() {
     let failure = fake.run(call).unwrap_err();
     assert_eq!(failure.to_string(), "not sent: a credential stands at /brief");
     let public = AdcpClient::mcp(transport(), "http://seller.example/mcp", ids()).unwrap();
-    assert!(matches!(public.with_token("t"), Err(Failure::Unsent(Unsent::Address(_)))));
+    assert!(matches!(public.with_token("t"), Err(CallFailure::Unsent(Unsent::Address(_)))));
     for address in ["", "seller.example/mcp", "ftp://a.example", "https://u:s3cret@a.example/"] {
         let failure = AdcpClient::mcp(transport(), address, ids()).unwrap_err();
         assert!(!failure.to_string().contains("s3cret"), "{failure}");
@@ -533,18 +533,18 @@ fn hostile_answers_are_bounded_and_not_followed() {
     let events = [("content-type", "text/event-stream")];
     for (reply, expected) in [
         (
-            Reply::http(307, &[("location", "http://169.254.169.254/")], ""),
+            CannedReply::http(307, &[("location", "http://169.254.169.254/")], ""),
             "the answer is a redirect",
         ),
-        (Reply::http(200, &[], &large), "the answer is larger than 65536 bytes"),
-        (Reply::http(200, &events, &large), "the answer is larger than 65536 bytes"),
-        (Reply::http(200, &[], "[".repeat(60_000)), "the answer is not valid JSON"),
+        (CannedReply::http(200, &[], &large), "the answer is larger than 65536 bytes"),
+        (CannedReply::http(200, &events, &large), "the answer is larger than 65536 bytes"),
+        (CannedReply::http(200, &[], "[".repeat(60_000)), "the answer is not valid JSON"),
         (
-            Reply::http(200, &[], rpc(&json!({"content": 5}))),
+            CannedReply::http(200, &[], rpc(&json!({"content": 5}))),
             "the answer is not AdCP: the tool result",
         ),
-        (Reply::http(200, &[], ""), "the answer is empty"),
-        (Reply::http(401, &[], ""), "the server answers with HTTP 401"),
+        (CannedReply::http(200, &[], ""), "the answer is empty"),
+        (CannedReply::http(401, &[], ""), "the server answers with HTTP 401"),
     ] {
         let fake = Fake::start(vec![reply]);
         let failure = fake.run(mcp(&fake).call("get_products", Map::new())).unwrap_err();
@@ -558,14 +558,16 @@ fn arguments_that_a_seller_would_refuse_never_leave() {
     let client = strict(&fake);
     let wrong = json!({"buying_mode": "guess", "brief": 5});
     let failure = fake.run(client.call("get_products", arguments(wrong))).unwrap_err();
-    let Failure::Unsent(Unsent::Arguments(error)) = &failure else { panic!("{failure:?}") };
+    let CallFailure::Unsent(Unsent::Arguments(error)) = &failure else { panic!("{failure:?}") };
     let pointers: Vec<_> = error.issues.iter().map(|issue| issue.pointer.as_str()).collect();
     assert_eq!(pointers, ["/buying_mode", "/brief"]);
     let text = "not sent: VALIDATION_ERROR: The arguments have 2 problems; correct them and send \
                 the request again.";
     assert_eq!(failure.to_string(), text);
-    let budget = Budget { attempts: 3, time: std::time::Duration::MAX, tokens: 3 };
-    let Advice::Fix(fix) = advise(&Attempt::default(), &failure, &budget) else { panic!() };
+    let budget = RetryBudget { attempts: 3, time: std::time::Duration::MAX, tokens: 3 };
+    let RecoveryAdvice::Fix(fix) = advise(&FailedAttempt::default(), &failure, &budget) else {
+        panic!()
+    };
     assert_eq!(fix.fields, pointers);
     // What is right, or of a task without rules here, goes on its way.
     let done = || json_reply(&tool(&json!({"x": 1})));
@@ -588,7 +590,7 @@ fn a_payload_that_is_an_error_alone_is_a_failure_on_every_binding() {
     // A tool that does not say that it failed has no code that anybody goes by.
     let fake = Fake::start(vec![json_reply(&tool(&alone))]);
     let failure = fake.run(mcp(&fake).call("get_products", Map::new())).unwrap_err();
-    assert!(matches!(failure, Failure::Refused(_)) && failure.adcp().is_none(), "{failure:?}");
+    assert!(matches!(failure, CallFailure::Refused(_)) && failure.adcp().is_none(), "{failure:?}");
 }
 
 #[test]
@@ -611,7 +613,7 @@ fn over_a2a_0_3_a_task_is_written_and_read_in_its_form() {
     assert_eq!(answered.a2a_task_id.as_deref(), Some("t1"));
     let failure = fake.run(client.call("get_products", Map::new())).unwrap_err();
     assert_eq!(code(&failure), "RATE_LIMITED");
-    let offered = Offered { name: "get_products".into(), description: "d".into() };
+    let offered = OfferedTask { name: "get_products".into(), description: "d".into() };
     assert_eq!(fake.run(client.offered()).unwrap(), [offered]);
     let (head, mut body) = sent(&fake).remove(0);
     assert!(!head.contains("a2a-version"), "{head}");

@@ -9,14 +9,14 @@ use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::backoff::{Backoff, drawn};
 use tradepost_wire::json::Map;
 
-use super::{AgentClient, Outgoing, Reply, Stream, Task, named};
-use crate::binding::{Item, Method};
+use super::{AgentClient, AgentReply, AgentTask, Outgoing, TaskEventStream, named};
+use crate::binding::{BindingItem, Method};
 use crate::card_reader::follow_move;
 use crate::client::{seller_of, uuid};
-use crate::failure::{Failure, Kept};
-use crate::recovery::{Attempt, Effect};
-use crate::refusal::By;
-use crate::retry::{GaveUp, Key, Recoverer, Sender, Spending, World};
+use crate::failure::{CallFailure, KeptResponse};
+use crate::recovery::{FailedAttempt, ResendEffect};
+use crate::refusal::RefusalForm;
+use crate::retry::{GaveUp, IntentSender, Recoverer, RequestKey, RetryClock, Spending};
 
 /// The pauses before a task is asked for again.
 const PAUSES: Backoff =
@@ -35,16 +35,16 @@ pub struct Follower<'r, W> {
 #[derive(Debug)]
 pub struct Followed {
     /// The answer.
-    pub reply: Reply,
+    pub reply: AgentReply,
     /// Why it was followed no further.
-    pub end: End,
+    pub end: FollowEnd,
     /// What it took to be heard.
     pub spent: Spending,
 }
 
 /// Why an answer is followed no further.
 #[derive(Debug)]
-pub enum End {
+pub enum FollowEnd {
     /// Nothing more will happen, unless the caller does something.
     Settled,
     /// The time was up; the task goes on.
@@ -61,30 +61,32 @@ impl AgentClient {
     ///
     /// # Errors
     /// When there was no answer at all; what the agent may have done is in `doubt`.
-    pub async fn converse<W: World>(
+    pub async fn converse<W: RetryClock>(
         &self,
         said: &Outgoing,
         follower: &Follower<'_, W>,
-        mut watch: impl FnMut(&Task) + Send,
+        mut watch: impl FnMut(&AgentTask) + Send,
     ) -> Result<Followed, Box<GaveUp>> {
         let params = self.sending(said, &uuid(&self.ids));
         let patience = follower.patience;
         let streaming = self.streaming;
         let client = Cow::Borrowed(self);
         let mut saying = Saying { client, said, params, patience, streaming, begun: false };
-        let attempt =
-            Attempt { had_context: said.context_id.is_some(), ..self.attempt(Effect::Unkeyed) };
+        let attempt = FailedAttempt {
+            had_context: said.context_id.is_some(),
+            ..self.attempt(ResendEffect::Unkeyed)
+        };
         let seller = seller_of(&self.binding.endpoint);
         let recovered = follower.recoverer.run(&seller, attempt, &mut saying).await?;
         let spent = recovered.spent;
         let (reply, stream) = recovered.answer;
         let client = saying.client;
         Ok(match reply {
-            Reply::Message(_) => Followed { reply, end: End::Settled, spent },
-            Reply::Task(task) => {
+            AgentReply::Message(_) => Followed { reply, end: FollowEnd::Settled, spent },
+            AgentReply::Task(task) => {
                 watch(&task);
                 let (task, end) = client.follow_on(task, stream, follower, watch).await;
-                Followed { reply: Reply::Task(task), end, spent }
+                Followed { reply: AgentReply::Task(task), end, spent }
             }
         })
     }
@@ -93,30 +95,30 @@ impl AgentClient {
     ///
     /// # Errors
     /// When it cannot be read even once.
-    pub async fn follow<W: World>(
+    pub async fn follow<W: RetryClock>(
         &self,
         task_id: &str,
         follower: &Follower<'_, W>,
-        mut watch: impl FnMut(&Task) + Send,
+        mut watch: impl FnMut(&AgentTask) + Send,
     ) -> Result<Followed, Box<GaveUp>> {
         let seller = seller_of(&self.binding.endpoint);
         let mut asking = Asking { client: Cow::Borrowed(self), task_id };
-        let attempt = self.attempt(Effect::Read);
+        let attempt = self.attempt(ResendEffect::Read);
         let recovered = follower.recoverer.run(&seller, attempt, &mut asking).await?;
         let (task, spent) = (recovered.answer, recovered.spent);
         watch(&task);
         let client = asking.client;
         let (task, end) = client.follow_on(task, None, follower, watch).await;
-        Ok(Followed { reply: Reply::Task(task), end, spent })
+        Ok(Followed { reply: AgentReply::Task(task), end, spent })
     }
 
-    async fn follow_on<W: World>(
+    async fn follow_on<W: RetryClock>(
         &self,
-        mut task: Task,
-        mut stream: Option<Stream>,
+        mut task: AgentTask,
+        mut stream: Option<TaskEventStream>,
         follower: &Follower<'_, W>,
-        mut watch: impl FnMut(&Task) + Send,
-    ) -> (Task, End) {
+        mut watch: impl FnMut(&AgentTask) + Send,
+    ) -> (AgentTask, FollowEnd) {
         let recoverer = follower.recoverer;
         let world = recoverer.world();
         let begun = world.now();
@@ -128,7 +130,7 @@ impl AgentClient {
             if let Some(mut open) = stream.take() {
                 let before = task.clone();
                 if self.hear_out(&mut open, &mut task, world, &left, &mut watch).await {
-                    return (task, End::Stopped);
+                    return (task, FollowEnd::Stopped);
                 }
                 // Something has happened, so that more may happen soon.
                 if task != before {
@@ -136,36 +138,36 @@ impl AgentClient {
                 }
             }
             if task.is_settled() {
-                return (task, End::Settled);
+                return (task, FollowEnd::Settled);
             }
             if left().is_zero() {
-                return (task, End::TimeUp);
+                return (task, FollowEnd::TimeUp);
             }
             // A stream that ends says nothing about the task; only the task itself does.
             // Up to a quarter longer, because others began when this did.
             let drawn = drawn(pause, pause + pause / 4, world.draw());
             if recoverer.sleep(drawn.min(left())).await {
-                return (task, End::Stopped);
+                return (task, FollowEnd::Stopped);
             }
             pause = PAUSES.after(Some(pause));
             let id = task.id.clone();
             let mut asking = Asking { client: Cow::Borrowed(self), task_id: &id };
-            match recoverer.run(&seller, self.attempt(Effect::Read), &mut asking).await {
+            match recoverer.run(&seller, self.attempt(ResendEffect::Read), &mut asking).await {
                 Ok(read) => {
                     if read.answer != task {
                         task = with_artifacts(read.answer, task);
                         watch(&task);
                     }
                 }
-                Err(gave_up) if gave_up.stopped => return (task, End::Stopped),
-                Err(gave_up) => return (task, End::Lost(gave_up)),
+                Err(gave_up) if gave_up.stopped => return (task, FollowEnd::Stopped),
+                Err(gave_up) => return (task, FollowEnd::Lost(gave_up)),
             }
             if streaming && !task.is_settled() && !left().is_zero() {
                 let subscribed = self.open(Method::Subscribe, named(&id), left());
                 let subscribed = tokio::select! {
                     biased;
                     subscribed = world.within(left(), subscribed) => subscribed,
-                    () = world.stopped() => return (task, End::Stopped),
+                    () = world.stopped() => return (task, FollowEnd::Stopped),
                 };
                 match subscribed {
                     Some(Ok((item, opened))) => {
@@ -183,13 +185,13 @@ impl AgentClient {
 
     /// Listens until the task is settled, the stream ends or is silent for as long as an answer
     /// may take.
-    async fn hear_out<W: World>(
+    async fn hear_out<W: RetryClock>(
         &self,
-        stream: &mut Stream,
-        task: &mut Task,
+        stream: &mut TaskEventStream,
+        task: &mut AgentTask,
         world: &W,
         left: &(impl Fn() -> Duration + Sync),
-        watch: &mut (impl FnMut(&Task) + Send),
+        watch: &mut (impl FnMut(&AgentTask) + Send),
     ) -> bool {
         while !task.is_settled() {
             let time = left().min(self.transport.limits().timeout);
@@ -206,15 +208,16 @@ impl AgentClient {
         false
     }
 
-    fn attempt(&self, effect: Effect) -> Attempt {
+    fn attempt(&self, effect: ResendEffect) -> FailedAttempt {
         let has_card = self.card.is_some();
-        let attempt = Attempt::at(&self.binding.endpoint, effect, self.authorization.is_some());
-        Attempt { has_card, ..attempt }
+        let attempt =
+            FailedAttempt::at(&self.binding.endpoint, effect, self.authorization.is_some());
+        FailedAttempt { has_card, ..attempt }
     }
 }
 
 /// A snapshot that has left out the artifacts that are known.
-fn with_artifacts(mut read: Task, before: Task) -> Task {
+fn with_artifacts(mut read: AgentTask, before: AgentTask) -> AgentTask {
     if read.artifacts.is_empty() {
         read.artifacts = before.artifacts;
     }
@@ -231,18 +234,18 @@ struct Saying<'c> {
     begun: bool,
 }
 
-fn is_not_offered(failure: &Failure) -> bool {
-    let Failure::Refused(refused) = failure else { return false };
-    let By::Protocol(error) = &refused.by else { return false };
+fn is_not_offered(failure: &CallFailure) -> bool {
+    let CallFailure::Refused(refused) = failure else { return false };
+    let RefusalForm::Protocol(error) = &refused.by else { return false };
     matches!(error.code.known(), Some(A2aCode::MethodNotFound | A2aCode::UnsupportedOperation))
 }
 
-impl Sender for Saying<'_> {
-    type Answer = (Reply, Option<Stream>);
+impl IntentSender for Saying<'_> {
+    type Answer = (AgentReply, Option<TaskEventStream>);
 
-    async fn send(&mut self, key: Key) -> Result<Self::Answer, Failure> {
+    async fn send(&mut self, key: RequestKey) -> Result<Self::Answer, CallFailure> {
         // What was corrected is another message, with an id of its own.
-        if self.begun && key == Key::Fresh {
+        if self.begun && key == RequestKey::Fresh {
             self.params = self.client.sending(self.said, &uuid(&self.client.ids));
         }
         self.begun = true;
@@ -250,15 +253,15 @@ impl Sender for Saying<'_> {
             let params = self.params.clone();
             match self.client.open(Method::Stream, params, self.patience).await {
                 Ok((item, stream)) => {
-                    let defect = |defect| Failure::garbled(defect, Kept::default());
-                    return Ok((Reply::read(item).map_err(defect)?, stream));
+                    let defect = |defect| CallFailure::garbled(defect, KeptResponse::default());
+                    return Ok((AgentReply::read(item).map_err(defect)?, stream));
                 }
                 // The card promises more than the agent has; it has not looked at the message.
                 Err(failure) if is_not_offered(&failure) => self.streaming = false,
                 Err(failure) => return Err(failure),
             }
         }
-        let reply = self.client.one(Method::Send, self.params.clone(), Reply::read).await?;
+        let reply = self.client.one(Method::Send, self.params.clone(), AgentReply::read).await?;
         Ok((reply, None))
     }
 
@@ -274,11 +277,11 @@ struct Asking<'c> {
     task_id: &'c str,
 }
 
-impl Sender for Asking<'_> {
-    type Answer = Task;
+impl IntentSender for Asking<'_> {
+    type Answer = AgentTask;
 
-    async fn send(&mut self, _: Key) -> Result<Task, Failure> {
-        let read = |item: Item| Task::read(item);
+    async fn send(&mut self, _: RequestKey) -> Result<AgentTask, CallFailure> {
+        let read = |item: BindingItem| AgentTask::read(item);
         self.client.one(Method::Task, named(self.task_id), read).await
     }
 

@@ -5,9 +5,9 @@ use tradepost_wire::a2a::TaskState;
 use tradepost_wire::catalog::Open;
 use tradepost_wire::json::{Value, json};
 
-use crate::binding::Item;
-use crate::failure::{Defect, Failure, Kept};
-use crate::refusal::{Refused, stated_by};
+use crate::binding::BindingItem;
+use crate::failure::{CallFailure, Defect, KeptResponse};
+use crate::refusal::{SellerRefusal, stated_by};
 use crate::response;
 
 /// How many artifacts of one task are kept.
@@ -15,27 +15,27 @@ pub const MAX_ARTIFACTS: usize = 1_000;
 
 /// What an agent answers.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
+pub enum AgentReply {
     /// A message, and nothing more will happen.
-    Message(Message),
+    Message(AgentMessage),
     /// A task, which may go on.
-    Task(Task),
+    Task(AgentTask),
 }
 
 /// Something that an agent said.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Message {
+pub struct AgentMessage {
     /// The agent's id of it; empty when it has none.
     pub id: String,
     /// The conversation, as the agent calls it.
     pub context_id: Option<String>,
     /// What it said.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
 }
 
 /// A task of an agent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Task {
+pub struct AgentTask {
     /// As the agent calls it; never empty.
     pub id: String,
     /// The conversation, as the agent calls it.
@@ -43,25 +43,25 @@ pub struct Task {
     /// How it stands, in the names of A2A 1.0.
     pub state: Open<TaskState>,
     /// What the agent says about how it stands.
-    pub said: Option<Message>,
+    pub said: Option<AgentMessage>,
     /// What came of it so far, at most [`MAX_ARTIFACTS`].
-    pub artifacts: Vec<Artifact>,
+    pub artifacts: Vec<TaskArtifact>,
 }
 
 /// Something that came of a task.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Artifact {
+pub struct TaskArtifact {
     /// As the agent calls it; empty when it does not.
     pub id: String,
     /// For people; empty when it has none.
     pub name: String,
     /// What it is.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
 }
 
 /// A part of a message or an artifact, as it was sent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part(Value);
+pub struct MessagePart(Value);
 
 /// A file, by its address or in the part itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub struct File<'a> {
     pub base64: &'a str,
 }
 
-impl Part {
+impl MessagePart {
     /// The part as it was sent.
     #[must_use]
     pub fn raw(&self) -> &Value {
@@ -123,22 +123,22 @@ impl Part {
     }
 }
 
-impl Reply {
+impl AgentReply {
     /// Reads an answer that came in another way, such as by a webhook: a task, a message or an event
     /// of either release.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn of(result: Value) -> Result<Self, Defect> {
-        Item::read(result).and_then(Self::read)
+        BindingItem::read(result).and_then(Self::read)
     }
 
     /// Reads an answer.
-    pub(crate) fn read(item: Item) -> Result<Self, Defect> {
+    pub(crate) fn read(item: BindingItem) -> Result<Self, Defect> {
         match item {
-            Item::Message(message) => Ok(Self::Message(Message::read(&message))),
-            item @ (Item::Task(_) | Item::Status(_) | Item::Artifact(_)) => {
-                Task::read(item).map(Self::Task)
+            BindingItem::Message(message) => Ok(Self::Message(AgentMessage::read(&message))),
+            item @ (BindingItem::Task(_) | BindingItem::Status(_) | BindingItem::Artifact(_)) => {
+                AgentTask::read(item).map(Self::Task)
             }
         }
     }
@@ -153,7 +153,7 @@ impl Reply {
     }
 }
 
-impl Message {
+impl AgentMessage {
     fn read(message: &Value) -> Self {
         Self {
             id: text_of(message, "messageId"),
@@ -165,20 +165,22 @@ impl Message {
     /// In the form of A2A 1.0.
     #[must_use]
     pub fn document(&self) -> Value {
-        let parts: Vec<_> = self.parts.iter().map(Part::raw).collect();
+        let parts: Vec<_> = self.parts.iter().map(MessagePart::raw).collect();
         json!({"messageId": self.id, "contextId": self.context_id, "role": "ROLE_AGENT",
             "parts": parts})
     }
 }
 
-impl Task {
+impl AgentTask {
     /// Reads a task, or what an event tells of one.
-    pub(crate) fn read(item: Item) -> Result<Self, Defect> {
+    pub(crate) fn read(item: BindingItem) -> Result<Self, Defect> {
         const NO_ID: Defect = Defect::NotA2a("the task has no id");
         let (value, name) = match &item {
-            Item::Task(task) => (task, "id"),
-            Item::Status(update) | Item::Artifact(update) => (update, "taskId"),
-            Item::Message(_) => return Err(Defect::NotA2a("a message where a task belongs")),
+            BindingItem::Task(task) => (task, "id"),
+            BindingItem::Status(update) | BindingItem::Artifact(update) => (update, "taskId"),
+            BindingItem::Message(_) => {
+                return Err(Defect::NotA2a("a message where a task belongs"));
+            }
         };
         let mut task = Self {
             id: id_of(value, name).ok_or(NO_ID)?,
@@ -192,35 +194,40 @@ impl Task {
         Ok(task)
     }
 
-    /// Takes a snapshot or an event that came in another way, as [`Reply::of`] reads it; what is said
+    /// Takes a snapshot or an event that came in another way, as [`AgentReply::of`] reads it; what is said
     /// of other tasks is passed over.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn hear(&mut self, result: Value) -> Result<(), Defect> {
-        Item::read(result).map(|item| self.take(item))
+        BindingItem::read(result).map(|item| self.take(item))
     }
 
     /// Takes what the agent says of this task; what it says of others is passed over.
-    pub(crate) fn take(&mut self, item: Item) {
+    pub(crate) fn take(&mut self, item: BindingItem) {
         match item {
-            Item::Task(task) if id_of(&task, "id").as_ref() == Some(&self.id) => {
+            BindingItem::Task(task) if id_of(&task, "id").as_ref() == Some(&self.id) => {
                 self.take_status(task.get("status"));
                 // A snapshot without the member says nothing of them.
                 if let Some(listed) = task.get("artifacts").and_then(Value::as_array) {
                     self.artifacts = listed.iter().take(MAX_ARTIFACTS).map(artifact).collect();
                 }
             }
-            Item::Status(update) if id_of(&update, "taskId").as_ref() == Some(&self.id) => {
+            BindingItem::Status(update) if id_of(&update, "taskId").as_ref() == Some(&self.id) => {
                 self.take_status(update.get("status"));
             }
-            Item::Artifact(update) if id_of(&update, "taskId").as_ref() == Some(&self.id) => {
+            BindingItem::Artifact(update)
+                if id_of(&update, "taskId").as_ref() == Some(&self.id) =>
+            {
                 let append = update.get("append") == Some(&Value::Bool(true));
                 if let Some(piece) = update.get("artifact") {
                     self.take_artifact(artifact(piece), append);
                 }
             }
-            Item::Task(_) | Item::Status(_) | Item::Artifact(_) | Item::Message(_) => {}
+            BindingItem::Task(_)
+            | BindingItem::Status(_)
+            | BindingItem::Artifact(_)
+            | BindingItem::Message(_) => {}
         }
     }
 
@@ -230,10 +237,10 @@ impl Task {
             self.state = read_state(state);
         }
         // What was said of an earlier state is not said of this one.
-        self.said = status.get("message").filter(|said| said.is_object()).map(Message::read);
+        self.said = status.get("message").filter(|said| said.is_object()).map(AgentMessage::read);
     }
 
-    fn take_artifact(&mut self, piece: Artifact, append: bool) {
+    fn take_artifact(&mut self, piece: TaskArtifact, append: bool) {
         let has_room = self.artifacts.len() < MAX_ARTIFACTS;
         // What grows is nearly always the latest.
         let known = self.artifacts.iter_mut().rev().find(|known| known.id == piece.id);
@@ -262,25 +269,25 @@ impl Task {
     /// What an agent says that ended a task without a result: an error object of AdCP or AAP where
     /// there is one, else its words. `None` when the task did not fail.
     #[must_use]
-    pub fn failure(&self) -> Option<Failure> {
+    pub fn failure(&self) -> Option<CallFailure> {
         let by = response::refusal_in(&self.document())?;
-        let (retry_after, kept) = (stated_by(&by), Kept::default());
-        Some(Failure::Refused(Box::new(Refused { by, retry_after, kept })))
+        let (retry_after, kept) = (stated_by(&by), KeptResponse::default());
+        Some(CallFailure::Refused(Box::new(SellerRefusal { by, retry_after, kept })))
     }
 
     /// In the form of A2A 1.0, with every part as it was sent.
     #[must_use]
     pub fn document(&self) -> Value {
-        let artifacts: Vec<_> = self.artifacts.iter().map(Artifact::document).collect();
-        let said = self.said.as_ref().map(Message::document);
+        let artifacts: Vec<_> = self.artifacts.iter().map(TaskArtifact::document).collect();
+        let said = self.said.as_ref().map(AgentMessage::document);
         json!({"id": self.id, "contextId": self.context_id,
             "status": {"state": self.state.name(), "message"?: said}, "artifacts": artifacts})
     }
 }
 
-impl Artifact {
+impl TaskArtifact {
     fn document(&self) -> Value {
-        let parts: Vec<_> = self.parts.iter().map(Part::raw).collect();
+        let parts: Vec<_> = self.parts.iter().map(MessagePart::raw).collect();
         json!({"artifactId": self.id, "name": self.name, "parts": parts})
     }
 }
@@ -291,17 +298,17 @@ fn read_state(name: &str) -> Open<TaskState> {
     TaskState::from_older(&older).map_or_else(|| Open::parse(name), Open::Known)
 }
 
-fn artifact(artifact: &Value) -> Artifact {
-    Artifact {
+fn artifact(artifact: &Value) -> TaskArtifact {
+    TaskArtifact {
         id: text_of(artifact, "artifactId"),
         name: text_of(artifact, "name"),
         parts: parts(artifact),
     }
 }
 
-fn parts(of: &Value) -> Vec<Part> {
+fn parts(of: &Value) -> Vec<MessagePart> {
     let parts = of.get("parts").and_then(Value::as_array).into_iter().flatten();
-    parts.filter(|part| part.is_object()).cloned().map(Part).collect()
+    parts.filter(|part| part.is_object()).cloned().map(MessagePart).collect()
 }
 
 fn text_of(value: &Value, name: &str) -> String {
@@ -318,19 +325,23 @@ mod tests {
 
     use super::*;
 
-    fn read(result: Value) -> Task {
-        Task::read(Item::read(result).unwrap()).unwrap()
+    fn read(result: Value) -> AgentTask {
+        AgentTask::read(BindingItem::read(result).unwrap()).unwrap()
     }
 
-    fn chunk(id: &str, text: &str, append: bool) -> Item {
+    fn chunk(id: &str, text: &str, append: bool) -> BindingItem {
         let artifact = json!({"artifactId": id, "parts": [{"kind": "text", "text": text}]});
         let update = json!({"kind": "artifact-update", "taskId": "t", "artifact": artifact,
             "append": append});
-        Item::read(update).unwrap()
+        BindingItem::read(update).unwrap()
     }
 
-    fn texts(task: &Task) -> Vec<&str> {
-        task.artifacts.iter().flat_map(|artifact| &artifact.parts).filter_map(Part::text).collect()
+    fn texts(task: &AgentTask) -> Vec<&str> {
+        task.artifacts
+            .iter()
+            .flat_map(|artifact| &artifact.parts)
+            .filter_map(MessagePart::text)
+            .collect()
     }
 
     #[test]
@@ -348,11 +359,11 @@ mod tests {
         assert_eq!(texts(&task), ["Anew", "Other"]);
         let done = json!({"statusUpdate": {"taskId": "t", "status": {"state":
             "TASK_STATE_COMPLETED", "message": {"messageId": "m", "parts": [{"text": "bye"}]}}}});
-        task.take(Item::read(done).unwrap());
+        task.take(BindingItem::read(done).unwrap());
         assert!(task.is_settled());
         assert_eq!(task.said.as_ref().unwrap().parts[0].text(), Some("bye"));
         // A snapshot without artifacts says nothing of them.
-        task.take(Item::read(json!({"id": "t", "status": {"state": "completed"}})).unwrap());
+        task.take(BindingItem::read(json!({"id": "t", "status": {"state": "completed"}})).unwrap());
         assert_eq!((texts(&task).len(), task.said.is_none()), (2, true));
     }
 
@@ -366,10 +377,10 @@ mod tests {
             json!({"kind": "artifact-update", "taskId": "u", "artifact": {"parts": []}}),
             json!({"kind": "message", "parts": [{"text": "x"}]}),
         ] {
-            task.take(Item::read(other).unwrap());
+            task.take(BindingItem::read(other).unwrap());
         }
         assert_eq!(task, before);
-        assert!(Task::read(Item::Task(json!({"id": ""}))).is_err());
+        assert!(AgentTask::read(BindingItem::Task(json!({"id": ""}))).is_err());
     }
 
     #[test]
@@ -442,7 +453,7 @@ mod tests {
             first in json(), more in prop::collection::vec(json(), 0..8),
         ) {
             let mut tasks = vec![read(json!({"id": "t", "status": {"state": "working"}}))];
-            if let Ok(Reply::Task(task)) = Reply::of(first) {
+            if let Ok(AgentReply::Task(task)) = AgentReply::of(first) {
                 tasks.push(task);
             }
             for mut task in tasks {
@@ -476,7 +487,7 @@ mod tests {
     #[test]
     fn files_are_told_in_either_form() {
         let file = |part: Value| {
-            let part = Part(part);
+            let part = MessagePart(part);
             part.file().map(|file| (file.name.to_owned(), file.url.map(str::to_owned)))
         };
         let newer = json!({"url": "https://a/x", "filename": "x", "mediaType": "image/png"});

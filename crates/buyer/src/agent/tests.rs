@@ -4,10 +4,10 @@ use tradepost_wire::a2a::TaskState;
 use tradepost_wire::catalog::Open;
 
 use super::*;
-use crate::card::Card;
-use crate::fake::{Fake, MAX_BODY, Reply as Canned, Virtual, transport};
-use crate::recovery::{Advice, Why};
-use crate::retry::{Limits, Recoverer, Sizes};
+use crate::card::SellerCard;
+use crate::fake::{CannedReply as Canned, Fake, MAX_BODY, Virtual, transport};
+use crate::recovery::{AskReason, RecoveryAdvice};
+use crate::retry::{Recoverer, RetryLimits, Sizes};
 
 fn client(fake: &Fake, release: &str, streaming: bool) -> AgentClient {
     let capabilities = json!({"streaming": streaming});
@@ -18,7 +18,7 @@ fn client(fake: &Fake, release: &str, streaming: bool) -> AgentClient {
     } else {
         json!({"name": "A", "capabilities": capabilities, "url": url, "protocolVersion": "0.3.0"})
     };
-    let card = Card::read(&card.to_string()).unwrap();
+    let card = SellerCard::read(&card.to_string()).unwrap();
     let discovered =
         Discovered { url: Url::parse(&fake.url).unwrap(), etag: None, card, is_signed: false };
     AgentClient::new(transport(), &discovered, fastrand::Rng::with_seed(1)).unwrap()
@@ -65,10 +65,10 @@ struct Heard {
 }
 
 fn converse(client: &AgentClient, fake: &Fake, world: Virtual) -> Heard {
-    let recoverer = Recoverer::new(world, Limits::default(), Sizes::default());
+    let recoverer = Recoverer::new(world, RetryLimits::default(), Sizes::default());
     let follower = Follower { recoverer: &recoverer, patience: Duration::from_secs(60) };
     let mut shown = Vec::new();
-    let watch = |task: &Task| shown.push(task.state.name().replace("TASK_STATE_", ""));
+    let watch = |task: &AgentTask| shown.push(task.state.name().replace("TASK_STATE_", ""));
     let ended = fake.run(client.converse(&Outgoing::text("hello"), &follower, watch));
     Heard { ended, shown, asked: asked(fake) }
 }
@@ -84,14 +84,14 @@ fn methods(asked: &[Value]) -> Vec<&str> {
     asked.iter().map(|request| request["method"].as_str().unwrap()).collect()
 }
 
-fn settled(heard: &Heard) -> &Task {
+fn settled(heard: &Heard) -> &AgentTask {
     match heard.ended.as_ref().unwrap() {
-        Followed { reply: Reply::Task(task), end: End::Settled, .. } => task,
+        Followed { reply: AgentReply::Task(task), end: FollowEnd::Settled, .. } => task,
         other => panic!("{other:?}"),
     }
 }
 
-fn text(task: &Task) -> &str {
+fn text(task: &AgentTask) -> &str {
     task.artifacts[0].parts[0].text().unwrap()
 }
 
@@ -109,7 +109,7 @@ fn words_are_sent_in_the_form_of_the_release_that_the_card_has() {
         assert_eq!(client.release(), release);
         let said = Outgoing::text("hello").with_data(json!({"a": 1.0})).within("c").answering("t");
         let reply = fake.run(client.send(&said)).unwrap();
-        let Reply::Message(message) = reply else { panic!("{reply:?}") };
+        let AgentReply::Message(message) = reply else { panic!("{reply:?}") };
         assert_eq!(message.parts[0].text(), Some("hi"));
         let request = fake.requests().remove(0);
         assert_eq!(request.contains("\r\na2a-version: 1.0\r\n"), release == "1.0");
@@ -195,7 +195,7 @@ fn a_card_that_promises_a_stream_that_is_not_there_is_forgiven() {
     let message = json!({"message": {"messageId": "m", "parts": [{"text": "hi"}]}});
     let fake = Fake::start(vec![refusal(-32601), answer(&message)]);
     let heard = converse(&client(&fake, "1.0", true), &fake, Virtual::new(0.0));
-    assert!(matches!(heard.ended.as_ref().unwrap().reply, Reply::Message(_)));
+    assert!(matches!(heard.ended.as_ref().unwrap().reply, AgentReply::Message(_)));
     assert_eq!(methods(&heard.asked), ["SendStreamingMessage", "SendMessage"]);
     let id = |index: usize| heard.asked[index]["params"]["message"]["messageId"].clone();
     assert_eq!(id(0), id(1));
@@ -207,7 +207,7 @@ fn words_that_may_have_arrived_are_not_said_again() {
         let fake = Fake::start(vec![Canned::Bytes(Vec::new())]);
         let heard = converse(&client(&fake, "1.0", streaming), &fake, Virtual::new(0.0));
         let gave_up = heard.ended.unwrap_err();
-        assert_eq!(gave_up.advice, Advice::Ask(Why::InDoubt));
+        assert_eq!(gave_up.advice, RecoveryAdvice::Ask(AskReason::InDoubt));
         assert!(gave_up.doubt.in_doubt());
         assert_eq!(gave_up.spent.attempts, 1);
     }
@@ -225,16 +225,16 @@ fn what_was_learned_of_a_task_outlives_a_failure_and_the_end_of_patience() {
     let fake = Fake::start(vec![begun(), Canned::http(403, &[], "")]);
     let heard = converse(&client(&fake, "1.0", false), &fake, Virtual::new(0.0));
     let followed = heard.ended.unwrap();
-    assert!(matches!(&followed.reply, Reply::Task(task) if task.id == "t"));
-    let End::Lost(gave_up) = followed.end else { panic!("{:?}", followed.end) };
-    assert_eq!(gave_up.advice, Advice::Ask(Why::Permission));
+    assert!(matches!(&followed.reply, AgentReply::Task(task) if task.id == "t"));
+    let FollowEnd::Lost(gave_up) = followed.end else { panic!("{:?}", followed.end) };
+    assert_eq!(gave_up.advice, RecoveryAdvice::Ask(AskReason::Permission));
 
     let busy = || answer(&task("TASK_STATE_WORKING"));
     let replies = std::iter::once(begun()).chain(std::iter::repeat_with(busy).take(20));
     let fake = Fake::start(replies.collect());
     let world = Virtual::new(0.0);
     let heard = converse(&client(&fake, "1.0", false), &fake, world.clone());
-    assert!(matches!(heard.ended.unwrap().end, End::TimeUp));
+    assert!(matches!(heard.ended.unwrap().end, FollowEnd::TimeUp));
     assert_eq!(world.sleeps().iter().sum::<f64>(), 60.0);
 }
 
@@ -274,7 +274,7 @@ fn a_token_never_goes_in_clear_text_and_an_agent_without_json_rpc_cannot_be_spok
     assert!(!format!("{client:?}").contains("s3cret"));
     fake.run(client.task("t")).unwrap();
     assert!(fake.requests()[0].contains("authorization: Bearer s3cret\r\n"));
-    let card = Card::read(
+    let card = SellerCard::read(
         r#"{"name": "A", "supportedInterfaces": [{"url": "https://a/g",
         "protocolBinding": "GRPC", "protocolVersion": "0.3"}]}"#,
     );
@@ -314,16 +314,16 @@ fn over_http_with_json_everything_is_the_same() {
     let card = json!({"name": "A", "capabilities": {"streaming": true}, "supportedInterfaces": [
         {"url": format!("{}/rest", fake.url), "protocolBinding": "HTTP+JSON",
             "protocolVersion": "1.0", "tenant": "x"}]});
-    let card = Card::read(&card.to_string()).unwrap();
+    let card = SellerCard::read(&card.to_string()).unwrap();
     let discovered =
         Discovered { url: Url::parse(&fake.url).unwrap(), etag: None, card, is_signed: false };
     let client = AgentClient::new(transport(), &discovered, fastrand::Rng::with_seed(1)).unwrap();
-    assert_eq!(client.binding(), Carrier::HttpJson);
-    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    assert_eq!(client.binding(), CardTransport::HttpJson);
+    let recoverer = Recoverer::new(Virtual::new(0.0), RetryLimits::default(), Sizes::default());
     let follower = Follower { recoverer: &recoverer, patience: Duration::from_secs(60) };
     let said = Outgoing::text("hello");
     let followed = fake.run(client.converse(&said, &follower, |_| {})).unwrap();
-    let Reply::Task(done) = followed.reply else { panic!("{followed:?}") };
+    let AgentReply::Task(done) = followed.reply else { panic!("{followed:?}") };
     assert_eq!((done.state.name(), text(&done)), ("TASK_STATE_COMPLETED", "hi"));
     let failure = fake.run(client.task("gone")).unwrap_err();
     assert_eq!(failure.to_string(), "TASK_NOT_FOUND: gone");
@@ -349,7 +349,7 @@ fn a_token_stays_with_the_origin_of_the_card_on_every_binding() {
     ] {
         let card = json!({"name": "A", "supportedInterfaces": [
             {"url": address, "protocolBinding": binding, "protocolVersion": "1.0"}]});
-        let card = Card::read(&card.to_string()).unwrap();
+        let card = SellerCard::read(&card.to_string()).unwrap();
         let url = Url::parse("https://a.example/card.json").unwrap();
         let unsigned = Discovered { url, etag: None, card, is_signed: false };
         let signed = Discovered { is_signed: true, ..unsigned.clone() };
@@ -379,10 +379,10 @@ fn an_agent_that_has_moved_is_found_by_its_card_and_followed_there() {
     let old = Fake::start(vec![gone, Canned::http(200, &[], card.to_string())]);
     let url = crate::discover::card_url(&old.url).unwrap();
     let client = client(&old, "1.0", false).rereading(CardReader::unverified(transport(), url));
-    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    let recoverer = Recoverer::new(Virtual::new(0.0), RetryLimits::default(), Sizes::default());
     let follower = Follower { recoverer: &recoverer, patience: Duration::from_secs(60) };
     let ended = old.run(client.converse(&Outgoing::text("hello"), &follower, |_| {}));
-    assert!(matches!(ended.unwrap().end, End::Settled));
+    assert!(matches!(ended.unwrap().end, FollowEnd::Settled));
     let requests = new.requests();
     assert!(
         requests.len() == 2 && requests.iter().all(|it| it.starts_with("POST /new ")),

@@ -19,7 +19,7 @@ const MAX_SECONDS: u64 = 1 << 31;
 
 /// An answer's header, as far as it is about keeping the answer, and when the answer came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terms {
+pub struct CacheTerms {
     control: Control,
     age: Duration,
     date: Option<Timestamp>,
@@ -45,7 +45,7 @@ struct Control {
 
 /// What may be done with a kept answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Use {
+pub enum CacheUse {
     /// It is fresh: it answers by itself.
     Fresh,
     /// The seller has to be asked whether it still holds. When the seller cannot answer, it may be
@@ -56,7 +56,7 @@ pub enum Use {
     },
 }
 
-impl Terms {
+impl CacheTerms {
     /// Reads the header of an answer that was asked for and came at these moments.
     #[must_use]
     pub fn read(headers: &HeaderMap, asked: Timestamp, received: Timestamp) -> Self {
@@ -121,18 +121,18 @@ impl Terms {
     /// What may be done with the answer at this moment, by somebody who takes answers that have
     /// been stale for at most `patience` when there are no others.
     #[must_use]
-    pub fn at(&self, now: Timestamp, patience: Duration) -> Use {
+    pub fn at(&self, now: Timestamp, patience: Duration) -> CacheUse {
         let (age, lifetime) = (self.age_at(now), self.lifetime());
         // A clock that was set back tells no age.
         let is_later = now >= self.received;
         if is_later && age < lifetime && !self.control.no_cache {
-            return Use::Fresh;
+            return CacheUse::Fresh;
         }
         // A seller can permit more than the caller's patience; less only by forbidding it.
         let patience = self.control.stale_if_error.unwrap_or_default().max(patience);
         let stale_for = age.saturating_sub(lifetime);
         let forbidden = self.control.no_cache || self.control.must_revalidate;
-        Use::Check { usable: is_later && !forbidden && stale_for <= patience }
+        CacheUse::Check { usable: is_later && !forbidden && stale_for <= patience }
     }
 
     /// §4.2.3: the larger of what the dates and what the header say, and the time since.

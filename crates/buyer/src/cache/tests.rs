@@ -2,13 +2,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::*;
-use crate::fake::{Fake, Reply, transport};
+use crate::fake::{CannedReply, Fake, transport};
 
 const CARD: &str = r#"{"name": "A", "skills": []}"#;
 const OTHER: &str = r#"{"name": "B", "skills": []}"#;
 
 /// A cache in a world in which the seconds are set by hand.
-fn cache(bounds: Bounds) -> (CardCache, Arc<AtomicI64>) {
+fn cache(bounds: CacheBounds) -> (CardCache, Arc<AtomicI64>) {
     let now = Arc::new(AtomicI64::new(1_000));
     let clock = Arc::clone(&now);
     let cache = CardCache::new(bounds, move || {
@@ -17,12 +17,12 @@ fn cache(bounds: Bounds) -> (CardCache, Arc<AtomicI64>) {
     (cache, now)
 }
 
-fn card(headers: &[(&str, &str)], body: &str) -> Reply {
-    Reply::http(200, headers, body)
+fn card(headers: &[(&str, &str)], body: &str) -> CannedReply {
+    CannedReply::http(200, headers, body)
 }
 
 /// Asks at each of these seconds: the name on the card and where it came from, or the failure.
-fn ask(fake: &Fake, bounds: Bounds, seconds: &[i64]) -> (Vec<String>, CardCache) {
+fn ask(fake: &Fake, bounds: CacheBounds, seconds: &[i64]) -> (Vec<String>, CardCache) {
     let (cache, now) = cache(bounds);
     let transport = transport();
     let mut outcomes = Vec::new();
@@ -31,12 +31,12 @@ fn ask(fake: &Fake, bounds: Bounds, seconds: &[i64]) -> (Vec<String>, CardCache)
             now.store(1_000 + second, Ordering::Relaxed);
             outcomes.push(match cache.discover(&transport, &fake.url).await {
                 Err(failure) => failure.to_string(),
-                Ok(Found { discovered, how }) => {
+                Ok(CachedCard { discovered, how }) => {
                     let how = match how {
-                        How::Fetched => "fetched",
-                        How::Kept => "kept",
-                        How::Confirmed => "confirmed",
-                        How::Stale(_) => "stale",
+                        CardSource::Fetched => "fetched",
+                        CardSource::Kept => "kept",
+                        CardSource::Confirmed => "confirmed",
+                        CardSource::Stale(_) => "stale",
                     };
                     format!("{} {how}", discovered.card.name)
                 }
@@ -55,11 +55,11 @@ fn d_06_a_fresh_card_is_not_asked_for_and_a_stale_one_is_revalidated() {
     ];
     let fake = Fake::start(vec![
         card(&headers, CARD),
-        Reply::http(304, &[("etag", "\"1\"")], ""),
+        CannedReply::http(304, &[("etag", "\"1\"")], ""),
         card(&[("cache-control", "max-age=5")], OTHER),
         card(&[], CARD),
     ]);
-    let (outcomes, _) = ask(&fake, Bounds::default(), &[0, 59, 60, 119, 120, 124, 125]);
+    let (outcomes, _) = ask(&fake, CacheBounds::default(), &[0, 59, 60, 119, 120, 124, 125]);
     let expected =
         ["A fetched", "A kept", "A confirmed", "A kept", "B fetched", "B kept", "A fetched"];
     assert_eq!(outcomes, expected);
@@ -84,7 +84,7 @@ fn a_card_is_kept_until_a_date_in_any_form_of_http_and_may_begin_with_a_mark() {
     ] {
         let marked = format!("\u{feff}{CARD}");
         let fake = Fake::start(vec![card(&[("expires", date)], &marked), card(&[], OTHER)]);
-        let (outcomes, _) = ask(&fake, Bounds::default(), &[0, 19, 20]);
+        let (outcomes, _) = ask(&fake, CacheBounds::default(), &[0, 19, 20]);
         assert_eq!(outcomes, ["A fetched", "A kept", "B fetched"], "{date}");
     }
 }
@@ -93,21 +93,21 @@ fn a_card_is_kept_until_a_date_in_any_form_of_http_and_may_begin_with_a_mark() {
 fn a_card_that_must_not_be_kept_is_asked_for_every_time() {
     let no_store = || card(&[("cache-control", "no-store, max-age=60")], CARD);
     let fake = Fake::start(vec![no_store(), no_store()]);
-    let (outcomes, cache) = ask(&fake, Bounds::default(), &[0, 1]);
+    let (outcomes, cache) = ask(&fake, CacheBounds::default(), &[0, 1]);
     assert_eq!((outcomes, cache.len()), (vec!["A fetched".to_owned(); 2], 0));
 }
 
 #[test]
 fn a_stale_card_helps_over_an_outage_unless_the_seller_forbids_it() {
-    let outage = || Reply::http(503, &[], "");
-    let bounds = Bounds { patience: Duration::from_secs(100), ..Bounds::default() };
+    let outage = || CannedReply::http(503, &[], "");
+    let bounds = CacheBounds { patience: Duration::from_secs(100), ..CacheBounds::default() };
     let fake = Fake::start(vec![
         card(&[("cache-control", "max-age=10")], CARD),
         outage(),
-        Reply::Bytes(Vec::new()),
+        CannedReply::Bytes(Vec::new()),
         outage(),
-        Reply::http(404, &[], ""),
-        Reply::http(404, &[], ""),
+        CannedReply::http(404, &[], ""),
+        CannedReply::http(404, &[], ""),
     ]);
     let (outcomes, cache) = ask(&fake, bounds, &[0, 10, 110, 111, 112, 5]);
     let (down, gone) = ("the server answers with HTTP 503", "the server answers with HTTP 404");
@@ -125,9 +125,9 @@ fn what_is_no_card_replaces_none_and_is_an_error() {
     let fake = Fake::start(vec![
         card(&[("cache-control", "max-age=10"), ("etag", "\"1\"")], CARD),
         card(&[], "<html>"),
-        Reply::http(304, &[], ""),
+        CannedReply::http(304, &[], ""),
     ]);
-    let (outcomes, _) = ask(&fake, Bounds::default(), &[0, 10, 11]);
+    let (outcomes, _) = ask(&fake, CacheBounds::default(), &[0, 10, 11]);
     assert_eq!(outcomes, ["A fetched", "the answer is not valid JSON", "A confirmed"]);
 }
 
@@ -135,12 +135,12 @@ fn what_is_no_card_replaces_none_and_is_an_error() {
 fn a_304_about_another_card_is_not_believed() {
     let fake = Fake::start(vec![
         card(&[("etag", "\"1\"")], CARD),
-        Reply::http(304, &[("etag", "\"2\"")], ""),
+        CannedReply::http(304, &[("etag", "\"2\"")], ""),
         card(&[("etag", "\"2\"")], OTHER),
         card(&[], CARD),
-        Reply::http(304, &[], ""),
+        CannedReply::http(304, &[], ""),
     ]);
-    let (outcomes, _) = ask(&fake, Bounds::default(), &[0, 1, 2, 3]);
+    let (outcomes, _) = ask(&fake, CacheBounds::default(), &[0, 1, 2, 3]);
     let expected = ["A fetched", "B fetched", "A fetched", "the server answers with HTTP 304"];
     assert_eq!(outcomes, expected);
 }
@@ -149,7 +149,7 @@ fn a_304_about_another_card_is_not_believed() {
 fn the_number_of_cards_is_bounded_and_one_can_be_forgotten() {
     let fresh = || card(&[("cache-control", "max-age=60")], CARD);
     let fake = Fake::start((0..5).map(|_| fresh()).collect());
-    let (cache, now) = cache(Bounds { cards: 2, ..Bounds::default() });
+    let (cache, now) = cache(CacheBounds { cards: 2, ..CacheBounds::default() });
     let transport = transport();
     fake.run(async {
         // The one that is wanted again outlives the other.

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use tradepost_wire::aap::{DealerTerms, Version};
 
-use super::{Client, random_ids};
+use super::{SkillClient, random_ids};
 use crate::card_reader::CardReader;
 use crate::discover::{Discovered, discover};
-use crate::failure::{Failure, Unsent};
+use crate::failure::{CallFailure, Unsent};
 use crate::token::BearerToken;
-use crate::transport::{Limits, Transport};
+use crate::transport::{HttpTransport, TransportLimits};
 
-/// A client to be. What is not said is as for programs: the limits of [`Limits::default`], the newest
+/// A client to be. What is not said is as for programs: the limits of [`TransportLimits::default`], the newest
 /// version, nobody's credential, and ids that no one can guess.
 #[derive(Clone, Default)]
 pub struct ClientBuilder {
-    transport: Option<Transport>,
+    transport: Option<HttpTransport>,
     version: Option<Version>,
     token: Option<BearerToken>,
     conversation: Option<String>,
@@ -33,14 +33,14 @@ impl fmt::Debug for ClientBuilder {
 impl ClientBuilder {
     /// Sends by this transport, which other clients may share.
     #[must_use]
-    pub fn transport(self, transport: Transport) -> Self {
+    pub fn transport(self, transport: HttpTransport) -> Self {
         Self { transport: Some(transport), ..self }
     }
 
     /// Sends by a transport of its own with these limits.
     #[must_use]
-    pub fn limits(self, limits: Limits) -> Self {
-        self.transport(Transport::new(limits))
+    pub fn limits(self, limits: TransportLimits) -> Self {
+        self.transport(HttpTransport::new(limits))
     }
 
     /// Speaks this version of AAP, or none.
@@ -49,19 +49,19 @@ impl ClientBuilder {
         Self { version: Some(version), ..self }
     }
 
-    /// As [`Client::with_token`].
+    /// As [`SkillClient::with_token`].
     #[must_use]
     pub fn token(self, token: impl Into<BearerToken>) -> Self {
         Self { token: Some(token.into()), ..self }
     }
 
-    /// As [`Client::within`].
+    /// As [`SkillClient::within`].
     #[must_use]
     pub fn within(self, conversation: impl Into<String>) -> Self {
         Self { conversation: Some(conversation.into()), ..self }
     }
 
-    /// As [`Client::checking`].
+    /// As [`SkillClient::checking`].
     #[must_use]
     pub fn checking(self, terms: impl Fn() -> DealerTerms + Send + Sync + 'static) -> Self {
         Self { terms: Some(Arc::new(terms)), ..self }
@@ -77,8 +77,9 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// Why there is no card; and as [`Self::client`].
-    pub async fn connect(mut self, address: &str) -> Result<Client, Failure> {
-        let transport = self.transport.take().unwrap_or_else(|| Transport::new(Limits::default()));
+    pub async fn connect(mut self, address: &str) -> Result<SkillClient, CallFailure> {
+        let transport =
+            self.transport.take().unwrap_or_else(|| HttpTransport::new(TransportLimits::default()));
         let discovered = discover(&transport, address, None).await?;
         let card = CardReader::unverified(transport.clone(), discovered.url.clone());
         Ok(self.transport(transport).client(&discovered)?.rereading(card))
@@ -89,13 +90,14 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// `Unsent`: why the agent cannot be spoken to in AAP, or the token not be sent to it.
-    pub fn client(self, discovered: &Discovered) -> Result<Client, Failure> {
+    pub fn client(self, discovered: &Discovered) -> Result<SkillClient, CallFailure> {
         let choice = discovered.card.choose(self.version);
-        let choice = choice.map_err(|why| Failure::Unsent(Unsent::NotAap(why)))?;
-        let transport = self.transport.unwrap_or_else(|| Transport::new(Limits::default()));
+        let choice = choice.map_err(|why| CallFailure::Unsent(Unsent::NotAap(why)))?;
+        let transport =
+            self.transport.unwrap_or_else(|| HttpTransport::new(TransportLimits::default()));
         let ids = self.ids.unwrap_or_else(random_ids);
-        let client = Client::new(transport, discovered, choice, ids)?;
-        let client = Client { conversation: self.conversation, terms: self.terms, ..client };
+        let client = SkillClient::new(transport, discovered, choice, ids)?;
+        let client = SkillClient { conversation: self.conversation, terms: self.terms, ..client };
         match &self.token {
             Some(token) => client.with_token(token),
             None => Ok(client),

@@ -7,68 +7,68 @@ use jiff::Timestamp;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::json::Value;
 
-use super::{Client, seller_of};
-use crate::answer::Answer;
+use super::{SkillClient, seller_of};
+use crate::answer::SkillAnswer;
 use crate::card_reader::follow_move;
-use crate::failure::Failure;
-use crate::recovery::{Attempt, Effect, First, Fix};
-use crate::retry::{GaveUp, Key, Recovered, Recoverer, Sender, World};
+use crate::failure::CallFailure;
+use crate::recovery::{CredentialStep, FailedAttempt, Fix, ResendEffect};
+use crate::retry::{GaveUp, IntentSender, Recovered, Recoverer, RequestKey, RetryClock};
 
 /// The member of a lead by which a dealer recognises it.
 // R-LD-14
 const KEY: &str = "idempotency_key";
 
-impl Client {
-    /// As [`Client::call`], again and again within the limits of `recoverer`. A lead without an
+impl SkillClient {
+    /// As [`SkillClient::call`], again and again within the limits of `recoverer`. A lead without an
     /// idempotency key gets one. `correct` changes the payload as an advice says and tells whether
     /// it did; [`uncorrected`] never does. A corrected lead gets a fresh key, unless the correction
     /// gave it one.
     ///
     /// # Errors
     /// The last failure, and the advice that is left to the caller.
-    pub async fn call_with_recovery<W: World>(
+    pub async fn call_with_recovery<W: RetryClock>(
         &self,
         skill: Skill,
         payload: Value,
         recoverer: &Recoverer<W>,
-        correct: impl FnMut(&Fix, &Failure, &mut Value) -> bool + Send,
-    ) -> Result<Recovered<Answer>, Box<GaveUp>> {
+        correct: impl FnMut(&Fix, &CallFailure, &mut Value) -> bool + Send,
+    ) -> Result<Recovered<SkillAnswer>, Box<GaveUp>> {
         self.recovering(skill, payload, None, recoverer, correct).await
     }
 
     /// With a moment, checks every request at it.
-    pub(super) async fn recovering<W: World>(
+    pub(super) async fn recovering<W: RetryClock>(
         &self,
         skill: Skill,
         payload: Value,
         moment: Option<Timestamp>,
         recoverer: &Recoverer<W>,
-        correct: impl FnMut(&Fix, &Failure, &mut Value) -> bool + Send,
-    ) -> Result<Recovered<Answer>, Box<GaveUp>> {
+        correct: impl FnMut(&Fix, &CallFailure, &mut Value) -> bool + Send,
+    ) -> Result<Recovered<SkillAnswer>, Box<GaveUp>> {
         let client = Cow::Borrowed(self);
-        let mut calls = Calls { client, skill, payload, moment, used: None, correct };
+        let mut calls = SkillCalls { client, skill, payload, moment, used: None, correct };
         let effect = if !skill.has_effect() {
-            Effect::Read
+            ResendEffect::Read
         } else if calls.has_key_or_gets_one() {
-            Effect::Keyed
+            ResendEffect::Keyed
         } else {
-            Effect::Unkeyed
+            ResendEffect::Unkeyed
         };
         let has_card = self.card.is_some();
-        let attempt = Attempt::at(&self.endpoint, effect, self.authorization.is_some());
-        let attempt = Attempt { has_card, ..attempt };
+        let attempt = FailedAttempt::at(&self.endpoint, effect, self.authorization.is_some());
+        let attempt = FailedAttempt { has_card, ..attempt };
         recoverer.run(&seller_of(&self.endpoint), attempt, &mut calls).await
     }
 }
 
 /// Corrects nothing: the advice goes to the caller.
-pub fn uncorrected(_: &Fix, _: &Failure, _: &mut Value) -> bool {
+pub fn uncorrected(_: &Fix, _: &CallFailure, _: &mut Value) -> bool {
     false
 }
 
-struct Calls<'c, C> {
+struct SkillCalls<'c, C> {
     /// Another one after the agent has moved.
-    client: Cow<'c, Client>,
+    client: Cow<'c, SkillClient>,
     skill: Skill,
     payload: Value,
     /// When a typed request is checked.
@@ -78,7 +78,7 @@ struct Calls<'c, C> {
     correct: C,
 }
 
-impl<C> Calls<'_, C> {
+impl<C> SkillCalls<'_, C> {
     fn has_key_or_gets_one(&mut self) -> bool {
         let fresh = self.client.new_id();
         let Some(members) = self.payload.as_object_mut() else {
@@ -89,12 +89,12 @@ impl<C> Calls<'_, C> {
     }
 }
 
-impl<C: FnMut(&Fix, &Failure, &mut Value) -> bool + Send> Sender for Calls<'_, C> {
-    type Answer = Answer;
+impl<C: FnMut(&Fix, &CallFailure, &mut Value) -> bool + Send> IntentSender for SkillCalls<'_, C> {
+    type Answer = SkillAnswer;
 
-    async fn send(&mut self, key: Key) -> Result<Answer, Failure> {
+    async fn send(&mut self, key: RequestKey) -> Result<SkillAnswer, CallFailure> {
         // A correction may have brought a key of its own, which stays.
-        if key == Key::Fresh
+        if key == RequestKey::Fresh
             && self.skill == Skill::LeadSubmit
             && self.payload.get(KEY) == self.used.as_ref()
         {
@@ -115,7 +115,7 @@ impl<C: FnMut(&Fix, &Failure, &mut Value) -> bool + Send> Sender for Calls<'_, C
         self.used.as_ref().and_then(Value::as_str)
     }
 
-    async fn correct(&mut self, fix: &Fix, failure: &Failure) -> bool {
+    async fn correct(&mut self, fix: &Fix, failure: &CallFailure) -> bool {
         (self.correct)(fix, failure, &mut self.payload)
     }
 
@@ -124,7 +124,7 @@ impl<C: FnMut(&Fix, &Failure, &mut Value) -> bool + Send> Sender for Calls<'_, C
         follow_move(&mut self.client, moved)
     }
 
-    async fn authenticate(&mut self, _: First) -> bool {
+    async fn authenticate(&mut self, _: CredentialStep) -> bool {
         // The token is the client's for good.
         false
     }

@@ -8,22 +8,22 @@ use tradepost_wire::aap::{self, DealerTerms, Filters, Search, Skill, VehicleQuer
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 
-use super::Client;
-use crate::answer::Answer;
-use crate::failure::{Failure, Unsent};
+use super::SkillClient;
+use crate::answer::SkillAnswer;
+use crate::failure::{CallFailure, Unsent};
 use crate::lead::Lead;
 use crate::recovery::Fix;
 use crate::replies::{Counts, Dealer, Page, Receipt, Vehicle};
-use crate::retry::{GaveUp, Recovered, Recoverer, World};
+use crate::retry::{GaveUp, Recovered, Recoverer, RetryClock};
 
-impl Client {
+impl SkillClient {
     /// Who the dealer is.
     ///
     /// # Errors
     /// What went wrong; as for the other four, before sending when the card does not list the
     /// skill or the request would be refused.
     // R-CARD-12
-    pub async fn dealer_information(&self) -> Result<Dealer, Failure> {
+    pub async fn dealer_information(&self) -> Result<Dealer, CallFailure> {
         let payload = json!({"type": Skill::DealerInformation.request_type()});
         // Nothing in it is judged by the time.
         self.typed(Skill::DealerInformation, payload, Timestamp::UNIX_EPOCH).await.map(Dealer)
@@ -33,7 +33,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Self::dealer_information`].
-    pub async fn facets(&self, filters: &Filters) -> Result<Counts, Failure> {
+    pub async fn facets(&self, filters: &Filters) -> Result<Counts, CallFailure> {
         let payload = facets_payload(filters);
         self.typed(Skill::InventoryFacets, payload, Timestamp::UNIX_EPOCH).await.map(Counts)
     }
@@ -42,7 +42,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Self::dealer_information`].
-    pub async fn search(&self, search: &Search) -> Result<Page, Failure> {
+    pub async fn search(&self, search: &Search) -> Result<Page, CallFailure> {
         let payload = search_payload(search);
         self.typed(Skill::InventorySearch, payload, Timestamp::UNIX_EPOCH).await.map(Page)
     }
@@ -51,30 +51,30 @@ impl Client {
     ///
     /// # Errors
     /// As [`Self::dealer_information`].
-    pub async fn vehicle(&self, query: &VehicleQuery) -> Result<Vehicle, Failure> {
+    pub async fn vehicle(&self, query: &VehicleQuery) -> Result<Vehicle, CallFailure> {
         let payload = vehicle_payload(query);
         self.typed(Skill::InventoryVehicle, payload, Timestamp::UNIX_EPOCH).await.map(Vehicle)
     }
 
     /// Sends a lead. Sending the same one again is safe: it keeps its key. The consent is judged
-    /// at the moment that [`Client::checking`] tells, else at that of the lead.
+    /// at the moment that [`SkillClient::checking`] tells, else at that of the lead.
     ///
     /// # Errors
     /// As [`Self::dealer_information`].
-    pub async fn submit_lead(&self, lead: &Lead) -> Result<Receipt, Failure> {
+    pub async fn submit_lead(&self, lead: &Lead) -> Result<Receipt, CallFailure> {
         let payload = lead.payload(self.choice.version);
         self.typed(Skill::LeadSubmit, payload, lead.submitted_at()).await.map(Receipt)
     }
 
-    /// As [`Self::submit_lead`], following the advice; see [`Client::call_with_recovery`].
+    /// As [`Self::submit_lead`], following the advice; see [`SkillClient::call_with_recovery`].
     ///
     /// # Errors
     /// The last failure, and the advice that is left to the caller.
-    pub async fn submit_lead_with_recovery<W: World>(
+    pub async fn submit_lead_with_recovery<W: RetryClock>(
         &self,
         lead: &Lead,
         recoverer: &Recoverer<W>,
-        correct: impl FnMut(&Fix, &Failure, &mut Value) -> bool + Send,
+        correct: impl FnMut(&Fix, &CallFailure, &mut Value) -> bool + Send,
     ) -> Result<Recovered<Receipt>, Box<GaveUp>> {
         let payload = lead.payload(self.choice.version);
         let now = lead.submitted_at();
@@ -95,7 +95,7 @@ impl Client {
         skill: Skill,
         payload: Value,
         now: Timestamp,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<SkillAnswer, CallFailure> {
         // With terms of its own, `call` checks.
         if self.terms.is_none() {
             // For how long a consent is good, when it does not say, is the dealer's to decide.
@@ -112,14 +112,14 @@ impl Client {
         terms: &DealerTerms,
         skill: Skill,
         payload: &Value,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CallFailure> {
         if !self.choice.skills.contains(&skill) {
             let offered = self.choice.skills.clone();
-            return Err(Failure::Unsent(Unsent::SkillNotOffered { skill, offered }));
+            return Err(CallFailure::Unsent(Unsent::SkillNotOffered { skill, offered }));
         }
         match aap::parse(skill, self.choice.version, payload, terms) {
             Ok(_) => Ok(()),
-            Err(refusal) => Err(Failure::Unsent(Unsent::Invalid(Box::new(refusal)))),
+            Err(refusal) => Err(CallFailure::Unsent(Unsent::Invalid(Box::new(refusal)))),
         }
     }
 }

@@ -5,10 +5,10 @@ use tradepost_wire::aap::Version;
 use tradepost_wire::json::{Value, json};
 
 use super::*;
-use crate::card::Card;
+use crate::card::SellerCard;
 use crate::failure::{Defect, Unanswered, Unsent};
-use crate::fake::{Fake, MAX_BODY, Reply, STALLED, transport};
-use crate::refusal::By;
+use crate::fake::{CannedReply, Fake, MAX_BODY, STALLED, transport};
+use crate::refusal::RefusalForm;
 
 fn terms() -> DealerTerms {
     DealerTerms {
@@ -18,7 +18,7 @@ fn terms() -> DealerTerms {
     }
 }
 
-pub(super) fn client(fake: &Fake) -> Client {
+pub(super) fn client(fake: &Fake) -> SkillClient {
     let card = json!({
         "name": "A",
         "supportedInterfaces": [{"url": format!("{}/a2a", fake.url), "protocolBinding": "JSONRPC",
@@ -26,14 +26,14 @@ pub(super) fn client(fake: &Fake) -> Client {
         "capabilities": {"extensions": [{"uri": Version::V1_1.uri()}]},
         "skills": [{"id": "inventory.search"}, {"id": "inventory.vehicle"}],
     });
-    let card = Card::read(&card.to_string()).unwrap();
+    let card = SellerCard::read(&card.to_string()).unwrap();
     let choice = card.choose(None).unwrap();
     let url = Url::parse(&fake.url).unwrap();
     let discovered = Discovered { url, etag: None, card, is_signed: false };
-    Client::new(transport(), &discovered, choice, fastrand::Rng::with_seed(1)).unwrap()
+    SkillClient::new(transport(), &discovered, choice, fastrand::Rng::with_seed(1)).unwrap()
 }
 
-fn ask(reply: Reply) -> Result<Answer, Failure> {
+fn ask(reply: CannedReply) -> Result<SkillAnswer, CallFailure> {
     let fake = Fake::start(vec![reply]);
     fake.run(client(&fake).call(Skill::InventorySearch, json!({})))
 }
@@ -51,9 +51,9 @@ fn completed(part: &str) -> String {
     )
 }
 
-fn garbled(reply: Reply) -> Defect {
+fn garbled(reply: CannedReply) -> Defect {
     match ask(reply) {
-        Err(Failure::Garbled(garbled)) => garbled.defect,
+        Err(CallFailure::Garbled(garbled)) => garbled.defect,
         other => panic!("{other:?}"),
     }
 }
@@ -61,7 +61,7 @@ fn garbled(reply: Reply) -> Defect {
 #[test]
 fn a_request_is_what_a2a_and_aap_ask_for() {
     let part = r#"{"data":{"type":"inventory.search.response","data":{"total":1.0}}}"#;
-    let fake = Fake::start(vec![Reply::http(200, &[], result(part))]);
+    let fake = Fake::start(vec![CannedReply::http(200, &[], result(part))]);
     let client = client(&fake).checking(terms).within("c-9").with_token("t0ken").unwrap();
     assert!(!format!("{client:?}").contains("t0ken"));
     let payload = json!({"filters": {"make": ["Honda"]}});
@@ -106,13 +106,13 @@ fn a_request_that_would_be_refused_is_not_sent_and_every_problem_is_listed() {
     let client = client(&fake).checking(terms);
     let payload = json!({"filters": {"make": "Honda", "colour": []}, "limit": 5});
     match fake.run(client.call(Skill::InventorySearch, payload)) {
-        Err(Failure::Unsent(Unsent::Invalid(refusal))) => {
+        Err(CallFailure::Unsent(Unsent::Invalid(refusal))) => {
             assert_eq!(refusal.problems.total(), 3, "{refusal:?}");
         }
         other => panic!("{other:?}"),
     }
     match fake.run(client.call(Skill::LeadSubmit, json!({}))) {
-        Err(Failure::Unsent(Unsent::SkillNotOffered { offered, .. })) => {
+        Err(CallFailure::Unsent(Unsent::SkillNotOffered { offered, .. })) => {
             assert_eq!(offered, [Skill::InventorySearch, Skill::InventoryVehicle]);
         }
         other => panic!("{other:?}"),
@@ -124,7 +124,7 @@ fn a_token_is_not_sent_in_clear_text_over_a_public_network() {
     let fake = Fake::start(vec![]);
     let mut public = client(&fake);
     public.endpoint = Url::parse("http://dealer.example/a2a").unwrap();
-    assert!(matches!(public.with_token("t"), Err(Failure::Unsent(Unsent::Address(_)))));
+    assert!(matches!(public.with_token("t"), Err(CallFailure::Unsent(Unsent::Address(_)))));
     assert!(client(&fake).with_token("a\nb").is_err());
 }
 
@@ -134,7 +134,7 @@ fn a_token_goes_to_the_card_s_own_origin_alone() {
     let mut elsewhere = client(&fake);
     elsewhere.endpoint = Url::parse("https://other.example/a2a").unwrap();
     let refused = elsewhere.clone().with_token("t").unwrap_err();
-    assert!(matches!(refused, Failure::Unsent(Unsent::TokenForOther { .. })), "{refused:?}");
+    assert!(matches!(refused, CallFailure::Unsent(Unsent::TokenForOther { .. })), "{refused:?}");
     let origin = ["https://other.example".parse().unwrap()];
     assert!(elsewhere.with_token(BearerToken::new("t").only_for(origin)).is_ok());
     assert!(client(&fake).with_token("t").is_ok());
@@ -148,7 +148,7 @@ fn hostile_answers_are_garbled_and_said_to_be_so() {
     let deep = format!(r#"{{"data":{}1{}}}"#, "[".repeat(5_000), "]".repeat(5_000));
     let rpc = |why| Defect::NotJsonRpc(why);
     let aap = |why| Defect::NotAap(why);
-    assert!(ask(Reply::http(200, &[], &good)).is_ok());
+    assert!(ask(CannedReply::http(200, &[], &good)).is_ok());
     let cases: Vec<(Vec<u8>, Defect)> = vec![
         (b"".to_vec(), Defect::Empty),
         (b" \r\n ".to_vec(), Defect::Empty),
@@ -212,7 +212,7 @@ fn hostile_answers_are_garbled_and_said_to_be_so() {
     ];
     for (body, expected) in cases {
         let shown = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
-        assert_eq!(garbled(Reply::http(200, &[], &body)), expected, "{shown}");
+        assert_eq!(garbled(CannedReply::http(200, &[], &body)), expected, "{shown}");
     }
 }
 
@@ -224,30 +224,30 @@ fn a_completed_task_where_a_message_belongs_is_taken_with_a_warning() {
         .replace("\"artifacts\"", "\"notes\"")
         .replace("COMPLETED\"", &format!("COMPLETED\",\"message\":{{\"parts\":[{payload}]}}"));
     for body in [completed(payload), in_its_words] {
-        let answer = ask(Reply::http(200, &[], &body)).unwrap();
+        let answer = ask(CannedReply::http(200, &[], &body)).unwrap();
         assert_eq!(answer.data(), &json!({"total": 1}));
         assert_eq!(answer.context_id.as_deref(), Some("c"));
         let warning = answer.departure.unwrap().to_string();
         assert_eq!(warning, "the dealer answers with a completed task where AAP has a message");
     }
-    let usual = ask(Reply::http(200, &[], result(payload))).unwrap();
+    let usual = ask(CannedReply::http(200, &[], result(payload))).unwrap();
     assert_eq!((usual.departure, usual.data()), (None, &json!({"total": 1})));
-    let refused = ask(Reply::http(200, &[], completed(error))).unwrap_err();
-    assert!(matches!(refused, Failure::Refused(_)), "{refused:?}");
+    let refused = ask(CannedReply::http(200, &[], completed(error))).unwrap_err();
+    assert!(matches!(refused, CallFailure::Refused(_)), "{refused:?}");
 }
 
 #[test]
 fn a_byte_order_mark_before_json_is_passed_over() {
     let payload = r#"{"data":{"type":"inventory.search.response","data":{"total":1}}}"#;
     let marked = |text: String| ["\u{feff}".as_bytes(), text.as_bytes()].concat();
-    let answer = ask(Reply::http(200, &[], marked(result(payload)))).unwrap();
+    let answer = ask(CannedReply::http(200, &[], marked(result(payload)))).unwrap();
     assert_eq!(answer.data(), &json!({"total": 1}));
     let error = r#"{"jsonrpc":"2.0","id":"{id}","error":{"code":-32601,"message":"m"}}"#;
-    let failure = ask(Reply::http(200, &[], marked(error.into()))).unwrap_err();
-    assert!(matches!(failure, Failure::Refused(_)), "{failure:?}");
-    let only = garbled(Reply::http(200, &[], "\u{feff}"));
+    let failure = ask(CannedReply::http(200, &[], marked(error.into()))).unwrap_err();
+    assert!(matches!(failure, CallFailure::Refused(_)), "{failure:?}");
+    let only = garbled(CannedReply::http(200, &[], "\u{feff}"));
     assert_eq!(
-        (only, garbled(Reply::http(200, &[], "{}\u{feff}"))),
+        (only, garbled(CannedReply::http(200, &[], "{}\u{feff}"))),
         (Defect::Empty, Defect::NotJson)
     );
 }
@@ -255,16 +255,19 @@ fn a_byte_order_mark_before_json_is_passed_over() {
 #[test]
 fn answers_that_stop_or_stall_are_told_apart() {
     let head = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"json".to_vec();
-    assert_eq!(garbled(Reply::Bytes(head.clone())), Defect::Truncated);
-    assert_eq!(garbled(Reply::Stall(head)), Defect::Stalled(STALLED));
+    assert_eq!(garbled(CannedReply::Bytes(head.clone())), Defect::Truncated);
+    assert_eq!(garbled(CannedReply::Stall(head)), Defect::Stalled(STALLED));
     let unanswered = |reply| match ask(reply) {
-        Err(Failure::Unanswered(unanswered)) => unanswered,
+        Err(CallFailure::Unanswered(unanswered)) => unanswered,
         other => panic!("{other:?}"),
     };
-    assert_eq!(unanswered(Reply::Stall(Vec::new())), Unanswered::TimedOut(STALLED));
-    assert!(matches!(unanswered(Reply::Bytes(Vec::new())), Unanswered::Broken(_)));
-    assert!(matches!(unanswered(Reply::Bytes(b"SSH-2.0-x\r\n".to_vec())), Unanswered::Broken(_)));
-    let elsewhere = Reply::http(307, &[("location", "http://169.254.169.254/")], "");
+    assert_eq!(unanswered(CannedReply::Stall(Vec::new())), Unanswered::TimedOut(STALLED));
+    assert!(matches!(unanswered(CannedReply::Bytes(Vec::new())), Unanswered::Broken(_)));
+    assert!(matches!(
+        unanswered(CannedReply::Bytes(b"SSH-2.0-x\r\n".to_vec())),
+        Unanswered::Broken(_)
+    ));
+    let elsewhere = CannedReply::http(307, &[("location", "http://169.254.169.254/")], "");
     assert!(matches!(garbled(elsewhere), Defect::Redirect { location: Some(_) }));
 }
 
@@ -274,24 +277,24 @@ fn errors_are_read_at_any_http_status() {
         "data":{"type":"aap.error","code":"RATE_LIMITED","message":"x","retryable":true}}}"#;
     let unread = error.replace("\"{id}\"", "null");
     for (status, body) in [(200, error), (429, error), (500, error), (400, unread.as_str())] {
-        let reply = Reply::http(status, &[("retry-after", "3")], body);
-        let Err(Failure::Refused(refused)) = ask(reply) else { panic!("{status}") };
-        assert!(matches!(refused.by, By::Aap { jsonrpc: -32002, .. }), "{refused:?}");
+        let reply = CannedReply::http(status, &[("retry-after", "3")], body);
+        let Err(CallFailure::Refused(refused)) = ask(reply) else { panic!("{status}") };
+        assert!(matches!(refused.by, RefusalForm::Aap { jsonrpc: -32002, .. }), "{refused:?}");
         assert_eq!(refused.retry_after, Some(Duration::from_secs(3)));
         assert_eq!(refused.kept.status, status);
     }
     let in_a_result = result(r#"{"data":{"type":"aap.error","code":"VEHICLE_NOT_FOUND"}}"#);
-    assert!(matches!(ask(Reply::http(200, &[], in_a_result)), Err(Failure::Refused(_))));
+    assert!(matches!(ask(CannedReply::http(200, &[], in_a_result)), Err(CallFailure::Refused(_))));
 }
 
 #[test]
 fn a_status_of_refusal_without_json_rpc_is_a_refusal_by_status() {
     let good = result(r#"{"data":{"type":"inventory.search.response","data":{}}}"#);
     for (status, body) in [(401, ""), (502, "<html>"), (503, "{}"), (500, good.as_str())] {
-        let Err(Failure::Refused(refused)) = ask(Reply::http(status, &[], body)) else {
+        let Err(CallFailure::Refused(refused)) = ask(CannedReply::http(status, &[], body)) else {
             panic!("{status}")
         };
-        assert!(matches!(refused.by, By::Http(found) if found == status));
+        assert!(matches!(refused.by, RefusalForm::Http(found) if found == status));
         assert_eq!(refused.is_retryable(), status != 401);
     }
 }
@@ -300,7 +303,7 @@ fn a_status_of_refusal_without_json_rpc_is_a_refusal_by_status() {
 fn vehicles_without_a_usable_status_are_ignored() {
     let part = r#"{"data":{"type":"inventory.search.response","data":{"vehicles":[
         {"status":"available"},{"status":"sold"},{},5,{"status":"pending"}]}}}"#;
-    let answer = ask(Reply::http(200, &[], result(part))).unwrap();
+    let answer = ask(CannedReply::http(200, &[], result(part))).unwrap();
     let (listed, ignored) = answer.vehicles();
     assert_eq!((listed.len(), ignored), (2, 3));
 }

@@ -15,7 +15,7 @@ fn agent() -> SourceAgent {
 }
 
 fn lead(channels: &[Channel]) -> Lead {
-    let consent = Consent::new(at("2026-05-01T10:00:00Z"), "You may.", channels.to_vec());
+    let consent = LeadConsent::new(at("2026-05-01T10:00:00Z"), "You may.", channels.to_vec());
     Lead::new("k-1", agent(), consent, at("2026-05-01T10:00:05Z"))
 }
 
@@ -90,8 +90,10 @@ fn what_is_missing_is_found_before_a_dealer_says_so() {
     let whole = lead(&[Channel::Email]).email("a@b.example").unwrap();
     check(&whole, Version::V1_1).unwrap();
     assert_eq!(code(&lead(&[Channel::Email])), AapCode::MissingRequiredField);
-    let nothing_granted =
-        Lead { consent: Consent { channels: vec![], ..whole.consent.clone() }, ..whole.clone() };
+    let nothing_granted = Lead {
+        consent: LeadConsent { channels: vec![], ..whole.consent.clone() },
+        ..whole.clone()
+    };
     assert_eq!(code(&nothing_granted), AapCode::InvalidConsent);
     let over = whole.consent.clone().until(at("2026-05-01T10:00:01Z"));
     assert_eq!(code(&Lead { consent: over, ..whole }), AapCode::InvalidConsent);

@@ -14,9 +14,9 @@ use tradepost_keys::replay::{self, ReplayCache};
 use tradepost_keys::sha256;
 use tradepost_wire::adcp::signing::{SignatureError, SignedKind};
 
-pub use super::signature::{Keys, Signatures};
-pub use super::webhooks::Webhooks;
-use crate::signed::Signed;
+pub use super::signature::{Signatures, WebhookKeys};
+pub use super::webhooks::TrustedWebhooks;
+use crate::signed::SignedContent;
 
 /// The header of a token in A2A before 1.0, which some agents still send.
 pub const TOKEN_HEADER: &str = "x-a2a-notification-token";
@@ -48,7 +48,7 @@ const MAX_NONCES: usize = 100_000;
 
 /// What is known of a request.
 #[derive(Debug, Clone, Copy)]
-pub struct Envelope<'r> {
+pub struct DeliveryEnvelope<'r> {
     /// The method.
     pub method: &'r Method,
     /// The target.
@@ -65,19 +65,19 @@ pub struct Pass {
     /// Who sent it, by the name under which its keys or secrets are known; empty when they have
     /// none, so that only one sender can be meant.
     pub sender: Arc<str>,
-    used: Option<Used>,
+    used: Option<ReusedSignature>,
 }
 
 /// A signature that cannot be used again.
 #[derive(Debug)]
-enum Used {
-    Adcp(Signed<Arc<str>>),
+enum ReusedSignature {
+    Adcp(SignedContent<Arc<str>>),
     Other(replay::UsedSignature),
 }
 
 /// A request that is not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Denied {
+pub enum DeliveryDenied {
     /// It shows nothing, or something else. Nothing says what.
     Unproven,
     /// Its signature is not believed, for a reason of AdCP's table.
@@ -86,7 +86,7 @@ pub enum Denied {
     Later(SignatureError),
 }
 
-impl Denied {
+impl DeliveryDenied {
     /// The code of AdCP, for the sender and for the log.
     #[must_use]
     pub fn code(self) -> Option<String> {
@@ -98,7 +98,7 @@ impl Denied {
 }
 
 /// A token or a key, and whose it is.
-struct Secret<T> {
+struct DeliverySecret<T> {
     sender: Arc<str>,
     secret: T,
 }
@@ -107,10 +107,10 @@ struct Secret<T> {
 #[derive(Default)]
 pub struct Authenticity {
     /// SHA-256 of each token.
-    tokens: Vec<Secret<[u8; 32]>>,
-    hmac: Vec<Secret<SharedKey>>,
+    tokens: Vec<DeliverySecret<[u8; 32]>>,
+    hmac: Vec<DeliverySecret<SharedKey>>,
     signatures: Option<Signatures>,
-    webhooks: Option<Webhooks>,
+    webhooks: Option<TrustedWebhooks>,
     nonces: ReplayCache,
 }
 
@@ -158,7 +158,7 @@ impl Authenticity {
 
     /// Requires a signature as AdCP's sellers make them, by one of the sellers who are named.
     #[must_use]
-    pub fn with_webhooks(mut self, webhooks: Webhooks) -> Self {
+    pub fn with_webhooks(mut self, webhooks: TrustedWebhooks) -> Self {
         self.webhooks = Some(webhooks);
         self
     }
@@ -200,27 +200,32 @@ impl Authenticity {
     ///
     /// # Errors
     /// Why it is not.
-    pub async fn check(&self, envelope: &Envelope<'_>, now: Timestamp) -> Result<Pass, Denied> {
+    pub async fn check(
+        &self,
+        envelope: &DeliveryEnvelope<'_>,
+        now: Timestamp,
+    ) -> Result<Pass, DeliveryDenied> {
         let mut senders = Vec::new();
         if !self.tokens.is_empty() {
-            senders.push(self.token(envelope.headers).ok_or(Denied::Unproven)?.clone());
+            senders.push(self.token(envelope.headers).ok_or(DeliveryDenied::Unproven)?.clone());
         }
         if !self.hmac.is_empty() {
             senders.push(self.by_hmac(envelope, now)?.clone());
         }
         let mut used = None;
         if let Some(signatures) = &self.signatures {
-            let (keyid, nonce) = signatures.verify(envelope, now).ok_or(Denied::Unproven)?;
+            let (keyid, nonce) =
+                signatures.verify(envelope, now).ok_or(DeliveryDenied::Unproven)?;
             // The latest moment at which the signature could still be in force.
             let until = now.saturating_add(WINDOW * 2).unwrap_or(Timestamp::MAX);
             // Only of a signature that is right: strangers could use up the nonces of others.
             let taken = self.nonces.take(&keyid, &nonce, MAX_NONCES, (now, until));
-            used = Some(Used::Other(taken.map_err(|_| Denied::Unproven)?));
+            used = Some(ReusedSignature::Other(taken.map_err(|_| DeliveryDenied::Unproven)?));
         }
         if let Some(webhooks) = &self.webhooks {
             let signed = self.by_webhooks(webhooks, envelope, now).await?;
             senders.push(signed.whose.clone());
-            used = Some(Used::Adcp(signed));
+            used = Some(ReusedSignature::Adcp(signed));
         }
         // What proves the most says who it is.
         let named = senders.into_iter().rev().find(|sender| !sender.is_empty());
@@ -230,39 +235,50 @@ impl Authenticity {
     /// Lets the same request come again: what it said could not be kept.
     pub fn release(&self, pass: &Pass) {
         match (&pass.used, &self.webhooks) {
-            (Some(Used::Other(used)), _) => self.nonces.release(used),
-            (Some(Used::Adcp(signed)), Some(webhooks)) => webhooks.release(signed),
-            (Some(Used::Adcp(_)), None) | (None, _) => {}
+            (Some(ReusedSignature::Other(used)), _) => self.nonces.release(used),
+            (Some(ReusedSignature::Adcp(signed)), Some(webhooks)) => webhooks.release(signed),
+            (Some(ReusedSignature::Adcp(_)), None) | (None, _) => {}
         }
     }
 
     async fn by_webhooks(
         &self,
-        webhooks: &Webhooks,
-        envelope: &Envelope<'_>,
+        webhooks: &TrustedWebhooks,
+        envelope: &DeliveryEnvelope<'_>,
         now: Timestamp,
-    ) -> Result<Signed<Arc<str>>, Denied> {
+    ) -> Result<SignedContent<Arc<str>>, DeliveryDenied> {
         let signed = webhooks.verify(envelope, now).await.map_err(|fault| {
             // Who is told that a signature is wrong gives up.
-            if fault.is_passing() { Denied::Later(fault) } else { Denied::Signature(fault) }
+            if fault.is_passing() {
+                DeliveryDenied::Later(fault)
+            } else {
+                DeliveryDenied::Signature(fault)
+            }
         })?;
         let has_hmac = envelope.headers.contains_key(ADCP_SIGNATURE);
         let otherwise =
             if has_hmac { SignatureError::ModeMismatch } else { SignatureError::Required };
-        signed.ok_or(Denied::Signature(otherwise))
+        signed.ok_or(DeliveryDenied::Signature(otherwise))
     }
 
-    fn by_hmac(&self, envelope: &Envelope<'_>, now: Timestamp) -> Result<&Arc<str>, Denied> {
+    fn by_hmac(
+        &self,
+        envelope: &DeliveryEnvelope<'_>,
+        now: Timestamp,
+    ) -> Result<&Arc<str>, DeliveryDenied> {
         let sender = self.hmac_sender(envelope, now);
         let other = self.signatures.is_none()
             && self.webhooks.is_none()
             && envelope.headers.contains_key("signature-input");
-        let why =
-            if other { Denied::Signature(SignatureError::ModeMismatch) } else { Denied::Unproven };
+        let why = if other {
+            DeliveryDenied::Signature(SignatureError::ModeMismatch)
+        } else {
+            DeliveryDenied::Unproven
+        };
         sender.ok_or(why)
     }
 
-    fn hmac_sender(&self, envelope: &Envelope<'_>, now: Timestamp) -> Option<&Arc<str>> {
+    fn hmac_sender(&self, envelope: &DeliveryEnvelope<'_>, now: Timestamp) -> Option<&Arc<str>> {
         let adcp = || {
             let digits = one(envelope.headers, ADCP_SIGNATURE)?.strip_prefix("sha256=")?;
             Some((one(envelope.headers, ADCP_TIMESTAMP)?, vec![digits]))
@@ -291,7 +307,11 @@ impl Authenticity {
 }
 
 /// Reads tokens or keys; `None` when there is none, or one that can be guessed.
-fn secrets<T>(lines: &[&str], least: usize, read: impl Fn(&str) -> T) -> Option<Vec<Secret<T>>> {
+fn secrets<T>(
+    lines: &[&str],
+    least: usize,
+    read: impl Fn(&str) -> T,
+) -> Option<Vec<DeliverySecret<T>>> {
     let secret = |line: &&str| {
         let (sender, secret) = match line.split_once([' ', '\t']) {
             Some((url, secret)) if url.starts_with("https://") || url.starts_with("http://") => {
@@ -301,7 +321,7 @@ fn secrets<T>(lines: &[&str], least: usize, read: impl Fn(&str) -> T) -> Option<
         };
         let different = secret.chars().collect::<BTreeSet<_>>().len();
         let is_strong = secret.chars().count() >= least && different >= MIN_DIFFERENT;
-        is_strong.then(|| Secret { sender: sender.into(), secret: read(secret) })
+        is_strong.then(|| DeliverySecret { sender: sender.into(), secret: read(secret) })
     };
     let read: Option<Vec<_>> = lines.iter().map(secret).collect();
     read.filter(|secrets| !secrets.is_empty())
@@ -331,7 +351,7 @@ mod tests {
         }
         let uri = Uri::from_static("/");
         let body = body.as_bytes();
-        let envelope = Envelope { method: &Method::POST, uri: &uri, headers: &map, body };
+        let envelope = DeliveryEnvelope { method: &Method::POST, uri: &uri, headers: &map, body };
         let now = Timestamp::from_second(NOW).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(authenticity.check(&envelope, now)).is_ok()

@@ -19,7 +19,7 @@ use crate::text::decoded;
 
 words! {
     /// How it came, as tables and the store name it.
-    pub enum Source {
+    pub enum DeliveryOrigin {
         /// The sender pushed it.
         Push = "push",
         /// We asked.
@@ -29,7 +29,7 @@ words! {
 
 words! {
     /// What a delivery tells: the member of a StreamResponse, or our own name.
-    pub enum Kind {
+    pub enum DeliveryKind {
         /// A whole task.
         Task = "task",
         /// An answer without a task, or within one.
@@ -47,32 +47,32 @@ words! {
     }
 }
 
-impl Kind {
+impl DeliveryKind {
     /// Those of A2A.
     const A2A: [Self; 4] = [Self::Task, Self::Message, Self::StatusUpdate, Self::ArtifactUpdate];
 }
 
 /// What came.
 #[derive(Debug, Clone)]
-pub enum Received {
+pub enum ReceivedDelivery {
     /// A delivery.
-    Delivery(Box<Delivery>),
+    Delivery(Box<PushDelivery>),
     /// A question whether we are who answers here: this has to be said back.
     Challenge(String),
 }
 
 /// A delivery.
 #[derive(Debug, Clone)]
-pub struct Delivery {
+pub struct PushDelivery {
     /// The same for the same event: in hex, the SHA-256 of its sender and its key, or of its content
     /// where it has no key.
     pub id: String,
     /// The same for the same content, however it is spelled: SHA-256 of the canonical form, in hex.
     pub fingerprint: String,
     /// What it tells.
-    pub kind: Kind,
+    pub kind: DeliveryKind,
     /// How it came.
-    pub source: Source,
+    pub source: DeliveryOrigin,
     /// Who sent it, as far as that was shown; empty when only one sender can be meant.
     pub sender: String,
     /// By which its sender knows it.
@@ -120,7 +120,7 @@ impl std::error::Error for NoDelivery {
     }
 }
 
-impl Received {
+impl ReceivedDelivery {
     /// Reads what a sender has pushed: a StreamResponse of A2A 1.0 (an object with exactly one of its
     /// four members), a task, a message or an event of A2A by itself, as 0.3 sends them, or a webhook
     /// of AdCP. What is in it is read leniently, because it has been sent already and nobody can mend
@@ -130,19 +130,21 @@ impl Received {
     /// What is wrong with it, without any of the bytes.
     pub fn read(body: &[u8], sender: &str, received_at: Timestamp) -> Result<Self, NoDelivery> {
         let (document, raw) = open(body)?;
-        let new = |kind| Delivery::new(kind, &document, raw, (Source::Push, sender, received_at));
+        let new = |kind| {
+            PushDelivery::new(kind, &document, raw, (DeliveryOrigin::Push, sender, received_at))
+        };
         let delivery = match a2a(&document)? {
             Some((kind, content)) => new(kind).of_a2a(content)?,
             None => match webhook::read(&document).map_err(NoDelivery::Webhook)? {
                 SellerWebhook::Challenge(challenge) => return Ok(Self::Challenge(challenge)),
-                SellerWebhook::Task(step) => Delivery {
+                SellerWebhook::Task(step) => PushDelivery {
                     task_id: Some(step.task_id),
                     status: Some(result_key(step.standing.name(), &document)),
                     state: Some(step.standing.name().to_owned()),
-                    ..new(Kind::Webhook).keyed(step.key)
+                    ..new(DeliveryKind::Webhook).keyed(step.key)
                 },
                 SellerWebhook::Event { key, name } => {
-                    Delivery { state: Some(name), ..new(Kind::Event).keyed(key) }
+                    PushDelivery { state: Some(name), ..new(DeliveryKind::Event).keyed(key) }
                 }
             },
         };
@@ -150,7 +152,7 @@ impl Received {
     }
 }
 
-impl Delivery {
+impl PushDelivery {
     /// Reads the answer to a question for a task: a task of A2A in its envelope, or what
     /// `get_task_status` of AdCP says.
     ///
@@ -158,7 +160,8 @@ impl Delivery {
     /// What is wrong with it, without any of the bytes.
     pub fn asked(body: &[u8], sender: &str, received_at: Timestamp) -> Result<Self, NoDelivery> {
         let (document, raw) = open(body)?;
-        let new = |kind| Self::new(kind, &document, raw, (Source::Poll, sender, received_at));
+        let new =
+            |kind| Self::new(kind, &document, raw, (DeliveryOrigin::Poll, sender, received_at));
         match a2a(&document)? {
             Some((kind, content)) => new(kind).of_a2a(content),
             None => {
@@ -170,7 +173,7 @@ impl Delivery {
                     task_id: Some(task_id.to_owned()),
                     status: Some(result_key(state, &document)),
                     state: Some(state.to_owned()),
-                    ..new(Kind::TaskStatus)
+                    ..new(DeliveryKind::TaskStatus)
                 })
             }
         }
@@ -184,10 +187,10 @@ impl Delivery {
 
     /// One that says nothing yet.
     fn new(
-        kind: Kind,
+        kind: DeliveryKind,
         document: &Value,
         body: Box<RawValue>,
-        (source, sender, received_at): (Source, &str, Timestamp),
+        (source, sender, received_at): (DeliveryOrigin, &str, Timestamp),
     ) -> Self {
         let fingerprint = hash(&canonical::to_string(document));
         Self {
@@ -217,18 +220,22 @@ impl Delivery {
         let kind = self.kind;
         let text =
             |pointer: &str| content.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-        let task_id = if kind == Kind::Task { text("/id") } else { text("/taskId") };
-        if task_id.is_none() && kind != Kind::Message {
+        let task_id = if kind == DeliveryKind::Task { text("/id") } else { text("/taskId") };
+        if task_id.is_none() && kind != DeliveryKind::Message {
             return Err(NoDelivery::Other("it names no task"));
         }
-        let tells = matches!(kind, Kind::Task | Kind::StatusUpdate);
+        let tells = matches!(kind, DeliveryKind::Task | DeliveryKind::StatusUpdate);
         let status = content.get("status").filter(|_| tells);
         let artifacts = match kind {
-            Kind::Task => content.get("artifacts").and_then(Value::as_array).map(Vec::as_slice),
-            Kind::ArtifactUpdate => content.get("artifact").map(std::slice::from_ref),
-            Kind::Message | Kind::StatusUpdate | Kind::Webhook | Kind::Event | Kind::TaskStatus => {
-                None
+            DeliveryKind::Task => {
+                content.get("artifacts").and_then(Value::as_array).map(Vec::as_slice)
             }
+            DeliveryKind::ArtifactUpdate => content.get("artifact").map(std::slice::from_ref),
+            DeliveryKind::Message
+            | DeliveryKind::StatusUpdate
+            | DeliveryKind::Webhook
+            | DeliveryKind::Event
+            | DeliveryKind::TaskStatus => None,
         };
         let artifacts = artifacts.unwrap_or_default().iter();
         let artifacts = artifacts.filter_map(|a| a.get("artifactId")?.as_str().map(str::to_owned));
@@ -254,8 +261,9 @@ fn open(body: &[u8]) -> Result<(Value, Box<RawValue>), NoDelivery> {
 }
 
 /// The thing of A2A that a document is or holds.
-fn a2a(document: &Value) -> Result<Option<(Kind, &Value)>, NoDelivery> {
-    let members = Kind::A2A.iter().filter_map(|kind| Some((*kind, document.get(kind.name())?)));
+fn a2a(document: &Value) -> Result<Option<(DeliveryKind, &Value)>, NoDelivery> {
+    let members =
+        DeliveryKind::A2A.iter().filter_map(|kind| Some((*kind, document.get(kind.name())?)));
     let mut members = members.filter(|(_, content)| content.is_object());
     match (members.next(), members.next()) {
         (Some(held), None) => return Ok(Some(held)),
@@ -267,10 +275,10 @@ fn a2a(document: &Value) -> Result<Option<(Kind, &Value)>, NoDelivery> {
     let has_state = document.pointer("/status/state").is_some_and(Value::is_string);
     let is_event = document.get("taskId").is_some();
     let kind = match document.get("kind").and_then(Value::as_str) {
-        Some("message") => Kind::Message,
-        Some("artifact-update") => Kind::ArtifactUpdate,
-        _ if has_state && is_event => Kind::StatusUpdate,
-        _ if has_state => Kind::Task,
+        Some("message") => DeliveryKind::Message,
+        Some("artifact-update") => DeliveryKind::ArtifactUpdate,
+        _ if has_state && is_event => DeliveryKind::StatusUpdate,
+        _ if has_state => DeliveryKind::Task,
         _ => return Ok(None),
     };
     Ok(Some((kind, document)))
@@ -305,7 +313,7 @@ fn hash(text: &str) -> String {
 
 /// What is kept of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownTask {
     /// How many deliveries.
     pub count: usize,
     /// Every status that was told.
@@ -318,13 +326,13 @@ pub struct Known {
     pub ended: bool,
 }
 
-impl Known {
+impl KnownTask {
     /// Adds a delivery that is kept.
-    pub fn add(&mut self, kept: &Delivery) {
+    pub fn add(&mut self, kept: &PushDelivery) {
         self.count += 1;
         self.statuses.extend(kept.status.clone());
         self.artifacts.extend(kept.artifacts.iter().cloned());
-        if kept.source == Source::Poll {
+        if kept.source == DeliveryOrigin::Poll {
             self.whole.extend(kept.artifacts.iter().cloned());
         }
         self.ended |= kept.is_terminal();
@@ -333,18 +341,18 @@ impl Known {
     /// Whether a delivery says nothing that was not told before. The same text twice is for the
     /// inbox to find; this is about different texts that say the same.
     #[must_use]
-    pub fn covers(&self, delivery: &Delivery) -> bool {
+    pub fn covers(&self, delivery: &PushDelivery) -> bool {
         let status = delivery.status.as_ref().is_none_or(|status| self.statuses.contains(status));
         match delivery.kind {
-            Kind::Message | Kind::Event => false,
-            Kind::StatusUpdate | Kind::Webhook | Kind::TaskStatus => {
+            DeliveryKind::Message | DeliveryKind::Event => false,
+            DeliveryKind::StatusUpdate | DeliveryKind::Webhook | DeliveryKind::TaskStatus => {
                 delivery.status.is_some() && status
             }
-            Kind::ArtifactUpdate => {
+            DeliveryKind::ArtifactUpdate => {
                 // Before the end even an artifact that was whole may get another piece.
                 self.ended && delivery.artifacts.iter().all(|id| self.whole.contains(id))
             }
-            Kind::Task => {
+            DeliveryKind::Task => {
                 delivery.status.is_some()
                     && status
                     && delivery.artifacts.iter().all(|id| self.artifacts.contains(id))
@@ -357,17 +365,19 @@ impl Known {
 mod tests {
     use super::*;
 
-    fn pushed(text: &str, sender: &str) -> Result<Delivery, NoDelivery> {
-        match Received::read(text.as_bytes(), sender, Timestamp::UNIX_EPOCH)? {
-            Received::Delivery(delivery) => Ok(*delivery),
-            Received::Challenge(challenge) => panic!("{challenge}"),
+    fn pushed(text: &str, sender: &str) -> Result<PushDelivery, NoDelivery> {
+        match ReceivedDelivery::read(text.as_bytes(), sender, Timestamp::UNIX_EPOCH)? {
+            ReceivedDelivery::Delivery(delivery) => Ok(*delivery),
+            ReceivedDelivery::Challenge(challenge) => panic!("{challenge}"),
         }
     }
 
-    fn delivery(text: &str, source: Source) -> Delivery {
+    fn delivery(text: &str, source: DeliveryOrigin) -> PushDelivery {
         match source {
-            Source::Push => pushed(text, "").unwrap(),
-            Source::Poll => Delivery::asked(text.as_bytes(), "", Timestamp::UNIX_EPOCH).unwrap(),
+            DeliveryOrigin::Push => pushed(text, "").unwrap(),
+            DeliveryOrigin::Poll => {
+                PushDelivery::asked(text.as_bytes(), "", Timestamp::UNIX_EPOCH).unwrap()
+            }
         }
     }
 
@@ -384,12 +394,14 @@ mod tests {
 
     #[test]
     fn the_same_content_has_the_same_id_however_it_is_spelled() {
-        let one = delivery(r#"{"message":{"messageId":"m","n":1.0}}"#, Source::Push);
-        let same = delivery(r#" { "message" : {"n":1, "messageId":"\u006d"}}"#, Source::Poll);
+        let one = delivery(r#"{"message":{"messageId":"m","n":1.0}}"#, DeliveryOrigin::Push);
+        let same =
+            delivery(r#" { "message" : {"n":1, "messageId":"\u006d"}}"#, DeliveryOrigin::Poll);
         assert_eq!(one.id, same.id);
-        let marked = delivery("\u{feff}{\"message\":{\"messageId\":\"m\",\"n\":1}}", Source::Push);
+        let marked =
+            delivery("\u{feff}{\"message\":{\"messageId\":\"m\",\"n\":1}}", DeliveryOrigin::Push);
         assert_eq!(one.id, marked.id);
-        assert_ne!(one.id, delivery(MESSAGE, Source::Push).id);
+        assert_ne!(one.id, delivery(MESSAGE, DeliveryOrigin::Push).id);
     }
 
     #[test]
@@ -414,8 +426,8 @@ mod tests {
 
     #[test]
     fn what_has_been_told_is_covered_and_nothing_else() {
-        use Source::{Poll, Push};
-        type Row = (&'static str, Source);
+        use DeliveryOrigin::{Poll, Push};
+        type Row = (&'static str, DeliveryOrigin);
         let table: &[(&[Row], Row, bool)] = &[
             (&[], (WORKING, Push), false),
             (&[(WORKING, Push)], (WORKING, Push), true),
@@ -432,7 +444,7 @@ mod tests {
             (&[(MESSAGE, Push)], (MESSAGE, Push), false),
         ];
         for (kept, (text, source), expected) in table {
-            let mut known = Known::default();
+            let mut known = KnownTask::default();
             kept.iter().for_each(|(text, source)| known.add(&delivery(text, *source)));
             assert_eq!(known.covers(&delivery(text, *source)), *expected, "{kept:?} {text}");
             let ended = kept.iter().any(|(text, _)| text.contains("COMPLETED"));

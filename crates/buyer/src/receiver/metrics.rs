@@ -24,21 +24,21 @@ macro_rules! metrics {
     ($( $(#[doc = $doc:literal])+ $name:ident )*) => {
         /// What happened since the start.
         #[derive(Debug, Default)]
-        pub struct Metrics { $( $(#[doc = $doc])+ pub $name: Counter, )* }
+        pub struct ReceiverMetrics { $( $(#[doc = $doc])+ pub $name: Counter, )* }
 
         /// What had happened at one moment.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-        pub struct Snapshot { $( $(#[doc = $doc])+ pub $name: u64, )* }
+        pub struct MetricsSnapshot { $( $(#[doc = $doc])+ pub $name: u64, )* }
 
-        impl Metrics {
+        impl ReceiverMetrics {
             /// The numbers as they are now.
             #[must_use]
-            pub fn snapshot(&self) -> Snapshot {
-                Snapshot { $( $name: self.$name.get(), )* }
+            pub fn snapshot(&self) -> MetricsSnapshot {
+                MetricsSnapshot { $( $name: self.$name.get(), )* }
             }
         }
 
-        impl Snapshot {
+        impl MetricsSnapshot {
             /// In the text format of Prometheus.
             #[must_use]
             pub fn text(&self) -> String {
@@ -89,11 +89,11 @@ mod tests {
 
     #[test]
     fn every_counter_is_a_metric_with_help_and_type() {
-        let metrics = Metrics::default();
+        let metrics = ReceiverMetrics::default();
         metrics.kept.add();
         metrics.kept.add();
         let snapshot = metrics.snapshot();
-        assert_eq!(snapshot, Snapshot { kept: 2, ..Snapshot::default() });
+        assert_eq!(snapshot, MetricsSnapshot { kept: 2, ..MetricsSnapshot::default() });
         let text = snapshot.text();
         assert_eq!(text.lines().count(), 3 * 12);
         assert!(text.starts_with(

@@ -14,18 +14,18 @@ use tradepost_wire::backoff::{Backoff, drawn};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::delivery::{Delivery, Known};
-use super::metrics::Metrics;
-use super::{Inbox, Put, Unkept, within};
+use super::delivery::{KnownTask, PushDelivery};
+use super::metrics::ReceiverMetrics;
+use super::{DeliveryNotKept, Inbox, Put, within};
 use crate::adcp::AdcpClient;
 use crate::binding::{A2aRelease, headers};
-use crate::failure::{Defect, Failure, Kept};
+use crate::failure::{CallFailure, Defect, KeptResponse};
 use crate::refusal;
-use crate::transport::Transport;
+use crate::transport::HttpTransport;
 
 /// How long to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
+pub struct PollPolicy {
     /// For a delivery, before anybody is asked: two minutes.
     // W-1
     pub patience: Duration,
@@ -37,7 +37,7 @@ pub struct Policy {
     pub limit: Duration,
 }
 
-impl Default for Policy {
+impl Default for PollPolicy {
     fn default() -> Self {
         Self {
             patience: Duration::from_secs(120),
@@ -50,18 +50,18 @@ impl Default for Policy {
 
 /// How watching a task ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum PollEnd {
     /// The task has come to its end, and that is kept.
     Complete,
     /// The time was up.
     TimeUp,
     /// The seller says that asking again is of no use.
-    Refused(Failure),
+    Refused(CallFailure),
 }
 
 /// The edge: the time, waiting, chance.
 #[derive(Debug)]
-pub struct Edge<N, S, J> {
+pub struct PollClock<N, S, J> {
     /// The present moment.
     pub now: N,
     /// Waits.
@@ -78,11 +78,11 @@ pub struct Edge<N, S, J> {
 pub async fn watch<N, S, J>(
     (sender, task_id): (&str, &str),
     inbox: &Arc<dyn Inbox>,
-    metrics: &Metrics,
-    policy: Policy,
-    mut edge: Edge<N, S, J>,
-    mut ask: impl AsyncFnMut() -> Result<String, Failure>,
-) -> Result<Ended, Unkept>
+    metrics: &ReceiverMetrics,
+    policy: PollPolicy,
+    mut edge: PollClock<N, S, J>,
+    mut ask: impl AsyncFnMut() -> Result<String, CallFailure>,
+) -> Result<PollEnd, DeliveryNotKept>
 where
     N: Fn() -> Timestamp,
     S: AsyncFnMut(Duration),
@@ -95,14 +95,14 @@ where
     loop {
         let known = known_of(inbox, sender, task_id).await?;
         if known.ended {
-            return Ok(Ended::Complete);
+            return Ok(PollEnd::Complete);
         }
         if known.count > seen {
             (seen, pause) = (known.count, None);
         }
         let passed = Duration::try_from(begun.duration_until((edge.now)())).unwrap_or_default();
         let Some(left) = policy.limit.checked_sub(passed).filter(|left| !left.is_zero()) else {
-            return Ok(Ended::TimeUp);
+            return Ok(PollEnd::TimeUp);
         };
         let wait = match pause {
             None => policy.patience,
@@ -126,13 +126,13 @@ where
             Err(failure) => {
                 metrics.poll_failures.add();
                 match failure {
-                    Failure::Refused(refused) if !refused.is_retryable() => {
-                        return Ok(Ended::Refused(Failure::Refused(refused)));
+                    CallFailure::Refused(refused) if !refused.is_retryable() => {
+                        return Ok(PollEnd::Refused(CallFailure::Refused(refused)));
                     }
-                    Failure::Refused(refused) => refused.retry_after.unwrap_or_default(),
-                    Failure::Unsent(_) | Failure::Unanswered(_) | Failure::Garbled(_) => {
-                        Duration::ZERO
-                    }
+                    CallFailure::Refused(refused) => refused.retry_after.unwrap_or_default(),
+                    CallFailure::Unsent(_)
+                    | CallFailure::Unanswered(_)
+                    | CallFailure::Garbled(_) => Duration::ZERO,
                 }
             }
         };
@@ -143,7 +143,11 @@ where
 }
 
 /// What is kept of a task.
-async fn known_of(inbox: &Arc<dyn Inbox>, sender: &str, task_id: &str) -> Result<Known, Unkept> {
+async fn known_of(
+    inbox: &Arc<dyn Inbox>,
+    sender: &str,
+    task_id: &str,
+) -> Result<KnownTask, DeliveryNotKept> {
     let (sender, task_id) = (sender.to_owned(), task_id.to_owned());
     within(inbox, move |inbox| inbox.known(&sender, &task_id)).await
 }
@@ -152,10 +156,10 @@ async fn known_of(inbox: &Arc<dyn Inbox>, sender: &str, task_id: &str) -> Result
 async fn keep(
     task: &str,
     (inbox, sender): (&Arc<dyn Inbox>, &str),
-    metrics: &Metrics,
+    metrics: &ReceiverMetrics,
     now: Timestamp,
-) -> Result<bool, Unkept> {
-    let Ok(delivery) = Delivery::asked(task.as_bytes(), sender, now) else {
+) -> Result<bool, DeliveryNotKept> {
+    let Ok(delivery) = PushDelivery::asked(task.as_bytes(), sender, now) else {
         metrics.poll_failures.add();
         return Ok(false);
     };
@@ -171,23 +175,23 @@ async fn keep(
 /// # Errors
 /// What went wrong, by how far the question got.
 pub async fn get_task(
-    transport: &Transport,
+    transport: &HttpTransport,
     endpoint: &Url,
     token: Option<&HeaderValue>,
     task_id: &str,
-) -> Result<String, Failure> {
+) -> Result<String, CallFailure> {
     let headers = headers(A2aRelease::V1_0, None, token);
     let question =
         json!({"jsonrpc": "2.0", "id": "task", "method": "GetTask", "params": {"id": task_id}});
     let response = transport.post(endpoint, headers, question.to_string().into_bytes()).await?;
-    let garbled = |defect| Failure::garbled(defect, response.kept());
+    let garbled = |defect| CallFailure::garbled(defect, response.kept());
     let document = tradepost_wire::jsonrpc::document(&response.body);
     // An error comes with any HTTP status, and says more than that.
     if let Ok(document) = &document {
         let error = document.get("error").filter(|_| document.get("jsonrpc").is_some());
         let read = |error| refusal::read(error, response.retry_after, response.kept());
         if let Some(refused) = error.and_then(read) {
-            return Err(Failure::Refused(Box::new(refused)));
+            return Err(CallFailure::Refused(Box::new(refused)));
         }
     }
     if !response.is_success() {
@@ -207,7 +211,7 @@ pub async fn get_task(
 ///
 /// # Errors
 /// What went wrong, by how far the question got.
-pub async fn get_task_status(client: &AdcpClient, task_id: &str) -> Result<String, Failure> {
+pub async fn get_task_status(client: &AdcpClient, task_id: &str) -> Result<String, CallFailure> {
     let mut arguments = Map::new();
     arguments.insert("task_id".to_owned(), task_id.into());
     arguments.insert("include_result".to_owned(), true.into());
@@ -215,7 +219,7 @@ pub async fn get_task_status(client: &AdcpClient, task_id: &str) -> Result<Strin
     let named = answered.payload.get("task_id").and_then(Value::as_str);
     if named != Some(task_id) {
         let defect = Defect::NotAdcp("the answer is about another task");
-        return Err(Failure::garbled(defect, Kept::default()));
+        return Err(CallFailure::garbled(defect, KeptResponse::default()));
     }
     Ok(answered.payload.to_string())
 }

@@ -10,7 +10,7 @@ use tradepost_keys::PublicKey;
 use tradepost_keys::http_signature::{self, SignableRequest, SignatureInput, TargetUri};
 use tradepost_wire::json::Value;
 
-use super::authentic::{Envelope, WINDOW, one};
+use super::authentic::{DeliveryEnvelope, WINDOW, one};
 use crate::signed::fields;
 
 /// How far a sender's clock may be ahead.
@@ -21,9 +21,9 @@ const MAX_NONCE: usize = 128;
 
 /// The keys that are trusted, by their ids.
 #[derive(Debug, Default)]
-pub struct Keys(Vec<(String, PublicKey)>);
+pub struct WebhookKeys(Vec<(String, PublicKey)>);
 
-impl Keys {
+impl WebhookKeys {
     /// Reads a JWK set (RFC 7517), or one JWK. Keys of kinds that are not used here are left out.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Keys {
 #[derive(Debug)]
 pub struct Signatures {
     /// By these keys.
-    pub keys: Keys,
+    pub keys: WebhookKeys,
     /// For this address, scheme and path included; for whatever the request names without it.
     pub url: Option<Uri>,
     /// With this tag, where one is required.
@@ -65,7 +65,7 @@ impl Signatures {
     /// The key's id and the nonce of a signature that is to be believed.
     pub(super) fn verify(
         &self,
-        envelope: &Envelope<'_>,
+        envelope: &DeliveryEnvelope<'_>,
         now: Timestamp,
     ) -> Option<(String, String)> {
         let target = self.target(envelope)?;
@@ -118,7 +118,7 @@ impl Signatures {
     }
 
     /// Where the sender meant to send it.
-    fn target(&self, envelope: &Envelope<'_>) -> Option<TargetUri> {
+    fn target(&self, envelope: &DeliveryEnvelope<'_>) -> Option<TargetUri> {
         let url = match &self.url {
             Some(url) => url.to_string(),
             None => {

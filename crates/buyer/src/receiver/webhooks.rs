@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use tradepost_keys::http_signature::{SignableRequest, TargetUri};
 use tradepost_wire::adcp::signing::{DigestRule, SignatureError, SignedKind};
 
-use super::authentic::Envelope;
+use super::authentic::DeliveryEnvelope;
 use crate::signed::signers::Signers;
-use crate::signed::{self, Checklist, Signed, fields};
+use crate::signed::{self, Checklist, SignedContent, fields};
 use tradepost_keys::replay::ReplayCache;
 
 /// How many signatures of one key are remembered while they hold, as the profile recommends.
@@ -17,12 +17,12 @@ pub const PER_KEY: usize = 100_000;
 
 /// Which webhooks are believed.
 #[derive(Debug)]
-pub struct Webhooks {
+pub struct TrustedWebhooks {
     checklist: Checklist<Arc<str>>,
     url: Option<TargetUri>,
 }
 
-impl Webhooks {
+impl TrustedWebhooks {
     /// Those of these sellers, sent to `url`; to whatever they name when it is `None`.
     #[must_use]
     pub fn new(sellers: Signers<Arc<str>>, url: Option<TargetUri>) -> Self {
@@ -37,9 +37,9 @@ impl Webhooks {
     /// The first step of the published checklist that fails.
     pub(super) async fn verify(
         &self,
-        envelope: &Envelope<'_>,
+        envelope: &DeliveryEnvelope<'_>,
         now: Timestamp,
-    ) -> Result<Option<Signed<Arc<str>>>, SignatureError> {
+    ) -> Result<Option<SignedContent<Arc<str>>>, SignatureError> {
         let fields = fields(envelope.headers);
         let method = envelope.method.as_str();
         let target = self.target(envelope)?;
@@ -48,13 +48,13 @@ impl Webhooks {
     }
 
     /// Lets the same webhook come again.
-    pub(super) fn release(&self, signed: &Signed<Arc<str>>) {
+    pub(super) fn release(&self, signed: &SignedContent<Arc<str>>) {
         self.checklist.release(signed);
     }
 
     /// Where the sender meant to send it. A proxy may have shortened the path; the query is the
     /// sender's.
-    fn target(&self, envelope: &Envelope<'_>) -> Result<TargetUri, SignatureError> {
+    fn target(&self, envelope: &DeliveryEnvelope<'_>) -> Result<TargetUri, SignatureError> {
         let sent = (envelope.uri, envelope.headers);
         let Some(url) = &self.url else {
             let path = envelope.uri.path_and_query().map_or("/", |path| path.as_str());

@@ -4,8 +4,8 @@ use tradepost_wire::adcp::error::{AdcpCode, AdcpError, Recovery, RecoveryRule};
 use tradepost_wire::catalog::Open;
 use tradepost_wire::json::Value;
 
-use super::course::{Course, credentials, renewal};
-use super::{Attempt, Change, End, Why};
+use super::course::{Strategy, credentials, renewal};
+use super::{AskReason, FailedAttempt, RequestChange, StopReason};
 use crate::refusal::Adcp;
 use crate::text::{WORD, bounded, plain};
 
@@ -16,7 +16,7 @@ const MAX_SUGGESTION: usize = 512;
 /// How many fields, versions or ways of billing are handed on.
 const MAX_FIELDS: usize = 100;
 
-pub(super) fn of_adcp(attempt: &Attempt, adcp: &Adcp) -> Course {
+pub(super) fn of_adcp(attempt: &FailedAttempt, adcp: &Adcp) -> Strategy {
     let Adcp { error, .. } = adcp;
     let class = error.class();
     let detail = |name: &str| error.details.get(name);
@@ -24,100 +24,102 @@ pub(super) fn of_adcp(attempt: &Attempt, adcp: &Adcp) -> Course {
     match error.rule() {
         RecoveryRule::Class => by_class(class, || match error.code {
             Open::Known(AdcpCode::VersionUnsupported) => versions(adcp),
-            Open::Known(_) | Open::Other(_) => fix(adcp, Change::Request),
+            Open::Known(_) | Open::Other(_) => fix(adcp, RequestChange::Request),
         }),
         RecoveryRule::Throttled => match class {
-            Recovery::Transient => Course::THROTTLED,
-            Recovery::Correctable => fix(adcp, Change::Request),
-            Recovery::Terminal => Course::Ask(Why::Terminal),
+            Recovery::Transient => Strategy::THROTTLED,
+            Recovery::Correctable => fix(adcp, RequestChange::Request),
+            Recovery::Terminal => Strategy::Ask(AskReason::Terminal),
         },
 
         // Forbidden, whatever class the error states.
-        RecoveryRule::Gate => Course::Ask(Why::AgentGate),
-        RecoveryRule::Misconfigured => Course::Ask(Why::SellerMisconfigured),
+        RecoveryRule::Gate => Strategy::Ask(AskReason::AgentGate),
+        RecoveryRule::Misconfigured => Strategy::Ask(AskReason::SellerMisconfigured),
         RecoveryRule::Leak => {
             let field = error.field.iter().map(|field| plain(field, 2 * WORD));
-            Course::Ask(Why::CredentialInArguments(field.collect()))
+            Strategy::Ask(AskReason::CredentialInArguments(field.collect()))
         }
-        RecoveryRule::Never => Course::Ask(Why::Done),
-        RecoveryRule::Final => Course::Stop(End::Final),
-        RecoveryRule::Seller => Course::Ask(Why::SellerDefect),
-        RecoveryRule::Advisory => Course::Ask(Why::Advisory),
+        RecoveryRule::Never => Strategy::Ask(AskReason::Done),
+        RecoveryRule::Final => Strategy::Stop(StopReason::Final),
+        RecoveryRule::Seller => Strategy::Ask(AskReason::SellerDefect),
+        RecoveryRule::Advisory => Strategy::Ask(AskReason::Advisory),
         RecoveryRule::Credentials => credentials(attempt),
         RecoveryRule::Renewal => renewal(attempt),
         RecoveryRule::Permission => match word("scope") {
-            Some("agent") => Course::Ask(Why::AgentGate),
-            Some(_) => Course::Ask(Why::Permission),
-            None => by_class(class, || fix(adcp, Change::Token)),
+            Some("agent") => Strategy::Ask(AskReason::AgentGate),
+            Some(_) => Strategy::Ask(AskReason::Permission),
+            None => by_class(class, || fix(adcp, RequestChange::Token)),
         },
         RecoveryRule::AgentBilling => match word("suggested_billing") {
             Some(billing) if !attempt.tried.billing && class != Recovery::Terminal => {
-                fix(adcp, Change::Billing(plain(billing, WORD)))
+                fix(adcp, RequestChange::Billing(plain(billing, WORD)))
             }
-            Some(_) | None => Course::Ask(Why::Billing),
+            Some(_) | None => Strategy::Ask(AskReason::Billing),
         },
         RecoveryRule::Strip => match class {
-            Recovery::Transient | Recovery::Correctable => fix(adcp, Change::Strip),
-            Recovery::Terminal => Course::Ask(Why::Permission),
+            Recovery::Transient | Recovery::Correctable => fix(adcp, RequestChange::Strip),
+            Recovery::Terminal => Strategy::Ask(AskReason::Permission),
         },
         RecoveryRule::InFlight => match class {
-            Recovery::Transient => Course::AGAIN,
+            Recovery::Transient => Strategy::AGAIN,
             // A fresh key would have the effect twice.
-            Recovery::Correctable | Recovery::Terminal => Course::Ask(Why::InFlight),
+            Recovery::Correctable | Recovery::Terminal => Strategy::Ask(AskReason::InFlight),
         },
         RecoveryRule::Scope => match class {
-            Recovery::Transient | Recovery::Correctable => Course::SCOPE,
-            Recovery::Terminal => Course::Ask(Why::Scope(attempt.tried.retries)),
+            Recovery::Transient | Recovery::Correctable => Strategy::SCOPE,
+            Recovery::Terminal => Strategy::Ask(AskReason::Scope(attempt.tried.retries)),
         },
         RecoveryRule::Reread => match class {
-            Recovery::Transient | Recovery::Correctable => fix(adcp, Change::Reread),
-            Recovery::Terminal => Course::Ask(Why::Terminal),
+            Recovery::Transient | Recovery::Correctable => fix(adcp, RequestChange::Reread),
+            Recovery::Terminal => Strategy::Ask(AskReason::Terminal),
         },
 
-        RecoveryRule::NewKey => by_class(class, || fix(adcp, Change::NewKey)),
-        RecoveryRule::Reconcile => by_class(class, || fix(adcp, Change::Reconcile)),
+        RecoveryRule::NewKey => by_class(class, || fix(adcp, RequestChange::NewKey)),
+        RecoveryRule::Reconcile => by_class(class, || fix(adcp, RequestChange::Reconcile)),
         RecoveryRule::Context => by_class(class, || {
             // The one text of a seller that decides something (`X-1`).
             let forgotten = error.message.to_ascii_lowercase().contains("context not found");
             let drop = forgotten && attempt.had_context && !attempt.tried.context;
-            fix(adcp, if drop { Change::DropContext } else { Change::Request })
+            fix(adcp, if drop { RequestChange::DropContext } else { RequestChange::Request })
         }),
         RecoveryRule::Billing => {
             by_class(class, || match (word("scope"), first(detail("supported_billing"))) {
-                (Some("capability"), None) => Course::Ask(Why::Billing),
-                (Some("capability"), Some(billing)) => fix(adcp, Change::Billing(billing)),
-                (Some(_) | None, _) => fix(adcp, Change::OtherBilling),
+                (Some("capability"), None) => Strategy::Ask(AskReason::Billing),
+                (Some("capability"), Some(billing)) => fix(adcp, RequestChange::Billing(billing)),
+                (Some(_) | None, _) => fix(adcp, RequestChange::OtherBilling),
             })
         }
         RecoveryRule::Setup => by_class(class, || {
             let url = word("setup_url").or_else(|| detail("setup")?.get("url")?.as_str());
             let url = url.and_then(|url| safe(url, attempt.seller.as_deref()));
-            Course::Ask(Why::Setup(url))
+            Strategy::Ask(AskReason::Setup(url))
         }),
-        RecoveryRule::Person => by_class(class, || Course::Ask(Why::Agreement)),
+        RecoveryRule::Person => by_class(class, || Strategy::Ask(AskReason::Agreement)),
         RecoveryRule::Action => by_class(class, || match word("reason") {
             Some("not_supported_on_product" | "not_supported_on_buy") => {
-                Course::Stop(End::NotOffered)
+                Strategy::Stop(StopReason::NotOffered)
             }
-            Some(_) | None => fix(adcp, Change::Request),
+            Some(_) | None => fix(adcp, RequestChange::Request),
         }),
         RecoveryRule::Moved => by_class(class, || match detail("current_account") {
-            Some(account) if account.is_object() => fix(adcp, Change::Account(account.clone())),
-            Some(_) | None => Course::Ask(Why::SellerDefect),
+            Some(account) if account.is_object() => {
+                fix(adcp, RequestChange::Account(account.clone()))
+            }
+            Some(_) | None => Strategy::Ask(AskReason::SellerDefect),
         }),
     }
 }
 
-fn by_class(class: Recovery, correct: impl FnOnce() -> Course) -> Course {
+fn by_class(class: Recovery, correct: impl FnOnce() -> Strategy) -> Strategy {
     match class {
-        Recovery::Transient => Course::AGAIN,
+        Recovery::Transient => Strategy::AGAIN,
         Recovery::Correctable => correct(),
-        Recovery::Terminal => Course::Ask(Why::Terminal),
+        Recovery::Terminal => Strategy::Ask(AskReason::Terminal),
     }
 }
 
 /// A correction, with the fields of all errors that say the same.
-fn fix(adcp: &Adcp, change: Change) -> Course {
+fn fix(adcp: &Adcp, change: RequestChange) -> Strategy {
     let Adcp { error, listed, .. } = adcp;
     let alike = listed.iter().filter(|other| other.code == error.code).flat_map(AdcpError::fields);
     let mut fields: Vec<String> = Vec::new();
@@ -128,14 +130,21 @@ fn fix(adcp: &Adcp, change: Change) -> Course {
         }
     }
     let suggestion = error.suggestion.as_deref().map(|text| bounded(text, MAX_SUGGESTION));
-    Course::Fix { change, fields, suggestion: suggestion.filter(|text| !text.is_empty()) }
+    Strategy::Fix { change, fields, suggestion: suggestion.filter(|text| !text.is_empty()) }
 }
 
-fn versions(adcp: &Adcp) -> Course {
+fn versions(adcp: &Adcp) -> Strategy {
     let listed = adcp.error.details.get("supported_versions").and_then(Value::as_array);
     let listed = listed.into_iter().flatten().filter_map(Value::as_str);
     let versions: Vec<_> = listed.take(MAX_FIELDS).map(|version| plain(version, WORD)).collect();
-    fix(adcp, if versions.is_empty() { Change::Request } else { Change::Versions(versions) })
+    fix(
+        adcp,
+        if versions.is_empty() {
+            RequestChange::Request
+        } else {
+            RequestChange::Versions(versions)
+        },
+    )
 }
 
 fn first(list: Option<&Value>) -> Option<String> {

@@ -12,36 +12,36 @@ use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::json;
 
 use super::*;
-use crate::failure::{BadAddress, Defect, Kept, ProxyProblem, Unanswered, Unsent};
-use crate::refusal::{By, Refused};
+use crate::failure::{BadAddress, Defect, KeptResponse, ProxyProblem, Unanswered, Unsent};
+use crate::refusal::{RefusalForm, SellerRefusal};
 use crate::response::{RawResponse, Via, read};
 use crate::transport::CertificateProblem;
 
-const PLENTY: Budget = Budget { attempts: 3, time: Duration::from_secs(300), tokens: 10 };
+const PLENTY: RetryBudget = RetryBudget { attempts: 3, time: Duration::from_secs(300), tokens: 10 };
 
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
 /// The failure that an MCP tool result with this error object is.
-fn adcp(error: Value) -> Failure {
+fn adcp(error: Value) -> CallFailure {
     let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
     of(Via::McpTool, 0, &body)
 }
 
 /// The failure that a JSON-RPC answer with this error is.
-fn jsonrpc(error: Value) -> Failure {
+fn jsonrpc(error: Value) -> CallFailure {
     let body = json!({"jsonrpc": "2.0", "id": "i", "error": error}).to_string();
     of(Via::JsonRpc { id: "i" }, 200, &body)
 }
 
-fn aap(error: Value) -> Failure {
+fn aap(error: Value) -> CallFailure {
     let mut data = error;
     data["type"] = json!("aap.error");
     jsonrpc(json!({"code": -32000, "message": "m", "data": data}))
 }
 
-fn of(via: Via<'_>, status: u16, body: &str) -> Failure {
+fn of(via: Via<'_>, status: u16, body: &str) -> CallFailure {
     let (content_type, retry_after) = (None, None);
     read(&RawResponse {
         via,
@@ -54,27 +54,27 @@ fn of(via: Via<'_>, status: u16, body: &str) -> Failure {
     .unwrap()
 }
 
-fn refused(by: By, retry_after: Option<Duration>) -> Failure {
-    Failure::Refused(Box::new(Refused { by, retry_after, kept: Kept::default() }))
+fn refused(by: RefusalForm, retry_after: Option<Duration>) -> CallFailure {
+    CallFailure::Refused(Box::new(SellerRefusal { by, retry_after, kept: KeptResponse::default() }))
 }
 
 /// An advice in a few letters, for the table.
-fn short(advice: &Advice) -> String {
+fn short(advice: &RecoveryAdvice) -> String {
     let debug = |value: &dyn std::fmt::Debug| {
         let text = format!("{value:?}");
         text.split(['(', '{', ' ']).next().unwrap().to_owned()
     };
     match advice {
-        Advice::Retry(Retry { first: First::Nothing, .. }) => "retry".to_owned(),
-        Advice::Retry(retry) => format!("retry:{}", debug(&retry.first)),
-        Advice::Fix(fix) => format!("fix:{}", debug(&fix.change)),
-        Advice::Ask(why) => format!("ask:{}", debug(why)),
-        Advice::Stop(end) => format!("stop:{}", debug(end)),
+        RecoveryAdvice::Retry(Retry { first: CredentialStep::Nothing, .. }) => "retry".to_owned(),
+        RecoveryAdvice::Retry(retry) => format!("retry:{}", debug(&retry.first)),
+        RecoveryAdvice::Fix(fix) => format!("fix:{}", debug(&fix.change)),
+        RecoveryAdvice::Ask(why) => format!("ask:{}", debug(why)),
+        RecoveryAdvice::Stop(end) => format!("stop:{}", debug(end)),
     }
 }
 
-fn advice(failure: &Failure) -> Advice {
-    advise(&Attempt::default(), failure, &PLENTY)
+fn advice(failure: &CallFailure) -> RecoveryAdvice {
+    advise(&FailedAttempt::default(), failure, &PLENTY)
 }
 
 fn row(out: &mut String, name: &str, cells: impl IntoIterator<Item = String>) {
@@ -124,18 +124,18 @@ fn every_code_of_the_three_catalogs_has_its_advice_for_every_word_on_recovery() 
     }
     head(&mut out, "\nHTTP", &["", "by a card", "by one read again"]);
     for status in [400, 401, 403, 404, 405, 408, 409, 410, 422, 425, 429, 500, 501, 502, 503, 504] {
-        let failure = refused(By::Http(status), None);
+        let failure = refused(RefusalForm::Http(status), None);
         let reread = Tried { card: true, ..Tried::default() };
         let cells = [(false, Tried::default()), (true, Tried::default()), (true, reread)];
         let cells = cells.map(|(has_card, tried)| {
-            let attempt = Attempt { has_card, tried, ..Attempt::default() };
+            let attempt = FailedAttempt { has_card, tried, ..FailedAttempt::default() };
             short(&advise(&attempt, &failure, &PLENTY))
         });
         row(&mut out, &status.to_string(), cells);
     }
     head(&mut out, "\ngRPC", &[""]);
     for code in 1..=17 {
-        let by = By::Grpc { code, message: String::new() };
+        let by = RefusalForm::Grpc { code, message: String::new() };
         row(&mut out, &code.to_string(), [short(&advice(&refused(by, None)))]);
     }
     expect_file!["decisions.txt"].assert_eq(&out);
@@ -144,9 +144,13 @@ fn every_code_of_the_three_catalogs_has_its_advice_for_every_word_on_recovery() 
 #[test]
 fn what_a_rule_forbids_is_forbidden_whatever_the_seller_writes() {
     let attempts = [
-        Attempt::default(),
-        Attempt { had_credentials: true, has_supply: true, ..Attempt::default() },
-        Attempt { had_context: true, effect: Effect::Keyed, ..Attempt::default() },
+        FailedAttempt::default(),
+        FailedAttempt { had_credentials: true, has_supply: true, ..FailedAttempt::default() },
+        FailedAttempt {
+            had_context: true,
+            effect: ResendEffect::Keyed,
+            ..FailedAttempt::default()
+        },
     ];
     for code in Adcp::ALL.iter().copied() {
         for recovery in [json!(null), json!("transient"), json!("correctable"), json!("new")] {
@@ -155,8 +159,8 @@ fn what_a_rule_forbids_is_forbidden_whatever_the_seller_writes() {
                 "details": {"suggested_billing": "x", "setup_url": "https://evil.example"}}));
             for attempt in &attempts {
                 let advice = advise(attempt, &failure, &PLENTY);
-                let retried = matches!(advice, Advice::Retry(_));
-                let sent = retried || matches!(advice, Advice::Fix(_));
+                let retried = matches!(advice, RecoveryAdvice::Retry(_));
+                let sent = retried || matches!(advice, RecoveryAdvice::Fix(_));
                 assert!(!retried || code.rule().permits_repeating(), "{code} {advice:?}");
                 match code.rule() {
                     // Y-3, A-9, G-8: a person, and nothing is sent.
@@ -173,13 +177,14 @@ fn what_a_rule_forbids_is_forbidden_whatever_the_seller_writes() {
                     }
                     // E-4: never a fresh key.
                     RecoveryRule::InFlight => {
-                        assert!(!matches!(advice, Advice::Fix(_)), "{advice:?}")
+                        assert!(!matches!(advice, RecoveryAdvice::Fix(_)), "{advice:?}")
                     }
                     // a rejected credential is not presented again.
                     RecoveryRule::Credentials => assert!(!(retried && attempt.had_credentials)),
                     RecoveryRule::Renewal => assert!(matches!(
                         advice,
-                        Advice::Retry(Retry { first: First::Renew, .. }) | Advice::Ask(_)
+                        RecoveryAdvice::Retry(Retry { first: CredentialStep::Renew, .. })
+                            | RecoveryAdvice::Ask(_)
                     )),
                     RecoveryRule::Class
                     | RecoveryRule::Context
@@ -205,11 +210,11 @@ fn what_a_rule_forbids_is_forbidden_whatever_the_seller_writes() {
 #[test]
 fn a_1_to_a_5_credentials_are_supplied_once_and_rejected_ones_never_sent_again() {
     let tried = Tried { credentials: true, ..Tried::default() };
-    let none = Attempt::default();
-    let supply = Attempt { has_supply: true, ..none.clone() };
-    let fixed = Attempt { had_credentials: true, ..none.clone() };
-    let renewable = Attempt { had_credentials: true, has_supply: true, ..none.clone() };
-    let again = Attempt { tried, ..renewable.clone() };
+    let none = FailedAttempt::default();
+    let supply = FailedAttempt { has_supply: true, ..none.clone() };
+    let fixed = FailedAttempt { had_credentials: true, ..none.clone() };
+    let renewable = FailedAttempt { had_credentials: true, has_supply: true, ..none.clone() };
+    let again = FailedAttempt { tried, ..renewable.clone() };
     let failures = |code: &str| adcp(json!({"code": code, "message": "m"}));
     for (attempt, missing, invalid) in [
         (&none, "ask:CredentialsMissing", "ask:CredentialsRejected"),
@@ -218,20 +223,23 @@ fn a_1_to_a_5_credentials_are_supplied_once_and_rejected_ones_never_sent_again()
         (&renewable, "ask:CredentialsRejected", "retry:Renew"),
         (&again, "ask:CredentialsRejected", "ask:CredentialsRejected"),
     ] {
-        let short = |failure: &Failure| short(&advise(attempt, failure, &PLENTY));
+        let short = |failure: &CallFailure| short(&advise(attempt, failure, &PLENTY));
         assert_eq!(short(&failures("AUTH_REQUIRED")), missing);
         assert_eq!(short(&failures("AUTH_MISSING")), missing);
         assert_eq!(short(&failures("AUTH_INVALID")), invalid);
-        assert_eq!(short(&refused(By::Http(401), None)), missing);
-        assert_eq!(short(&refused(By::Grpc { code: 16, message: "m".into() }, None)), missing);
+        assert_eq!(short(&refused(RefusalForm::Http(401), None)), missing);
+        assert_eq!(
+            short(&refused(RefusalForm::Grpc { code: 16, message: "m".into() }, None)),
+            missing
+        );
     }
 }
 
 #[test]
 fn e_2_and_e_3_only_what_is_transient_waits_and_never_less_than_told() {
-    let wait = |failure: &Failure| match advice(failure) {
-        Advice::Retry(retry) => Some((retry.wait.at_least, retry.wait.at_most)),
-        Advice::Fix(_) | Advice::Ask(_) | Advice::Stop(_) => None,
+    let wait = |failure: &CallFailure| match advice(failure) {
+        RecoveryAdvice::Retry(retry) => Some((retry.wait.at_least, retry.wait.at_most)),
+        RecoveryAdvice::Fix(_) | RecoveryAdvice::Ask(_) | RecoveryAdvice::Stop(_) => None,
     };
     let limited = |delay: Value| adcp(json!({"code": "RATE_LIMITED", "retry_after": delay}));
     assert_eq!(wait(&limited(json!(8))), Some((seconds(8), seconds(10))));
@@ -244,8 +252,8 @@ fn e_2_and_e_3_only_what_is_transient_waits_and_never_less_than_told() {
     {
         let delay = delay.map(Duration::from_millis);
         let expected = (Duration::from_millis(expected.0), Duration::from_millis(expected.1));
-        assert_eq!(wait(&refused(By::Http(503), delay)), Some(expected));
-        assert_eq!(wait(&refused(By::Http(400), delay)), None);
+        assert_eq!(wait(&refused(RefusalForm::Http(503), delay)), Some(expected));
+        assert_eq!(wait(&refused(RefusalForm::Http(400), delay)), None);
     }
     for code in ["INVALID_REQUEST", "CREATIVE_REJECTED", "ACCOUNT_SUSPENDED"] {
         assert_eq!(wait(&adcp(json!({"code": code, "retry_after": 1}))), None, "{code}");
@@ -258,9 +266,9 @@ fn e_2_and_e_3_only_what_is_transient_waits_and_never_less_than_told() {
 fn h_2_pauses_that_nobody_asked_for_double_up_to_a_minute() {
     let wait = |retries| {
         let tried = Tried { retries, ..Tried::default() };
-        let attempt = Attempt { tried, ..Attempt::default() };
-        let Advice::Retry(Retry { wait, .. }) =
-            advise(&attempt, &refused(By::Http(503), None), &PLENTY)
+        let attempt = FailedAttempt { tried, ..FailedAttempt::default() };
+        let RecoveryAdvice::Retry(Retry { wait, .. }) =
+            advise(&attempt, &refused(RefusalForm::Http(503), None), &PLENTY)
         else {
             panic!()
         };
@@ -288,21 +296,26 @@ fn a_budget_that_is_spent_goes_to_a_person() {
     let limited = adcp(json!({"code": "RATE_LIMITED"}));
     let down = adcp(json!({"code": "SERVICE_UNAVAILABLE", "retry_after": 400}));
     let down_soon = adcp(json!({"code": "SERVICE_UNAVAILABLE"}));
-    let of = |failure: &Failure, budget: Budget| advise(&Attempt::default(), failure, &budget);
-    let no_attempts = Budget { attempts: 0, ..PLENTY };
-    let no_tokens = Budget { tokens: 0, ..PLENTY };
-    let no_time = Budget { time: seconds(1), ..PLENTY };
-    assert_eq!(of(&down_soon, no_attempts), Advice::Ask(Why::Spent(Spent::Attempts)));
-    assert_eq!(of(&down_soon, no_tokens), Advice::Ask(Why::Spent(Spent::Tokens)));
-    assert_eq!(of(&down, PLENTY), Advice::Ask(Why::Spent(Spent::Time(seconds(400)))));
+    let of = |failure: &CallFailure, budget: RetryBudget| {
+        advise(&FailedAttempt::default(), failure, &budget)
+    };
+    let no_attempts = RetryBudget { attempts: 0, ..PLENTY };
+    let no_tokens = RetryBudget { tokens: 0, ..PLENTY };
+    let no_time = RetryBudget { time: seconds(1), ..PLENTY };
+    assert_eq!(of(&down_soon, no_attempts), RecoveryAdvice::Ask(AskReason::Spent(Spent::Attempts)));
+    assert_eq!(of(&down_soon, no_tokens), RecoveryAdvice::Ask(AskReason::Spent(Spent::Tokens)));
+    assert_eq!(of(&down, PLENTY), RecoveryAdvice::Ask(AskReason::Spent(Spent::Time(seconds(400)))));
     // H-4: repeated throttling is for the operator to know.
     for budget in [no_attempts, no_tokens, no_time] {
-        assert_eq!(of(&limited, budget), Advice::Ask(Why::Throttled));
-        assert_eq!(of(&refused(By::Http(429), None), budget), Advice::Ask(Why::Throttled));
+        assert_eq!(of(&limited, budget), RecoveryAdvice::Ask(AskReason::Throttled));
+        assert_eq!(
+            of(&refused(RefusalForm::Http(429), None), budget),
+            RecoveryAdvice::Ask(AskReason::Throttled)
+        );
         let exhausted = jsonrpc(json!({"code": -32000, "message": "m", "data": [
             {"@type": "google.rpc.ErrorInfo", "reason": "RESOURCE_EXHAUSTED",
              "domain": "a2a-protocol.org"}]}));
-        assert_eq!(of(&exhausted, budget), Advice::Ask(Why::Throttled));
+        assert_eq!(of(&exhausted, budget), RecoveryAdvice::Ask(AskReason::Throttled));
     }
     // What a person can correct is still said.
     let fix = adcp(json!({"code": "BUDGET_TOO_LOW"}));
@@ -314,56 +327,63 @@ fn r_8_a_scope_is_asked_for_three_times_within_fifteen_seconds() {
     let failure = |delay: Value| adcp(json!({"code": "SCOPE_INSUFFICIENT", "retry_after": delay}));
     let of = |retries, delay| {
         let tried = Tried { retries, ..Tried::default() };
-        advise(&Attempt { tried, ..Attempt::default() }, &failure(delay), &PLENTY)
+        advise(&FailedAttempt { tried, ..FailedAttempt::default() }, &failure(delay), &PLENTY)
     };
     for retries in 0..3 {
-        let wait = Wait { at_least: seconds(1), at_most: seconds(5) };
-        assert_eq!(of(retries, json!(null)), Advice::Retry(Retry { wait, first: First::Nothing }));
+        let wait = RetryWait { at_least: seconds(1), at_most: seconds(5) };
+        assert_eq!(
+            of(retries, json!(null)),
+            RecoveryAdvice::Retry(Retry { wait, first: CredentialStep::Nothing })
+        );
     }
-    assert_eq!(of(3, json!(null)), Advice::Ask(Why::Scope(3)));
-    let wait = Wait { at_least: seconds(4), at_most: seconds(5) };
-    assert_eq!(of(0, json!(4)), Advice::Retry(Retry { wait, first: First::Nothing }));
-    assert_eq!(of(0, json!(6)), Advice::Ask(Why::Scope(0)));
+    assert_eq!(of(3, json!(null)), RecoveryAdvice::Ask(AskReason::Scope(3)));
+    let wait = RetryWait { at_least: seconds(4), at_most: seconds(5) };
+    assert_eq!(
+        of(0, json!(4)),
+        RecoveryAdvice::Retry(Retry { wait, first: CredentialStep::Nothing })
+    );
+    assert_eq!(of(0, json!(6)), RecoveryAdvice::Ask(AskReason::Scope(0)));
 }
 
 #[test]
 fn the_details_that_rules_read() {
     let of = |error: Value| {
-        let attempt = Attempt { seller: Some("s.example".into()), ..Attempt::default() };
+        let attempt =
+            FailedAttempt { seller: Some("s.example".into()), ..FailedAttempt::default() };
         advise(&attempt, &adcp(error), &PLENTY)
     };
     let change = |code: &str, details: Value| {
         let advice = of(json!({"code": code, "details": details}));
-        let Advice::Fix(fix) = advice else { panic!("{code} {advice:?}") };
+        let RecoveryAdvice::Fix(fix) = advice else { panic!("{code} {advice:?}") };
         fix.change
     };
     let why = |code: &str, details: Value| {
         let advice = of(json!({"code": code, "details": details}));
-        let Advice::Ask(why) = advice else { panic!("{code} {advice:?}") };
+        let RecoveryAdvice::Ask(why) = advice else { panic!("{code} {advice:?}") };
         why
     };
     // B-5, B-6.
     let (plain, agent) = ("BILLING_NOT_SUPPORTED", "BILLING_NOT_PERMITTED_FOR_AGENT");
-    let billing = |name: &str| Change::Billing(name.into());
+    let billing = |name: &str| RequestChange::Billing(name.into());
     let gate = |list: Value| json!({"scope": "capability", "supported_billing": list});
     assert_eq!(change(plain, gate(json!(["operator", "agent"]))), billing("operator"));
-    assert_eq!(why(plain, gate(json!([]))), Why::Billing);
-    assert_eq!(change(plain, json!({"scope": "account"})), Change::OtherBilling);
-    assert_eq!(change(plain, json!({})), Change::OtherBilling);
+    assert_eq!(why(plain, gate(json!([]))), AskReason::Billing);
+    assert_eq!(change(plain, json!({"scope": "account"})), RequestChange::OtherBilling);
+    assert_eq!(change(plain, json!({})), RequestChange::OtherBilling);
     assert_eq!(change(agent, json!({"suggested_billing": "operator"})), billing("operator"));
-    assert_eq!(why(agent, json!({})), Why::Billing);
+    assert_eq!(why(agent, json!({})), AskReason::Billing);
     // G-8.
     for (details, expected) in [
-        (json!({"scope": "agent", "reason": "sandbox_only"}), Why::AgentGate),
-        (json!({"scope": "elsewhere"}), Why::Permission),
+        (json!({"scope": "agent", "reason": "sandbox_only"}), AskReason::AgentGate),
+        (json!({"scope": "elsewhere"}), AskReason::Permission),
     ] {
         assert_eq!(why("PERMISSION_DENIED", details), expected);
     }
-    assert_eq!(change("PERMISSION_DENIED", json!({})), Change::Token);
+    assert_eq!(change("PERMISSION_DENIED", json!({})), RequestChange::Token);
     // Z-3.
     let setup = |url: &str| why("ACCOUNT_SETUP_REQUIRED", json!({"setup_url": url}));
     for safe in ["https://s.example/setup", "https://pay.s.example/"] {
-        assert_eq!(setup(safe), Why::Setup(Some(safe.into())));
+        assert_eq!(setup(safe), AskReason::Setup(Some(safe.into())));
     }
     for unsafe_ in [
         "http://s.example/",
@@ -374,15 +394,15 @@ fn the_details_that_rules_read() {
         "javascript:alert(1)",
         "setup",
     ] {
-        assert_eq!(setup(unsafe_), Why::Setup(None), "{unsafe_}");
+        assert_eq!(setup(unsafe_), AskReason::Setup(None), "{unsafe_}");
     }
     let versions = json!({"supported_versions": ["3.0", "3.1"]});
-    let expected = Change::Versions(vec!["3.0".into(), "3.1".into()]);
+    let expected = RequestChange::Versions(vec!["3.0".into(), "3.1".into()]);
     assert_eq!(change("VERSION_UNSUPPORTED", versions), expected);
     let account = json!({"account_id": "a"});
     let moved = json!({"current_account": account});
-    assert_eq!(change("ACCOUNT_MOVED", moved), Change::Account(account));
-    assert_eq!(why("ACCOUNT_MOVED", json!({})), Why::SellerDefect);
+    assert_eq!(change("ACCOUNT_MOVED", moved), RequestChange::Account(account));
+    assert_eq!(why("ACCOUNT_MOVED", json!({})), AskReason::SellerDefect);
     let action = |reason: &str| {
         short(&of(json!({"code": "ACTION_NOT_ALLOWED", "details": {"reason": reason}})))
     };
@@ -395,25 +415,25 @@ fn b_5_a_suggested_way_of_billing_is_taken_once() {
     let failure = adcp(json!({"code": "BILLING_NOT_PERMITTED_FOR_AGENT",
         "details": {"rejected_billing": "agent", "suggested_billing": "operator"}}));
     let tried = Tried { billing: true, ..Tried::default() };
-    let advice = advise(&Attempt { tried, ..Attempt::default() }, &failure, &PLENTY);
-    assert_eq!(advice, Advice::Ask(Why::Billing));
+    let advice = advise(&FailedAttempt { tried, ..FailedAttempt::default() }, &failure, &PLENTY);
+    assert_eq!(advice, RecoveryAdvice::Ask(AskReason::Billing));
 }
 
 #[test]
 fn x_1_a_forgotten_context_is_left_behind_once() {
-    let change = |attempt: &Attempt, message: &str| {
+    let change = |attempt: &FailedAttempt, message: &str| {
         let failure = adcp(json!({"code": "INVALID_REQUEST", "message": message}));
         let advice = advise(attempt, &failure, &PLENTY);
-        let Advice::Fix(fix) = advice else { panic!("{advice:?}") };
+        let RecoveryAdvice::Fix(fix) = advice else { panic!("{advice:?}") };
         fix.change
     };
-    let with = Attempt { had_context: true, ..Attempt::default() };
+    let with = FailedAttempt { had_context: true, ..FailedAttempt::default() };
     let tried = Tried { context: true, ..Tried::default() };
-    let again = Attempt { tried, ..with.clone() };
-    assert_eq!(change(&with, "Context not found: c1"), Change::DropContext);
-    assert_eq!(change(&with, "no such thing"), Change::Request);
-    assert_eq!(change(&again, "context not found"), Change::Request);
-    assert_eq!(change(&Attempt::default(), "context not found"), Change::Request);
+    let again = FailedAttempt { tried, ..with.clone() };
+    assert_eq!(change(&with, "Context not found: c1"), RequestChange::DropContext);
+    assert_eq!(change(&with, "no such thing"), RequestChange::Request);
+    assert_eq!(change(&again, "context not found"), RequestChange::Request);
+    assert_eq!(change(&FailedAttempt::default(), "context not found"), RequestChange::Request);
 }
 
 #[test]
@@ -426,8 +446,8 @@ fn r_1_the_fields_of_all_errors_alike_are_listed_and_what_a_seller_writes_is_bou
     let body = json!({"isError": true, "structuredContent": {"adcp_error": error("packages[0].budget"),
         "errors": [error("packages[0].budget"), error("end\u{1b}_time"), other]}});
     let failure = of(Via::McpTool, 0, &body.to_string());
-    let Advice::Fix(fix) = advice(&failure) else { panic!() };
-    assert_eq!(fix.change, Change::Strip);
+    let RecoveryAdvice::Fix(fix) = advice(&failure) else { panic!() };
+    assert_eq!(fix.change, RequestChange::Strip);
     assert_eq!(fix.fields, ["packages[0].budget", "end_time"]);
     let suggestion = fix.suggestion.as_deref().unwrap();
     assert!(suggestion.starts_with("drop x") && suggestion.len() <= 512);
@@ -435,12 +455,12 @@ fn r_1_the_fields_of_all_errors_alike_are_listed_and_what_a_seller_writes_is_bou
 
 #[test]
 fn a_card_is_read_again_without_an_attempt_being_left() {
-    let attempt = Attempt { has_card: true, ..Attempt::default() };
-    let failure = refused(By::Http(404), None);
+    let attempt = FailedAttempt { has_card: true, ..FailedAttempt::default() };
+    let failure = refused(RefusalForm::Http(404), None);
     for (attempts, time, tokens, expected) in
         [(0, 300, 10, "retry:ReadCard"), (3, 0, 10, "stop:NoAgent"), (3, 300, 0, "stop:NoAgent")]
     {
-        let budget = Budget { attempts, time: seconds(time), tokens };
+        let budget = RetryBudget { attempts, time: seconds(time), tokens };
         assert_eq!(short(&advise(&attempt, &failure, &budget)), expected);
     }
 }
@@ -487,7 +507,7 @@ fn a_lead_without_its_appointment_may_have_been_received() {
     ] {
         let failure = aap(json!({"code": code, "retryable": retryable}));
         assert_eq!(failure.in_doubt(), in_doubt, "{code}");
-        let attempt = Attempt { effect: Effect::Unkeyed, ..Attempt::default() };
+        let attempt = FailedAttempt { effect: ResendEffect::Unkeyed, ..FailedAttempt::default() };
         assert_eq!(short(&advise(&attempt, &failure, &PLENTY)), unkeyed, "{code}");
     }
     let said = advice(&aap(json!({"code": "APPOINTMENT_TIME_UNAVAILABLE"}))).to_string();
@@ -496,14 +516,14 @@ fn a_lead_without_its_appointment_may_have_been_received() {
 
 #[test]
 fn how_far_a_request_got_decides_where_no_answer_is() {
-    let garbled = |defect| Failure::garbled(defect, Kept::default());
-    let unsent = Failure::Unsent;
+    let garbled = |defect| CallFailure::garbled(defect, KeptResponse::default());
+    let unsent = CallFailure::Unsent;
     let address = BadAddress { url: "x".into(), from_card: true, why: "y" };
-    let broken = || Failure::Unanswered(Unanswered::Broken("x".into()));
-    let proxy = |why| Failure::Unsent(Unsent::Proxy { proxy: "p:1".into(), why });
+    let broken = || CallFailure::Unanswered(Unanswered::Broken("x".into()));
+    let proxy = |why| CallFailure::Unsent(Unsent::Proxy { proxy: "p:1".into(), why });
     let certificate = || {
         let problem = CertificateProblem::Expired;
-        Failure::Unsent(Unsent::Certificate { host: "a.example".into(), problem })
+        CallFailure::Unsent(Unsent::Certificate { host: "a.example".into(), problem })
     };
     let refusal = tradepost_wire::aap::AapRefusal::internal_error(Duration::from_secs(5));
     for (failure, read, unkeyed) in [
@@ -516,24 +536,29 @@ fn how_far_a_request_got_decides_where_no_answer_is() {
         (unsent(Unsent::Setup("x".into())), "stop:Local", "stop:Local"),
         (unsent(Unsent::Invalid(Box::new(refusal))), "fix:Request", "fix:Request"),
         (broken(), "retry", "ask:InDoubt"),
-        (Failure::Unanswered(Unanswered::TimedOut(seconds(1))), "retry", "ask:InDoubt"),
+        (CallFailure::Unanswered(Unanswered::TimedOut(seconds(1))), "retry", "ask:InDoubt"),
         (garbled(Defect::Empty), "retry", "ask:InDoubt"),
         (garbled(Defect::Truncated), "retry", "ask:InDoubt"),
         (garbled(Defect::WrongId), "retry", "ask:InDoubt"),
         (garbled(Defect::TooLarge(1)), "ask:SellerDefect", "ask:SellerDefect"),
         (garbled(Defect::Redirect { location: None }), "ask:SellerDefect", "ask:SellerDefect"),
-        (refused(By::Http(502), None), "retry", "ask:InDoubt"),
-        (refused(By::Http(429), None), "retry", "retry"),
-        (refused(By::Grpc { code: 14, message: "m".into() }, None), "retry", "ask:InDoubt"),
+        (refused(RefusalForm::Http(502), None), "retry", "ask:InDoubt"),
+        (refused(RefusalForm::Http(429), None), "retry", "retry"),
+        (
+            refused(RefusalForm::Grpc { code: 14, message: "m".into() }, None),
+            "retry",
+            "ask:InDoubt",
+        ),
         (jsonrpc(json!({"code": -32603, "message": "m"})), "retry", "ask:InDoubt"),
         (adcp(json!({"code": "RATE_LIMITED"})), "retry", "retry"),
         (aap(json!({"code": "INTERNAL_ERROR", "retryable": true})), "retry", "retry"),
     ] {
-        let short =
-            |effect| short(&advise(&Attempt { effect, ..Attempt::default() }, &failure, &PLENTY));
-        assert_eq!(short(Effect::Read), read, "{failure:?}");
-        assert_eq!(short(Effect::Keyed), read, "{failure:?}");
-        assert_eq!(short(Effect::Unkeyed), unkeyed, "{failure:?}");
+        let short = |effect| {
+            short(&advise(&FailedAttempt { effect, ..FailedAttempt::default() }, &failure, &PLENTY))
+        };
+        assert_eq!(short(ResendEffect::Read), read, "{failure:?}");
+        assert_eq!(short(ResendEffect::Keyed), read, "{failure:?}");
+        assert_eq!(short(ResendEffect::Unkeyed), unkeyed, "{failure:?}");
     }
 }
 
@@ -568,7 +593,7 @@ fn a_9_a_credential_among_the_arguments_is_not_sent() {
 
 #[test]
 fn a_draw_lies_within_its_span_whatever_is_drawn() {
-    let wait = Wait { at_least: seconds(4), at_most: seconds(5) };
+    let wait = RetryWait { at_least: seconds(4), at_most: seconds(5) };
     for (draw, expected) in [
         (0.0, 4_000),
         (0.5, 4_500),
@@ -597,16 +622,16 @@ proptest! {
         draw in any::<f64>(),
     ) {
         let failure = adcp(json!({"code": code, "recovery": recovery, "retry_after": delay}));
-        let attempt = Attempt {
+        let attempt = FailedAttempt {
             has_supply: true,
             tried: Tried { retries, ..Tried::default() },
-            ..Attempt::default()
+            ..FailedAttempt::default()
         };
-        let budget = Budget { attempts, time: seconds(time), tokens };
+        let budget = RetryBudget { attempts, time: seconds(time), tokens };
         let (wait, retried) = match advise(&attempt, &failure, &budget) {
-            Advice::Retry(retry) => (retry.wait, true),
-            Advice::Fix(fix) => (fix.wait, false),
-            Advice::Ask(_) | Advice::Stop(_) => return Ok(()),
+            RecoveryAdvice::Retry(retry) => (retry.wait, true),
+            RecoveryAdvice::Fix(fix) => (fix.wait, false),
+            RecoveryAdvice::Ask(_) | RecoveryAdvice::Stop(_) => return Ok(()),
         };
         prop_assert!(wait.at_least <= wait.at_most);
         if retried {

@@ -4,9 +4,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{Advice, Change, End, First, Fix, Retry, Spent, Wait, Why};
+use super::{
+    AskReason, CredentialStep, Fix, RecoveryAdvice, RequestChange, Retry, RetryWait, Spent,
+    StopReason,
+};
 
-impl fmt::Display for Advice {
+impl fmt::Display for RecoveryAdvice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Retry(retry) => retry.fmt(f),
@@ -20,17 +23,17 @@ impl fmt::Display for Advice {
 impl fmt::Display for Retry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.first {
-            First::Nothing => {}
-            First::Supply => f.write_str("give a credential, then ")?,
-            First::Renew => f.write_str("renew the token, then ")?,
-            First::ReadCard => f.write_str("read the agent's card again, then ")?,
+            CredentialStep::Nothing => {}
+            CredentialStep::Supply => f.write_str("give a credential, then ")?,
+            CredentialStep::Renew => f.write_str("renew the token, then ")?,
+            CredentialStep::ReadCard => f.write_str("read the agent's card again, then ")?,
         }
         f.write_str("send the same request again, unchanged")?;
-        if self.wait == Wait::default() { Ok(()) } else { write!(f, ", in {}", self.wait) }
+        if self.wait == RetryWait::default() { Ok(()) } else { write!(f, ", in {}", self.wait) }
     }
 }
 
-impl fmt::Display for Wait {
+impl fmt::Display for RetryWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.at_least == self.at_most {
             write!(f, "{}", Seconds(self.at_least))
@@ -53,32 +56,34 @@ impl fmt::Display for Fix {
         let fields = self.fields.iter().filter(|field| !field.is_empty());
         let fields = fields.map(String::as_str).collect::<Vec<_>>().join(", ");
         match &self.change {
-            Change::Request if fields.is_empty() => f.write_str("correct the request")?,
-            Change::Request => write!(f, "correct {fields}")?,
-            Change::Strip if fields.is_empty() => f.write_str("leave out what is not permitted")?,
-            Change::Strip => write!(f, "leave out {fields}")?,
-            Change::SearchAgain => f.write_str("search again and tell the user")?,
-            Change::Reread => {
+            RequestChange::Request if fields.is_empty() => f.write_str("correct the request")?,
+            RequestChange::Request => write!(f, "correct {fields}")?,
+            RequestChange::Strip if fields.is_empty() => {
+                f.write_str("leave out what is not permitted")?
+            }
+            RequestChange::Strip => write!(f, "leave out {fields}")?,
+            RequestChange::SearchAgain => f.write_str("search again and tell the user")?,
+            RequestChange::Reread => {
                 f.write_str("read the resource again and change its present state")?;
             }
-            Change::Reconcile => {
+            RequestChange::Reconcile => {
                 return f.write_str(
                     "find out whether the first request succeeded; only if not, send it as a new \
                      request, with a fresh idempotency key",
                 );
             }
-            Change::NewKey => f.write_str("take a fresh idempotency key")?,
-            Change::DropContext => f.write_str("leave the context id out")?,
-            Change::Token => f.write_str("get a token with check_governance")?,
-            Change::Billing(billing) => write!(f, "set billing to {billing}")?,
-            Change::OtherBilling => f.write_str("choose another way of billing, or none")?,
-            Change::Versions(versions) => {
+            RequestChange::NewKey => f.write_str("take a fresh idempotency key")?,
+            RequestChange::DropContext => f.write_str("leave the context id out")?,
+            RequestChange::Token => f.write_str("get a token with check_governance")?,
+            RequestChange::Billing(billing) => write!(f, "set billing to {billing}")?,
+            RequestChange::OtherBilling => f.write_str("choose another way of billing, or none")?,
+            RequestChange::Versions(versions) => {
                 write!(f, "speak one of the versions {}", versions.join(", "))?;
             }
-            Change::Account(_) => f.write_str("use the account that the details name")?,
+            RequestChange::Account(_) => f.write_str("use the account that the details name")?,
         }
         f.write_str(" and send it as a new request")?;
-        if self.wait != Wait::default() {
+        if self.wait != RetryWait::default() {
             write!(f, ", in {}", self.wait)?;
         }
         match &self.suggestion {
@@ -88,7 +93,7 @@ impl fmt::Display for Fix {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for AskReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Self::Terminal => "ask a person: no request of this agent can succeed",
@@ -162,7 +167,7 @@ impl fmt::Display for Why {
     }
 }
 
-impl fmt::Display for End {
+impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Address => "use another address; this one cannot be used",

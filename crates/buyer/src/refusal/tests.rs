@@ -2,8 +2,8 @@ use tradepost_wire::json::json;
 
 use super::*;
 
-fn refused(error: Value) -> Refused {
-    read(&error, Some(Duration::from_secs(7)), Kept::default()).unwrap()
+fn refused(error: Value) -> SellerRefusal {
+    read(&error, Some(Duration::from_secs(7)), KeptResponse::default()).unwrap()
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn codes_of_the_future_are_kept() {
     let refused = refused(json!({"code": -32000, "message": "x", "data": {
         "type": "aap.error", "code": "FINANCE_\u{1b}DECLINED", "message": "\u{202e}no"}}));
     assert_eq!(refused.to_string(), "FINANCE_DECLINED: no");
-    let By::Aap { error, .. } = &refused.by else { panic!("{refused:?}") };
+    let RefusalForm::Aap { error, .. } = &refused.by else { panic!("{refused:?}") };
     assert_eq!(error.code, Open::Other("FINANCE_\u{1b}DECLINED".into()));
 }
 
@@ -33,7 +33,7 @@ fn the_details_of_a_protocol_error_are_read() {
          "domain": "a2a-protocol.org", "metadata": {"a": "b", "n": 1}},
         {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [
             {"field": "message.parts", "description": "must not be empty"}, 5]}]}));
-    let By::Protocol(error) = &refused.by else { panic!("{refused:?}") };
+    let RefusalForm::Protocol(error) = &refused.by else { panic!("{refused:?}") };
     assert_eq!(error.code, Open::Known(A2aCode::InvalidParams));
     assert_eq!(error.metadata, [("a".to_owned(), "b".to_owned())]);
     assert_eq!(error.violations[0].field, "message.parts");
@@ -47,7 +47,7 @@ fn a_wait_and_a_challenge_of_the_error_are_read() {
          "domain": "a2a-protocol.org", "metadata": {"challenge": "Bearer realm=\"larkspur\""}},
         {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1.500s"}]}));
     assert_eq!(refused.retry_after, Some(Duration::from_secs(7)), "the header asks for more");
-    let By::Protocol(error) = &refused.by else { panic!("{refused:?}") };
+    let RefusalForm::Protocol(error) = &refused.by else { panic!("{refused:?}") };
     assert_eq!(error.code, Open::Known(A2aCode::Unauthenticated));
     assert_eq!(error.challenge(), Some("Bearer realm=\"larkspur\""));
 }
@@ -66,7 +66,7 @@ fn the_longest_of_all_waits_counts() {
         let data = json!({"type": "aap.error", "code": "RATE_LIMITED", "message": "m",
             "details": details});
         let error = json!({"code": -32002, "message": "m", "data": data});
-        let refused = read(&error, header, Kept::default()).unwrap();
+        let refused = read(&error, header, KeptResponse::default()).unwrap();
         assert_eq!(refused.retry_after, expected.map(Duration::from_millis), "{details}");
     }
     let error = |seconds: u32| json!({"code": "RATE_LIMITED", "retry_after": seconds});
@@ -75,7 +75,7 @@ fn the_longest_of_all_waits_counts() {
     {
         let data = json!({"adcp_error": error(envelope), "errors": [error(listed)]});
         let error = json!({"code": -32029, "message": "m", "data": data});
-        let refused = read(&error, header, Kept::default()).unwrap();
+        let refused = read(&error, header, KeptResponse::default()).unwrap();
         assert_eq!(refused.retry_after, Some(Duration::from_secs(expected)));
     }
 }
@@ -87,16 +87,19 @@ fn a_fault_of_the_seller_is_in_doubt_whichever_reason_it_has() {
             {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason,
              "domain": "a2a-protocol.org"}]}));
         assert!(refused.is_retryable(), "{reason}");
-        assert!(crate::failure::Failure::Refused(Box::new(refused)).in_doubt(), "{reason}");
+        assert!(crate::failure::CallFailure::Refused(Box::new(refused)).in_doubt(), "{reason}");
     }
 }
 
 #[test]
 fn numbers_and_names_find_their_row_whichever_is_known() {
     let code = |error: Value| match refused(error).by {
-        By::Aap { error, .. } => format!("aap {}", error.code),
-        By::Protocol(error) => format!("a2a {}", error.code),
-        by @ (By::Adcp(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. }) => panic!("{by:?}"),
+        RefusalForm::Aap { error, .. } => format!("aap {}", error.code),
+        RefusalForm::Protocol(error) => format!("a2a {}", error.code),
+        by @ (RefusalForm::Adcp(_)
+        | RefusalForm::Grpc { .. }
+        | RefusalForm::Http(_)
+        | RefusalForm::Words { .. }) => panic!("{by:?}"),
     };
     let info = |reason: &str| json!([{"@type": "google.rpc.ErrorInfo", "reason": reason, "domain": DOMAIN}]);
     for (error, expected) in [
@@ -120,7 +123,7 @@ fn numbers_and_names_find_their_row_whichever_is_known() {
         assert_eq!(code(error), expected);
     }
     for no_error in [json!(null), json!("x"), json!({"code": "x"}), json!({"code": 1.5})] {
-        assert!(read(&no_error, None, Kept::default()).is_none());
+        assert!(read(&no_error, None, KeptResponse::default()).is_none());
     }
 }
 

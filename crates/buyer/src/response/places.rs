@@ -9,7 +9,7 @@ use crate::refusal::Adcp;
 
 /// Where an error stood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layer {
+pub enum ErrorLayer {
     /// `structuredContent` of an MCP tool result.
     Structured,
     /// A data part of a task's artifact.
@@ -26,7 +26,7 @@ pub enum Layer {
 
 /// What was found.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum FoundError {
     /// An error object.
     Adcp(Box<Adcp>),
     /// Something in the place of one; the search ends there.
@@ -40,7 +40,7 @@ pub(crate) enum Found {
 #[derive(Debug, Default)]
 pub(crate) struct Places<'v> {
     /// Each with its layer, in the order of the search; what was parsed from a text is owned.
-    objects: Vec<(Layer, Cow<'v, Value>)>,
+    objects: Vec<(ErrorLayer, Cow<'v, Value>)>,
     /// The texts for people.
     texts: Vec<&'v str>,
 }
@@ -50,7 +50,7 @@ impl<'v> Places<'v> {
     pub(super) fn tool(result: &'v Value) -> Self {
         let mut places = Self::default();
         if let Some(structured) = result.get("structuredContent") {
-            places.push(Layer::Structured, structured);
+            places.push(ErrorLayer::Structured, structured);
         }
         let content = result.get("content").and_then(Value::as_array);
         for item in content.into_iter().flatten().take(MAX_LISTED) {
@@ -67,11 +67,11 @@ impl<'v> Places<'v> {
         let artifacts = task.get("artifacts").and_then(Value::as_array);
         let of_artifact = |artifact: &'v Value| artifact.get("parts").and_then(Value::as_array);
         for part in artifacts.into_iter().flatten().filter_map(of_artifact).flatten() {
-            places.push_part(Layer::Artifact, part);
+            places.push_part(ErrorLayer::Artifact, part);
         }
         let parts = task.pointer("/status/message/parts").and_then(Value::as_array);
         for part in parts.into_iter().flatten() {
-            places.push_part(Layer::StatusMessage, part);
+            places.push_part(ErrorLayer::StatusMessage, part);
         }
         places
     }
@@ -79,12 +79,12 @@ impl<'v> Places<'v> {
     /// Those of the `data` of a JSON-RPC error, the details of a status, or a refused body.
     pub(crate) fn data(data: &'v Value) -> Self {
         let mut places = Self::default();
-        places.push(Layer::Envelope, data);
+        places.push(ErrorLayer::Envelope, data);
         for detail in data.as_array().into_iter().flatten().take(MAX_LISTED) {
-            places.push(Layer::Envelope, detail);
+            places.push(ErrorLayer::Envelope, detail);
             // A google.protobuf.Struct in JSON has its members in `value`.
             if let Some(value) = detail.get("value") {
-                places.push(Layer::Envelope, value);
+                places.push(ErrorLayer::Envelope, value);
             }
         }
         places
@@ -93,7 +93,7 @@ impl<'v> Places<'v> {
     /// Those of a payload that calls itself failed.
     pub(super) fn payload(payload: &'v Value) -> Self {
         let mut places = Self::default();
-        places.push(Layer::Payload, payload);
+        places.push(ErrorLayer::Payload, payload);
         places
     }
 
@@ -115,13 +115,13 @@ impl<'v> Places<'v> {
         found
     }
 
-    fn push(&mut self, layer: Layer, value: &'v Value) {
+    fn push(&mut self, layer: ErrorLayer, value: &'v Value) {
         if value.is_object() {
             self.objects.push((layer, Cow::Borrowed(value)));
         }
     }
 
-    fn push_part(&mut self, layer: Layer, part: &'v Value) {
+    fn push_part(&mut self, layer: ErrorLayer, part: &'v Value) {
         if let Some(data) = part.get("data") {
             self.push(layer, data);
         }
@@ -134,7 +134,7 @@ impl<'v> Places<'v> {
         if text.trim_ascii_start().starts_with('{')
             && let Ok(value @ Value::Object(_)) = tradepost_wire::json::from_str(text)
         {
-            self.objects.push((Layer::Text, Cow::Owned(value)));
+            self.objects.push((ErrorLayer::Text, Cow::Owned(value)));
         }
     }
 
@@ -151,7 +151,7 @@ impl<'v> Places<'v> {
     }
 
     /// Searches for AdCP's error object.
-    pub(crate) fn find(&self) -> Found {
+    pub(crate) fn find(&self) -> FoundError {
         let mut envelope = None;
         for (layer, candidate) in &self.objects {
             // Null says that there is none.
@@ -160,13 +160,13 @@ impl<'v> Places<'v> {
             };
             match AdcpError::read(error) {
                 Ok(error) => envelope = Some((*layer, error)),
-                Err(malformed) => return Found::Malformed(malformed),
+                Err(malformed) => return FoundError::Malformed(malformed),
             }
             break;
         }
         match Adcp::of(envelope, self.listed()) {
-            Some(adcp) => Found::Adcp(Box::new(adcp)),
-            None => Found::Nothing,
+            Some(adcp) => FoundError::Adcp(Box::new(adcp)),
+            None => FoundError::Nothing,
         }
     }
 

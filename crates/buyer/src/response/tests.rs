@@ -19,17 +19,17 @@ fn raw<'a>(via: Via<'a>, status: u16, body: &'a [u8]) -> RawResponse<'a> {
 fn found(via: Via<'_>, status: u16, body: &str) -> String {
     match read(&raw(via, status, body.as_bytes())) {
         None => "no failure".to_owned(),
-        Some(Failure::Garbled(garbled)) => format!("garbled: {}", garbled.defect),
-        Some(Failure::Refused(refused)) => {
+        Some(CallFailure::Garbled(garbled)) => format!("garbled: {}", garbled.defect),
+        Some(CallFailure::Refused(refused)) => {
             assert_eq!(refused.kept.length, body.len());
             match &refused.by {
-                By::Adcp(adcp) => format!("adcp {} {:?}", adcp.error.code, adcp.layer),
-                By::Aap { error, .. } => format!("aap {}", error.code),
-                By::Protocol(error) => format!("a2a {} {}", error.code, error.jsonrpc),
-                By::Grpc { code, message } => format!("grpc {code} {message}"),
-                By::Http(status) => format!("http {status}"),
-                By::Words { text, malformed: None } => format!("words {text}"),
-                By::Words { malformed: Some(malformed), .. } => malformed.why().to_owned(),
+                RefusalForm::Adcp(adcp) => format!("adcp {} {:?}", adcp.error.code, adcp.layer),
+                RefusalForm::Aap { error, .. } => format!("aap {}", error.code),
+                RefusalForm::Protocol(error) => format!("a2a {} {}", error.code, error.jsonrpc),
+                RefusalForm::Grpc { code, message } => format!("grpc {code} {message}"),
+                RefusalForm::Http(status) => format!("http {status}"),
+                RefusalForm::Words { text, malformed: None } => format!("words {text}"),
+                RefusalForm::Words { malformed: Some(malformed), .. } => malformed.why().to_owned(),
             }
         }
         other => panic!("{other:?}"),
@@ -138,10 +138,11 @@ fn statuses_are_read_with_their_details_and_without() {
         "domain": "autoagentprotocol.org", "metadata": {"retryable": "false", "error_id": "e1"}});
     assert_eq!(rest(json!([typed])), "aap RATE_LIMITED");
     let body = json!({"error": {"code": 429, "message": "m", "details": [typed]}}).to_string();
-    let Some(Failure::Refused(refused)) = read(&raw(Via::HttpJson, 429, body.as_bytes())) else {
+    let Some(CallFailure::Refused(refused)) = read(&raw(Via::HttpJson, 429, body.as_bytes()))
+    else {
         panic!()
     };
-    let By::Aap { error, .. } = &refused.by else { panic!("{refused:?}") };
+    let RefusalForm::Aap { error, .. } = &refused.by else { panic!("{refused:?}") };
     assert_eq!((error.retryable, error.error_id.as_str()), (false, "e1"));
     let within = json!({"@type": "type.googleapis.com/google.protobuf.Struct",
         "value": {"type": "aap.error", "code": "INVALID_CONSENT"}});
@@ -222,12 +223,12 @@ fn a_payload_that_calls_itself_failed_is_believed() {
     let last = json!({"status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [{"parts": [
         {"data": {"progress": 5}}, {"data": payload}, {"text": "done"}]}]});
     assert_eq!(task(last), "adcp A Payload");
-    let Some(Failure::Refused(refused)) =
+    let Some(CallFailure::Refused(refused)) =
         read(&raw(Via::HttpJson, 200, payload.to_string().as_bytes()))
     else {
         panic!()
     };
-    let By::Adcp(adcp) = &refused.by else { panic!("{refused:?}") };
+    let RefusalForm::Adcp(adcp) = &refused.by else { panic!("{refused:?}") };
     let codes: Vec<_> = adcp.listed.iter().map(|error| error.code.name()).collect();
     assert_eq!(codes, ["A", "B"]);
 }
@@ -270,9 +271,9 @@ fn bad_input_is_garbled_and_said_to_be_so() {
             assert_eq!(found(via, 502, body), "http 502", "{via:?}");
         }
         let answer = read(&raw(via, 200, deep.as_bytes()));
-        assert!(matches!(answer, Some(Failure::Garbled(_))), "{via:?}");
+        assert!(matches!(answer, Some(CallFailure::Garbled(_))), "{via:?}");
         let answer = read(&raw(via, 200, b"{\"a\":\"\xff\"}"));
-        let Some(Failure::Garbled(garbled)) = answer else { panic!("{via:?}") };
+        let Some(CallFailure::Garbled(garbled)) = answer else { panic!("{via:?}") };
         assert_eq!(garbled.defect, Defect::NotUtf8);
     }
     for (body, expected) in [
@@ -298,7 +299,7 @@ fn the_longest_wait_counts_wherever_it_stands() {
     let wait = |body: Value| {
         let body = json!({"jsonrpc": "2.0", "id": "i", "error": body}).to_string();
         match read(&raw(Via::JsonRpc { id: "i" }, 200, body.as_bytes())) {
-            Some(Failure::Refused(refused)) => refused.retry_after,
+            Some(CallFailure::Refused(refused)) => refused.retry_after,
             other => panic!("{other:?}"),
         }
     };
@@ -326,12 +327,12 @@ fn the_longest_wait_counts_wherever_it_stands() {
 fn d_1_any_code_of_any_catalog_is_kept_as_it_came() {
     for code in ["X_ACME_FLOOR", "go forever", "\u{202e}", "ÄÖÜ"] {
         let body = json!({"isError": true, "structuredContent": {"adcp_error": {"code": code}}});
-        let Some(Failure::Refused(refused)) =
+        let Some(CallFailure::Refused(refused)) =
             read(&raw(Via::McpTool, 0, body.to_string().as_bytes()))
         else {
             panic!()
         };
-        let By::Adcp(adcp) = &refused.by else { panic!("{refused:?}") };
+        let RefusalForm::Adcp(adcp) = &refused.by else { panic!("{refused:?}") };
         assert_eq!(adcp.error.code, Open::Other(code.into()));
         assert!(!refused.to_string().contains('\u{202e}'));
     }
@@ -405,11 +406,11 @@ fn holds(body: &[u8], status: u16) -> Result<(), TestCaseError> {
     for via in vias() {
         let kept = match read(&raw(via, status, body)) {
             None => continue,
-            Some(Failure::Refused(refused)) => {
+            Some(CallFailure::Refused(refused)) => {
                 prop_assert!(!refused.to_string().is_empty());
                 refused.kept
             }
-            Some(Failure::Garbled(garbled)) => garbled.kept,
+            Some(CallFailure::Garbled(garbled)) => garbled.kept,
             Some(other) => return Err(TestCaseError::fail(format!("{other:?}"))),
         };
         prop_assert!(kept.body.len() <= MAX_KEPT && kept.length == body.len());

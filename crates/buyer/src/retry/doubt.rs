@@ -8,7 +8,7 @@ use crate::text::{WORD, plain};
 /// Nothing but an answer to the same key settles one: a later refusal, or a seller who cannot be
 /// reached any more, says nothing of what became of the request before it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Doubt {
+pub struct RequestsInDoubt {
     keys: Vec<String>,
     /// Whether a request without a key is among them.
     unkeyed: bool,
@@ -16,7 +16,7 @@ pub struct Doubt {
     unpromised: bool,
 }
 
-impl Doubt {
+impl RequestsInDoubt {
     /// Whether it is unknown if the seller has acted.
     #[must_use]
     pub fn in_doubt(&self) -> bool {
@@ -59,7 +59,7 @@ impl Doubt {
     }
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for RequestsInDoubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.in_doubt() {
             return f.write_str("nothing has happened");

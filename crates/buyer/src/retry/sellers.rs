@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tradepost_wire::adcp::error::RecoveryRule;
 
-use crate::failure::Failure;
+use crate::failure::CallFailure;
 
 /// How much is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,13 +41,13 @@ impl Default for Sizes {
 
 /// The memory.
 #[derive(Debug)]
-pub struct Sellers {
+pub struct SellerMemory {
     sizes: Sizes,
-    known: Mutex<HashMap<String, Seller>>,
+    known: Mutex<HashMap<String, RememberedSeller>>,
 }
 
 #[derive(Debug)]
-struct Seller {
+struct RememberedSeller {
     /// Tokens at `counted`.
     tokens: u32,
     /// The moment up to which tokens have been granted.
@@ -58,7 +58,7 @@ struct Seller {
     misconfigured: VecDeque<Duration>,
 }
 
-impl Sellers {
+impl SellerMemory {
     /// An empty memory.
     #[must_use]
     pub fn new(sizes: Sizes) -> Self {
@@ -104,7 +104,7 @@ impl Sellers {
     }
 
     /// Notes a failure; whether it is one of an outage.
-    pub(super) fn note(&self, seller: &str, failure: &Failure, now: Duration) -> bool {
+    pub(super) fn note(&self, seller: &str, failure: &CallFailure, now: Duration) -> bool {
         let mut known = self.lock();
         let seller = self.remembered(&mut known, seller, now);
         seller.failed = now;
@@ -118,14 +118,14 @@ impl Sellers {
         self.is_outage(seller, now)
     }
 
-    fn is_outage(&self, seller: &Seller, now: Duration) -> bool {
+    fn is_outage(&self, seller: &RememberedSeller, now: Duration) -> bool {
         let begun = now.saturating_sub(self.sizes.outage_window);
         let recent = seller.misconfigured.iter().filter(|moment| **moment >= begun);
         recent.count() >= self.sizes.outage_count.max(1)
     }
 
     /// Grants what time has given back since the last look.
-    fn granted(&self, seller: &mut Seller, now: Duration) -> u32 {
+    fn granted(&self, seller: &mut RememberedSeller, now: Duration) -> u32 {
         let passed = now.saturating_sub(seller.counted);
         // Without a time for a refill everything is granted at once.
         let grants = passed.as_nanos().checked_div(self.sizes.refill.as_nanos());
@@ -144,17 +144,17 @@ impl Sellers {
 
     fn remembered<'k>(
         &self,
-        known: &'k mut HashMap<String, Seller>,
+        known: &'k mut HashMap<String, RememberedSeller>,
         name: &str,
         now: Duration,
-    ) -> &'k mut Seller {
+    ) -> &'k mut RememberedSeller {
         if !known.contains_key(name) && known.len() >= self.sizes.sellers.max(1) {
             let oldest = known.iter().min_by_key(|(_, seller)| seller.failed);
             if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
                 known.remove(&oldest);
             }
         }
-        known.entry(name.to_owned()).or_insert_with(|| Seller {
+        known.entry(name.to_owned()).or_insert_with(|| RememberedSeller {
             tokens: self.sizes.tokens,
             counted: now,
             failed: now,
@@ -162,7 +162,7 @@ impl Sellers {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Seller>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, RememberedSeller>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

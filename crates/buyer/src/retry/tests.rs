@@ -8,7 +8,7 @@ use tradepost_wire::json::{Value, json};
 use super::*;
 use crate::failure::Unsent;
 use crate::fake::Virtual;
-use crate::recovery::{Effect, Spent, Why};
+use crate::recovery::{AskReason, ResendEffect, Spent};
 use crate::response::{RawResponse, Via, read};
 
 /// A sender that gets these answers, the last one for ever.
@@ -22,9 +22,9 @@ struct Script {
     corrects: bool,
     authenticates: bool,
     /// When each request was sent, and with which key.
-    log: Vec<(f64, Key)>,
-    changes: Vec<Change>,
-    asked_for: Vec<First>,
+    log: Vec<(f64, RequestKey)>,
+    changes: Vec<RequestChange>,
+    asked_for: Vec<CredentialStep>,
     /// Whether requests have a key, and that of the latest.
     keyed: bool,
     key: Option<String>,
@@ -47,21 +47,21 @@ impl Script {
         }
     }
 
-    fn keys(&self) -> Vec<Key> {
+    fn keys(&self) -> Vec<RequestKey> {
         self.log.iter().map(|(_, key)| *key).collect()
     }
 }
 
-impl Sender for Script {
+impl IntentSender for Script {
     type Answer = ();
 
-    async fn send(&mut self, key: Key) -> Result<(), Failure> {
+    async fn send(&mut self, key: RequestKey) -> Result<(), CallFailure> {
         self.log.push((self.world.now().as_secs_f64(), key));
         self.key = match (key, self.keyed) {
             (_, false) => None,
-            (Key::First, true) => Some("key 1".to_owned()),
-            (Key::Same, true) => self.key.take(),
-            (Key::Fresh, true) => Some(format!("key {}", self.log.len())),
+            (RequestKey::First, true) => Some("key 1".to_owned()),
+            (RequestKey::Same, true) => self.key.take(),
+            (RequestKey::Fresh, true) => Some(format!("key {}", self.log.len())),
         };
         if self.hangs {
             std::future::pending::<()>().await;
@@ -78,23 +78,23 @@ impl Sender for Script {
         self.key.as_deref()
     }
 
-    async fn correct(&mut self, fix: &Fix, _: &Failure) -> bool {
+    async fn correct(&mut self, fix: &Fix, _: &CallFailure) -> bool {
         self.changes.push(fix.change.clone());
         self.corrects
     }
 
-    async fn authenticate(&mut self, first: First) -> bool {
+    async fn authenticate(&mut self, first: CredentialStep) -> bool {
         self.asked_for.push(first);
         self.authenticates
     }
 }
 
-fn failure(error: &Value) -> Failure {
+fn failure(error: &Value) -> CallFailure {
     if error.is_null() {
-        return Failure::Unanswered(Unanswered::Broken("x".into()));
+        return CallFailure::Unanswered(Unanswered::Broken("x".into()));
     }
     if error == "away" {
-        return Failure::Unsent(Unsent::Unreachable("x".into()));
+        return CallFailure::Unsent(Unsent::Unreachable("x".into()));
     }
     let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
     let (content_type, retry_after) = (None, None);
@@ -115,7 +115,7 @@ fn error(code: &str) -> Option<Value> {
 
 fn run(
     recoverer: &Recoverer<Virtual>,
-    attempt: Attempt,
+    attempt: FailedAttempt,
     script: &mut Script,
 ) -> Result<Recovered<()>, Box<GaveUp>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -123,13 +123,13 @@ fn run(
 }
 
 fn recoverer(world: &Virtual) -> Recoverer<Virtual> {
-    Recoverer::new(world.clone(), Limits::default(), Sizes::default())
+    Recoverer::new(world.clone(), RetryLimits::default(), Sizes::default())
 }
 
 /// Runs one intent in a fresh world: how it ended, the sleeps, and the script.
 fn once(
     draw: f64,
-    attempt: Attempt,
+    attempt: FailedAttempt,
     answers: impl IntoIterator<Item = Option<Value>>,
 ) -> (Result<Recovered<()>, Box<GaveUp>>, Vec<f64>, Script) {
     let world = Virtual::new(draw);
@@ -138,18 +138,21 @@ fn once(
     (ended, world.sleeps(), script)
 }
 
-fn advice(ended: Result<Recovered<()>, Box<GaveUp>>) -> Advice {
+fn advice(ended: Result<Recovered<()>, Box<GaveUp>>) -> RecoveryAdvice {
     ended.unwrap_err().advice
 }
 
 #[test]
 fn d_5_go_forever_cannot_loop() {
     let forever = json!({"code": "GO_FOREVER", "recovery": "transient", "retry_after": 1});
-    let (ended, sleeps, script) = once(0.0, Attempt::default(), [Some(forever)]);
+    let (ended, sleeps, script) = once(0.0, FailedAttempt::default(), [Some(forever)]);
     assert_eq!(sleeps, [1.0, 1.0, 1.0]);
-    assert_eq!(script.keys(), [Key::First, Key::Same, Key::Same, Key::Same]);
+    assert_eq!(
+        script.keys(),
+        [RequestKey::First, RequestKey::Same, RequestKey::Same, RequestKey::Same]
+    );
     let gave_up = ended.unwrap_err();
-    assert_eq!(gave_up.advice, Advice::Ask(Why::Spent(Spent::Attempts)));
+    assert_eq!(gave_up.advice, RecoveryAdvice::Ask(AskReason::Spent(Spent::Attempts)));
     assert_eq!(gave_up.spent, Spending { attempts: 4, waited: Duration::from_secs(3) });
 }
 
@@ -159,14 +162,14 @@ fn f_1_and_h_2_what_passes_is_waited_for_with_growing_pauses() {
         [(0.0, [1.5, 3.0, 6.0]), (0.5, [2.0, 4.0, 8.0]), (1.0, [2.5, 5.0, 10.0])]
     {
         for broken in [Some(Value::Null), error("SERVICE_UNAVAILABLE"), error("X_NEW")] {
-            let (ended, sleeps, script) = once(draw, Attempt::default(), [broken]);
+            let (ended, sleeps, script) = once(draw, FailedAttempt::default(), [broken]);
             assert_eq!(sleeps, expected);
             assert_eq!(script.log.len(), 4);
             assert!(ended.is_err());
         }
     }
     let answers = [Some(Value::Null), error("SERVICE_UNAVAILABLE"), None];
-    let (ended, sleeps, _) = once(0.5, Attempt::default(), answers);
+    let (ended, sleeps, _) = once(0.5, FailedAttempt::default(), answers);
     assert_eq!(sleeps, [2.0, 4.0]);
     let recovered = ended.unwrap();
     assert_eq!(recovered.spent, Spending { attempts: 3, waited: Duration::from_secs(6) });
@@ -178,16 +181,16 @@ fn h_1_no_retry_comes_before_the_moment_that_the_seller_named() {
     let limited = |delay: Value| Some(json!({"code": "RATE_LIMITED", "retry_after": delay}));
     for (draw, expected) in [(0.0, [20.0, 1.0]), (1.0, [25.0, 1.25])] {
         let answers = [limited(json!(19.1)), limited(json!(0)), None];
-        let (ended, sleeps, script) = once(draw, Attempt::default(), answers);
+        let (ended, sleeps, script) = once(draw, FailedAttempt::default(), answers);
         assert!(ended.is_ok());
         assert_eq!(sleeps, expected);
         let times: Vec<_> = script.log.iter().map(|(moment, _)| *moment).collect();
         assert_eq!(times, [0.0, expected[0], expected[0] + expected[1]]);
     }
     // An hour is more than the intent may take: nobody waits for a part of it.
-    let (ended, sleeps, script) = once(0.0, Attempt::default(), [limited(json!(3_600))]);
+    let (ended, sleeps, script) = once(0.0, FailedAttempt::default(), [limited(json!(3_600))]);
     assert_eq!((sleeps.len(), script.log.len()), (0, 1));
-    assert_eq!(advice(ended), Advice::Ask(Why::Throttled));
+    assert_eq!(advice(ended), RecoveryAdvice::Ask(AskReason::Throttled));
 }
 
 #[test]
@@ -195,16 +198,19 @@ fn e_1_the_time_that_requests_take_counts() {
     let world = Virtual::new(0.5);
     let mut script = Script::new(&world, [error("SERVICE_UNAVAILABLE")]);
     script.takes = Duration::from_secs(149);
-    let ended = run(&recoverer(&world), Attempt::default(), &mut script);
+    let ended = run(&recoverer(&world), FailedAttempt::default(), &mut script);
     // 149 s, 2 s, 149 s: nothing is left of the 300 s.
     assert_eq!(world.sleeps(), [2.0]);
-    assert_eq!(advice(ended), Advice::Ask(Why::Spent(Spent::Time(Duration::from_secs(3)))));
+    assert_eq!(
+        advice(ended),
+        RecoveryAdvice::Ask(AskReason::Spent(Spent::Time(Duration::from_secs(3))))
+    );
 }
 
 #[test]
 fn whether_it_may_have_happened_is_asked_of_all_requests_and_not_of_the_last() {
     let (broken, away) = (|| Some(Value::Null), || Some(json!("away")));
-    let (keyed, read) = (Effect::Keyed, Effect::Read);
+    let (keyed, read) = (ResendEffect::Keyed, ResendEffect::Read);
     for (effect, answers, doubted) in [
         // The dealer takes the lead, drops the connection and goes down.
         (keyed, vec![broken(), away()], &["key 1"][..]),
@@ -218,7 +224,7 @@ fn whether_it_may_have_happened_is_asked_of_all_requests_and_not_of_the_last() {
         (read, vec![broken(), away()], &[]),
     ] {
         let shown = format!("{answers:?}");
-        let attempt = Attempt { effect, ..Attempt::default() };
+        let attempt = FailedAttempt { effect, ..FailedAttempt::default() };
         let (ended, ..) = once(0.0, attempt, answers);
         let gave_up = ended.unwrap_err();
         assert_eq!(gave_up.doubt.keys().collect::<Vec<_>>(), doubted, "{shown}");
@@ -232,7 +238,7 @@ fn whether_it_may_have_happened_is_asked_of_all_requests_and_not_of_the_last() {
     let world = Virtual::new(0.0);
     let mut script = Script::new(&world, [Some(Value::Null)]);
     script.keyed = false;
-    let attempt = Attempt { effect: Effect::Unkeyed, ..Attempt::default() };
+    let attempt = FailedAttempt { effect: ResendEffect::Unkeyed, ..FailedAttempt::default() };
     let gave_up = run(&recoverer(&world), attempt, &mut script).unwrap_err();
     assert!(gave_up.doubt.in_doubt() && gave_up.key.is_none());
     assert!(gave_up.to_string().ends_with("may do it twice"), "{gave_up}");
@@ -240,10 +246,13 @@ fn whether_it_may_have_happened_is_asked_of_all_requests_and_not_of_the_last() {
 
 #[test]
 fn an_answer_settles_the_doubt_about_its_own_key_and_no_other() {
-    let keyed = || Attempt { effect: Effect::Keyed, ..Attempt::default() };
+    let keyed = || FailedAttempt { effect: ResendEffect::Keyed, ..FailedAttempt::default() };
     let recovered = |answers: Vec<_>| once(0.0, keyed(), answers).0.unwrap();
     let repeated = recovered(vec![Some(Value::Null), None]);
-    assert_eq!((repeated.key.as_deref(), &repeated.doubt), (Some("key 1"), &Doubt::default()));
+    assert_eq!(
+        (repeated.key.as_deref(), &repeated.doubt),
+        (Some("key 1"), &RequestsInDoubt::default())
+    );
     let corrected = recovered(vec![Some(Value::Null), error("BUDGET_TOO_LOW"), None]);
     assert_eq!(corrected.key.as_deref(), Some("key 3"));
     assert_eq!(corrected.doubt.keys().collect::<Vec<_>>(), ["key 1"]);
@@ -253,15 +262,18 @@ fn an_answer_settles_the_doubt_about_its_own_key_and_no_other() {
 fn the_time_of_all_requests_together_is_never_exceeded() {
     let overall = |elapsed, takes, answer: Option<Value>| {
         let world = Virtual::new(1.0);
-        let limits = Limits { elapsed: Duration::from_secs(elapsed), ..Limits::default() };
+        let limits =
+            RetryLimits { elapsed: Duration::from_secs(elapsed), ..RetryLimits::default() };
         let recoverer = Recoverer::new(world.clone(), limits, Sizes::default());
         let mut script = Script::new(&world, [answer]);
         script.takes = Duration::from_secs(takes);
-        let gave_up = run(&recoverer, Attempt::default(), &mut script).unwrap_err();
+        let gave_up = run(&recoverer, FailedAttempt::default(), &mut script).unwrap_err();
         (script.log.len(), world.now().as_secs_f64(), gave_up.failure.to_string(), gave_up.advice)
     };
     let refused = "SERVICE_UNAVAILABLE: m".to_owned();
-    let spent = |seconds| Advice::Ask(Why::Spent(Spent::Time(Duration::from_secs_f64(seconds))));
+    let spent = |seconds| {
+        RecoveryAdvice::Ask(AskReason::Spent(Spent::Time(Duration::from_secs_f64(seconds))))
+    };
     let down = || error("SERVICE_UNAVAILABLE");
     for (elapsed, takes, answer, expected) in [
         // On its way when the time is up.
@@ -277,7 +289,7 @@ fn the_time_of_all_requests_together_is_never_exceeded() {
 
 #[test]
 fn whoever_stops_it_hears_what_may_have_happened() {
-    let keyed = || Attempt { effect: Effect::Keyed, ..Attempt::default() };
+    let keyed = || FailedAttempt { effect: ResendEffect::Keyed, ..FailedAttempt::default() };
     for (hangs, first, failure, doubted) in [
         (true, None, "stopped before an answer", &["key 1"][..]),
         (false, Some(Value::Null), "the connection broke before an answer: x", &["key 1"]),
@@ -304,7 +316,7 @@ fn y_3_and_a_9_what_is_for_a_person_is_sent_once() {
         "AUTH_INVALID",
     ] {
         let eager = Some(json!({"code": code, "retry_after": 1}));
-        let (ended, sleeps, script) = once(0.0, Attempt::default(), [eager]);
+        let (ended, sleeps, script) = once(0.0, FailedAttempt::default(), [eager]);
         assert_eq!((sleeps.len(), script.log.len()), (0, 1), "{code}");
         assert_eq!(advice(ended).name(), "ask", "{code}");
     }
@@ -313,14 +325,14 @@ fn y_3_and_a_9_what_is_for_a_person_is_sent_once() {
 #[test]
 fn e_4_a_corrected_request_gets_a_fresh_key_and_a_repeated_one_keeps_its_own() {
     let answers = [error("BUDGET_TOO_LOW"), error("SERVICE_UNAVAILABLE"), None];
-    let (ended, sleeps, script) = once(0.5, Attempt::default(), answers);
+    let (ended, sleeps, script) = once(0.5, FailedAttempt::default(), answers);
     assert!(ended.is_ok());
-    assert_eq!(script.keys(), [Key::First, Key::Fresh, Key::Same]);
+    assert_eq!(script.keys(), [RequestKey::First, RequestKey::Fresh, RequestKey::Same]);
     assert_eq!(sleeps, [2.0]);
     let in_flight = Some(json!({"code": "IDEMPOTENCY_IN_FLIGHT", "retry_after": 3}));
-    let (ended, sleeps, script) = once(0.0, Attempt::default(), [in_flight, None]);
+    let (ended, sleeps, script) = once(0.0, FailedAttempt::default(), [in_flight, None]);
     assert!(ended.is_ok());
-    assert_eq!((script.keys(), sleeps), (vec![Key::First, Key::Same], vec![3.0]));
+    assert_eq!((script.keys(), sleeps), (vec![RequestKey::First, RequestKey::Same], vec![3.0]));
 }
 
 #[test]
@@ -328,14 +340,14 @@ fn f_3_what_nobody_corrects_is_not_sent_again() {
     let world = Virtual::new(0.0);
     let mut script = Script::new(&world, [error("VALIDATION_ERROR")]);
     script.corrects = false;
-    let ended = run(&recoverer(&world), Attempt::default(), &mut script);
+    let ended = run(&recoverer(&world), FailedAttempt::default(), &mut script);
     assert_eq!((script.log.len(), world.sleeps().len()), (1, 0));
     assert_eq!(advice(ended).name(), "fix");
 }
 
 #[test]
 fn corrections_without_end_are_bounded_too() {
-    let (ended, sleeps, script) = once(0.0, Attempt::default(), [error("VALIDATION_ERROR")]);
+    let (ended, sleeps, script) = once(0.0, FailedAttempt::default(), [error("VALIDATION_ERROR")]);
     assert_eq!((script.log.len(), sleeps.len()), (4, 0));
     assert_eq!(advice(ended).name(), "fix");
 }
@@ -343,27 +355,30 @@ fn corrections_without_end_are_bounded_too() {
 #[test]
 fn y_6_a_conflict_is_read_again_after_a_pause() {
     let (ended, sleeps, script) =
-        once(0.5, Attempt::default(), [error("CONFLICT"), error("CONFLICT"), None]);
+        once(0.5, FailedAttempt::default(), [error("CONFLICT"), error("CONFLICT"), None]);
     assert!(ended.is_ok());
     assert_eq!(sleeps, [2.0, 4.0]);
-    assert_eq!(script.changes, [Change::Reread, Change::Reread]);
-    assert_eq!(script.keys(), [Key::First, Key::Fresh, Key::Fresh]);
+    assert_eq!(script.changes, [RequestChange::Reread, RequestChange::Reread]);
+    assert_eq!(script.keys(), [RequestKey::First, RequestKey::Fresh, RequestKey::Fresh]);
 }
 
 #[test]
 fn a_1_to_a_5_credentials_are_supplied_once() {
-    let with =
-        |had_credentials| Attempt { had_credentials, has_supply: true, ..Attempt::default() };
+    let with = |had_credentials| FailedAttempt {
+        had_credentials,
+        has_supply: true,
+        ..FailedAttempt::default()
+    };
     let (ended, sleeps, script) = once(0.0, with(false), [error("AUTH_REQUIRED")]);
-    assert_eq!(script.asked_for, [First::Supply]);
+    assert_eq!(script.asked_for, [CredentialStep::Supply]);
     assert_eq!((script.log.len(), sleeps.len()), (2, 0));
-    assert_eq!(advice(ended), Advice::Ask(Why::CredentialsRejected));
+    assert_eq!(advice(ended), RecoveryAdvice::Ask(AskReason::CredentialsRejected));
     let (ended, _, script) = once(0.0, with(true), [error("AUTH_REQUIRED")]);
     assert_eq!(script.log.len(), 1);
-    assert_eq!(advice(ended), Advice::Ask(Why::CredentialsRejected));
+    assert_eq!(advice(ended), RecoveryAdvice::Ask(AskReason::CredentialsRejected));
     let (ended, _, script) = once(0.0, with(true), [error("AUTH_INVALID"), None]);
     assert!(ended.is_ok());
-    assert_eq!((script.asked_for, script.log.len()), (vec![First::Renew], 2));
+    assert_eq!((script.asked_for, script.log.len()), (vec![CredentialStep::Renew], 2));
     let world = Virtual::new(0.0);
     let mut script = Script::new(&world, [error("AUTH_MISSING")]);
     script.authenticates = false;
@@ -374,12 +389,13 @@ fn a_1_to_a_5_credentials_are_supplied_once() {
 #[test]
 fn r_8_and_r_10_a_scope_that_comes_back_has_to_be_read_again() {
     for (draw, expected) in [(0.0, 1.0), (1.0, 5.0)] {
-        let (ended, sleeps, script) = once(draw, Attempt::default(), [error("READ_ONLY_SCOPE")]);
+        let (ended, sleeps, script) =
+            once(draw, FailedAttempt::default(), [error("READ_ONLY_SCOPE")]);
         assert_eq!(sleeps, [expected; 3]);
         assert_eq!(script.log.len(), 4);
-        assert_eq!(advice(ended), Advice::Ask(Why::Scope(3)));
+        assert_eq!(advice(ended), RecoveryAdvice::Ask(AskReason::Scope(3)));
     }
-    let (ended, _, _) = once(0.0, Attempt::default(), [error("SCOPE_INSUFFICIENT"), None]);
+    let (ended, _, _) = once(0.0, FailedAttempt::default(), [error("SCOPE_INSUFFICIENT"), None]);
     assert!(ended.unwrap().reread_authorization);
 }
 
@@ -387,22 +403,22 @@ fn r_8_and_r_10_a_scope_that_comes_back_has_to_be_read_again() {
 fn b_5_billing_and_x_1_context_are_tried_once() {
     let billing = Some(json!({"code": "BILLING_NOT_PERMITTED_FOR_AGENT",
         "details": {"rejected_billing": "agent", "suggested_billing": "operator"}}));
-    let (ended, _, script) = once(0.0, Attempt::default(), [billing]);
-    assert_eq!(script.changes, [Change::Billing("operator".into())]);
+    let (ended, _, script) = once(0.0, FailedAttempt::default(), [billing]);
+    assert_eq!(script.changes, [RequestChange::Billing("operator".into())]);
     assert_eq!(script.log.len(), 2);
-    assert_eq!(advice(ended), Advice::Ask(Why::Billing));
+    assert_eq!(advice(ended), RecoveryAdvice::Ask(AskReason::Billing));
     let forgotten = Some(json!({"code": "INVALID_REQUEST", "message": "context not found"}));
-    let attempt = Attempt { had_context: true, ..Attempt::default() };
+    let attempt = FailedAttempt { had_context: true, ..FailedAttempt::default() };
     let (_, _, script) = once(0.0, attempt, [forgotten]);
-    assert_eq!(script.changes[..2], [Change::DropContext, Change::Request]);
+    assert_eq!(script.changes[..2], [RequestChange::DropContext, RequestChange::Request]);
 }
 
 #[test]
 fn an_effect_without_a_key_is_not_repeated_when_in_doubt() {
-    let attempt = Attempt { effect: Effect::Unkeyed, ..Attempt::default() };
+    let attempt = FailedAttempt { effect: ResendEffect::Unkeyed, ..FailedAttempt::default() };
     let (ended, _, script) = once(0.0, attempt, [Some(Value::Null)]);
     assert_eq!(script.log.len(), 1);
-    assert_eq!(advice(ended), Advice::Ask(Why::InDoubt));
+    assert_eq!(advice(ended), RecoveryAdvice::Ask(AskReason::InDoubt));
 }
 
 #[test]
@@ -413,7 +429,7 @@ fn a_seller_has_ten_retries_for_all_intents_and_one_more_every_six_seconds() {
     let mut sent = Vec::new();
     for _ in 0..5 {
         let mut script = Script::new(&world, [Some(soon.clone())]);
-        assert!(run(&recoverer, Attempt::default(), &mut script).is_err());
+        assert!(run(&recoverer, FailedAttempt::default(), &mut script).is_err());
         sent.push(script.log.len());
     }
     // Three retries for each of three intents, one for the fourth, none for the fifth.
@@ -424,10 +440,10 @@ fn a_seller_has_ten_retries_for_all_intents_and_one_more_every_six_seconds() {
     world.pass(Duration::from_millis(1));
     assert_eq!(recoverer.sellers().tokens("seller", world.now()), 2);
     let mut script = Script::new(&world, [error("SERVICE_UNAVAILABLE")]);
-    let ended = run(&recoverer, Attempt::default(), &mut script);
+    let ended = run(&recoverer, FailedAttempt::default(), &mut script);
     // 1.5 s and 3 s: too short for another token.
     assert_eq!(script.log.len(), 3);
-    assert_eq!(advice(ended), Advice::Ask(Why::Spent(Spent::Tokens)));
+    assert_eq!(advice(ended), RecoveryAdvice::Ask(AskReason::Spent(Spent::Tokens)));
     assert_eq!(recoverer.sellers().tokens("other", world.now()), 10);
     world.pass(Duration::from_secs(1_000_000));
     assert_eq!(recoverer.sellers().tokens("seller", world.now()), 10);
@@ -439,7 +455,7 @@ fn y_4_errors_of_set_up_that_come_together_are_an_outage() {
     let recoverer = recoverer(&world);
     let fail = |code: &str| {
         let mut script = Script::new(&world, [error(code)]);
-        run(&recoverer, Attempt::default(), &mut script).unwrap_err().outage
+        run(&recoverer, FailedAttempt::default(), &mut script).unwrap_err().outage
     };
     assert_eq!([fail("CONFIGURATION_ERROR"), fail("ACCOUNT_SUSPENDED")], [false, false]);
     world.pass(Duration::from_secs(200));
@@ -455,10 +471,10 @@ fn y_4_errors_of_set_up_that_come_together_are_an_outage() {
 #[test]
 fn the_memory_of_sellers_is_bounded() {
     let sizes = Sizes { sellers: 3, ..Sizes::default() };
-    let sellers = Sellers::new(sizes);
+    let sellers = SellerMemory::new(sizes);
     assert!(sellers.is_empty());
     for n in 0..50_u64 {
-        let broken = Failure::Unanswered(Unanswered::Broken("x".into()));
+        let broken = CallFailure::Unanswered(Unanswered::Broken("x".into()));
         sellers.note(&n.to_string(), &broken, Duration::from_secs(n));
         assert!(sellers.take(&n.to_string(), Duration::from_secs(n)));
     }
@@ -490,7 +506,7 @@ proptest! {
             "message": "context not found"})));
         let mut script = Script::new(&world, answers);
         script.takes = Duration::from_secs(takes);
-        let attempt = Attempt { has_supply: true, had_context: true, ..Attempt::default() };
+        let attempt = FailedAttempt { has_supply: true, had_context: true, ..FailedAttempt::default() };
         let mut sent = 0;
         for _ in 0..8 {
             let begun = world.now();

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::record::Record;
+use crate::record::FailureRecord;
 
 /// What the loop cannot know by itself. Tests have one in which time is a number.
-pub trait World: Send + Sync {
+pub trait RetryClock: Send + Sync {
     /// How much time has passed since some moment; never runs backwards.
     fn now(&self) -> Duration;
 
@@ -27,7 +27,7 @@ pub trait World: Send + Sync {
     }
 
     /// Hears of every request that failed, once: for a log.
-    fn failed(&self, _: &Record) {}
+    fn failed(&self, _: &FailureRecord) {}
     /// Hears that a request has failed and that another follows after this time.
     fn resting(&self, _: Duration) {}
     /// A number between 0 and 1, each as likely as any other.
@@ -49,7 +49,7 @@ impl Machine {
     }
 }
 
-impl World for Machine {
+impl RetryClock for Machine {
     fn now(&self) -> Duration {
         self.start.elapsed()
     }

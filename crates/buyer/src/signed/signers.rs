@@ -3,7 +3,7 @@
 //! `brand.json` names the agent and where its keys are, and beside it stands which of them are
 //! revoked.
 //!
-//! Where fetching may go is for [`Published`] to say, and how often is bounded, because anybody can
+//! Where fetching may go is for [`PublishedKeys`] to say, and how often is bounded, because anybody can
 //! name a key that does not exist.
 
 use std::fmt;
@@ -41,12 +41,12 @@ const MAX_KEYS: usize = 64;
 pub const MAX_DOCUMENT: usize = 256 * 1024;
 
 /// A document that is being fetched.
-pub type Fetching<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, Unread>> + Send + 'a>>;
+pub type Fetching<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, DocumentUnread>> + Send + 'a>>;
 
 /// Fetches what agents and their operators publish. The addresses come from strangers: it goes
 /// nowhere where a stranger must not send us, follows no redirect, and reads no more than
 /// [`MAX_DOCUMENT`].
-pub trait Published: fmt::Debug + Send + Sync {
+pub trait PublishedKeys: fmt::Debug + Send + Sync {
     /// Fetches the document at an address.
     fn get<'a>(&'a self, url: &'a str) -> Fetching<'a>;
 
@@ -60,7 +60,7 @@ pub trait Published: fmt::Debug + Send + Sync {
 
 /// Why a document could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unread {
+pub enum DocumentUnread {
     /// It did not come.
     Unreached,
     /// Nothing may be fetched from there.
@@ -88,7 +88,7 @@ pub type ReadFile = fn(&Path) -> std::io::Result<String>;
 
 /// Where an agent's keys are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum KeyLocation {
     /// In a file that was handed over: a JWK set.
     File(PathBuf),
     /// Where its operator says. The address of the operator's `brand.json`; that of the agent's own
@@ -96,7 +96,7 @@ pub enum Source {
     Published(Option<String>),
 }
 
-impl Source {
+impl KeyLocation {
     /// Reads what can be read before anybody signs.
     ///
     /// # Errors
@@ -111,9 +111,9 @@ impl Source {
 
 /// What is said of one agent's keys besides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keys {
+pub struct AgentKeys {
     /// Where they are.
-    pub source: Source,
+    pub source: KeyLocation,
     /// Keys that must not be used any more, by name.
     pub revoked: Vec<String>,
     /// How many signatures of one key are taken while they hold.
@@ -122,7 +122,7 @@ pub struct Keys {
 
 /// An agent that may sign.
 #[derive(Debug)]
-pub struct Agent<W> {
+pub struct SigningAgent<W> {
     /// Whose keys they are, for whoever asks.
     pub whose: W,
     /// Its name in the log, and under which its signatures are counted.
@@ -130,22 +130,22 @@ pub struct Agent<W> {
     /// Its address, as it stands in `brand.json`.
     pub url: Option<String>,
     /// What is said of its keys.
-    pub keys: Keys,
+    pub keys: AgentKeys,
 }
 
 /// One agent with its keys.
 #[derive(Debug)]
 pub struct Signer<W> {
     /// The agent.
-    pub agent: Agent<W>,
-    held: RwLock<Held>,
+    pub agent: SigningAgent<W>,
+    held: RwLock<HeldKeys>,
     /// When it was last attempted to fetch; whoever holds it is fetching.
     attempted: Mutex<Option<Duration>>,
 }
 
 /// The keys as they are now.
 #[derive(Debug, Clone, Default)]
-struct Held {
+struct HeldKeys {
     keys: Arc<[Value]>,
     revocations: Option<Arc<Revocations>>,
     since: Option<Duration>,
@@ -155,7 +155,7 @@ struct Held {
 
 /// A key by which something claims to be signed.
 #[derive(Debug)]
-pub struct Found<W> {
+pub struct ClaimedKey<W> {
     /// Whose.
     pub signer: Arc<Signer<W>>,
     /// The key.
@@ -167,7 +167,7 @@ pub struct Found<W> {
 /// All that may sign.
 #[derive(Debug)]
 pub struct Signers<W> {
-    published: Arc<dyn Published>,
+    published: Arc<dyn PublishedKeys>,
     all: Vec<Arc<Signer<W>>>,
 }
 
@@ -177,14 +177,16 @@ impl<W: Send + Sync + 'static> Signers<W> {
     /// # Errors
     /// When a file cannot be read or is no key set.
     pub fn open(
-        published: Arc<dyn Published>,
-        agents: Vec<Agent<W>>,
+        published: Arc<dyn PublishedKeys>,
+        agents: Vec<SigningAgent<W>>,
         read: ReadFile,
     ) -> Result<Self, BadFile> {
-        let open = |agent: Agent<W>| {
+        let open = |agent: SigningAgent<W>| {
             let held = match &agent.keys.source {
-                Source::File(path) => Held { keys: keys_in(path, read)?, ..Held::default() },
-                Source::Published(_) => Held::default(),
+                KeyLocation::File(path) => {
+                    HeldKeys { keys: keys_in(path, read)?, ..HeldKeys::default() }
+                }
+                KeyLocation::Published(_) => HeldKeys::default(),
             };
             let held = RwLock::new(held);
             Ok(Arc::new(Signer { agent, held, attempted: Mutex::new(None) }))
@@ -195,7 +197,7 @@ impl<W: Send + Sync + 'static> Signers<W> {
     /// The keys of this name that are known to be current, each with whose it is. Names are the
     /// signers' own, so that several may use one.
     #[must_use]
-    pub fn known(&self, kid: &str, now: Timestamp) -> Vec<Found<W>> {
+    pub fn known(&self, kid: &str, now: Timestamp) -> Vec<ClaimedKey<W>> {
         let elapsed = self.elapsed();
         let known = self.all.iter().filter(|signer| !signer.is_needed(kid, now, elapsed));
         known.filter_map(|signer| signer.find(kid)).collect()
@@ -204,7 +206,7 @@ impl<W: Send + Sync + 'static> Signers<W> {
     /// The keys of this name of everybody else, who are asked for them all at once: each as soon as
     /// its operator has answered, so that nobody waits for another's. The others are asked to the
     /// end all the same, or whoever asks first would cost them their turn.
-    pub fn sought(&self, kid: &str, now: Timestamp) -> impl Stream<Item = Found<W>> + use<W> {
+    pub fn sought(&self, kid: &str, now: Timestamp) -> impl Stream<Item = ClaimedKey<W>> + use<W> {
         let elapsed = self.elapsed();
         let others = self.all.iter().filter(|signer| signer.is_needed(kid, now, elapsed));
         let asked: FuturesUnordered<_> = others
@@ -238,7 +240,7 @@ impl<W: Send + Sync + 'static> Signers<W> {
     #[must_use]
     pub fn is_current(&self, since: Duration) -> bool {
         self.all.iter().all(|signer| {
-            matches!(signer.agent.keys.source, Source::File(_))
+            matches!(signer.agent.keys.source, KeyLocation::File(_))
                 || signer.held().since.is_some_and(|held| held >= since)
         })
     }
@@ -251,12 +253,12 @@ impl<W: Send + Sync + 'static> Signers<W> {
 }
 
 impl<W> Signer<W> {
-    fn held(&self) -> Held {
+    fn held(&self) -> HeldKeys {
         self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The key of this name, as it is known.
-    fn find(self: &Arc<Self>, kid: &str) -> Option<Found<W>> {
+    fn find(self: &Arc<Self>, kid: &str) -> Option<ClaimedKey<W>> {
         let held = self.held();
         let jwk = held.keys.iter().find(|key| named(key, kid)).cloned()?;
         let by_owner = held.revocations.is_some_and(|list| list.names(kid));
@@ -264,7 +266,7 @@ impl<W> Signer<W> {
         let in_key = jwk.get("revoked").is_some_and(|revoked| revoked != false)
             || jwk.get("status").is_some_and(|status| status == "revoked");
         let by_us = self.agent.keys.revoked.iter().any(|revoked| revoked == kid);
-        Some(Found { signer: Arc::clone(self), jwk, revoked: by_owner || in_key || by_us })
+        Some(ClaimedKey { signer: Arc::clone(self), jwk, revoked: by_owner || in_key || by_us })
     }
 
     /// Whether the operator has to be asked for a key of this name.
@@ -272,13 +274,13 @@ impl<W> Signer<W> {
         let held = self.held();
         let fresh = held.since.is_some_and(|since| elapsed.saturating_sub(since) < FRESH)
             && held.revocations.as_ref().is_none_or(|list| now < list.next_update);
-        matches!(self.agent.keys.source, Source::Published(_))
+        matches!(self.agent.keys.source, KeyLocation::Published(_))
             && (!fresh || !held.keys.iter().any(|key| named(key, kid)))
     }
 
     /// Fetches, when there is need and it is time.
-    async fn refresh(&self, kid: &str, published: &dyn Published, now: Timestamp) {
-        let Source::Published(brand_json) = &self.agent.keys.source else { return };
+    async fn refresh(&self, kid: &str, published: &dyn PublishedKeys, now: Timestamp) {
+        let KeyLocation::Published(brand_json) = &self.agent.keys.source else { return };
         let mut attempted = self.attempted.lock().await;
         let elapsed = published.elapsed();
         // Who waited may have been waiting for just this.
@@ -295,7 +297,8 @@ impl<W> Signer<W> {
         match fetched {
             Ok((keys, revocations)) => {
                 let revocations = revocations.map(Arc::new);
-                *held = Held { keys: keys.into(), revocations, since: Some(elapsed), why: None };
+                *held =
+                    HeldKeys { keys: keys.into(), revocations, since: Some(elapsed), why: None };
             }
             Err(why) => {
                 published.failed(&self.agent.id, why);
@@ -333,7 +336,7 @@ fn read_set(set: &Value) -> Option<Vec<Value>> {
 
 /// The keys that an agent's operator publishes, and which of them are revoked.
 async fn fetch(
-    published: &dyn Published,
+    published: &dyn PublishedKeys,
     url: Option<&str>,
     brand_json: Option<&str>,
     now: Timestamp,
@@ -370,31 +373,31 @@ async fn fetch(
     };
     let keys = match get(published, &jwks).await {
         Ok(set) => read_set(&set).ok_or(SignatureError::JwksUnavailable)?,
-        Err(Unread::Unreached | Unread::Absent | Unread::Malformed) => {
+        Err(DocumentUnread::Unreached | DocumentUnread::Absent | DocumentUnread::Malformed) => {
             return Err(SignatureError::JwksUnavailable);
         }
-        Err(Unread::Forbidden) => return Err(SignatureError::JwksUntrusted),
+        Err(DocumentUnread::Forbidden) => return Err(SignatureError::JwksUntrusted),
     };
     let list = beside(&at, revocations::PATH)?;
     let revocations = match get(published, &list).await {
         // An operator that has revoked nothing need not say so.
-        Err(Unread::Absent) => None,
+        Err(DocumentUnread::Absent) => None,
         Ok(list) => {
             Some(Revocations::read(&list, &at, &keys, now).ok_or(SignatureError::RevocationStale)?)
         }
-        Err(Unread::Unreached | Unread::Forbidden | Unread::Malformed) => {
+        Err(DocumentUnread::Unreached | DocumentUnread::Forbidden | DocumentUnread::Malformed) => {
             return Err(SignatureError::RevocationStale);
         }
     };
     Ok((keys, revocations))
 }
 
-async fn get_brand(published: &dyn Published, url: &str) -> Result<Value, SignatureError> {
+async fn get_brand(published: &dyn PublishedKeys, url: &str) -> Result<Value, SignatureError> {
     get(published, url).await.map_err(|unread| match unread {
-        Unread::Unreached | Unread::Absent | Unread::Forbidden => {
+        DocumentUnread::Unreached | DocumentUnread::Absent | DocumentUnread::Forbidden => {
             SignatureError::BrandJsonUnreachable
         }
-        Unread::Malformed => SignatureError::BrandJsonMalformed,
+        DocumentUnread::Malformed => SignatureError::BrandJsonMalformed,
     })
 }
 
@@ -412,10 +415,10 @@ fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name).and_then(Value::as_str)
 }
 
-async fn get(published: &dyn Published, url: &str) -> Result<Value, Unread> {
+async fn get(published: &dyn PublishedKeys, url: &str) -> Result<Value, DocumentUnread> {
     let body = published.get(url).await?;
-    let text = std::str::from_utf8(&body).map_err(|_| Unread::Malformed)?;
-    json::read(text).map_err(|_| Unread::Malformed)
+    let text = std::str::from_utf8(&body).map_err(|_| DocumentUnread::Malformed)?;
+    json::read(text).map_err(|_| DocumentUnread::Malformed)
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, TE};
 use tradepost_wire::json::json;
 
-use super::{ExchangeNumber, Network, Response, Transport, challenges, cut, number_of};
-use crate::failure::{Defect, Failure, Kept, MAX_KEPT};
-use crate::grpc::{End, NoMessage, framed, split};
+use super::{ExchangeNumber, HttpTransport, Network, Response, challenges, cut, number_of};
+use crate::failure::{CallFailure, Defect, KeptResponse, MAX_KEPT};
+use crate::grpc::{GrpcEnd, NoMessage, framed, split};
 use crate::response::{self, RawResponse, Via};
 
 /// The media type of gRPC.
@@ -34,7 +34,7 @@ pub(crate) struct Messages {
     time: Duration,
 }
 
-impl Transport {
+impl HttpTransport {
     /// Calls a method; the answer may take this time.
     pub(crate) async fn call(
         &self,
@@ -42,7 +42,7 @@ impl Transport {
         mut headers: HeaderMap,
         message: &[u8],
         time: Duration,
-    ) -> Result<Messages, Failure> {
+    ) -> Result<Messages, CallFailure> {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(GRPC));
         // gRPC demands it: what drops trailers on the way drops this header, too.
         headers.insert(TE, HeaderValue::from_static("trailers"));
@@ -67,7 +67,7 @@ impl Transport {
 impl Messages {
     /// The next message; `None` when the call has ended well. All messages together may be as large as
     /// an answer.
-    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, CallFailure> {
         loop {
             let taken = split(&self.rest).map(|(message, rest)| (message.to_vec(), rest.len()));
             match taken {
@@ -107,25 +107,25 @@ impl Messages {
     }
 
     /// What the end says.
-    fn ended<T>(&self) -> Result<Option<T>, Failure> {
+    fn ended<T>(&self) -> Result<Option<T>, CallFailure> {
         let stated = |name: &str| {
             // An answer that is nothing but a status has it in the head.
             let value = self.trailers.get(name).or_else(|| self.head.headers.get(name));
             value.and_then(|value| value.to_str().ok())
         };
-        match End::of(stated) {
+        match GrpcEnd::of(stated) {
             Some(end) if end.number == 0 && self.rest.is_empty() => Ok(None),
             Some(end) if end.number != 0 => Err(self.refused(&end)),
             // Whoever stands before the server has answered in its place.
             None if !matches!(self.head.status, 200..=299) => {
-                let by = crate::refusal::By::Http(self.head.status);
+                let by = crate::refusal::RefusalForm::Http(self.head.status);
                 Err(self.raw(Via::HttpJson, &self.kept).refused(by))
             }
             Some(_) | None => Err(self.garbled(Defect::Truncated)),
         }
     }
 
-    fn refused(&self, end: &End) -> Failure {
+    fn refused(&self, end: &GrpcEnd) -> CallFailure {
         let details = end.listed().cloned().unwrap_or_else(|| json!([]));
         let body = details.to_string();
         let code = i32::try_from(end.number).unwrap_or(i32::MAX);
@@ -139,8 +139,8 @@ impl Messages {
         RawResponse { via, status, content_type: None, retry_after, challenges, body }
     }
 
-    pub(crate) fn garbled(&self, defect: Defect) -> Failure {
+    pub(crate) fn garbled(&self, defect: Defect) -> CallFailure {
         let length = self.length;
-        Failure::garbled(defect, Kept { length, ..self.head.kept_with(&self.kept) })
+        CallFailure::garbled(defect, KeptResponse { length, ..self.head.kept_with(&self.kept) })
     }
 }

@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use reqwest::{Client, ClientBuilder, Url, redirect};
 
-use super::{Limits, Transport, innermost};
-use crate::failure::{Failure, ProxyProblem, Unsent};
+use super::{HttpTransport, TransportLimits, innermost};
+use crate::failure::{CallFailure, ProxyProblem, Unsent};
 
 /// Each is made when it is needed first.
 #[derive(Debug, Default)]
@@ -30,20 +30,20 @@ enum HttpVersion {
     Two,
 }
 
-impl Transport {
-    pub(super) fn client(&self, url: &Url) -> Result<&Client, Failure> {
+impl HttpTransport {
+    pub(super) fn client(&self, url: &Url) -> Result<&Client, CallFailure> {
         let Clients { plain, secure, .. } = &*self.clients;
         self.made(url, [plain, secure], HttpVersion::One)
     }
 
     /// One that speaks HTTP/2 alone.
-    pub(super) fn http2_client(&self, url: &Url) -> Result<&Client, Failure> {
+    pub(super) fn http2_client(&self, url: &Url) -> Result<&Client, CallFailure> {
         if url.scheme() == "http"
             && let Some(proxy) = self.network.proxy_of(url)
         {
             // It would be asked in HTTP/2, of which proxies for clear text know nothing.
             let why = ProxyProblem::NoHttp2;
-            return Err(Failure::Unsent(Unsent::Proxy { proxy, why }));
+            return Err(CallFailure::Unsent(Unsent::Proxy { proxy, why }));
         }
         let Clients { plain_http2, secure_http2, .. } = &*self.clients;
         self.made(url, [plain_http2, secure_http2], HttpVersion::Two)
@@ -55,17 +55,17 @@ impl Transport {
         url: &Url,
         [without_tls, with_tls]: [&'c OnceLock<Client>; 2],
         version: HttpVersion,
-    ) -> Result<&'c Client, Failure> {
+    ) -> Result<&'c Client, CallFailure> {
         let slot = match url.scheme() {
             "http" => without_tls,
             "https" => with_tls,
-            _ => return Err(Failure::address(url.as_str(), "is neither http nor https")),
+            _ => return Err(CallFailure::address(url.as_str(), "is neither http nor https")),
         };
         if let Some(client) = slot.get() {
             return Ok(client);
         }
         let built = self.build(version, url.scheme() == "https");
-        let client = built.map_err(|why| Failure::Unsent(Unsent::Setup(why)))?;
+        let client = built.map_err(|why| CallFailure::Unsent(Unsent::Setup(why)))?;
         Ok(slot.get_or_init(|| client))
     }
 
@@ -90,7 +90,7 @@ impl Transport {
     }
 }
 
-fn builder(limits: Limits) -> ClientBuilder {
+fn builder(limits: TransportLimits) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("tradepost/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())

@@ -5,7 +5,7 @@ use tradepost_wire::a2a::card::signing_payload;
 use tradepost_wire::json::{Value, json};
 
 use super::*;
-use crate::fake::{Fake, Reply, transport};
+use crate::fake::{CannedReply, Fake, transport};
 
 /// A key, and its public part under this name with more members.
 fn key(kid: &str, more: &Value) -> (Ed25519KeyPair, Value) {
@@ -28,14 +28,14 @@ fn signature(pair: &Ed25519KeyPair, header: &Value) -> Value {
     json!({"protected": protected, "signature": encode(signed)})
 }
 
-fn card(name: &str, signatures: &[&Value]) -> Card {
+fn card(name: &str, signatures: &[&Value]) -> SellerCard {
     let card = json!({"name": name, "skills": [], "signatures": signatures});
-    Card::read(&card.to_string()).unwrap()
+    SellerCard::read(&card.to_string()).unwrap()
 }
 
 /// Checks a card under each of the three policies: `ok` with the verdicts, or why not.
-fn check(trust: &Trust, card: &Card, fake: &Fake) -> [String; 3] {
-    [Policy::Require, Policy::AcceptUnsigned, Policy::Ignore].map(|policy| {
+fn check(trust: &Trust, card: &SellerCard, fake: &Fake) -> [String; 3] {
+    [TrustPolicy::Require, TrustPolicy::AcceptUnsigned, TrustPolicy::Ignore].map(|policy| {
         let trust = Trust { policy, ..trust.clone() };
         match fake.run(trust.check(&transport(), card, Timestamp::UNIX_EPOCH)) {
             Ok(judged) => {
@@ -77,7 +77,7 @@ fn d_10_a_card_is_believed_by_its_signatures_and_the_policy() {
         let found = check(&trust, &card(name, signatures), &fake);
         assert_eq!(found, [*require, *accept, "ok "], "{name} {signatures:?}");
     }
-    let twice = Card::read(r#"{"name":"A","name":"B","skills":[]}"#).unwrap();
+    let twice = SellerCard::read(r#"{"name":"A","name":"B","skills":[]}"#).unwrap();
     let unclear = "the signatures of the card cannot be verified";
     assert_eq!(check(&trust, &twice, &fake), [unclear, unclear, "ok "]);
 }
@@ -85,7 +85,7 @@ fn d_10_a_card_is_believed_by_its_signatures_and_the_policy() {
 #[test]
 fn a_jku_is_asked_only_for_unknown_keys_on_named_hosts() {
     let (pair, jwk) = key("k", &json!({}));
-    let replies = [set(&[&jwk]), "<html>".to_owned()].map(|body| Reply::http(200, &[], body));
+    let replies = [set(&[&jwk]), "<html>".to_owned()].map(|body| CannedReply::http(200, &[], body));
     let fake = Fake::start(replies.into());
     let host = fake.url.strip_prefix("http://").unwrap().to_owned();
     let jku = |path: &str| {
@@ -98,7 +98,7 @@ fn a_jku_is_asked_only_for_unknown_keys_on_named_hosts() {
         fake.run(trust.check(&transport(), &card, Timestamp::UNIX_EPOCH))
     };
     let open = Trust { jku_hosts: vec![host], ..Trust::default() };
-    let jku_of = |result: Result<Vec<Judged>, Untrusted>| match result {
+    let jku_of = |result: Result<Vec<JudgedSignature>, Untrusted>| match result {
         Ok(judged) | Err(Untrusted::NoTrustedKey(judged)) => judged[0].jku.clone(),
         Err(other) => panic!("{other:?}"),
     };
@@ -116,7 +116,7 @@ fn a_jku_is_asked_only_for_unknown_keys_on_named_hosts() {
 #[test]
 fn one_card_makes_us_fetch_few_key_sets() {
     let (pair, jwk) = key("other", &json!({}));
-    let replies = (0..MAX_FETCHES).map(|_| Reply::http(200, &[], set(&[&jwk])));
+    let replies = (0..MAX_FETCHES).map(|_| CannedReply::http(200, &[], set(&[&jwk])));
     let fake = Fake::start(replies.collect());
     let signatures: Vec<_> = (0..MAX_FETCHES + 2)
         .map(|n| {

@@ -2,7 +2,7 @@
 //! know, which may be any of them.
 
 use reqwest::Method;
-use tradepost_buyer::card::Interface;
+use tradepost_buyer::card::SellerInterface;
 use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::a2a::{Operation, check_version};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -25,7 +25,7 @@ pub(super) const CHECKS: &[Check] = checks![
 
 async fn alive(run: &mut Run) -> Judged {
     let Some(card) = &run.card else { return not_here("there is no card") };
-    let mut interfaces: Vec<Interface> = Vec::new();
+    let mut interfaces: Vec<SellerInterface> = Vec::new();
     for interface in &card.interfaces {
         if !interfaces.contains(interface) {
             interfaces.push(interface.clone());
@@ -56,7 +56,7 @@ async fn alive(run: &mut Run) -> Judged {
 }
 
 /// Nobody in particular asks, so that a credential goes to no address that is not probed besides.
-fn asking(interface: &Interface) -> Ask<'_> {
+fn asking(interface: &SellerInterface) -> Ask<'_> {
     let version = Field::Text(&interface.protocol_version);
     Ask { version, who: Who::Nobody, expects_401: true, ..Ask::default() }
 }
@@ -66,7 +66,7 @@ fn request(
     run: &mut Run,
     binding: Binding,
     base: reqwest::Url,
-    interface: &Interface,
+    interface: &SellerInterface,
     is_older: bool,
 ) -> Out {
     let id = run.unknown_id();
@@ -119,6 +119,6 @@ fn is_of(binding: Binding, got: &Got) -> bool {
 }
 
 /// A server of gRPC without the service says that it does not implement it.
-fn is_nobody(end: &grpc::End) -> bool {
+fn is_nobody(end: &grpc::GrpcEnd) -> bool {
     matches!(end.status(), None | Some(RpcStatus::Unimplemented | RpcStatus::Unavailable))
 }

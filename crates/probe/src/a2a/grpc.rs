@@ -12,7 +12,7 @@ use crate::check::{
     Check, Judged, Verdict, checks, fail, judge, kept, needed, not_here, not_here_if, unseen,
     unseen_if,
 };
-use crate::grpc::{End, end, framed};
+use crate::grpc::{GrpcEnd, end, framed};
 use crate::reply::Reply;
 use crate::run::{Ask, Call, Run};
 use crate::shape::{Wrong, items, text};
@@ -50,7 +50,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "answer INTERNAL for faults and UNAVAILABLE for what passes" => faults();
 ];
 
-async fn unknown_task(run: &mut Run) -> Result<(Reply, End), Verdict> {
+async fn unknown_task(run: &mut Run) -> Result<(Reply, GrpcEnd), Verdict> {
     let reply = run.call_unknown(Operation::GetTask).await?;
     match end(&reply.got) {
         Some(end) => Ok((reply, end)),
@@ -59,7 +59,7 @@ async fn unknown_task(run: &mut Run) -> Result<(Reply, End), Verdict> {
 }
 
 /// The end of a call that failed.
-async fn an_error(run: &mut Run) -> Result<(Reply, End), Verdict> {
+async fn an_error(run: &mut Run) -> Result<(Reply, GrpcEnd), Verdict> {
     let (reply, end) = unknown_task(run).await?;
     unseen_if(end.status() == Some(RpcStatus::Ok), "there is no error to look at")?;
     Ok((reply, end))

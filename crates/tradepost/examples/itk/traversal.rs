@@ -1,11 +1,13 @@
 //! Carries instructions out: other agents are called with the buyer's library.
 
 use futures_util::future::BoxFuture;
-use tradepost_buyer::agent::{AgentClient, Carrier, Followed, Follower, Message, Outgoing, Reply};
+use tradepost_buyer::agent::{
+    AgentClient, AgentMessage, AgentReply, CardTransport, Followed, Follower, Outgoing,
+};
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::discover;
-use tradepost_buyer::retry::{Limits, Machine, Recoverer, Sizes};
-use tradepost_buyer::transport::{self, Transport};
+use tradepost_buyer::retry::{Machine, Recoverer, RetryLimits, Sizes};
+use tradepost_buyer::transport::{self, HttpTransport};
 
 use super::instruction::{Behavior, CallAgent, Instruction, Step};
 use super::{PATIENCE, written};
@@ -40,13 +42,14 @@ async fn one(call: &CallAgent) -> Result<Vec<String>, String> {
 
 async fn called(call: &CallAgent) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let carrier = match call.transport.to_ascii_lowercase().as_str() {
-        "jsonrpc" => Carrier::JsonRpc,
-        "http_json" | "http+json" | "rest" => Carrier::HttpJson,
-        "grpc" => Carrier::Grpc,
+        "jsonrpc" => CardTransport::JsonRpc,
+        "http_json" | "http+json" | "rest" => CardTransport::HttpJson,
+        "grpc" => CardTransport::Grpc,
         other => return Err(format!("there is no transport {other}").into()),
     };
-    let limits = transport::Limits { timeout: PATIENCE, ..transport::Limits::default() };
-    let transport = Transport::new(limits);
+    let limits =
+        transport::TransportLimits { timeout: PATIENCE, ..transport::TransportLimits::default() };
+    let transport = HttpTransport::new(limits);
     let found = discover(&transport, &call.agent_card_uri, None).await?;
     let client = AgentClient::by(carrier, transport, &found, random_ids())?;
     let client = if call.streaming { client } else { client.polling() };
@@ -59,7 +62,8 @@ async fn called(call: &CallAgent) -> Result<Vec<String>, Box<dyn std::error::Err
         }
         Some(Behavior::SendMessage(_)) | None => said,
     };
-    let recoverer = Recoverer::new(Machine::new(random_ids()), Limits::default(), Sizes::default());
+    let recoverer =
+        Recoverer::new(Machine::new(random_ids()), RetryLimits::default(), Sizes::default());
     let follower = Follower { recoverer: &recoverer, patience: PATIENCE };
     let Followed { reply, .. } = client.converse(&said, &follower, |_| {}).await?;
     Ok(vec![text(&reply)])
@@ -71,7 +75,7 @@ async fn heard_again(
     said: &Outgoing,
 ) -> Result<String, Box<dyn std::error::Error>> {
     let first = client.listen(said, PATIENCE).await?.next().await?;
-    let Some(Reply::Task(task)) = first else { return Err("there is no task".into()) };
+    let Some(AgentReply::Task(task)) = first else { return Err("there is no task".into()) };
     let mut listening = client.subscribe(&task.id, PATIENCE).await?;
     while let Some(reply) = listening.next().await? {
         if let Some(found) = text(&reply).strip_suffix(FINISHED) {
@@ -84,10 +88,10 @@ async fn heard_again(
 }
 
 /// What an agent said, in text.
-fn text(reply: &Reply) -> String {
-    let message: Option<&Message> = match reply {
-        Reply::Message(message) => Some(message),
-        Reply::Task(task) => task.said.as_ref(),
+fn text(reply: &AgentReply) -> String {
+    let message: Option<&AgentMessage> = match reply {
+        AgentReply::Message(message) => Some(message),
+        AgentReply::Task(task) => task.said.as_ref(),
     };
     let parts = message.into_iter().flat_map(|message| &message.parts);
     parts.filter_map(|part| part.text()).collect::<Vec<_>>().join("\n")

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, Method, Uri};
 use jiff::Timestamp;
-use tradepost_buyer::signed::{self, Checklist, Signed, fields};
+use tradepost_buyer::signed::{self, Checklist, SignedContent, fields};
 use tradepost_keys::http_signature::{SignableRequest, TargetUri};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
@@ -118,7 +118,7 @@ impl Identity {
         &self,
         received: &Received<'_>,
         now: Timestamp,
-    ) -> Result<Signed<Arc<BuyerAgent>>, SignatureError> {
+    ) -> Result<SignedContent<Arc<BuyerAgent>>, SignatureError> {
         let target = self.target(received)?;
         let fields = fields(received.headers);
         let method = received.method.as_str();

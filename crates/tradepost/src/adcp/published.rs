@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use tradepost_buyer::signed::signers::{Fetching, MAX_DOCUMENT, Published, Unread};
-use tradepost_buyer::transport::{Limits, Transport};
+use tradepost_buyer::signed::signers::{DocumentUnread, Fetching, MAX_DOCUMENT, PublishedKeys};
+use tradepost_buyer::transport::{HttpTransport, TransportLimits};
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, client};
 use tradepost_server::fault::InternalError;
@@ -18,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Web {
     egress: Egress,
     clock: Clock,
-    plain: OnceLock<Transport>,
-    secure: OnceLock<Transport>,
+    plain: OnceLock<HttpTransport>,
+    secure: OnceLock<HttpTransport>,
 }
 
 impl Web {
@@ -30,30 +30,32 @@ impl Web {
     }
 
     /// Made at the first use: a machine without certificates can still call itself.
-    fn transport(&self, secure: bool) -> Result<&Transport, InternalError> {
+    fn transport(&self, secure: bool) -> Result<&HttpTransport, InternalError> {
         let slot = if secure { &self.secure } else { &self.plain };
         if let Some(transport) = slot.get() {
             return Ok(transport);
         }
         let client = client::build(&self.egress, PATIENCE, secure)?;
-        let limits = Limits { timeout: PATIENCE, connect: PATIENCE, max_body: MAX_DOCUMENT };
+        let limits =
+            TransportLimits { timeout: PATIENCE, connect: PATIENCE, max_body: MAX_DOCUMENT };
         // Of two that are made at once the first stays, so that connections are kept by one.
-        Ok(slot.get_or_init(|| Transport::over(client.clone(), client, limits)))
+        Ok(slot.get_or_init(|| HttpTransport::over(client.clone(), client, limits)))
     }
 
-    async fn fetch(&self, url: &str) -> Result<Vec<u8>, Unread> {
-        let url = self.egress.read(url).map_err(|_| Unread::Forbidden)?.url;
-        let transport = self.transport(url.scheme() == "https").map_err(|_| Unread::Unreached)?;
-        let response = transport.get(&url, None).await.map_err(|_| Unread::Unreached)?;
+    async fn fetch(&self, url: &str) -> Result<Vec<u8>, DocumentUnread> {
+        let url = self.egress.read(url).map_err(|_| DocumentUnread::Forbidden)?.url;
+        let transport =
+            self.transport(url.scheme() == "https").map_err(|_| DocumentUnread::Unreached)?;
+        let response = transport.get(&url, None).await.map_err(|_| DocumentUnread::Unreached)?;
         match response.status {
-            404 => Err(Unread::Absent),
+            404 => Err(DocumentUnread::Absent),
             _ if response.is_success() => Ok(response.body),
-            _ => Err(Unread::Unreached),
+            _ => Err(DocumentUnread::Unreached),
         }
     }
 }
 
-impl Published for Web {
+impl PublishedKeys for Web {
     fn get<'a>(&'a self, url: &'a str) -> Fetching<'a> {
         Box::pin(self.fetch(url))
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
-use tradepost_buyer::Failure;
+use tradepost_buyer::CallFailure;
 use tradepost_buyer::adcp::AdcpClient;
-use tradepost_buyer::refusal::By;
-use tradepost_buyer::transport::{Limits, Transport};
+use tradepost_buyer::refusal::RefusalForm;
+use tradepost_buyer::transport::{HttpTransport, TransportLimits};
 use tradepost_publisher::world::{
     BoxFuture, CallError, Challenge, LimitWait, NamedGovernanceAgent, RateClass, Services, Supply,
     Unavailable,
@@ -123,9 +123,12 @@ impl Outside {
         // certificates can still call itself.
         let is_secure = destination.url.scheme() == "https";
         let secure = if is_secure { build(true).map_err(silent)? } else { plain.clone() };
-        let limits =
-            Limits { timeout: self.patience, connect: self.patience, max_body: MAX_DECISION };
-        let transport = Transport::over(plain, secure, limits);
+        let limits = TransportLimits {
+            timeout: self.patience,
+            connect: self.patience,
+            max_body: MAX_DECISION,
+        };
+        let transport = HttpTransport::over(plain, secure, limits);
         let client = AdcpClient::mcp(transport, destination.url.as_str(), fastrand::Rng::new());
         let client = client.map_err(|_| CallError::Silent)?.at_once();
         match &agent.credential {
@@ -184,15 +187,17 @@ fn is_same(known: &str, asked: &str) -> bool {
 }
 
 /// The code of a refusal.
-fn code_of(failure: &Failure) -> Option<&str> {
+fn code_of(failure: &CallFailure) -> Option<&str> {
     match failure {
-        Failure::Refused(refused) => match &refused.by {
-            By::Adcp(adcp) => Some(adcp.error.code.name()),
-            By::Aap { .. } | By::Protocol(_) | By::Grpc { .. } | By::Http(_) | By::Words { .. } => {
-                None
-            }
+        CallFailure::Refused(refused) => match &refused.by {
+            RefusalForm::Adcp(adcp) => Some(adcp.error.code.name()),
+            RefusalForm::Aap { .. }
+            | RefusalForm::Protocol(_)
+            | RefusalForm::Grpc { .. }
+            | RefusalForm::Http(_)
+            | RefusalForm::Words { .. } => None,
         },
-        Failure::Unsent(_) | Failure::Unanswered(_) | Failure::Garbled(_) => None,
+        CallFailure::Unsent(_) | CallFailure::Unanswered(_) | CallFailure::Garbled(_) => None,
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use clap::Subcommand;
-use tradepost_buyer::Transport;
-use tradepost_buyer::adcp::{AdcpClient, Offered, RequestSigner};
+use tradepost_buyer::HttpTransport;
+use tradepost_buyer::adcp::{AdcpClient, OfferedTask, RequestSigner};
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_keys::SigningKey;
@@ -130,16 +130,16 @@ fn effect(name: &str) -> Option<&'static str> {
     })
 }
 
-fn document(offered: &Offered) -> Value {
+fn document(offered: &OfferedTask) -> Value {
     json!({"name": offered.name, "effect": effect(&offered.name),
         "description": offered.description})
 }
 
-fn shown(offered: &[Offered], fit: Fit) -> String {
+fn shown(offered: &[OfferedTask], fit: Fit) -> String {
     if offered.is_empty() {
         return "the seller lists nothing".to_owned();
     }
-    let columns: [Cells<'_, Offered>; 3] = [
+    let columns: [Cells<'_, OfferedTask>; 3] = [
         (Text("task"), &|it| it.name.clone()),
         (Text("effect"), &|it| effect(&it.name).unwrap_or("not of AdCP 3.1").to_owned()),
         (Text("description"), &|it| it.description.clone()),
@@ -241,7 +241,7 @@ impl Seller {
     }
 
     /// By its card, or as an MCP server.
-    async fn reached(&self, transport: Transport) -> Result<AdcpClient, Failure> {
+    async fn reached(&self, transport: HttpTransport) -> Result<AdcpClient, Failure> {
         if self.mcp {
             return Ok(AdcpClient::mcp(transport, &self.url, random_ids())?);
         }
@@ -292,7 +292,8 @@ mod tests {
 
     #[test]
     fn what_is_offered_is_listed_with_what_it_changes() {
-        let offered = |name: &str| Offered { name: name.into(), description: "Does\nit.".into() };
+        let offered =
+            |name: &str| OfferedTask { name: name.into(), description: "Does\nit.".into() };
         let offered = ["get_products", "create_media_buy", "horo\u{1b}scope"].map(offered);
         expect![[r#"
             TASK              EFFECT           DESCRIPTION

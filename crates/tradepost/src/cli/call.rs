@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost_buyer::client::{Client, random_ids};
+use tradepost_buyer::client::{SkillClient, random_ids};
 use tradepost_buyer::failure::{self, Unsent};
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_server::clock::Clock;
@@ -85,8 +85,8 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         let found = trust::discover(&transport, &arguments.url, keys.as_ref()).await?;
         let card = trust::reader(&transport, &found.url, keys.as_ref());
         let choice = found.card.choose(arguments.aap_version);
-        let choice = choice.map_err(|why| failure::Failure::Unsent(Unsent::NotAap(why)))?;
-        let mut client = Client::new(transport, &found, choice, random_ids())?.rereading(card);
+        let choice = choice.map_err(|why| failure::CallFailure::Unsent(Unsent::NotAap(why)))?;
+        let mut client = SkillClient::new(transport, &found, choice, random_ids())?.rereading(card);
         if let Some(token) = token {
             client = client.with_token(token)?;
         }

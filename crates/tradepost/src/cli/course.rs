@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tradepost_buyer::client::random_ids;
-use tradepost_buyer::record::Record;
-use tradepost_buyer::retry::{GaveUp, Limits, Machine, Recoverer, Sizes, World};
+use tradepost_buyer::record::FailureRecord;
+use tradepost_buyer::retry::{GaveUp, Machine, Recoverer, RetryClock, RetryLimits, Sizes};
 use tradepost_wire::json::json;
 
 use super::output::{Failure, INTERRUPTED, Output, in_doubt};
@@ -17,7 +17,7 @@ use super::serve::stop_signal;
 pub(super) const KEY: &str = "idempotency_key";
 
 /// What is told of every failure.
-pub(super) type Log = Box<dyn Fn(&Record) + Send + Sync>;
+pub(super) type Log = Box<dyn Fn(&FailureRecord) + Send + Sync>;
 
 /// The loop of one command, which Ctrl-C stops: one request, or as many as there is time for.
 ///
@@ -29,9 +29,9 @@ pub(super) fn recoverer(
     log: Option<Log>,
 ) -> Result<Recoverer<Spoken>, Failure> {
     let limits = match overall {
-        Some(elapsed) => Limits { elapsed, ..Limits::default() },
+        Some(elapsed) => RetryLimits { elapsed, ..RetryLimits::default() },
         // Without --retry the first failure ends it, however long the answer took.
-        None => Limits { attempts: 1, elapsed: Duration::MAX },
+        None => RetryLimits { attempts: 1, elapsed: Duration::MAX },
     };
     let stop = stop_signal()?;
     let (asked, stopped) = watch::channel(false);
@@ -76,7 +76,7 @@ pub(super) struct Spoken {
     log: Option<Log>,
 }
 
-impl World for Spoken {
+impl RetryClock for Spoken {
     fn now(&self) -> Duration {
         self.machine.now()
     }
@@ -85,7 +85,7 @@ impl World for Spoken {
         self.machine.sleep(time).await;
     }
 
-    fn failed(&self, record: &Record) {
+    fn failed(&self, record: &FailureRecord) {
         if let Some(log) = &self.log {
             log(record);
         }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use tokio::runtime::Builder;
 use tradepost_buyer::Origin;
-use tradepost_buyer::card::{Carrier, Choice, Interface, ListedSkill, NotAap};
-use tradepost_buyer::directory::{self, Directory, Entry};
+use tradepost_buyer::card::{AapChoice, CardTransport, ListedSkill, NotAap, SellerInterface};
+use tradepost_buyer::directory::{self, AgentDirectory, DirectoryEntry};
 use tradepost_buyer::discover::{Discovered, discover, endpoint};
-use tradepost_buyer::failure::Failure as Failed;
+use tradepost_buyer::failure::CallFailure as Failed;
 use tradepost_buyer::grpc;
-use tradepost_buyer::refusal::By;
+use tradepost_buyer::refusal::RefusalForm;
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_buyer::trust::judge;
 use tradepost_server::clock::Clock;
@@ -90,13 +90,14 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 
 /// Whether nothing is there.
 fn is_missing(failure: &Failed) -> bool {
-    matches!(failure, Failed::Refused(refused) if matches!(refused.by, By::Http(404)))
+    matches!(failure, Failed::Refused(refused) if matches!(refused.by, RefusalForm::Http(404)))
 }
 
 /// The sellers of a directory.
-fn list(listed: &Directory, context: &Context) {
+fn list(listed: &AgentDirectory, context: &Context) {
     if context.output.is_json() {
-        let entry = |entry: &Entry| json!({"url": entry.url.as_str(), "title": entry.title});
+        let entry =
+            |entry: &DirectoryEntry| json!({"url": entry.url.as_str(), "title": entry.title});
         context.output.document(&json!({
             "url": listed.url.as_str(),
             "sellers": listed.entries.iter().map(entry).collect::<Vec<_>>(),
@@ -104,7 +105,7 @@ fn list(listed: &Directory, context: &Context) {
         }));
         return;
     }
-    let columns: [Cells<'_, Entry>; 2] = [
+    let columns: [Cells<'_, DirectoryEntry>; 2] = [
         (Text("name"), &|entry| plain(entry.title.as_deref().unwrap_or_default(), SENTENCE)),
         (Text("card"), &|entry| entry.url.to_string()),
     ];
@@ -132,7 +133,7 @@ pub(super) fn block_on<T, E: Into<Failure>>(
 }
 
 /// How to speak AAP with the agent, when its address may be used.
-fn choose(found: &Discovered) -> Result<Choice, String> {
+fn choose(found: &Discovered) -> Result<AapChoice, String> {
     let choice = found.card.choose(None).map_err(|not_aap: NotAap| not_aap.to_string())?;
     endpoint(&found.url, &choice.interface).map_err(|failure| failure.to_string())?;
     Ok(choice)
@@ -188,8 +189,8 @@ fn other_origins(found: &Discovered) -> Vec<String> {
 }
 
 /// The origin of an interface, where it is another than that of the card.
-fn elsewhere(found: &Discovered, interface: &Interface) -> Option<Origin> {
-    let address = match interface.is_by(Carrier::Grpc) {
+fn elsewhere(found: &Discovered, interface: &SellerInterface) -> Option<Origin> {
+    let address = match interface.is_by(CardTransport::Grpc) {
         true => grpc::address(&found.url, interface),
         false => endpoint(&found.url, interface),
     };
@@ -264,7 +265,7 @@ fn signatures(report: Option<&Report>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
-    use tradepost_buyer::Card;
+    use tradepost_buyer::SellerCard;
     use tradepost_buyer::discover::card_url;
 
     use super::*;
@@ -273,7 +274,7 @@ mod tests {
         Discovered {
             url: card_url("https://dealer.example").unwrap(),
             etag: Some("\"1\"".to_owned()),
-            card: Card::read(card).unwrap(),
+            card: SellerCard::read(card).unwrap(),
             is_signed: false,
         }
     }

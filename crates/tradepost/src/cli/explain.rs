@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use tradepost_buyer::recovery::in_general;
-use tradepost_buyer::refusal::{Adcp, By, ProtocolError, is_retryable};
-use tradepost_buyer::response::Layer;
+use tradepost_buyer::refusal::{Adcp, ProtocolError, RefusalForm, is_retryable};
+use tradepost_buyer::response::ErrorLayer;
 use tradepost_wire::adcp::error::{AdcpError, Recovery};
 use tradepost_wire::catalog::{Open, Vocabulary};
 use tradepost_wire::json::{Value, json};
@@ -68,7 +68,11 @@ fn entries() -> Vec<Entry> {
 
 impl Entry {
     /// What is known of every code.
-    fn new<C: Vocabulary>(code: C, (catalog, hint): (&'static str, &'static str), by: By) -> Self {
+    fn new<C: Vocabulary>(
+        code: C,
+        (catalog, hint): (&'static str, &'static str),
+        by: RefusalForm,
+    ) -> Self {
         let advice = in_general(by);
         Self {
             code: code.name(),
@@ -90,7 +94,7 @@ fn of_aap(code: aap::AapCode) -> Entry {
         error_id: String::new(),
         details: Value::Null,
     };
-    let by = By::Aap { jsonrpc: i64::from(code.jsonrpc()), error };
+    let by = RefusalForm::Aap { jsonrpc: i64::from(code.jsonrpc()), error };
     Entry {
         jsonrpc_code: Some(code.jsonrpc()),
         http_status: Some(code.http()),
@@ -102,7 +106,7 @@ fn of_aap(code: aap::AapCode) -> Entry {
 
 fn of_a2a(code: a2a::error::A2aCode) -> Entry {
     let jsonrpc = i64::from(code.jsonrpc());
-    let by = By::Protocol(ProtocolError {
+    let by = RefusalForm::Protocol(ProtocolError {
         jsonrpc,
         code: Open::Known(code),
         message: String::new(),
@@ -124,7 +128,7 @@ fn of_a2a(code: a2a::error::A2aCode) -> Entry {
 
 fn of_adcp(code: adcp::error::AdcpCode) -> Entry {
     let (error, listed) = (AdcpError::new(code, ""), Vec::new());
-    let error = Adcp { error, listed, layer: Layer::Envelope, jsonrpc: 0 };
+    let error = Adcp { error, listed, layer: ErrorLayer::Envelope, jsonrpc: 0 };
     Entry {
         jsonrpc_code: code.jsonrpc(),
         recovery: Some(code.recovery().name()),
@@ -132,7 +136,7 @@ fn of_adcp(code: adcp::error::AdcpCode) -> Entry {
         retired: code.retired(),
         retryable: code.recovery() == Recovery::Transient && code.rule().permits_repeating(),
         exit_code: Some(exit_of_adcp(code, code.recovery())),
-        ..Entry::new(code, ("AdCP", code.hint()), By::Adcp(Box::new(error)))
+        ..Entry::new(code, ("AdCP", code.hint()), RefusalForm::Adcp(Box::new(error)))
     }
 }
 

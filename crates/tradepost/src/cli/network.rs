@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tradepost_buyer::transport::{Limits, Network, TrafficLog, Transport};
+use tradepost_buyer::transport::{HttpTransport, Network, TrafficLog, TransportLimits};
 
 use super::Context;
 use super::output::{Failure, unreadable};
@@ -53,8 +53,13 @@ impl NetworkArguments {
     ///
     /// # Errors
     /// As [`Self::network`].
-    pub(super) fn transport(&self, context: &Context, seconds: u64) -> Result<Transport, Failure> {
-        let limits = Limits { timeout: Duration::from_secs(seconds), ..Limits::default() };
-        Ok(Transport::on(self.network(context)?, limits))
+    pub(super) fn transport(
+        &self,
+        context: &Context,
+        seconds: u64,
+    ) -> Result<HttpTransport, Failure> {
+        let limits =
+            TransportLimits { timeout: Duration::from_secs(seconds), ..TransportLimits::default() };
+        Ok(HttpTransport::on(self.network(context)?, limits))
     }
 }

@@ -15,11 +15,13 @@ use tokio::runtime::Builder;
 use tokio::sync::Notify;
 use tradepost_buyer::Url;
 use tradepost_buyer::discover::is_this_machine;
-use tradepost_buyer::receiver::authentic::{Authenticity, Keys, Signatures, Webhooks};
-use tradepost_buyer::receiver::metrics::Metrics;
+use tradepost_buyer::receiver::authentic::{
+    Authenticity, Signatures, TrustedWebhooks, WebhookKeys,
+};
+use tradepost_buyer::receiver::metrics::ReceiverMetrics;
 use tradepost_buyer::receiver::webhooks::PER_KEY;
 use tradepost_buyer::receiver::{self, MAX_BODY, Receiver};
-use tradepost_buyer::signed::signers::{self, Agent, Signers, Source};
+use tradepost_buyer::signed::signers::{self, KeyLocation, Signers, SigningAgent};
 use tradepost_keys::http_signature::TargetUri;
 use tradepost_server::clock::Clock;
 use tradepost_server::egress::{Egress, Resolver};
@@ -199,12 +201,12 @@ fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Fa
     let url = arguments.url.as_ref().map(target).transpose()?;
     let is_adcp = arguments.tag.as_deref() == Some(SignedKind::Webhook.tag());
     if !arguments.seller.is_empty() || is_adcp {
-        required = required.with_webhooks(Webhooks::new(sellers(arguments, clock)?, url));
+        required = required.with_webhooks(TrustedWebhooks::new(sellers(arguments, clock)?, url));
     } else if let Some(path) = &arguments.jwks {
         let text = secrets(&read_text(path)?).join("\n");
         let document =
             tradepost_wire::json::from_str(&text).map_err(|_| wrong(path, "is not JSON"))?;
-        let keys = Keys::read(&document).map_err(|why| wrong(path, why))?;
+        let keys = WebhookKeys::read(&document).map_err(|why| wrong(path, why))?;
         let (url, tag) = (arguments.url.clone(), arguments.tag.clone());
         required = required.with_signatures(Signatures { keys, url, tag });
     }
@@ -218,19 +220,20 @@ fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Fa
 
 /// The sellers of AdCP whose webhooks are taken.
 fn sellers(arguments: &Arguments, clock: &Clock) -> Result<Signers<Arc<str>>, Failure> {
-    let keys = |source| signers::Keys { source, revoked: arguments.revoked.clone(), cap: PER_KEY };
+    let keys =
+        |source| signers::AgentKeys { source, revoked: arguments.revoked.clone(), cap: PER_KEY };
     let agents: Vec<_> = match &arguments.jwks {
         // Keys that were handed over are those of one seller, which needs no name.
         Some(path) => {
-            let keys = keys(Source::File(path.clone()));
-            vec![Agent { whose: Arc::default(), id: "jwks".to_owned(), url: None, keys }]
+            let keys = keys(KeyLocation::File(path.clone()));
+            vec![SigningAgent { whose: Arc::default(), id: "jwks".to_owned(), url: None, keys }]
         }
         None => {
-            let agent = |url: &String| Agent {
+            let agent = |url: &String| SigningAgent {
                 whose: url.as_str().into(),
                 id: url.clone(),
                 url: Some(url.clone()),
-                keys: keys(Source::Published(arguments.brand_json.clone())),
+                keys: keys(KeyLocation::Published(arguments.brand_json.clone())),
             };
             arguments.seller.iter().map(agent).collect()
         }
@@ -259,7 +262,7 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
     let runtime = runtime(Builder::new_multi_thread())?;
     runtime.block_on(async {
         let (listener, address) = bind(arguments.listen).await?;
-        let (metrics, news) = (Arc::new(Metrics::default()), Arc::new(Notify::new()));
+        let (metrics, news) = (Arc::new(ReceiverMetrics::default()), Arc::new(Notify::new()));
         let (time, waker, output) = (clock.clone(), Arc::clone(&news), context.output);
         let receiver = Receiver {
             inbox: Arc::clone(&inbox) as Arc<dyn receiver::Inbox>,
@@ -314,7 +317,7 @@ fn server(listen: SocketAddr) -> Server {
 const METRICS_PATH: &str = "/metrics";
 
 /// The numbers, for this machine alone; a proxy's requests are not of this machine.
-async fn show_metrics(State(metrics): State<Arc<Metrics>>, request: Request) -> Response {
+async fn show_metrics(State(metrics): State<Arc<ReceiverMetrics>>, request: Request) -> Response {
     let local = request.extensions().get::<Peer>().is_some_and(|peer| peer.0.ip().is_loopback());
     let forwarded = ["forwarded", "x-forwarded-for", "via"];
     let mut response = Response::default();

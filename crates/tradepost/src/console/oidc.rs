@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::Semaphore;
 use tradepost_buyer::Url;
-use tradepost_buyer::transport::{Limits, Transport};
+use tradepost_buyer::transport::{HttpTransport, TransportLimits};
 use tradepost_dealer::staff::{AuditAction, EVERYBODY, NewAuditEntry};
 use tradepost_keys::jwt::{ExpectedClaims, TokenRefusal, UnverifiedToken};
 use tradepost_keys::{encode, sha256};
@@ -52,7 +52,7 @@ const AUTH_TIME_LEEWAY: SignedDuration = SignedDuration::from_secs(60);
 const NAME: usize = 200;
 
 /// What a request to the provider may cost.
-const LIMITS: Limits = Limits {
+const LIMITS: TransportLimits = TransportLimits {
     timeout: Duration::from_secs(10),
     connect: Duration::from_secs(5),
     max_body: 256 * 1024,
@@ -75,7 +75,7 @@ pub(super) struct Provider {
     secret: String,
     /// Where people come back, as the provider knows it.
     back: String,
-    transport: Transport,
+    transport: HttpTransport,
     means: AuthDeps,
     /// Whoever holds it is finding out.
     found: tokio::sync::Mutex<Option<(Timestamp, Discovered)>>,
@@ -224,7 +224,7 @@ impl Provider {
         Ok(Self {
             secret,
             back: format!("{base}{PATH}/{BACK}"),
-            transport: Transport::new(LIMITS),
+            transport: HttpTransport::new(LIMITS),
             means: means.clone(),
             found: tokio::sync::Mutex::default(),
             asking: Semaphore::new(ASKING_AT_ONCE),

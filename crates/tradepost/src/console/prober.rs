@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tradepost_buyer::Transport;
-use tradepost_buyer::failure::Failure;
-use tradepost_buyer::transport::Limits;
+use tradepost_buyer::HttpTransport;
+use tradepost_buyer::failure::CallFailure;
+use tradepost_buyer::transport::TransportLimits;
 use tradepost_probe::report::Report;
 use tradepost_probe::{Options, Progress, html, probe};
 use tradepost_server::clock::Clock;
@@ -16,7 +16,7 @@ use tradepost_store::{ProbeReport, Store};
 use tradepost_wire::json::{self, Value, json};
 
 /// What a request may cost.
-const LIMITS: Limits = Limits {
+const LIMITS: TransportLimits = TransportLimits {
     timeout: Duration::from_secs(30),
     connect: Duration::from_secs(10),
     max_body: 8 * 1024 * 1024,
@@ -33,7 +33,7 @@ const DEADLINE: Duration = Duration::from_mins(10);
 pub(super) struct Prober {
     store: Arc<Store>,
     clock: Clock,
-    transport: Transport,
+    transport: HttpTransport,
     at_work: Mutex<Option<AtWork>>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Wanted {
 
 impl Prober {
     pub(super) fn new(store: Arc<Store>, clock: Clock) -> Self {
-        Self { store, clock, transport: Transport::new(LIMITS), at_work: Mutex::default() }
+        Self { store, clock, transport: HttpTransport::new(LIMITS), at_work: Mutex::default() }
     }
 
     /// The run that is at work, if there is one.
@@ -125,7 +125,7 @@ impl Place {
 fn kept(
     wanted: &Wanted,
     at: Timestamp,
-    found: Result<Report, Failure>,
+    found: Result<Report, CallFailure>,
 ) -> Result<ProbeReport, InternalError> {
     const WHAT: &str = "writing what the prober found";
     let (document, page) = match &found {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
-use tradepost_buyer::cache::{Bounds, How};
-use tradepost_buyer::failure::Failure;
+use tradepost_buyer::cache::{CacheBounds, CardSource};
+use tradepost_buyer::failure::CallFailure;
 use tradepost_buyer::replies::Facet;
-use tradepost_buyer::transport::{Limits, Transport};
-use tradepost_buyer::{CardCache, Client, Consent, Lead};
+use tradepost_buyer::transport::{HttpTransport, TransportLimits};
+use tradepost_buyer::{CardCache, Lead, LeadConsent, SkillClient};
 use tradepost_wire::aap::inventory::{Sort, SortField, SortOrder};
 use tradepost_wire::aap::lead::{Channel, SourceAgent};
 use tradepost_wire::aap::{AapCode, DealerTerms, Filters, Search, VehicleQuery, Version};
@@ -27,8 +27,9 @@ fn a_dealer_is_found_cached_and_called_by_type_in_both_versions() {
     let address = proxy::start(server.address, named, Arc::new(|_| {}), Arc::new(|_, _| {}));
     let passed = Arc::new(AtomicI64::new(0));
     let clock = Arc::clone(&passed);
-    let cache = CardCache::new(Bounds::default(), move || later(clock.load(Ordering::Relaxed)));
-    let transport = || Transport::new(Limits::default());
+    let cache =
+        CardCache::new(CacheBounds::default(), move || later(clock.load(Ordering::Relaxed)));
+    let transport = || HttpTransport::new(TransportLimits::default());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut answers = Vec::new();
@@ -38,19 +39,19 @@ fn a_dealer_is_found_cached_and_called_by_type_in_both_versions() {
         }
         assert!(matches!(
             answers.iter().map(|found| &found.how).collect::<Vec<_>>()[..],
-            [How::Fetched, How::Kept, How::Confirmed]
+            [CardSource::Fetched, CardSource::Kept, CardSource::Confirmed]
         ));
         for (seed, version) in [(1, Version::V1_0), (2, Version::V1_1)] {
             let discovered = &answers[2].discovered;
             let choice = discovered.card.choose(Some(version)).unwrap();
             let ids = fastrand::Rng::with_seed(seed);
-            let client = Client::new(transport(), discovered, choice, ids).unwrap();
+            let client = SkillClient::new(transport(), discovered, choice, ids).unwrap();
             all_five(&client.checking(|| terms(at(NOW))), version).await;
         }
     });
 }
 
-async fn all_five(client: &Client, version: Version) {
+async fn all_five(client: &SkillClient, version: Version) {
     let dealer = client.dealer_information().await.unwrap();
     assert_eq!(dealer.information().unwrap().rooftops.len(), 2);
     let hondas = Filters { make: vec!["Honda".into()], ..Filters::default() };
@@ -66,14 +67,14 @@ async fn all_five(client: &Client, version: Version) {
     assert_eq!(vehicle.listing().vin(), Some(LISTED_VIN));
     let nowhere = VehicleQuery { stock: Some("nowhere".into()), ..VehicleQuery::default() };
     match client.vehicle(&nowhere).await {
-        Err(Failure::Refused(refused)) => {
+        Err(CallFailure::Refused(refused)) => {
             let code = AapCode::VehicleNotFound.name();
             assert!(refused.to_string().contains(code), "{refused}");
         }
         other => panic!("{other:?}"),
     }
     let agent = SourceAgent { name: "shop".to_owned(), url: None, agent_card_url: None };
-    let consent = Consent::new(at(NOW), "You may write to me.", [Channel::Email]);
+    let consent = LeadConsent::new(at(NOW), "You may write to me.", [Channel::Email]);
     let email = format!("ada-{}@example.com", version.full());
     let lead = Lead::new(client.new_key(), agent, consent, at(NOW))
         .name("Ada", "Lovelace")

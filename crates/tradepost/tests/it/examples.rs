@@ -2,7 +2,7 @@
 //! response beside it describes (`R-EX-01`).
 
 use jiff::SignedDuration;
-use tradepost_buyer::Card;
+use tradepost_buyer::SellerCard;
 use tradepost_dealer::inventory::Inventory;
 use tradepost_dealer::settings::SearchPolicy;
 use tradepost_dealer::skills;
@@ -42,7 +42,7 @@ fn answer(server: &TestServer, version: &str, name: &str) -> Option<Value> {
 fn the_published_cards_lack_nothing() {
     for version in ["1.0", "1.1"] {
         let Some(card) = example(version, "agent-card") else { return };
-        let card = Card::read(&card.to_string()).unwrap();
+        let card = SellerCard::read(&card.to_string()).unwrap();
         assert!(card.missing().is_empty(), "{version}: {:?}", card.missing());
         assert_eq!(card.choose(None).unwrap().skills, Skill::ALL);
     }

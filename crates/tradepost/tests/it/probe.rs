@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::conformance::Profile;
 use tradepost::config::AuthSettings;
-use tradepost_buyer::Transport;
-use tradepost_buyer::transport::Limits;
+use tradepost_buyer::HttpTransport;
+use tradepost_buyer::transport::TransportLimits;
 use tradepost_probe::check::{self, Level};
 use tradepost_probe::grade::Grade;
 use tradepost_probe::report::Report;
@@ -58,9 +58,9 @@ fn run(address: &str, options: Options) -> Report {
 
 /// The same, which does something after each step of the run.
 fn run_while(address: &str, options: Options, step: &mut (dyn FnMut() + Send)) -> Report {
-    let limits = Limits { timeout: Duration::from_secs(60), ..Limits::default() };
+    let limits = TransportLimits { timeout: Duration::from_secs(60), ..TransportLimits::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let transport = Transport::new(limits);
+    let transport = HttpTransport::new(limits);
     runtime.block_on(probe(transport, address, options, &mut |_| step())).unwrap()
 }
 
@@ -223,7 +223,7 @@ fn an_agent_without_a_card_has_no_grade_and_nobody_there_is_no_report() {
     assert!(report.breaks_a_must());
     assert_eq!(failed(&report), ["a2a.card.served"]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let transport = Transport::new(Limits::default());
+    let transport = HttpTransport::new(TransportLimits::default());
     let nobody = async { probe(transport, "http://127.0.0.1:1", options(), &mut |_| {}).await };
     assert!(runtime.block_on(nobody).is_err());
 }

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
 use crate::conformance::Profile;
-use tradepost_buyer::receiver::delivery::Received;
+use tradepost_buyer::receiver::delivery::ReceivedDelivery;
 use tradepost_buyer::receiver::{Inbox as _, Put};
 use tradepost_server::clock::Clock;
 use tradepost_store::inbox::DurableInbox;
@@ -263,8 +263,8 @@ fn what_cannot_be_handled_is_tried_again_then_dead_and_can_be_replayed() {
     let inbox = DurableInbox::open(folder.path(), now).unwrap();
     for second in 1..=2 {
         let body = update("t", "WORKING", second);
-        let read = Received::read(body.as_bytes(), "", now).unwrap();
-        let Received::Delivery(delivery) = read else { panic!("{read:?}") };
+        let read = ReceivedDelivery::read(body.as_bytes(), "", now).unwrap();
+        let ReceivedDelivery::Delivery(delivery) = read else { panic!("{read:?}") };
         assert_eq!(inbox.put(&delivery).unwrap(), Put::New);
         assert_eq!(inbox.put(&delivery).unwrap(), Put::Duplicate);
     }
@@ -319,8 +319,8 @@ fn what_could_not_be_printed_is_handed_on_by_the_next_receiver() {
     fs::write(&tokens, TOKEN).unwrap();
     let now = Clock::system().now();
     let inbox = DurableInbox::open(folder.path(), now).unwrap();
-    let read = Received::read(update("t", "WORKING", 1).as_bytes(), "", now).unwrap();
-    let Received::Delivery(delivery) = read else { panic!("{read:?}") };
+    let read = ReceivedDelivery::read(update("t", "WORKING", 1).as_bytes(), "", now).unwrap();
+    let ReceivedDelivery::Delivery(delivery) = read else { panic!("{read:?}") };
     assert_eq!(inbox.put(&delivery).unwrap(), Put::New);
     let (reader, nobody_reads) = std::io::pipe().unwrap();
     drop(reader);

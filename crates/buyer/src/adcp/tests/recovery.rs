@@ -2,26 +2,26 @@
 
 use super::*;
 use crate::fake::Virtual;
-use crate::retry::{GaveUp, Limits, Recovered, Recoverer, Sizes};
+use crate::retry::{GaveUp, Recovered, Recoverer, RetryLimits, Sizes};
 
 /// What a seller says of keys.
-fn promising(terms: &Value) -> Reply {
+fn promising(terms: &Value) -> CannedReply {
     json_reply(&tool(&json!({"adcp": {"idempotency": terms}})))
 }
 
-fn a_day() -> Reply {
+fn a_day() -> CannedReply {
     promising(&json!({"supported": true, "replay_ttl_seconds": 86400}))
 }
 
-fn buy(fake: &Fake, world: Virtual) -> Result<Recovered<Answered>, Box<GaveUp>> {
-    let recoverer = Recoverer::new(world, Limits::default(), Sizes::default());
+fn buy(fake: &Fake, world: Virtual) -> Result<Recovered<SellerAnswer>, Box<GaveUp>> {
+    let recoverer = Recoverer::new(world, RetryLimits::default(), Sizes::default());
     let client = mcp(fake);
     fake.run(client.call_with_recovery("create_media_buy", Map::new(), &recoverer, |_, _, _| false))
 }
 
 #[test]
 fn a_purchase_is_repeated_where_the_seller_promises_to_know_its_key_and_nowhere_else() {
-    let lost = || Reply::Bytes(Vec::new());
+    let lost = || CannedReply::Bytes(Vec::new());
     let bought = || json_reply(&tool(&json!({"media_buy_id": "m"})));
     let busy = || {
         json_reply(&json!({"isError": true, "structuredContent": failed("SERVICE_UNAVAILABLE")}))
@@ -53,7 +53,7 @@ fn a_purchase_is_repeated_where_the_seller_promises_to_know_its_key_and_nowhere_
         let fake = Fake::start(vec![first, terms, bought()]);
         let gave_up = buy(&fake, Virtual::new(0.0)).unwrap_err();
         assert_eq!(names(&fake), ["create_media_buy", "get_adcp_capabilities"]);
-        assert_eq!(gave_up.advice, Advice::Ask(Why::Unpromised));
+        assert_eq!(gave_up.advice, RecoveryAdvice::Ask(AskReason::Unpromised));
         assert_eq!((gave_up.spent.attempts, gave_up.doubt.in_doubt()), (1, in_doubt));
         assert!(!gave_up.doubt.may_repeat());
         let text = gave_up.to_string();
@@ -74,11 +74,11 @@ fn e_4_a_retry_keeps_the_key_and_a_correction_has_a_fresh_one() {
     let fake = Fake::start(vec![
         tool_error("SERVICE_UNAVAILABLE"),
         a_day(),
-        Reply::Bytes(Vec::new()),
+        CannedReply::Bytes(Vec::new()),
         tool_error("BUDGET_TOO_LOW"),
         json_reply(&tool(&json!({"media_buy_id": "m"}))),
     ]);
-    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    let recoverer = Recoverer::new(Virtual::new(0.0), RetryLimits::default(), Sizes::default());
     let client = mcp(&fake);
     let call = client.call_with_recovery(
         "create_media_buy",
@@ -99,7 +99,7 @@ fn e_4_a_retry_keeps_the_key_and_a_correction_has_a_fresh_one() {
 
 #[test]
 fn a_task_that_may_act_and_has_no_key_is_not_sent_again_when_in_doubt() {
-    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    let recoverer = Recoverer::new(Virtual::new(0.0), RetryLimits::default(), Sizes::default());
     for (name, attempts) in [
         ("x_buy_everything", 1),
         ("get_everything", 1),
@@ -107,14 +107,14 @@ fn a_task_that_may_act_and_has_no_key_is_not_sent_again_when_in_doubt() {
         ("si_get_offering", 2),
         ("get_products", 2),
     ] {
-        let replies = vec![Reply::Bytes(Vec::new()), json_reply(&tool(&json!({})))];
+        let replies = vec![CannedReply::Bytes(Vec::new()), json_reply(&tool(&json!({})))];
         let fake = Fake::start(replies);
         let client = mcp(&fake);
         let call = client.call_with_recovery(name, Map::new(), &recoverer, |_, _, _| false);
         let spent = match fake.run(call) {
             Ok(recovered) => recovered.spent,
             Err(gave_up) => {
-                assert_eq!(gave_up.advice, Advice::Ask(Why::InDoubt));
+                assert_eq!(gave_up.advice, RecoveryAdvice::Ask(AskReason::InDoubt));
                 gave_up.spent
             }
         };
@@ -125,7 +125,7 @@ fn account(billing: &str) -> Value {
     json!({"brand": {"domain": "b.example"}, "operator": "o.example", "billing": billing})
 }
 
-fn rejected(suggested: Option<&str>) -> Reply {
+fn rejected(suggested: Option<&str>) -> CannedReply {
     let mut details = json!({"rejected_billing": "agent"});
     if let Some(billing) = suggested {
         details["suggested_billing"] = billing.into();
@@ -144,7 +144,7 @@ fn b_5_the_loop_takes_the_suggested_way_of_billing_once() {
         "operator": "o.example", "action": "created", "status": "active"}]})));
     for (second, left, asked) in [(created, 0, 2), (rejected(Some("advertiser")), 1, 2)] {
         let fake = Fake::start(vec![rejected(Some("operator")), second]);
-        let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+        let recoverer = Recoverer::new(Virtual::new(0.0), RetryLimits::default(), Sizes::default());
         let client = strict(&fake);
         let accounts = arguments(json!({"accounts": [account("agent")]}));
         let call =
@@ -161,7 +161,7 @@ fn b_5_the_loop_takes_the_suggested_way_of_billing_once() {
     }
     // Without a suggestion it is a person's.
     let fake = Fake::start(vec![rejected(None)]);
-    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    let recoverer = Recoverer::new(Virtual::new(0.0), RetryLimits::default(), Sizes::default());
     let client = strict(&fake);
     let accounts = arguments(json!({"accounts": [account("agent")]}));
     let call = client.call_with_recovery("sync_accounts", accounts, &recoverer, |_, _, _| false);
@@ -184,10 +184,10 @@ fn rows_that_pass_are_sent_again_within_the_limits_and_doubt_is_kept() {
         json_reply(&tool(&json!({"accounts": [{"brand": {"domain": "b.example"},
             "operator": "o.example", "action": "failed", "errors": [error]}]})))
     };
-    let run = |replies: Vec<Reply>| {
+    let run = |replies: Vec<CannedReply>| {
         let fake = Fake::start(replies);
         let world = Virtual::new(0.0);
-        let recoverer = Recoverer::new(world.clone(), Limits::default(), Sizes::default());
+        let recoverer = Recoverer::new(world.clone(), RetryLimits::default(), Sizes::default());
         let client = strict(&fake);
         let accounts = arguments(json!({"accounts": [account("agent")]}));
         let call =
@@ -197,7 +197,7 @@ fn rows_that_pass_are_sent_again_within_the_limits_and_doubt_is_kept() {
     let (recovered, sleeps) = run(vec![busy(), busy(), busy(), busy()]);
     assert_eq!((recovered.spent.attempts, recovered.answer.again.len()), (4, 3));
     assert_eq!((recovered.answer.failed_rows().count(), sleeps), (1, vec![1.5, 3.0, 6.0]));
-    let (recovered, _) = run(vec![busy(), Reply::GoDown]);
+    let (recovered, _) = run(vec![busy(), CannedReply::GoDown]);
     let gave_up = recovered.answer.gave_up.unwrap();
     assert!(gave_up.doubt.in_doubt() && recovered.doubt.in_doubt());
 }
@@ -213,7 +213,7 @@ fn r_12_what_a_seller_permits_is_asked_again_after_300_seconds() {
         listed(&json!(["get_media_buys"])),
     ]);
     let world = Virtual::new(0.0);
-    let recoverer = Recoverer::new(world.clone(), Limits::default(), Sizes::default());
+    let recoverer = Recoverer::new(world.clone(), RetryLimits::default(), Sizes::default());
     let client = strict(&fake);
     let account = json!({"account_id": "a1"});
     let permits = || {
@@ -240,7 +240,7 @@ fn what_a_seller_permits_is_not_known_of_another_token() {
         json_reply(&tool(&json!({"accounts": [account]})))
     };
     let fake = Fake::start(vec![listed(&json!(["create_media_buy"])), listed(&json!([]))]);
-    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    let recoverer = Recoverer::new(Virtual::new(0.0), RetryLimits::default(), Sizes::default());
     let account = json!({"account_id": "a1"});
     let permits = |client: &AdcpClient| {
         let read = fake.run(client.authorization(&account, &recoverer)).unwrap();
@@ -267,7 +267,7 @@ fn r_12_a_task_that_is_not_permitted_is_not_sent_until_the_seller_says_so() {
         json_reply(&tool(&json!({"creatives": []}))),
     ]);
     let world = Virtual::new(0.0);
-    let recoverer = Recoverer::new(world.clone(), Limits::default(), Sizes::default());
+    let recoverer = Recoverer::new(world.clone(), RetryLimits::default(), Sizes::default());
     let client = mcp(&fake).heeding();
     let call = || {
         let account = arguments(json!({"account": {"account_id": "a1"}}));
@@ -303,11 +303,11 @@ fn a_seller_that_has_moved_is_found_by_its_card() {
     let card = json!({"name": "A", "supportedInterfaces": [{"url": format!("{}/new", new.url),
         "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
         "capabilities": {"extensions": [{"uri": EXTENSION}]}});
-    let card = Reply::http(200, &[], card.to_string());
-    let old = Fake::start(vec![Reply::http(410, &[], ""), card]);
+    let card = CannedReply::http(200, &[], card.to_string());
+    let old = Fake::start(vec![CannedReply::http(410, &[], ""), card]);
     let url = crate::discover::card_url(&old.url).unwrap();
     let client = a2a(&old).rereading(CardReader::unverified(transport(), url));
-    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    let recoverer = Recoverer::new(Virtual::new(0.0), RetryLimits::default(), Sizes::default());
     let call =
         client.call_with_recovery("create_media_buy", Map::new(), &recoverer, |_, _, _| false);
     let recovered = old.run(call).unwrap();

@@ -21,8 +21,8 @@ fn headers(lines: &[&str]) -> HeaderMap {
 }
 
 /// Asked for and come at noon.
-fn terms(lines: &[&str]) -> Terms {
-    Terms::read(&headers(lines), at(0), at(0))
+fn terms(lines: &[&str]) -> CacheTerms {
+    CacheTerms::read(&headers(lines), at(0), at(0))
 }
 
 #[test]
@@ -61,23 +61,23 @@ fn d_06_how_long_an_answer_is_fresh() {
     ];
     for (lines, expected) in table {
         let terms = terms(lines);
-        let fresh_at = |second| terms.at(at(second), Duration::ZERO) == Use::Fresh;
+        let fresh_at = |second| terms.at(at(second), Duration::ZERO) == CacheUse::Fresh;
         let seconds = i64::try_from(*expected).unwrap();
         assert_eq!(fresh_at(0), *expected > 0, "{lines:?}");
         assert!(seconds == 0 || fresh_at(seconds - 1), "{lines:?} at {}", seconds - 1);
         assert!(!fresh_at(seconds), "{lines:?} at {seconds}");
     }
     let beyond = terms(&["cache-control: max-age=99999999999999999999999"]);
-    assert_eq!(beyond.at(at(MAX_SECONDS as i64 - 1), Duration::ZERO), Use::Fresh);
+    assert_eq!(beyond.at(at(MAX_SECONDS as i64 - 1), Duration::ZERO), CacheUse::Fresh);
 }
 
 #[test]
 fn the_time_on_the_way_counts_and_a_clock_set_back_tells_nothing() {
     let header = headers(&["cache-control: max-age=60", "age: 5"]);
-    let slow = Terms::read(&header, at(-10), at(0));
-    assert_eq!(slow.at(at(44), Duration::ZERO), Use::Fresh);
-    assert_eq!(slow.at(at(45), Duration::ZERO), Use::Check { usable: true });
-    assert_eq!(slow.at(at(-1), Duration::MAX), Use::Check { usable: false });
+    let slow = CacheTerms::read(&header, at(-10), at(0));
+    assert_eq!(slow.at(at(44), Duration::ZERO), CacheUse::Fresh);
+    assert_eq!(slow.at(at(45), Duration::ZERO), CacheUse::Check { usable: true });
+    assert_eq!(slow.at(at(-1), Duration::MAX), CacheUse::Check { usable: false });
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn what_is_stale_is_used_only_when_the_buyer_or_the_seller_permits_it() {
     ];
     for (lines, patience, second, usable) in table {
         let found = terms(lines).at(at(*second), Duration::from_secs(*patience));
-        assert_eq!(found, Use::Check { usable: *usable }, "{lines:?} at {second}");
+        assert_eq!(found, CacheUse::Check { usable: *usable }, "{lines:?} at {second}");
     }
 }
 
@@ -119,7 +119,7 @@ fn a_304_renews_what_it_names() {
     let kept = terms(&["cache-control: max-age=60", "etag: \"1\"", "age: 30", "last-modified: x"]);
     let renewed = kept.renewed(&headers(&["etag: W/\"1\""]), at(100), at(100));
     assert_eq!(renewed.validators(), (Some("W/\"1\""), Some("x")));
-    assert_eq!(renewed.at(at(159), Duration::ZERO), Use::Fresh);
+    assert_eq!(renewed.at(at(159), Duration::ZERO), CacheUse::Fresh);
     let renewed = kept.renewed(&headers(&["cache-control: no-store"]), at(100), at(100));
     assert!(!renewed.may_be_kept());
     for (tags, confirmed) in

@@ -3,23 +3,23 @@ use tradepost_wire::json::json;
 use super::*;
 use crate::client::tests::{client, result};
 use crate::failure::Unsent;
-use crate::fake::{Fake, Reply, Virtual};
-use crate::recovery::{Advice, Change, End, Why};
-use crate::retry::{Limits, Sizes};
+use crate::fake::{CannedReply, Fake, Virtual};
+use crate::recovery::{AskReason, RecoveryAdvice, RequestChange, StopReason};
+use crate::retry::{RetryLimits, Sizes};
 
 fn recoverer(world: &Virtual) -> Recoverer<Virtual> {
-    Recoverer::new(world.clone(), Limits::default(), Sizes::default())
+    Recoverer::new(world.clone(), RetryLimits::default(), Sizes::default())
 }
 
-fn refused(code: &str, details: &Value) -> Reply {
+fn refused(code: &str, details: &Value) -> CannedReply {
     let data = json!({"type": "aap.error", "code": code, "message": "m", "details": details});
     let error = json!({"code": -32000, "message": code, "data": data});
     let body = json!({"jsonrpc": "2.0", "id": "{id}", "error": error});
-    Reply::http(200, &[], body.to_string())
+    CannedReply::http(200, &[], body.to_string())
 }
 
-fn accepted(kind: &str) -> Reply {
-    Reply::http(200, &[], result(&format!(r#"{{"data":{{"type":"{kind}","data":{{}}}}}}"#)))
+fn accepted(kind: &str) -> CannedReply {
+    CannedReply::http(200, &[], result(&format!(r#"{{"data":{{"type":"{kind}","data":{{}}}}}}"#)))
 }
 
 /// The payloads that the seller got.
@@ -35,8 +35,8 @@ fn payloads(fake: &Fake) -> Vec<Value> {
 fn a_lead_keeps_its_key_over_retries_and_the_seller_is_not_asked_too_early() {
     let replies = vec![
         refused("RATE_LIMITED", &json!({"retry_after_ms": 30_000})),
-        Reply::http(503, &[("retry-after", "2")], ""),
-        Reply::Bytes(Vec::new()),
+        CannedReply::http(503, &[("retry-after", "2")], ""),
+        CannedReply::Bytes(Vec::new()),
         accepted("lead.submit.response"),
     ];
     let fake = Fake::start(replies);
@@ -61,7 +61,7 @@ fn a_lead_keeps_its_key_over_retries_and_the_seller_is_not_asked_too_early() {
 fn an_error_where_a_result_belongs_says_how_long_to_wait() {
     let error = json!({"type": "aap.error", "code": "RATE_LIMITED", "message": "m",
         "details": {"retry_after_ms": 30_000}});
-    let instead = Reply::http(200, &[], result(&json!({"data": error}).to_string()));
+    let instead = CannedReply::http(200, &[], result(&json!({"data": error}).to_string()));
     let fake = Fake::start(vec![instead, accepted("lead.submit.response")]);
     let world = Virtual::new(0.0);
     let (client, recoverer) = (client(&fake), recoverer(&world));
@@ -82,7 +82,7 @@ fn a_corrected_lead_has_a_fresh_key_unless_the_correction_gave_it_one() {
         let (client, recoverer) = (client(&fake), recoverer(&world));
         let payload = json!({"customer": {}, "idempotency_key": "mine"});
         let mut changes = Vec::new();
-        let correct = |fix: &Fix, _: &Failure, payload: &mut Value| {
+        let correct = |fix: &Fix, _: &CallFailure, payload: &mut Value| {
             changes.push(fix.change.clone());
             if let Some(own) = own {
                 payload["idempotency_key"] = json!(own);
@@ -91,7 +91,7 @@ fn a_corrected_lead_has_a_fresh_key_unless_the_correction_gave_it_one() {
         };
         let call = client.call_with_recovery(Skill::LeadSubmit, payload, &recoverer, correct);
         assert!(fake.run(call).is_ok());
-        assert_eq!(changes, [Change::NewKey]);
+        assert_eq!(changes, [RequestChange::NewKey]);
         let keys: Vec<_> =
             payloads(&fake).into_iter().map(|mut sent| sent["idempotency_key"].take()).collect();
         assert_eq!(keys[0], "mine");
@@ -102,7 +102,7 @@ fn a_corrected_lead_has_a_fresh_key_unless_the_correction_gave_it_one() {
 #[test]
 fn what_the_loop_cannot_do_comes_back_as_advice() {
     let world = Virtual::new(0.0);
-    let advice = |reply: Reply, skill: Skill| {
+    let advice = |reply: CannedReply, skill: Skill| {
         let fake = Fake::start(vec![reply]);
         let client = client(&fake);
         let recoverer = recoverer(&world);
@@ -113,53 +113,56 @@ fn what_the_loop_cannot_do_comes_back_as_advice() {
         gave_up.advice
     };
     let details = json!({"errors": [{"instanceLocation": "/filters/make"}]});
-    let Advice::Fix(fix) =
+    let RecoveryAdvice::Fix(fix) =
         advice(refused("SCHEMA_VALIDATION_FAILED", &details), Skill::InventorySearch)
     else {
         panic!()
     };
     assert_eq!(fix.fields, ["/filters/make"]);
     let consent = advice(refused("CONTACT_CONSENT_REQUIRED", &json!({})), Skill::LeadSubmit);
-    assert_eq!(consent, Advice::Ask(Why::Consent));
-    let unauthorized = Reply::http(401, &[], "");
-    let missing = Advice::Ask(Why::CredentialsMissing);
+    assert_eq!(consent, RecoveryAdvice::Ask(AskReason::Consent));
+    let unauthorized = CannedReply::http(401, &[], "");
+    let missing = RecoveryAdvice::Ask(AskReason::CredentialsMissing);
     assert_eq!(advice(unauthorized, Skill::InventorySearch), missing);
-    let gone = advice(Reply::http(404, &[], ""), Skill::InventorySearch);
-    assert_eq!(gone, Advice::Stop(End::NoAgent));
+    let gone = advice(CannedReply::http(404, &[], ""), Skill::InventorySearch);
+    assert_eq!(gone, RecoveryAdvice::Stop(StopReason::NoAgent));
     assert_eq!(world.sleeps().len(), 0);
 }
 
 #[test]
 fn a_rejected_token_is_not_presented_again() {
-    let fake = Fake::start(vec![Reply::http(401, &[], "")]);
+    let fake = Fake::start(vec![CannedReply::http(401, &[], "")]);
     let client = client(&fake).with_token("t0ken").unwrap();
     let world = Virtual::new(0.0);
     let recoverer = recoverer(&world);
     let call =
         client.call_with_recovery(Skill::InventorySearch, json!({}), &recoverer, uncorrected);
     let gave_up = fake.run(call).unwrap_err();
-    assert_eq!(gave_up.advice, Advice::Ask(Why::CredentialsRejected));
+    assert_eq!(gave_up.advice, RecoveryAdvice::Ask(AskReason::CredentialsRejected));
     assert_eq!(fake.requests().len(), 1);
 }
 
 #[test]
 fn a_payload_that_cannot_have_a_key_is_not_sent_twice_when_in_doubt() {
-    let fake = Fake::start(vec![Reply::Bytes(Vec::new())]);
+    let fake = Fake::start(vec![CannedReply::Bytes(Vec::new())]);
     let world = Virtual::new(0.0);
     let (client, recoverer) = (client(&fake), recoverer(&world));
     let call = client.call_with_recovery(Skill::LeadSubmit, json!([]), &recoverer, uncorrected);
-    assert_eq!(fake.run(call).unwrap_err().advice, Advice::Ask(Why::InDoubt));
+    assert_eq!(fake.run(call).unwrap_err().advice, RecoveryAdvice::Ask(AskReason::InDoubt));
 }
 
 #[test]
 fn a_dealer_who_takes_a_lead_and_goes_down_leaves_doubt_and_the_key() {
     let world = Virtual::new(0.0);
     for (skill, in_doubt) in [(Skill::LeadSubmit, true), (Skill::InventorySearch, false)] {
-        let fake = Fake::start(vec![Reply::GoDown]);
+        let fake = Fake::start(vec![CannedReply::GoDown]);
         let (client, recoverer) = (client(&fake), recoverer(&world));
         let call = client.call_with_recovery(skill, json!({}), &recoverer, uncorrected);
         let gave_up = fake.run(call).unwrap_err();
-        assert!(matches!(gave_up.failure, Failure::Unsent(Unsent::Unreachable(_))), "{gave_up}");
+        assert!(
+            matches!(gave_up.failure, CallFailure::Unsent(Unsent::Unreachable(_))),
+            "{gave_up}"
+        );
         assert_eq!((gave_up.spent.attempts, gave_up.stopped), (4, false));
         assert_eq!(gave_up.doubt.in_doubt(), in_doubt);
         // What the dealer has is what the buyer is told.
@@ -182,12 +185,12 @@ fn nobody_there_is_tried_four_times() {
     let call =
         client.call_with_recovery(Skill::InventorySearch, json!({}), &recoverer, uncorrected);
     let gave_up = runtime.block_on(call).unwrap_err();
-    assert!(matches!(gave_up.failure, Failure::Unsent(Unsent::Unreachable(_))));
+    assert!(matches!(gave_up.failure, CallFailure::Unsent(Unsent::Unreachable(_))));
     assert_eq!((gave_up.spent.attempts, world.sleeps()), (4, vec![2.0, 4.0, 8.0]));
 }
 
 /// The card of an agent at this address.
-fn card_of(agent: &Fake) -> Reply {
+fn card_of(agent: &Fake) -> CannedReply {
     let card = json!({
         "name": "A",
         "supportedInterfaces": [{"url": format!("{}/new", agent.url), "protocolBinding": "JSONRPC",
@@ -195,17 +198,17 @@ fn card_of(agent: &Fake) -> Reply {
         "capabilities": {"extensions": [{"uri": tradepost_wire::aap::Version::V1_1.uri()}]},
         "skills": [{"id": "lead.submit"}],
     });
-    Reply::http(200, &[("age", "200"), ("cache-control", "max-age=300")], card.to_string())
+    CannedReply::http(200, &[("age", "200"), ("cache-control", "max-age=300")], card.to_string())
 }
 
 #[test]
 fn an_agent_that_has_moved_is_found_by_its_card_once() {
     for status in [404, 405, 410] {
         let new = Fake::start(vec![accepted("lead.submit.response")]);
-        let old = Fake::start(vec![Reply::http(status, &[], "gone"), card_of(&new)]);
+        let old = Fake::start(vec![CannedReply::http(status, &[], "gone"), card_of(&new)]);
         let world = Virtual::new(0.0);
         // Without a single retry: nobody has looked at the request.
-        let limits = Limits { attempts: 1, ..Limits::default() };
+        let limits = RetryLimits { attempts: 1, ..RetryLimits::default() };
         let recoverer = Recoverer::new(world.clone(), limits, Sizes::default());
         let client = reading(&old, client(&old));
         let call = client.call_with_recovery(Skill::LeadSubmit, json!({}), &recoverer, uncorrected);
@@ -223,17 +226,19 @@ fn an_agent_that_has_moved_is_found_by_its_card_once() {
 
 #[test]
 fn a_card_that_leads_nowhere_else_is_not_read_twice() {
-    let gone = || Reply::http(404, &[], "");
+    let gone = || CannedReply::http(404, &[], "");
     // It leads where nobody is, to where it led before, and nowhere.
     let other = Fake::start(vec![gone()]);
     let world = Virtual::new(0.0);
-    for (card, requests) in [(card_of(&other), 2), (gone(), 2), (Reply::http(200, &[], "{}"), 2)] {
+    for (card, requests) in
+        [(card_of(&other), 2), (gone(), 2), (CannedReply::http(200, &[], "{}"), 2)]
+    {
         let old = Fake::start(vec![gone(), card, gone()]);
         let client = reading(&old, client(&old));
         let recoverer = recoverer(&world);
         let call = client.call_with_recovery(Skill::LeadSubmit, json!({}), &recoverer, uncorrected);
         let gave_up = old.run(call).unwrap_err();
-        assert_eq!(gave_up.advice, Advice::Stop(End::NoAgent));
+        assert_eq!(gave_up.advice, RecoveryAdvice::Stop(StopReason::NoAgent));
         assert!(!gave_up.doubt.in_doubt());
         assert_eq!(old.requests().len(), requests);
     }
@@ -242,18 +247,18 @@ fn a_card_that_leads_nowhere_else_is_not_read_twice() {
 #[test]
 fn a_token_does_not_follow_a_card_to_another_origin() {
     let new = Fake::start(vec![accepted("lead.submit.response")]);
-    let old = Fake::start(vec![Reply::http(404, &[], ""), card_of(&new)]);
+    let old = Fake::start(vec![CannedReply::http(404, &[], ""), card_of(&new)]);
     let world = Virtual::new(0.0);
     let client = reading(&old, client(&old)).with_token("s3cret").unwrap();
     let recoverer = recoverer(&world);
     let call = client.call_with_recovery(Skill::LeadSubmit, json!({}), &recoverer, uncorrected);
     let gave_up = old.run(call).unwrap_err();
-    assert_eq!(gave_up.advice, Advice::Stop(End::NoAgent));
+    assert_eq!(gave_up.advice, RecoveryAdvice::Stop(StopReason::NoAgent));
     assert_eq!(new.requests().len(), 0);
 }
 
 /// The client, which reads the card again that is at this address.
-fn reading(seller: &Fake, client: Client) -> Client {
+fn reading(seller: &Fake, client: SkillClient) -> SkillClient {
     let card = crate::discover::card_url(&seller.url).unwrap();
     client.rereading(crate::CardReader::unverified(crate::fake::transport(), card))
 }

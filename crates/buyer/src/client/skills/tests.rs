@@ -7,20 +7,20 @@ use tradepost_wire::catalog::Open;
 use super::*;
 use crate::client::tests::{client as with_two_skills, result};
 use crate::client::uncorrected;
-use crate::fake::{Fake, Reply, Virtual};
-use crate::lead::Consent;
+use crate::fake::{CannedReply, Fake, Virtual};
+use crate::lead::LeadConsent;
 use crate::replies::Facet;
-use crate::retry::{Limits, Sizes};
+use crate::retry::{RetryLimits, Sizes};
 
-fn client(fake: &Fake) -> Client {
+fn client(fake: &Fake) -> SkillClient {
     let mut client = with_two_skills(fake);
     client.choice.skills = Skill::ALL.to_vec();
     client
 }
 
-fn answer(kind: &str, data: &Value) -> Reply {
+fn answer(kind: &str, data: &Value) -> CannedReply {
     let part = json!({"data": {"type": kind, "data": data, "x-more": true}});
-    Reply::http(200, &[], result(&part.to_string()))
+    CannedReply::http(200, &[], result(&part.to_string()))
 }
 
 fn sent(fake: &Fake) -> Vec<Value> {
@@ -35,7 +35,7 @@ fn sent(fake: &Fake) -> Vec<Value> {
 fn a_lead() -> Lead {
     let moment = "2026-05-01T10:00:00Z".parse().unwrap();
     let agent = SourceAgent { name: "shop".to_owned(), url: None, agent_card_url: None };
-    let consent = Consent::new(moment, "You may.", [Channel::Email]);
+    let consent = LeadConsent::new(moment, "You may.", [Channel::Email]);
     Lead::new("key-1", agent, consent, moment).email("a@b.example").unwrap()
 }
 
@@ -186,17 +186,20 @@ fn r_card_12_what_a_dealer_would_refuse_or_does_not_offer_never_leaves() {
     let fake = Fake::start(vec![]);
     fake.run(async {
         let failure = with_two_skills(&fake).submit_lead(&a_lead()).await.unwrap_err();
-        assert!(matches!(failure, Failure::Unsent(Unsent::SkillNotOffered { .. })), "{failure:?}");
+        assert!(
+            matches!(failure, CallFailure::Unsent(Unsent::SkillNotOffered { .. })),
+            "{failure:?}"
+        );
         let client = client(&fake);
         let filters = Filters { year_min: Some(3), vin: Some("x".into()), ..Filters::default() };
         match client.search(&Search { limit: Some(5_000), filters, ..Search::default() }).await {
-            Err(Failure::Unsent(Unsent::Invalid(refusal))) => {
+            Err(CallFailure::Unsent(Unsent::Invalid(refusal))) => {
                 assert_eq!(refusal.problems.total(), 3, "{refusal:?}");
             }
             other => panic!("{other:?}"),
         }
         let failure = client.vehicle(&VehicleQuery::default()).await.unwrap_err();
-        assert!(matches!(failure, Failure::Unsent(Unsent::Invalid(_))), "{failure:?}");
+        assert!(matches!(failure, CallFailure::Unsent(Unsent::Invalid(_))), "{failure:?}");
         // The moment of the call comes before that of the lead.
         let later = || DealerTerms {
             now: "2026-05-01T09:00:00Z".parse().unwrap(),
@@ -204,15 +207,20 @@ fn r_card_12_what_a_dealer_would_refuse_or_does_not_offer_never_leaves() {
             consent_lifetime: None,
         };
         let failure = client.checking(later).submit_lead(&a_lead()).await.unwrap_err();
-        assert!(matches!(failure, Failure::Unsent(Unsent::Invalid(_))), "{failure:?}");
+        assert!(matches!(failure, CallFailure::Unsent(Unsent::Invalid(_))), "{failure:?}");
     });
 }
 
 #[test]
 fn r_ld_14_one_lead_has_one_key_over_retries_and_over_calls() {
     let taken = || answer("lead.submit.response", &json!({"lead_id": "l1", "status": "received"}));
-    let fake = Fake::start(vec![Reply::http(503, &[], ""), Reply::Bytes(vec![]), taken(), taken()]);
-    let recoverer = Recoverer::new(Virtual::new(0.0), Limits::default(), Sizes::default());
+    let fake = Fake::start(vec![
+        CannedReply::http(503, &[], ""),
+        CannedReply::Bytes(vec![]),
+        taken(),
+        taken(),
+    ]);
+    let recoverer = Recoverer::new(Virtual::new(0.0), RetryLimits::default(), Sizes::default());
     let lead = a_lead();
     fake.run(async {
         let client = client(&fake);

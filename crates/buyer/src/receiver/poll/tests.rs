@@ -3,15 +3,15 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::failure::Unanswered;
-use crate::receiver::delivery::Received;
-use crate::refusal::{By, Refused};
+use crate::receiver::delivery::ReceivedDelivery;
+use crate::refusal::{RefusalForm, SellerRefusal};
 
 /// An inbox in memory.
 #[derive(Debug, Default)]
-struct Memory(Mutex<Vec<Delivery>>);
+struct Memory(Mutex<Vec<PushDelivery>>);
 
 impl Inbox for Memory {
-    fn put(&self, delivery: &Delivery) -> Result<Put, Unkept> {
+    fn put(&self, delivery: &PushDelivery) -> Result<Put, DeliveryNotKept> {
         let known = self.known("", delivery.task_id.as_deref().unwrap_or_default())?;
         let mut kept = self.0.lock().unwrap();
         if known.covers(delivery) || kept.iter().any(|other| other.id == delivery.id) {
@@ -21,8 +21,8 @@ impl Inbox for Memory {
         Ok(Put::New)
     }
 
-    fn known(&self, _: &str, task_id: &str) -> Result<Known, Unkept> {
-        let mut known = Known::default();
+    fn known(&self, _: &str, task_id: &str) -> Result<KnownTask, DeliveryNotKept> {
+        let mut known = KnownTask::default();
         let kept = self.0.lock().unwrap();
         kept.iter().filter(|d| d.task_id.as_deref() == Some(task_id)).for_each(|d| known.add(d));
         Ok(known)
@@ -35,20 +35,21 @@ fn task(state: &str, second: u32) -> String {
     )
 }
 
-fn update(state: &str, second: u32) -> Delivery {
+fn update(state: &str, second: u32) -> PushDelivery {
     let task: Value = tradepost_wire::json::from_str(&task(state, second)).unwrap();
     let update =
         json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": task["status"]}});
-    let read = Received::read(update.to_string().as_bytes(), "", Timestamp::UNIX_EPOCH).unwrap();
-    let Received::Delivery(delivery) = read else { panic!("{read:?}") };
+    let read =
+        ReceivedDelivery::read(update.to_string().as_bytes(), "", Timestamp::UNIX_EPOCH).unwrap();
+    let ReceivedDelivery::Delivery(delivery) = read else { panic!("{read:?}") };
     *delivery
 }
 
-fn refused(status: u16, retry_after: Option<u64>) -> Failure {
-    Failure::Refused(Box::new(Refused {
-        by: By::Http(status),
+fn refused(status: u16, retry_after: Option<u64>) -> CallFailure {
+    CallFailure::Refused(Box::new(SellerRefusal {
+        by: RefusalForm::Http(status),
         retry_after: retry_after.map(Duration::from_secs),
-        kept: crate::failure::Kept::default(),
+        kept: crate::failure::KeptResponse::default(),
     }))
 }
 
@@ -62,17 +63,17 @@ use Reply::{No, Nothing, Task};
 
 /// Watches in virtual time; tells how it ended, when each question came, and what is kept.
 fn run(
-    policy: Policy,
+    policy: PollPolicy,
     chance: f64,
     pushed: &[(u64, &'static str, u32)],
     replies: Vec<Reply>,
 ) -> (String, Vec<u64>, Vec<String>) {
     let inbox: Arc<dyn Inbox> = Arc::new(Memory::default());
-    let metrics = Metrics::default();
+    let metrics = ReceiverMetrics::default();
     let clock = Cell::new(Duration::ZERO);
     let asked = RefCell::new(Vec::new());
     let mut replies = replies.into_iter();
-    let edge = Edge {
+    let edge = PollClock {
         now: || Timestamp::from_millisecond(clock.get().as_millis() as i64).unwrap(),
         sleep: async |wait: Duration| {
             let (from, to) = (clock.get(), clock.get() + wait);
@@ -91,15 +92,15 @@ fn run(
         match replies.next().expect("no more questions are asked than are answered") {
             Task(state, second) => Ok(format!(r#"{{"task":{}}}"#, task(state, second))),
             No(status, retry_after) => Err(refused(status, retry_after)),
-            Nothing => Err(Failure::Unanswered(Unanswered::TimedOut(Duration::from_secs(30)))),
+            Nothing => Err(CallFailure::Unanswered(Unanswered::TimedOut(Duration::from_secs(30)))),
         }
     };
     let watching = watch(("", "t"), &inbox, &metrics, policy, edge, ask);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let ended = match runtime.block_on(watching) {
-        Ok(Ended::Complete) => "complete".to_owned(),
-        Ok(Ended::TimeUp) => "time up".to_owned(),
-        Ok(Ended::Refused(failure)) => failure.to_string(),
+        Ok(PollEnd::Complete) => "complete".to_owned(),
+        Ok(PollEnd::TimeUp) => "time up".to_owned(),
+        Ok(PollEnd::Refused(failure)) => failure.to_string(),
         Err(unkept) => unkept.to_string(),
     };
     let known = inbox.known("", "t").unwrap();
@@ -111,7 +112,7 @@ fn run(
 #[test]
 fn nobody_is_asked_while_deliveries_come() {
     let pushed = [(60, "WORKING", 1), (179, "WORKING", 2), (290, "COMPLETED", 3)];
-    let (ended, asked, kept) = run(Policy::default(), 1.0, &pushed, Vec::new());
+    let (ended, asked, kept) = run(PollPolicy::default(), 1.0, &pushed, Vec::new());
     assert_eq!((ended.as_str(), asked.as_slice(), kept.len()), ("complete", &[][..], 3));
 }
 
@@ -125,7 +126,7 @@ fn a_task_without_deliveries_is_asked_for_with_growing_pauses_until_its_end() {
         Task("WORKING", 1),
         Task("COMPLETED", 2),
     ];
-    let (ended, asked, kept) = run(Policy::default(), 1.0, &[], replies);
+    let (ended, asked, kept) = run(PollPolicy::default(), 1.0, &[], replies);
     assert_eq!(ended, "complete");
     assert_eq!(asked, [120, 125, 135, 155, 185, 215]);
     assert_eq!(kept.len(), 3, "{kept:?}");
@@ -134,7 +135,7 @@ fn a_task_without_deliveries_is_asked_for_with_growing_pauses_until_its_end() {
 #[test]
 fn jitter_shortens_pauses_by_half_at_most_and_never_what_the_seller_asks_for() {
     let replies = vec![Nothing, No(429, Some(60)), Task("COMPLETED", 2)];
-    let (_, asked, _) = run(Policy::default(), 0.0, &[], replies);
+    let (_, asked, _) = run(PollPolicy::default(), 0.0, &[], replies);
     assert_eq!(asked, [120, 122, 182]);
 }
 
@@ -142,19 +143,19 @@ fn jitter_shortens_pauses_by_half_at_most_and_never_what_the_seller_asks_for() {
 fn deliveries_that_come_again_end_the_asking_and_nothing_is_kept_twice() {
     let replies = vec![Task("WORKING", 1), Task("WORKING", 1)];
     let pushed = [(121, "WORKING", 1), (130, "WORKING", 2), (200, "COMPLETED", 3)];
-    let (ended, asked, kept) = run(Policy::default(), 1.0, &pushed, replies);
+    let (ended, asked, kept) = run(PollPolicy::default(), 1.0, &pushed, replies);
     assert_eq!((ended.as_str(), asked.as_slice()), ("complete", &[120, 125][..]));
     assert_eq!(kept.len(), 3, "{kept:?}");
 }
 
 #[test]
 fn watching_ends_when_the_seller_refuses_for_good_or_the_time_is_up() {
-    let (ended, asked, _) = run(Policy::default(), 1.0, &[], vec![No(404, None)]);
+    let (ended, asked, _) = run(PollPolicy::default(), 1.0, &[], vec![No(404, None)]);
     assert_eq!(
         (ended.as_str(), asked.as_slice()),
         ("the server answers with HTTP 404", &[120][..])
     );
-    let policy = Policy { limit: Duration::from_secs(130), ..Policy::default() };
+    let policy = PollPolicy { limit: Duration::from_secs(130), ..PollPolicy::default() };
     let replies = vec![Nothing, Nothing, Nothing];
     let (ended, asked, _) = run(policy, 1.0, &[], replies);
     assert_eq!((ended.as_str(), asked.as_slice()), ("time up", &[120, 125, 130][..]));

@@ -32,7 +32,7 @@ fn the_published_example_is_verified() {
     let text = r#"("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519""#;
     let key = json!({"kty": "OKP", "crv": "Ed25519", "kid": "test-key-ed25519",
         "x": "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"});
-    let keys = Keys::read(&key).unwrap();
+    let keys = WebhookKeys::read(&key).unwrap();
     let base = message.base(&SignatureInput::read(text).unwrap()).unwrap();
     let signature =
         "wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==";
@@ -86,11 +86,11 @@ impl Sender {
         Self { ed25519: Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap(), p256 }
     }
 
-    fn keys(&self) -> Keys {
+    fn keys(&self) -> WebhookKeys {
         let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
         let point = self.p256.public_key().as_ref();
         let ed25519 = encode(self.ed25519.public_key().as_ref());
-        Keys::read(&json!({"keys": [
+        WebhookKeys::read(&json!({"keys": [
             {"kty": "OKP", "crv": "Ed25519", "kid": "ed", "x": ed25519},
             {"kty": "EC", "crv": "P-256", "kid": "ec", "x": encode(&point[1..33]), "y": encode(&point[33..])},
             {"kty": "RSA", "kid": "rsa", "n": "AQAB", "e": "AQAB"},
@@ -134,7 +134,8 @@ impl Sender {
         ]);
         let uri = Uri::from_static("/inside/another/path");
         let body = signed.sent_body.as_bytes();
-        let envelope = Envelope { method: &Method::POST, uri: &uri, headers: &headers, body };
+        let envelope =
+            DeliveryEnvelope { method: &Method::POST, uri: &uri, headers: &headers, body };
         signatures.verify(&envelope, Timestamp::from_second(NOW).unwrap()).is_some()
     }
 }
@@ -208,6 +209,6 @@ fn key_sets_with_mistakes_are_refused() {
         (json!({"kty": "RSA", "kid": "k"}), false),
         (json!(null), false),
     ] {
-        assert_eq!(Keys::read(&document).is_ok(), expected, "{document}");
+        assert_eq!(WebhookKeys::read(&document).is_ok(), expected, "{document}");
     }
 }

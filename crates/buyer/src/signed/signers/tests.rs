@@ -35,11 +35,11 @@ impl Site {
     }
 }
 
-impl Published for Site {
+impl PublishedKeys for Site {
     fn get<'a>(&'a self, url: &'a str) -> Fetching<'a> {
         let page = match self.pages.lock().unwrap().get(url) {
-            None => Err(Unread::Absent),
-            Some(Value::Null) => Err(Unread::Unreached),
+            None => Err(DocumentUnread::Absent),
+            Some(Value::Null) => Err(DocumentUnread::Unreached),
             Some(Value::String(text)) => Ok(text.clone().into_bytes()),
             Some(page) => Ok(page.to_string().into_bytes()),
         };
@@ -74,12 +74,12 @@ fn keys(kids: &[&str]) -> Value {
 }
 
 fn known(site: &Arc<Site>, brand_json: Option<&str>) -> Signers<()> {
-    let source = Source::Published(brand_json.map(str::to_owned));
-    let keys = Keys { source, revoked: Vec::new(), cap: 10 };
+    let source = KeyLocation::Published(brand_json.map(str::to_owned));
+    let keys = AgentKeys { source, revoked: Vec::new(), cap: 10 };
     let (id, url) = ("s".to_owned(), Some(SELLER.to_owned()));
-    let agents = vec![Agent { whose: (), id, url, keys }];
+    let agents = vec![SigningAgent { whose: (), id, url, keys }];
     let read: ReadFile = |_| Err(std::io::ErrorKind::Unsupported.into());
-    Signers::open(Arc::clone(site) as Arc<dyn Published>, agents, read).unwrap()
+    Signers::open(Arc::clone(site) as Arc<dyn PublishedKeys>, agents, read).unwrap()
 }
 
 /// Whether a key is found: `good`, `revoked`, or why not.

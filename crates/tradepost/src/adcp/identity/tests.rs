@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use axum::http::HeaderName;
-use tradepost_buyer::signed::signers::{Agent, Keys, Signers, Source};
+use tradepost_buyer::signed::signers::{AgentKeys, KeyLocation, Signers, SigningAgent};
 use tradepost_keys::Algorithm as Jws;
 use tradepost_keys::adcp::PostToSign;
 use tradepost_keys::private::{self as key, SigningKey};
@@ -118,13 +118,13 @@ impl Seller {
     fn new(
         digest: DigestRule,
         known: &[(&str, &[&Value])],
-        terms: &dyn Fn(PathBuf) -> Keys,
+        terms: &dyn Fn(PathBuf) -> AgentKeys,
     ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let agents = known.iter().map(|(id, keys)| {
             let path = directory.path().join(format!("{id}.json"));
             std::fs::write(&path, json!({"keys": keys}).to_string()).unwrap();
-            Agent { whose: agent(id), id: (*id).to_owned(), url: None, keys: terms(path) }
+            SigningAgent { whose: agent(id), id: (*id).to_owned(), url: None, keys: terms(path) }
         });
         let web = Arc::new(Web::new(Egress::new(Resolver::system(), false), Clock::system()));
         let signers =
@@ -168,8 +168,8 @@ impl Seller {
     }
 }
 
-fn usual(path: PathBuf) -> Keys {
-    Keys { source: Source::File(path), revoked: vec!["old".to_owned()], cap: 100 }
+fn usual(path: PathBuf) -> AgentKeys {
+    AgentKeys { source: KeyLocation::File(path), revoked: vec!["old".to_owned()], cap: 100 }
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn a_body_that_can_be_read_in_two_ways_is_nobodys_and_uses_its_signature_up() {
 #[test]
 fn a_key_that_signs_without_end_has_to_wait() {
     let buyer = Buyer::new(Jws::EdDsa, "k");
-    let few = |path| Keys { cap: 2, ..usual(path) };
+    let few = |path| AgentKeys { cap: 2, ..usual(path) };
     let seller = Seller::new(DigestRule::Either, &[("acme", &[&buyer.public])], &few);
     let hears = |nonce, seconds| seller.hears(&buyer.sign(URL, CALL, nonce), seconds);
     assert_eq!([hears(1, 0), hears(2, 0)], ["acme", "acme"]);

@@ -1,11 +1,11 @@
 //! What a seller of AdCP answered: the payload as it came, and on standard error what stands
 //! beside it: how far the task is, warnings, and rows that failed with what to do about them.
 
-use tradepost_buyer::adcp::Answered;
-use tradepost_buyer::outcome::{AdcpTaskStatus, Row};
+use tradepost_buyer::adcp::SellerAnswer;
+use tradepost_buyer::outcome::{AdcpTaskStatus, FailedRow};
 use tradepost_buyer::record::of_code;
-use tradepost_buyer::recovery::{Attempt, Budget};
-use tradepost_buyer::retry::{Limits, Recovered};
+use tradepost_buyer::recovery::{FailedAttempt, RetryBudget};
+use tradepost_buyer::retry::{Recovered, RetryLimits};
 use tradepost_buyer::text::{SENTENCE, WORD, bounded, plain};
 use tradepost_wire::adcp::error::AdcpError;
 use tradepost_wire::catalog::Open;
@@ -22,7 +22,11 @@ const ROWS: u8 = 9;
 const MESSAGE: usize = 256;
 
 /// Shows the answer and says what comes next: with the exit code, when anything does.
-pub(super) fn answered(recovered: Recovered<Answered>, retries: bool, output: Output) -> Outcome {
+pub(super) fn answered(
+    recovered: Recovered<SellerAnswer>,
+    retries: bool,
+    output: Output,
+) -> Outcome {
     let Recovered { mut answer, key, doubt, .. } = recovered;
     let lost = answer.gave_up.take();
     let failed: Vec<_> = answer.failed_rows().map(row).collect();
@@ -86,12 +90,12 @@ pub(super) fn answered(recovered: Recovered<Answered>, retries: bool, output: Ou
     }
 }
 
-fn standing(answered: &Answered) -> Option<&str> {
+fn standing(answered: &SellerAnswer) -> Option<&str> {
     answered.outcome.standing.as_ref().map(Open::name)
 }
 
 /// Why the task is not done, when it is not.
-fn next(answered: &Answered) -> Option<Failure> {
+fn next(answered: &SellerAnswer) -> Option<Failure> {
     let (exit, message, hint) = match &answered.outcome.standing {
         None | Some(Open::Known(AdcpTaskStatus::Completed)) => return None,
         Some(Open::Known(AdcpTaskStatus::Submitted | AdcpTaskStatus::Working)) => {
@@ -132,18 +136,18 @@ fn said(error: &AdcpError) -> String {
 }
 
 /// What to do about a row in general.
-fn advice(row: &Row) -> Option<String> {
-    let limits = Limits::default();
-    let budget = Budget { attempts: limits.attempts, time: limits.elapsed, tokens: 1 };
-    row.advise(&Attempt::default(), &budget).map(|advice| advice.to_string())
+fn advice(row: &FailedRow) -> Option<String> {
+    let limits = RetryLimits::default();
+    let budget = RetryBudget { attempts: limits.attempts, time: limits.elapsed, tokens: 1 };
+    row.advise(&FailedAttempt::default(), &budget).map(|advice| advice.to_string())
 }
 
-fn row(row: &Row) -> String {
+fn row(row: &FailedRow) -> String {
     let errors: Vec<_> = row.errors.iter().map(said).collect();
     let advice = advice(row).map(|advice| format!("; {advice}")).unwrap_or_default();
     format!("{}: {}{}", plain(&row.pointer, 2 * WORD), errors.join("; "), plain(&advice, SENTENCE))
 }
 
-fn document(row: &Row) -> Value {
+fn document(row: &FailedRow) -> Value {
     json!({"pointer": row.pointer, "errors": row.errors, "advice": advice(row)})
 }

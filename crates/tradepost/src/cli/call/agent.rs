@@ -5,7 +5,8 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use tradepost_buyer::agent::{
-    AgentClient, Carrier, End, Followed, Follower, Message, Outgoing, Reply, Task,
+    AgentClient, AgentMessage, AgentReply, AgentTask, CardTransport, FollowEnd, Followed, Follower,
+    Outgoing,
 };
 use tradepost_buyer::client::random_ids;
 use tradepost_wire::a2a::TaskState;
@@ -41,7 +42,7 @@ pub(super) struct Words {
     /// has.
     #[arg(long, value_name = "NAME", conflicts_with = "skill", help_heading = "Any agent",
         value_parser = carrier)]
-    binding: Option<Carrier>,
+    binding: Option<CardTransport>,
     /// How many seconds to follow a task.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, conflicts_with = "skill",
         help_heading = "Any agent", value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -51,10 +52,10 @@ pub(super) struct Words {
     poll: bool,
 }
 
-fn carrier(text: &str) -> Result<Carrier, String> {
-    let named = |carrier: &Carrier| carrier.name().eq_ignore_ascii_case(text);
-    let found = Carrier::ALL.iter().copied().find(named);
-    found.ok_or_else(|| format!("must be one of {}", Carrier::NAMES.join(", ")))
+fn carrier(text: &str) -> Result<CardTransport, String> {
+    let named = |carrier: &CardTransport| carrier.name().eq_ignore_ascii_case(text);
+    let found = CardTransport::ALL.iter().copied().find(named);
+    found.ok_or_else(|| format!("must be one of {}", CardTransport::NAMES.join(", ")))
 }
 
 /// Runs it.
@@ -83,7 +84,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         let patience = Duration::from_secs(arguments.words.follow);
         let follower = Follower { recoverer: &recoverer, patience };
         let mut last = String::new();
-        let watch = |task: &Task| {
+        let watch = |task: &AgentTask| {
             // How it stands at the end is told at the end.
             let line = show::progress(task);
             if !task.is_settled() && line != last {
@@ -166,8 +167,8 @@ fn tell(url: &str, agent: Value, followed: Followed, retries: bool, context: &Co
         };
     }
     let (name, said) = match &reply {
-        Reply::Message(message) => ("message", message.document()),
-        Reply::Task(task) => ("task", task.document()),
+        AgentReply::Message(message) => ("message", message.document()),
+        AgentReply::Task(task) => ("task", task.document()),
     };
     let document = json!({
         "agent": agent,
@@ -190,8 +191,8 @@ struct Next {
     command: String,
 }
 
-fn next(url: &str, reply: &Reply, end: &End) -> Option<Next> {
-    let Reply::Task(task) = reply else { return None };
+fn next(url: &str, reply: &AgentReply, end: &FollowEnd) -> Option<Next> {
+    let AgentReply::Task(task) = reply else { return None };
     let follow = |more: &str| {
         let (url, id) = (show::argument(url), show::argument(&task.id));
         // Following asks by the task alone; an answer is a message, which has a conversation.
@@ -200,35 +201,42 @@ fn next(url: &str, reply: &Reply, end: &End) -> Option<Next> {
         format!("tradepost call {url} --task {id}{}{more}", conversation.unwrap_or_default())
     };
     let (action, command) = match (end, task.state.known()) {
-        (End::TimeUp | End::Stopped | End::Lost(_), _) => ("follow", follow("")),
-        (End::Settled, Some(TaskState::InputRequired)) => ("answer", follow(" --text \"…\"")),
+        (FollowEnd::TimeUp | FollowEnd::Stopped | FollowEnd::Lost(_), _) => ("follow", follow("")),
+        (FollowEnd::Settled, Some(TaskState::InputRequired)) => ("answer", follow(" --text \"…\"")),
         // The permission is given elsewhere, so there is nothing to say to the agent itself.
-        (End::Settled, Some(TaskState::AuthRequired)) => ("authorize", follow("")),
-        (End::Settled, _) => return None,
+        (FollowEnd::Settled, Some(TaskState::AuthRequired)) => ("authorize", follow("")),
+        (FollowEnd::Settled, _) => return None,
     };
     Some(Next { action, command })
 }
 
 /// Why the command does not end with 0, if it does not.
-fn failure(reply: &Reply, end: End, retries: bool, next: Option<&Next>) -> Option<Failure> {
-    let Reply::Task(task) = reply else { return None };
+fn failure(
+    reply: &AgentReply,
+    end: FollowEnd,
+    retries: bool,
+    next: Option<&Next>,
+) -> Option<Failure> {
+    let AgentReply::Task(task) = reply else { return None };
     let command = next.map(|next| next.command.as_str()).unwrap_or_default();
     let waits = |exit, message: &str, hint: String| {
         Some(Failure::new(exit, format!("{message}{}", show::said(task))).hint(hint))
     };
     match end {
-        End::Lost(failed) => {
+        FollowEnd::Lost(failed) => {
             let failure = gave_up(retries, *failed);
             // Whatever happened, happened to a question about the task.
             let failure = failure.without_effect();
             let hint = failure.hint.clone().map(|hint| format!("{hint}; ")).unwrap_or_default();
             Some(failure.hint(format!("{hint}the task may go on; follow it with {command}")))
         }
-        End::TimeUp => waits(GOES_ON, "the task goes on", format!("follow it with {command}")),
-        End::Stopped => {
+        FollowEnd::TimeUp => {
+            waits(GOES_ON, "the task goes on", format!("follow it with {command}"))
+        }
+        FollowEnd::Stopped => {
             waits(INTERRUPTED, "stopped; the task goes on", format!("follow it with {command}"))
         }
-        End::Settled => match task.state {
+        FollowEnd::Settled => match task.state {
             Open::Known(TaskState::Completed) => None,
             Open::Known(TaskState::InputRequired) => {
                 waits(WAITS, "the agent waits for an answer", format!("answer with {command}"))
@@ -250,7 +258,7 @@ fn failure(reply: &Reply, end: End, retries: bool, next: Option<&Next>) -> Optio
 }
 
 /// A task that ended without a result.
-fn ended(task: &Task) -> Failure {
+fn ended(task: &AgentTask) -> Failure {
     let failure = match task.failure() {
         Some(failure) => Failure::from(failure),
         None => Failure::new(OTHER, format!("the task is {}", show::state(task)))
@@ -262,6 +270,6 @@ fn ended(task: &Task) -> Failure {
 }
 
 /// What a message says, for people.
-fn words(message: &Message) -> String {
+fn words(message: &AgentMessage) -> String {
     show::parts(&message.parts)
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tradepost_buyer::Answer;
-use tradepost_buyer::client::{Client, uncorrected};
+use tradepost_buyer::SkillAnswer;
+use tradepost_buyer::client::{SkillClient, uncorrected};
 use tradepost_wire::aap::Skill;
 use tradepost_wire::json::Value;
 use uuid::Uuid;
@@ -23,12 +23,12 @@ pub(super) fn give_key(skill: Skill, payload: &mut Value) {
 
 /// Calls a skill, again and again when there is a time for it.
 pub(super) async fn call(
-    client: &Client,
+    client: &SkillClient,
     skill: Skill,
     payload: Value,
     overall: Option<Duration>,
     output: Output,
-) -> Result<Answer, Failure> {
+) -> Result<SkillAnswer, Failure> {
     let recoverer = recoverer(overall, output, None)?;
     let called = client.call_with_recovery(skill, payload, &recoverer, uncorrected).await;
     called.map(|recovered| recovered.answer).map_err(|failed| gave_up(overall.is_some(), *failed))

@@ -1,7 +1,7 @@
 //! Answers for people. A seller may send anything: what has another type than expected is shown
 //! as it is, and everything goes through [`plain`].
 
-use tradepost_buyer::Answer;
+use tradepost_buyer::SkillAnswer;
 use tradepost_buyer::display::{
     MAX_ITEMS as MAX_TERMS, dollars, first_of, grouped, label, member, of_vehicle, text, title,
 };
@@ -18,7 +18,7 @@ mod dealer;
 
 /// An answer, with the seller's sentence at the end.
 #[must_use]
-pub(super) fn answer(answer: &Answer, fit: Fit) -> String {
+pub(super) fn answer(answer: &SkillAnswer, fit: Fit) -> String {
     let data = answer.data();
     let mut out = match answer.skill {
         Skill::DealerInformation => dealer::information(data, fit),
@@ -36,7 +36,7 @@ pub(super) fn answer(answer: &Answer, fit: Fit) -> String {
     out
 }
 
-fn page(answer: &Answer, fit: Fit) -> String {
+fn page(answer: &SkillAnswer, fit: Fit) -> String {
     let (vehicles, ignored) = answer.vehicles();
     let columns: [Cells<'_, &Value>; 7] = [
         (Text("id"), &|vehicle| first_of(vehicle, &["stock", "vehicle_id", "vin"])),

@@ -6,8 +6,8 @@ use std::path::Path;
 use jiff::Timestamp;
 use tradepost_buyer::discover::{self, Discovered};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
-use tradepost_buyer::trust::{Jku, Judged, judge, judge_online};
-use tradepost_buyer::{CardReader, Transport, Url};
+use tradepost_buyer::trust::{Jku, JudgedSignature, judge, judge_online};
+use tradepost_buyer::{CardReader, HttpTransport, Url};
 use tradepost_keys::card::{CardSignature, CardVerdict, SignedCard, is_trusted};
 use tradepost_keys::keyset::KeySet;
 use tradepost_server::clock::Clock;
@@ -66,7 +66,7 @@ pub fn keys(path: &Path) -> Result<KeySet, Failure> {
 /// # Errors
 /// When there is none, or its card is not to be trusted.
 pub async fn discover(
-    transport: &Transport,
+    transport: &HttpTransport,
     url: &str,
     keys: Option<&KeySet>,
 ) -> Result<Discovered, Failure> {
@@ -77,7 +77,7 @@ pub async fn discover(
 }
 
 /// Reads the same card again, and trusts it on the same terms.
-pub fn reader(transport: &Transport, card: &Url, keys: Option<&KeySet>) -> CardReader {
+pub fn reader(transport: &HttpTransport, card: &Url, keys: Option<&KeySet>) -> CardReader {
     let transport = transport.clone();
     let card = card.clone();
     let keys = keys.cloned();
@@ -118,7 +118,7 @@ impl Report {
 
     /// What became of the signatures.
     #[must_use]
-    pub fn of(judged: &[Judged]) -> Self {
+    pub fn of(judged: &[JudgedSignature]) -> Self {
         Self { rows: judged.iter().map(Row::of).collect() }
     }
 
@@ -128,7 +128,7 @@ impl Report {
         signed: &SignedCard,
         keys: &KeySet,
         now: Timestamp,
-        by: (&Transport, &[String]),
+        by: (&HttpTransport, &[String]),
     ) -> Self {
         Self { rows: judge_online(signed, keys, now, by).await.iter().map(Row::of).collect() }
     }
@@ -189,8 +189,8 @@ impl Report {
 }
 
 impl Row {
-    fn of(judged: &Judged) -> Self {
-        let Judged { signature, verdict, jku } = judged;
+    fn of(judged: &JudgedSignature) -> Self {
+        let JudgedSignature { signature, verdict, jku } = judged;
         let why = match jku {
             None | Some(Jku::Read) => verdict.why().to_owned(),
             Some(Jku::NotAllowed) => {

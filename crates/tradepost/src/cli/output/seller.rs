@@ -1,5 +1,5 @@
 //! What went wrong with a seller, for people and programs: every failure of the buyer's client
-//! becomes a [`Failure`] with its exit code.
+//! becomes a [`CallFailure`] with its exit code.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tradepost_buyer::card::NotAap;
 use tradepost_buyer::challenge::Challenge;
 use tradepost_buyer::failure::{self, Garbled, ProxyProblem, Unsent};
 use tradepost_buyer::record::of_code;
-use tradepost_buyer::refusal::{Adcp, By, ProtocolError, Refused};
+use tradepost_buyer::refusal::{Adcp, ProtocolError, RefusalForm, SellerRefusal};
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
 use tradepost_buyer::transport::CertificateProblem;
 use tradepost_wire::aap::error::ReceivedRefusal;
@@ -112,18 +112,18 @@ pub fn exit_of_adcp(code: adcp::error::AdcpCode, recovery: Recovery) -> u8 {
     }
 }
 
-impl From<failure::Failure> for Failure {
-    fn from(failure: failure::Failure) -> Self {
+impl From<failure::CallFailure> for Failure {
+    fn from(failure: failure::CallFailure) -> Self {
         let doubt = in_doubt(failure.in_doubt());
         let message = failure.to_string();
         let (kind, out) = match failure {
-            failure::Failure::Unsent(unsent) => ("unsent", from_unsent(message, unsent)),
-            failure::Failure::Unanswered(_) => {
+            failure::CallFailure::Unsent(unsent) => ("unsent", from_unsent(message, unsent)),
+            failure::CallFailure::Unanswered(_) => {
                 let hint = "try again, or allow more time with --timeout";
                 ("unanswered", Self::new(NO_ANSWER, message).hint(hint))
             }
-            failure::Failure::Garbled(garbled) => ("garbled", from_garbled(message, &garbled)),
-            failure::Failure::Refused(refused) => ("refused", from_refused(message, &refused)),
+            failure::CallFailure::Garbled(garbled) => ("garbled", from_garbled(message, &garbled)),
+            failure::CallFailure::Refused(refused) => ("refused", from_refused(message, &refused)),
         };
         let more = out.data.clone().unwrap_or_else(|| json!({}));
         out.data(json!({"kind": kind})).with_facts(doubt).with_facts(more)
@@ -249,17 +249,17 @@ fn from_garbled(message: String, garbled: &Garbled) -> Failure {
         .data(json!({"http_status": garbled.kept.status}))
 }
 
-fn from_refused(message: String, refused: &Refused) -> Failure {
+fn from_refused(message: String, refused: &SellerRefusal) -> Failure {
     let mut out = match &refused.by {
-        By::Aap { jsonrpc, error } => from_received(message, *jsonrpc, error, refused),
-        By::Protocol(error) => from_protocol(message, error, refused),
-        By::Adcp(error) => from_adcp(message, error),
-        By::Grpc { code, .. } => {
+        RefusalForm::Aap { jsonrpc, error } => from_received(message, *jsonrpc, error, refused),
+        RefusalForm::Protocol(error) => from_protocol(message, error, refused),
+        RefusalForm::Adcp(error) => from_adcp(message, error),
+        RefusalForm::Grpc { code, .. } => {
             let failure = Failure::new(family_of_unknown(refused), message);
             failure.hint("act on what the seller says").data(json!({"grpc_status": code}))
         }
-        By::Http(status) => from_status(message, *status),
-        By::Words { malformed, .. } => {
+        RefusalForm::Http(status) => from_status(message, *status),
+        RefusalForm::Words { malformed, .. } => {
             let why = malformed.map(|why| format!("the error object {}", why.why()));
             let failure = Failure::new(OTHER, message).hint("act on what the seller says");
             failure.lines(why.into_iter().collect()).data(json!({}))
@@ -289,7 +289,7 @@ fn from_received(
     message: String,
     jsonrpc: i64,
     error: &ReceivedRefusal,
-    refused: &Refused,
+    refused: &SellerRefusal,
 ) -> Failure {
     let problems = error.problems().take(MAX_LISTED);
     let mut lines: Vec<_> =
@@ -342,7 +342,7 @@ fn from_adcp(message: String, adcp: &Adcp) -> Failure {
     Failure::new(exit, message).hint(hint).lines(lines).data(data)
 }
 
-fn from_protocol(message: String, error: &ProtocolError, refused: &Refused) -> Failure {
+fn from_protocol(message: String, error: &ProtocolError, refused: &SellerRefusal) -> Failure {
     let mut lines = Vec::new();
     for violation in error.violations.iter().take(MAX_LISTED) {
         let field = plain(&violation.field, 2 * WORD);
@@ -368,7 +368,7 @@ fn from_protocol(message: String, error: &ProtocolError, refused: &Refused) -> F
     Failure::new(exit, message).hint(hint).lines(lines).data(data)
 }
 
-fn family_of_unknown(refused: &Refused) -> u8 {
+fn family_of_unknown(refused: &SellerRefusal) -> u8 {
     if refused.is_retryable() { LATER } else { OTHER }
 }
 

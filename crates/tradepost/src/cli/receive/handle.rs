@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tokio::sync::Notify;
-use tradepost_buyer::receiver::metrics::Metrics;
+use tradepost_buyer::receiver::metrics::ReceiverMetrics;
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(500);
 pub(super) struct Handler {
     pub(super) inbox: Arc<DurableInbox>,
     pub(super) clock: Clock,
-    pub(super) metrics: Arc<Metrics>,
+    pub(super) metrics: Arc<ReceiverMetrics>,
     pub(super) news: Arc<Notify>,
     pub(super) program: Option<PathBuf>,
     pub(super) output: Output,

@@ -9,10 +9,10 @@ use tradepost_buyer::adcp::AdcpClient;
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::discover::{discover, is_this_machine};
 use tradepost_buyer::receiver::Inbox;
-use tradepost_buyer::receiver::metrics::Metrics;
-use tradepost_buyer::receiver::poll::{self, Edge, Ended, Policy};
+use tradepost_buyer::receiver::metrics::ReceiverMetrics;
+use tradepost_buyer::receiver::poll::{self, PollClock, PollEnd, PollPolicy};
 use tradepost_buyer::text::{WORD, plain};
-use tradepost_buyer::transport::Transport;
+use tradepost_buyer::transport::HttpTransport;
 use tradepost_buyer::{BearerToken, Url, failure as buyer};
 use tradepost_server::clock::Clock;
 
@@ -90,11 +90,11 @@ impl Missed {
         }
         let patience = Duration::from_secs(self.patience);
         let policy = match question {
-            Question::GetTask => Policy { patience, ..Policy::default() },
+            Question::GetTask => PollPolicy { patience, ..PollPolicy::default() },
             // Every two minutes where webhooks are configured (AdCP W-1).
             Question::McpTaskStatus | Question::A2aTaskStatus => {
-                let pause = patience.min(Policy::default().patience);
-                Policy { patience, first: pause, longest: pause, ..Policy::default() }
+                let pause = patience.min(PollPolicy::default().patience);
+                PollPolicy { patience, first: pause, longest: pause, ..PollPolicy::default() }
             }
         };
         let tasks = self.task.clone();
@@ -110,8 +110,8 @@ pub(super) struct Watched {
     sender: String,
     question: Question,
     authorization: Option<(BearerToken, HeaderValue)>,
-    policy: Policy,
-    transport: Transport,
+    policy: PollPolicy,
+    transport: HttpTransport,
 }
 
 impl Watched {
@@ -119,7 +119,7 @@ impl Watched {
     pub(super) async fn run(
         &self,
         inbox: &Arc<dyn Inbox>,
-        metrics: &Metrics,
+        metrics: &ReceiverMetrics,
         clock: &Clock,
         news: &Notify,
         output: Output,
@@ -127,7 +127,7 @@ impl Watched {
         let watching = self.tasks.iter().map(|task| async move {
             let endpoint = self.endpoint.as_ref()?;
             let mut chance = random_ids();
-            let edge = Edge {
+            let edge = PollClock {
                 now: || clock.now(),
                 sleep: async |wait| tokio::time::sleep(wait).await,
                 chance: || chance.f64(),
@@ -141,9 +141,11 @@ impl Watched {
             let ended = poll::watch(named, inbox, metrics, self.policy, edge, ask).await;
             let task = plain(task, WORD);
             match ended {
-                Ok(Ended::Complete) => output.talk(format!("task {task} has come to its end")),
-                Ok(Ended::TimeUp) => output.talk(format!("task {task} is not watched any longer")),
-                Ok(Ended::Refused(why)) => {
+                Ok(PollEnd::Complete) => output.talk(format!("task {task} has come to its end")),
+                Ok(PollEnd::TimeUp) => {
+                    output.talk(format!("task {task} is not watched any longer"))
+                }
+                Ok(PollEnd::Refused(why)) => {
                     output.talk(format!("task {task} is not watched: {why}"))
                 }
                 Err(unkept) => return Some(Failure::fault(unkept)),
@@ -158,7 +160,7 @@ impl Watched {
         }
     }
 
-    async fn ask(&self, endpoint: &Url, task: &str) -> Result<String, buyer::Failure> {
+    async fn ask(&self, endpoint: &Url, task: &str) -> Result<String, buyer::CallFailure> {
         let own = &self.transport;
         let ids = random_ids();
         let client = match self.question {

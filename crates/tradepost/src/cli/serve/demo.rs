@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tradepost_buyer::signed::signers::{Keys, Source};
+use tradepost_buyer::signed::signers::{AgentKeys, KeyLocation};
 use tradepost_publisher::agent::{AgentStanding, BuyerAgent};
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_wire::adcp::AdcpTool;
@@ -74,8 +74,8 @@ impl DemoPublisher {
             scope: None,
             spend_limits: Vec::new(),
         }));
-        let keys = Keys {
-            source: Source::File(file.clone()),
+        let keys = AgentKeys {
+            source: KeyLocation::File(file.clone()),
             revoked: vec![REVOKED.to_owned()],
             cap: SIGNATURES,
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use tradepost_buyer::signed::signers::Keys;
+use tradepost_buyer::signed::signers::AgentKeys;
 use tradepost_publisher::agent::{AccountRights, AgentStanding, Billing, BuyerAgent};
 use tradepost_publisher::catalogue::Catalogue;
 use tradepost_publisher::money::MoneyAmount;
@@ -167,7 +167,7 @@ fn billed(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opt
 /// A buyer agent, and where the keys are with which it signs.
 struct Buyer {
     agent: BuyerAgent,
-    keys: Option<Keys>,
+    keys: Option<AgentKeys>,
 }
 
 fn buyer(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Buyer> {

@@ -5,11 +5,11 @@ use tradepost_buyer::adcp::{AdcpClient, RequestSigner};
 use tradepost_buyer::agent::{AgentClient, Outgoing};
 use tradepost_buyer::client::random_ids;
 use tradepost_buyer::discover::{Discovered, discover};
-use tradepost_buyer::failure::{Failure, Unsent};
-use tradepost_buyer::retry::{Limits as Budget, Machine, Recoverer, Sizes};
-use tradepost_buyer::signed::signers::Source;
-use tradepost_buyer::transport::{Limits, Transport};
-use tradepost_buyer::{Card, CardCache};
+use tradepost_buyer::failure::{CallFailure, Unsent};
+use tradepost_buyer::retry::{Machine, Recoverer, RetryLimits as Budget, Sizes};
+use tradepost_buyer::signed::signers::KeyLocation;
+use tradepost_buyer::transport::{HttpTransport, TransportLimits};
+use tradepost_buyer::{CardCache, SellerCard};
 use tradepost_keys::Algorithm;
 use tradepost_keys::private::{SigningKey, generate};
 use tradepost_wire::json::{Map, Value, json};
@@ -19,8 +19,8 @@ use crate::support::publisher::{Publisher, start_here, token};
 use crate::support::signer::Signer;
 use crate::support::{NOW, at, stateless};
 
-fn transport() -> Transport {
-    Transport::new(Limits::default())
+fn transport() -> HttpTransport {
+    HttpTransport::new(TransportLimits::default())
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {
@@ -33,7 +33,7 @@ fn clients(publisher: &Publisher) -> Vec<AdcpClient> {
     let base = format!("http://{}", publisher.address);
     let found = run(discover(&transport(), &base, None)).unwrap();
     let older = json!({"name": "P", "protocolVersion": "0.3.0", "url": format!("{base}/a2a")});
-    let older = Discovered { card: Card::read(&older.to_string()).unwrap(), ..found.clone() };
+    let older = Discovered { card: SellerCard::read(&older.to_string()).unwrap(), ..found.clone() };
     vec![
         AdcpClient::mcp(transport(), &format!("{base}/mcp"), random_ids()).unwrap(),
         AdcpClient::a2a(transport(), &found, random_ids()).unwrap(),
@@ -55,7 +55,7 @@ fn a_seller_of_the_newest_mcp_alone_is_asked_and_lists_its_tools() {
     assert!(can.payload["supported_protocols"].to_string().contains("media_buy"));
     assert!(run(client.offered()).unwrap().len() > 20);
     let refused = run(client.call("get_task_status", Map::new())).unwrap_err();
-    assert!(matches!(refused, Failure::Unsent(_)), "{refused:?}");
+    assert!(matches!(refused, CallFailure::Unsent(_)), "{refused:?}");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_seller_says_the_same_on_every_binding() {
             let failure = client.call("get_task_status", nothing).await.unwrap_err();
             let wrong = arguments(&json!({"buying_mode": "guess"}));
             let unsent = client.call("get_products", wrong).await.unwrap_err();
-            assert!(matches!(unsent, Failure::Unsent(Unsent::Arguments(_))), "{unsent:?}");
+            assert!(matches!(unsent, CallFailure::Unsent(Unsent::Arguments(_))), "{unsent:?}");
             outcomes.push(format!("{protocols} {}", failure.sentence()));
         });
     }
@@ -89,7 +89,7 @@ fn what_is_sent_unchecked_is_refused_in_the_words_of_the_check() {
         let client = client.with_token(token("acme").unwrap()).unwrap();
         let via = client.via();
         let wrong = arguments(&json!({"buying_mode": "guess", "brief": 5}));
-        let Err(Failure::Unsent(Unsent::Arguments(unsent))) =
+        let Err(CallFailure::Unsent(Unsent::Arguments(unsent))) =
             run(client.call("get_products", wrong.clone()))
         else {
             panic!("{via}: it was sent");
@@ -111,7 +111,7 @@ fn a_request_that_is_signed_is_believed_and_needs_no_token() {
         let public = Signer::of(key()).public();
         std::fs::write(&path, json!({"keys": [public]}).to_string()).unwrap();
         let publisher = start_here(&|config| {
-            knows(config, "acme", None, Source::File(path.clone()));
+            knows(config, "acme", None, KeyLocation::File(path.clone()));
         });
         for client in clients(&publisher) {
             let via = client.via();
@@ -130,7 +130,7 @@ fn a_request_that_is_signed_is_believed_and_needs_no_token() {
 #[test]
 fn a_publisher_is_an_agent_of_a2a_as_well_and_its_card_is_kept() {
     let publisher = start_here(&|_| {});
-    let cache = CardCache::new(tradepost_buyer::cache::Bounds::default(), || at(NOW));
+    let cache = CardCache::new(tradepost_buyer::cache::CacheBounds::default(), || at(NOW));
     let base = format!("http://{}", publisher.address);
     run(async {
         for _ in 0..2 {
@@ -143,7 +143,7 @@ fn a_publisher_is_an_agent_of_a2a_as_well_and_its_card_is_kept() {
             let failure = client.converse(&Outgoing::text("hello"), &follower, |_| {}).await;
             // It wants to know who calls, or which task: and it says so.
             let failure = failure.unwrap_err();
-            assert!(matches!(failure.failure, Failure::Refused(_)), "{failure}");
+            assert!(matches!(failure.failure, CallFailure::Refused(_)), "{failure}");
         }
     });
 }

@@ -1,7 +1,7 @@
 //! Our own buyer at the publisher, over both bindings.
 
-use tradepost_buyer::transport::Limits;
-use tradepost_buyer::{AdcpClient, Failure, Transport};
+use tradepost_buyer::transport::TransportLimits;
+use tradepost_buyer::{AdcpClient, CallFailure, HttpTransport};
 use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::json::{Map, Value, json};
 
@@ -16,7 +16,8 @@ fn our_own_buyer_gets_answers_and_refusals_over_mcp() {
     let publisher = publisher::start();
     let address = format!("http://{}/mcp", publisher.address);
     let ids = fastrand::Rng::with_seed(7);
-    let client = AdcpClient::mcp(Transport::new(Limits::default()), &address, ids).unwrap();
+    let client =
+        AdcpClient::mcp(HttpTransport::new(TransportLimits::default()), &address, ids).unwrap();
     // The seller is to say no, and not the check before sending.
     let client = client.unchecked();
     let client = client.with_token(token("acme").unwrap()).unwrap();
@@ -27,5 +28,5 @@ fn our_own_buyer_gets_answers_and_refusals_over_mcp() {
     let failure = call("get_products", json!({"buying_mode": "barter"})).unwrap_err();
     let code = failure.adcp().and_then(|error| error.code.known());
     assert_eq!(code, Some(AdcpCode::ValidationError), "{failure:?}");
-    assert!(matches!(failure, Failure::Refused(_)));
+    assert!(matches!(failure, CallFailure::Refused(_)));
 }

@@ -15,8 +15,8 @@ use tradepost::adcp::keys::WebhookKey;
 use tradepost::adcp::notices::{Ground, Notices};
 use tradepost::adcp::published::Web;
 use tradepost::adcp::vault::StoreVault;
-use tradepost_buyer::receiver::authentic::{Authenticity, Envelope, Webhooks};
-use tradepost_buyer::signed::signers::{Agent, Keys, Signers, Source};
+use tradepost_buyer::receiver::authentic::{Authenticity, DeliveryEnvelope, TrustedWebhooks};
+use tradepost_buyer::signed::signers::{AgentKeys, KeyLocation, Signers, SigningAgent};
 use tradepost_keys::http_signature::TargetUri;
 use tradepost_publisher::shelf::{Job, New, PublisherStore, Query, StoreTx, Stored};
 use tradepost_publisher::task::QueuedNotification;
@@ -55,8 +55,12 @@ impl Receiver {
 async fn receive(State(receiver): State<Receiver>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, 100_000).await.unwrap();
-    let envelope =
-        Envelope { method: &parts.method, uri: &parts.uri, headers: &parts.headers, body: &body };
+    let envelope = DeliveryEnvelope {
+        method: &parts.method,
+        uri: &parts.uri,
+        headers: &parts.headers,
+        body: &body,
+    };
     let now = Clock::system().now();
     let believed = receiver.judge.check(&envelope, now).await.is_ok();
     let text = String::from_utf8(body.to_vec()).unwrap();
@@ -100,12 +104,13 @@ impl World {
         let url = format!("http://{}/hooks/a%2Fb?op=1", listener.local_addr().unwrap());
         let file = directory.path().join("jwks.json");
         std::fs::write(&file, tradepost::adcp::keys::jwks(&[key.public()]).to_string()).unwrap();
-        let keys = Keys { source: Source::File(file), revoked: Vec::new(), cap: 100 };
-        let seller = Agent { whose: "gazette".into(), id: "gazette".to_owned(), url: None, keys };
+        let keys = AgentKeys { source: KeyLocation::File(file), revoked: Vec::new(), cap: 100 };
+        let seller =
+            SigningAgent { whose: "gazette".into(), id: "gazette".to_owned(), url: None, keys };
         let web = Arc::new(Web::new(Egress::new(Resolver::system(), true), Clock::system()));
         let sellers =
             Signers::open(web, vec![seller], |path| std::fs::read_to_string(path)).unwrap();
-        let webhooks = Webhooks::new(sellers, Some(TargetUri::read(&url).unwrap()));
+        let webhooks = TrustedWebhooks::new(sellers, Some(TargetUri::read(&url).unwrap()));
         let receiver = Receiver {
             judge: Arc::new(
                 judge.unwrap_or_else(|| Authenticity::default().with_webhooks(webhooks)),

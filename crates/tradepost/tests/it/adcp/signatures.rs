@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use tradepost::config::Config;
-use tradepost_buyer::signed::signers::{Keys, Source};
+use tradepost_buyer::signed::signers::{AgentKeys, KeyLocation};
 use tradepost_publisher::agent::BuyerAgent;
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_wire::adcp::signing::DigestRule;
@@ -27,7 +27,7 @@ fn accounts() -> String {
 }
 
 /// Lets an agent sign.
-pub(super) fn knows(config: &mut Config, id: &str, url: Option<&str>, source: Source) {
+pub(super) fn knows(config: &mut Config, id: &str, url: Option<&str>, source: KeyLocation) {
     let publisher = &mut config.publishers[0];
     publisher.call_loopback = true;
     publisher.profile.signing.requests = Some(RequestSigning {
@@ -35,7 +35,7 @@ pub(super) fn knows(config: &mut Config, id: &str, url: Option<&str>, source: So
         methods_required_for: ["tasks/cancel".to_owned()].into(),
         digest: DigestRule::Required,
     });
-    let keys = Keys { source, revoked: Vec::new(), cap: 1_000 };
+    let keys = AgentKeys { source, revoked: Vec::new(), cap: 1_000 };
     publisher.signers.insert(id.to_owned(), keys);
     for agent in publisher.profile.agents.iter_mut().filter(|agent| agent.id == id) {
         let url = url.map(ToOwned::to_owned);
@@ -92,8 +92,8 @@ fn b_2_g_2_whoever_signs_is_the_agent_whose_key_it_is() {
     let (acme, paused) = (Signer::new("k"), Signer::new("k"));
     let (acme_keys, paused_keys) = (Files::of(&[&acme]), Files::of(&[&paused]));
     let publisher = start_with(&|config| {
-        knows(config, "acme", None, Source::File(acme_keys.path()));
-        knows(config, "paused", None, Source::File(paused_keys.path()));
+        knows(config, "acme", None, KeyLocation::File(acme_keys.path()));
+        knows(config, "paused", None, KeyLocation::File(paused_keys.path()));
     });
     assert_eq!(said(&signed(&publisher, &acme, 1, &accounts())), "200 - -");
     assert_eq!(said(&signed(&publisher, &paused, 1, &accounts())), "200 - AGENT_SUSPENDED");
@@ -107,7 +107,8 @@ fn b_2_g_2_whoever_signs_is_the_agent_whose_key_it_is() {
 fn a_signature_that_is_not_believed_is_not_made_good_by_another_credential() {
     let acme = Signer::new("k");
     let keys = Files::of(&[&acme]);
-    let publisher = start_with(&|config| knows(config, "acme", None, Source::File(keys.path())));
+    let publisher =
+        start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     let body = accounts();
     let headers = acme.sign(HERE, &body, 1);
     let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
@@ -135,7 +136,8 @@ fn a_signature_that_is_not_believed_is_not_made_good_by_another_credential() {
 fn what_has_to_be_signed_is_refused_when_nothing_else_vouches_for_it() {
     let acme = Signer::new("k");
     let keys = Files::of(&[&acme]);
-    let publisher = start_with(&|config| knows(config, "acme", None, Source::File(keys.path())));
+    let publisher =
+        start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     let required = r#"401 Signature error="request_signature_required" AUTH_MISSING"#;
     let buy = call("create_media_buy", json!({}));
     assert_eq!(said(&publisher.post("nobody", "/mcp", &[], &buy)), required);
@@ -164,7 +166,7 @@ fn keys_are_found_where_the_operator_publishes_them_and_asked_for_with_moderatio
     let address = site.serve(&runtime);
     let url = format!("http://{address}/agent");
     let publisher = start_with(&|config| {
-        knows(config, "acme", Some(&url), Source::Published(None));
+        knows(config, "acme", Some(&url), KeyLocation::Published(None));
     });
     let (first, second) = (Signer::new("first"), Signer::new("second"));
     let code = |signer: &Signer, nonce| {
@@ -201,7 +203,8 @@ fn keys_are_found_where_the_operator_publishes_them_and_asked_for_with_moderatio
 fn a_signature_that_was_made_for_another_seller_is_not_believed() {
     let acme = Signer::new("k");
     let keys = Files::of(&[&acme]);
-    let publisher = start_with(&|config| knows(config, "acme", None, Source::File(keys.path())));
+    let publisher =
+        start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     let body = accounts();
     let other = acme.sign("http://other.example/mcp", &body, 1);
     let headers = other.iter().map(|(name, value)| (*name, value.as_str()));
@@ -215,7 +218,8 @@ fn a_signature_that_was_made_for_another_seller_is_not_believed() {
 fn a_signature_that_was_used_before_a_restart_stays_used() {
     let acme = Signer::new("k");
     let keys = Files::of(&[&acme]);
-    let publisher = start_with(&|config| knows(config, "acme", None, Source::File(keys.path())));
+    let publisher =
+        start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     let body = accounts();
     assert_eq!(said(&signed(&publisher, &acme, 1, &body)), "200 - -");
     let publisher = publisher.restart();
@@ -228,7 +232,8 @@ fn a_signature_that_was_used_before_a_restart_stays_used() {
 fn what_cannot_be_noted_as_used_is_not_believed() {
     let acme = Signer::new("k");
     let keys = Files::of(&[&acme]);
-    let publisher = start_with(&|config| knows(config, "acme", None, Source::File(keys.path())));
+    let publisher =
+        start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     publisher.damage("DROP TABLE used_signatures");
     let heard = signed(&publisher, &acme, 1, &accounts());
     assert_eq!(said(&heard), "503 - SERVICE_UNAVAILABLE");
@@ -244,8 +249,8 @@ fn nobody_waits_for_the_site_of_another_agent() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let silent_url = format!("http://{}/agent", silent.local_addr().unwrap());
     let publisher = start_with(&|config| {
-        knows(config, "acme", Some(&url), Source::Published(None));
-        knows(config, "nova", Some(&silent_url), Source::Published(None));
+        knows(config, "acme", Some(&url), KeyLocation::Published(None));
+        knows(config, "nova", Some(&silent_url), KeyLocation::Published(None));
     });
     let acme = Signer::new("k");
     site.put("/.well-known/brand.json", json!({"agents": [{"url": url}]}));
@@ -270,7 +275,8 @@ fn nobody_waits_for_the_site_of_another_agent() {
 fn what_a_signature_says_of_a_body_with_a_member_twice_is_said_in_its_words() {
     let acme = Signer::new("k");
     let keys = Files::of(&[&acme]);
-    let publisher = start_with(&|config| knows(config, "acme", None, Source::File(keys.path())));
+    let publisher =
+        start_with(&|config| knows(config, "acme", None, KeyLocation::File(keys.path())));
     let twice = accounts().replacen('{', r#"{"id":2,"#, 1);
     let heard = said(&signed(&publisher, &acme, 1, &twice));
     assert_eq!(heard, r#"401 Signature error="request_body_malformed" AUTH_INVALID"#);

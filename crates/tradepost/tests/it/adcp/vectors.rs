@@ -13,11 +13,15 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName, Method, Uri};
 use futures_util::StreamExt as _;
 use jiff::Timestamp;
-use tradepost_buyer::failure::Failure;
-use tradepost_buyer::receiver::authentic::{Authenticity, Denied, Envelope, Webhooks};
-use tradepost_buyer::receiver::delivery::{NoDelivery, Received};
+use tradepost_buyer::failure::CallFailure;
+use tradepost_buyer::receiver::authentic::{
+    Authenticity, DeliveryDenied, DeliveryEnvelope, TrustedWebhooks,
+};
+use tradepost_buyer::receiver::delivery::{NoDelivery, ReceivedDelivery};
 use tradepost_buyer::response::{RawResponse, Via, read};
-use tradepost_buyer::signed::signers::{Agent, Fetching, Keys, Published, Signers, Source, Unread};
+use tradepost_buyer::signed::signers::{
+    AgentKeys, DocumentUnread, Fetching, KeyLocation, PublishedKeys, Signers, SigningAgent,
+};
 use tradepost_keys::http_signature::TargetUri;
 use tradepost_wire::adcp::error::{AdcpError, Recovery};
 use tradepost_wire::adcp::payload;
@@ -80,13 +84,13 @@ struct Site {
     away: AtomicU64,
 }
 
-impl Published for Site {
+impl PublishedKeys for Site {
     fn get<'a>(&'a self, url: &'a str) -> Fetching<'a> {
         Box::pin(async move {
             if url.ends_with("revocations.json") && self.away.load(Ordering::SeqCst) > 0 {
-                return Err(Unread::Unreached);
+                return Err(DocumentUnread::Unreached);
             }
-            let page = self.pages.get(url).ok_or(Unread::Absent)?;
+            let page = self.pages.get(url).ok_or(DocumentUnread::Absent)?;
             Ok(page.to_string().into_bytes())
         })
     }
@@ -126,14 +130,15 @@ fn judged(vector: &Value, keys: &Value, times: usize) -> String {
     let revoked = state["revoked_kids"].as_array().into_iter().flatten();
     let revoked = revoked.map(|kid| kid.as_str().unwrap().to_owned()).collect();
     let full = state.get("per_keyid_cap_filled_for").is_some();
-    let keys = Keys { source: Source::Published(None), revoked, cap: if full { 1 } else { 10 } };
-    let agent = Agent {
+    let keys =
+        AgentKeys { source: KeyLocation::Published(None), revoked, cap: if full { 1 } else { 10 } };
+    let agent = SigningAgent {
         whose: Arc::<str>::from(SELLER),
         id: SELLER.to_owned(),
         url: Some(SELLER.to_owned()),
         keys,
     };
-    let signers = Signers::open(Arc::clone(&site) as Arc<dyn Published>, vec![agent], |path| {
+    let signers = Signers::open(Arc::clone(&site) as Arc<dyn PublishedKeys>, vec![agent], |path| {
         std::fs::read_to_string(path)
     })
     .unwrap();
@@ -156,8 +161,8 @@ fn judged(vector: &Value, keys: &Value, times: usize) -> String {
     let uri: Uri = uri.path_and_query().unwrap().as_str().parse().unwrap();
     let method: Method = request["method"].as_str().unwrap().parse().unwrap();
     let body = request["body"].as_str().unwrap().as_bytes();
-    let judge = Authenticity::default().with_webhooks(Webhooks::new(signers, Some(url)));
-    let envelope = Envelope { method: &method, uri: &uri, headers: &headers, body };
+    let judge = Authenticity::default().with_webhooks(TrustedWebhooks::new(signers, Some(url)));
+    let envelope = DeliveryEnvelope { method: &method, uri: &uri, headers: &headers, body };
     let mut heard = String::new();
     for _ in 0..times {
         heard = match block_on(judge.check(&envelope, now)) {
@@ -205,11 +210,11 @@ fn by_hmac(secret: &str, vector: &Value, signature: &Value) -> &'static str {
     let judge = Authenticity::default().with_hmac(&[secret]).unwrap();
     let uri = Uri::from_static("/");
     let body = body.as_bytes();
-    let envelope = Envelope { method: &Method::POST, uri: &uri, headers: &headers, body };
+    let envelope = DeliveryEnvelope { method: &Method::POST, uri: &uri, headers: &headers, body };
     match block_on(judge.check(&envelope, now)) {
-        Err(Denied::Unproven) => "reject",
-        Err(Denied::Signature(_) | Denied::Later(_)) => "another reason",
-        Ok(_) => match Received::read(body, "", now) {
+        Err(DeliveryDenied::Unproven) => "reject",
+        Err(DeliveryDenied::Signature(_) | DeliveryDenied::Later(_)) => "another reason",
+        Ok(_) => match ReceivedDelivery::read(body, "", now) {
             Err(NoDelivery::Ambiguous) => "reject-malformed",
             Ok(_) | Err(_) => "accept",
         },
@@ -253,7 +258,7 @@ fn webhooks_are_read_as_the_vectors_say() {
     score.end("webhook payload extraction", 12);
     let code = |vector: &Value| {
         let body = vector["payload"].to_string();
-        match Received::read(body.as_bytes(), "", Timestamp::UNIX_EPOCH) {
+        match ReceivedDelivery::read(body.as_bytes(), "", Timestamp::UNIX_EPOCH) {
             Ok(_) => "",
             Err(NoDelivery::Webhook(no)) => no.code(),
             Err(NoDelivery::Ambiguous | NoDelivery::Other(_)) => "no webhook",
@@ -345,7 +350,7 @@ fn errors_are_found_and_followed_as_the_vectors_say() {
             body: body.as_bytes(),
         };
         let failure = read(&raw);
-        let found = failure.as_ref().and_then(Failure::adcp);
+        let found = failure.as_ref().and_then(CallFailure::adcp);
         let code = found.map(|error| error.code.name().to_owned());
         let wanted = vector["expected_error"]["code"].as_str().map(str::to_owned);
         // Without a failure there must be no data either: nothing that anybody could use.

@@ -8,9 +8,9 @@ use expect_test::expect;
 use rcgen::{CertificateParams, date_time_ymd};
 use tradepost::config::{AuthSettings, Config};
 use tradepost_buyer::agent::{AgentClient, Outgoing};
-use tradepost_buyer::failure::{Failure, ProxyProblem, Unsent};
-use tradepost_buyer::transport::{Limits, Network};
-use tradepost_buyer::{Card, Discovered, Transport, Url};
+use tradepost_buyer::failure::{CallFailure, ProxyProblem, Unsent};
+use tradepost_buyer::transport::{Network, TransportLimits};
+use tradepost_buyer::{Discovered, HttpTransport, SellerCard, Url};
 use tradepost_wire::json::{Value, json};
 
 use super::ended;
@@ -227,9 +227,9 @@ fn grpc_agent(scheme: &str, dealer: &SecureDealer, proxy: &ConnectProxy) -> Agen
     let card = json!({"name": "A", "supportedInterfaces": [
         {"url": "dealer.example:443", "protocolBinding": "GRPC", "protocolVersion": "1.0"}]});
     let url = Url::parse(&format!("{scheme}://{NAME}")).unwrap();
-    let card = Card::read(&card.to_string()).unwrap();
+    let card = SellerCard::read(&card.to_string()).unwrap();
     let discovered = Discovered { url, etag: None, card, is_signed: false };
-    let transport = Transport::on(network, Limits::default());
+    let transport = HttpTransport::on(network, TransportLimits::default());
     AgentClient::new(transport, &discovered, fastrand::Rng::with_seed(1)).unwrap()
 }
 
@@ -244,12 +244,12 @@ fn grpc_goes_through_a_tunnel_and_not_in_clear_text() {
     };
     // A dealer has no gRPC: it is its server that says so, in HTTP/2 through the tunnel.
     let refused = said("https");
-    assert!(matches!(&refused, Failure::Refused(_)), "{refused}");
+    assert!(matches!(&refused, CallFailure::Refused(_)), "{refused}");
     assert!(refused.to_string().contains("nothing is here"), "{refused}");
     assert_eq!(proxy.asked(), ["CONNECT dealer.example:443 HTTP/1.1"]);
     // Proxies for clear text do not speak HTTP/2.
     let unsent = said("http");
-    let Failure::Unsent(Unsent::Proxy { why, .. }) = &unsent else { panic!("{unsent}") };
+    let CallFailure::Unsent(Unsent::Proxy { why, .. }) = &unsent else { panic!("{unsent}") };
     assert_eq!(*why, ProxyProblem::NoHttp2);
     assert_eq!(proxy.asked(), [""; 0]);
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use std::sync::Arc;
 use tradepost::config::delivery::Secret;
-use tradepost_buyer::receiver::authentic::{Authenticity, Envelope};
+use tradepost_buyer::receiver::authentic::{Authenticity, DeliveryEnvelope};
 use tradepost_dealer::delivery::{ChatStyle, LeadKind};
 use tradepost_dealer::record::LeadState;
 
@@ -27,7 +27,7 @@ fn is_believed(notified: &Notified, key: &str, now: Timestamp) -> bool {
     }
     let (method, uri) = (axum::http::Method::POST, axum::http::Uri::from_static("/hook"));
     let body = notified.body.as_bytes();
-    let envelope = Envelope { method: &method, uri: &uri, headers: &headers, body };
+    let envelope = DeliveryEnvelope { method: &method, uri: &uri, headers: &headers, body };
     let judge = Authenticity::default().with_hmac(&[key]).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(judge.check(&envelope, now)).is_ok()

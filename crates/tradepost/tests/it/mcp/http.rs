@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
 use expect_test::expect;
-use tradepost_buyer::Failure;
-use tradepost_buyer::transport::Limits;
+use tradepost_buyer::CallFailure;
+use tradepost_buyer::transport::TransportLimits;
 use tradepost_wire::json::{Value, json};
 
 use super::Demo;
@@ -77,7 +77,7 @@ fn search_and_a_lead_work_without_a_session() {
 fn a_client_of_adcp_calls_tools_of_a_real_server() {
     let demo = Demo::start();
     let served = Served::start(&[&demo.name()]);
-    let transport = tradepost_buyer::Transport::new(Limits::default());
+    let transport = tradepost_buyer::HttpTransport::new(TransportLimits::default());
     let address = format!("http://{}/mcp", served.address);
     let ids = fastrand::Rng::with_seed(7);
     let client = tradepost_buyer::AdcpClient::mcp(transport, &address, ids).unwrap();
@@ -88,9 +88,9 @@ fn a_client_of_adcp_calls_tools_of_a_real_server() {
     let page = call("aap_inventory_search", json!({"pagination": {"limit": 1}})).unwrap();
     assert_eq!(page.payload["data"]["vehicles"].as_array().unwrap().len(), 1);
     let failure = call("aap_inventory_search", json!({"pagination": {"limit": 0}})).unwrap_err();
-    assert!(matches!(failure, Failure::Refused(_)), "{failure:?}");
+    assert!(matches!(failure, CallFailure::Refused(_)), "{failure:?}");
     let failure = call("nothing", json!({})).unwrap_err();
-    assert!(matches!(failure, Failure::Refused(_)), "{failure:?}");
+    assert!(matches!(failure, CallFailure::Refused(_)), "{failure:?}");
 }
 
 #[test]

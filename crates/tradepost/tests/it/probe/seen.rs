@@ -96,7 +96,7 @@ fn a_run_that_is_stopped_reports_what_was_seen() {
         let mut progress = |it: &tradepost_probe::Progress<'_>| {
             seen.push((it.done, it.finding.is_some()));
         };
-        let transport = Transport::new(Limits::default());
+        let transport = HttpTransport::new(TransportLimits::default());
         probe_until(transport, &address, options(), &mut progress, stop).await.unwrap()
     });
     assert_eq!(report.stopped.as_deref(), Some("the run was stopped"));
@@ -163,7 +163,7 @@ fn a_dry_run_reads_the_card_and_says_what_would_be_sent() {
     let (_server, address) = locked(&asked);
     let options = with(options(), |it| it.token = Some("s3cret-token".to_owned()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let transport = Transport::new(Limits::default());
+    let transport = HttpTransport::new(TransportLimits::default());
     let rehearsal = runtime.block_on(rehearse(transport, &address, options)).unwrap();
     let lines = |asked: &[Passing]| asked.iter().map(|it| it.first.clone()).collect::<Vec<_>>();
     let card = "GET /.well-known/agent-card.json HTTP/1.1";
@@ -196,7 +196,7 @@ fn a_dry_run_of_a_seller_shows_what_its_tools_would_be_asked() {
     let options = with(options(), |it| it.profile = Some(check::Profile::Adcp));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let address = format!("http://{}", seller.address);
-    let transport = Transport::new(Limits::default());
+    let transport = HttpTransport::new(TransportLimits::default());
     let rehearsal = runtime.block_on(rehearse(transport, &address, options)).unwrap();
     assert!(!seller.was_asked("get_products"));
     let bodies = rehearsal.steps.iter().flat_map(|step| &step.requests).map(|sent| &sent.body);

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 use ring::hmac;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
-use tradepost_buyer::receiver::delivery::Received;
+use tradepost_buyer::receiver::delivery::ReceivedDelivery;
 use tradepost_buyer::receiver::{Inbox as _, Put};
 use tradepost_keys::Algorithm;
 use tradepost_keys::private as key;
@@ -610,7 +610,8 @@ fn signatures_are_judged_by_adcps_checklist_and_the_reason_is_told() {
 fn an_inbox_from_before_adcp_is_taken_over_with_what_is_in_it() {
     let folder = tempfile::tempdir().unwrap();
     let body = json!({"message": {"messageId": "m"}}).to_string();
-    let Ok(Received::Delivery(known)) = Received::read(body.as_bytes(), "", now()) else {
+    let Ok(ReceivedDelivery::Delivery(known)) = ReceivedDelivery::read(body.as_bytes(), "", now())
+    else {
         panic!()
     };
     let old = rusqlite::Connection::open(folder.path().join("inbox.sqlite")).unwrap();

@@ -11,10 +11,10 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::digest::{SHA256, digest};
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use tower::ServiceExt as _;
-use tradepost_buyer::receiver::authentic::{Authenticity, Keys, Signatures};
-use tradepost_buyer::receiver::delivery::{Delivery, Known};
-use tradepost_buyer::receiver::metrics::{Metrics, Snapshot};
-use tradepost_buyer::receiver::{self, Inbox, Put, Receiver, Unkept};
+use tradepost_buyer::receiver::authentic::{Authenticity, Signatures, WebhookKeys};
+use tradepost_buyer::receiver::delivery::{KnownTask, PushDelivery};
+use tradepost_buyer::receiver::metrics::{MetricsSnapshot, ReceiverMetrics};
+use tradepost_buyer::receiver::{self, DeliveryNotKept, Inbox, Put, Receiver};
 use tradepost_wire::json::json;
 
 use super::update;
@@ -28,9 +28,9 @@ struct Breakable {
 }
 
 impl Inbox for Breakable {
-    fn put(&self, delivery: &Delivery) -> Result<Put, Unkept> {
+    fn put(&self, delivery: &PushDelivery) -> Result<Put, DeliveryNotKept> {
         if self.broken.load(Ordering::SeqCst) {
-            return Err(Unkept("the disk is full".to_owned()));
+            return Err(DeliveryNotKept("the disk is full".to_owned()));
         }
         let mut kept = self.kept.lock().unwrap();
         if kept.contains(&delivery.id) {
@@ -40,8 +40,8 @@ impl Inbox for Breakable {
         Ok(Put::New)
     }
 
-    fn known(&self, _: &str, _: &str) -> Result<Known, Unkept> {
-        Ok(Known::default())
+    fn known(&self, _: &str, _: &str) -> Result<KnownTask, DeliveryNotKept> {
+        Ok(KnownTask::default())
     }
 }
 
@@ -50,13 +50,13 @@ fn key() -> Ed25519KeyPair {
 }
 
 /// A receiver of signed deliveries; its inbox, its numbers, and how often it told of news.
-fn start() -> (axum::Router, Arc<Breakable>, Arc<Metrics>) {
+fn start() -> (axum::Router, Arc<Breakable>, Arc<ReceiverMetrics>) {
     let inbox = Arc::new(Breakable::default());
-    let metrics = Arc::new(Metrics::default());
+    let metrics = Arc::new(ReceiverMetrics::default());
     let x = URL_SAFE_NO_PAD.encode(key().public_key().as_ref());
     let keys = json!({"kty": "OKP", "crv": "Ed25519", "kid": "k", "x": x});
     let signatures = Signatures {
-        keys: Keys::read(&keys).unwrap(),
+        keys: WebhookKeys::read(&keys).unwrap(),
         url: Some(Uri::from_static("https://buyer.example/hook")),
         tag: None,
     };
@@ -112,7 +112,12 @@ fn what_cannot_be_kept_is_not_acknowledged_and_can_be_sent_again() {
     assert_eq!(send("a", &one), 401, "a replay");
     assert_eq!(send("b", &one), 200, "a retry, signed again");
     assert_eq!(inbox.kept.lock().unwrap().len(), 1);
-    let expected =
-        Snapshot { kept: 1, duplicates: 1, unauthentic: 1, unkept: 1, ..Snapshot::default() };
+    let expected = MetricsSnapshot {
+        kept: 1,
+        duplicates: 1,
+        unauthentic: 1,
+        unkept: 1,
+        ..MetricsSnapshot::default()
+    };
     assert_eq!(metrics.snapshot(), expected);
 }

@@ -1,7 +1,7 @@
 //! What an agent of any kind says, for people. It may say anything: everything goes through
 //! [`paragraphs`] or [`plain`], or is escaped.
 
-use tradepost_buyer::agent::{Artifact, File, Part, Reply, Task};
+use tradepost_buyer::agent::{AgentReply, AgentTask, File, MessagePart, TaskArtifact};
 use tradepost_buyer::text::{SENTENCE, WORD, escape_json, paragraphs, plain};
 
 /// How many characters of one text are shown.
@@ -11,10 +11,10 @@ const LONG: usize = 100_000;
 const MAX_PARTS: usize = 200;
 
 /// An answer: what was said, or what came of a task; and what was said of one that has no result.
-pub(super) fn reply(reply: &Reply) -> String {
+pub(super) fn reply(reply: &AgentReply) -> String {
     match reply {
-        Reply::Message(message) => super::words(message),
-        Reply::Task(task) => {
+        AgentReply::Message(message) => super::words(message),
+        AgentReply::Task(task) => {
             let mut blocks: Vec<_> = task.artifacts.iter().map(artifact).collect();
             if let Some(said) = &task.said {
                 blocks.push(super::words(said));
@@ -25,13 +25,13 @@ pub(super) fn reply(reply: &Reply) -> String {
     }
 }
 
-fn artifact(artifact: &Artifact) -> String {
+fn artifact(artifact: &TaskArtifact) -> String {
     let (name, shown) = (plain(&artifact.name, WORD), parts(&artifact.parts));
     if name.is_empty() || shown.is_empty() { shown } else { format!("{name}:\n{shown}") }
 }
 
 /// Parts, each on lines of its own.
-pub(super) fn parts(parts: &[Part]) -> String {
+pub(super) fn parts(parts: &[MessagePart]) -> String {
     let mut shown: Vec<_> = parts.iter().take(MAX_PARTS).map(part).collect();
     if parts.len() > MAX_PARTS {
         shown.push(format!("and {} more", parts.len() - MAX_PARTS));
@@ -40,7 +40,7 @@ pub(super) fn parts(parts: &[Part]) -> String {
     shown.join("\n")
 }
 
-fn part(part: &Part) -> String {
+fn part(part: &MessagePart) -> String {
     if let Some(text) = part.text() {
         return paragraphs(text, LONG);
     }
@@ -73,20 +73,20 @@ fn of_file(file: File<'_>) -> String {
 }
 
 /// How a task stands, in a word: that of A2A 1.0 without its prefix.
-pub(super) fn state(task: &Task) -> String {
+pub(super) fn state(task: &AgentTask) -> String {
     let name = task.state.name();
     let name = name.strip_prefix("TASK_STATE_").unwrap_or(name);
     plain(&name.to_ascii_lowercase().replace('_', "-"), WORD)
 }
 
 /// How a task stands, on the way.
-pub(super) fn progress(task: &Task) -> String {
+pub(super) fn progress(task: &AgentTask) -> String {
     format!("{}{}", state(task), said(task))
 }
 
 /// What the agent says about how a task stands, after a colon.
-pub(super) fn said(task: &Task) -> String {
-    let said = task.said.iter().flat_map(|said| &said.parts).find_map(Part::text);
+pub(super) fn said(task: &AgentTask) -> String {
+    let said = task.said.iter().flat_map(|said| &said.parts).find_map(MessagePart::text);
     let said = plain(said.unwrap_or_default(), SENTENCE);
     if said.is_empty() { said } else { format!(": {said}") }
 }

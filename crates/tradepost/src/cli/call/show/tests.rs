@@ -6,7 +6,7 @@ use super::*;
 fn check(skill: Skill, payload: &Value, expected: &Expect) {
     let raw = tradepost_wire::json::to_raw_value(payload).unwrap();
     let shown = answer(
-        &Answer { skill, payload: payload.clone(), raw, context_id: None, departure: None },
+        &SkillAnswer { skill, payload: payload.clone(), raw, context_id: None, departure: None },
         Fit::Unbounded,
     );
     expected.assert_eq(&shown);

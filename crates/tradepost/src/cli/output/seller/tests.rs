@@ -1,11 +1,11 @@
 use expect_test::{Expect, expect};
-use tradepost_buyer::failure::{Defect, Kept, Unanswered};
+use tradepost_buyer::failure::{Defect, KeptResponse, Unanswered};
 use tradepost_buyer::refusal;
 use tradepost_buyer::text::escape_json;
 
 use super::*;
 
-fn check(failure: failure::Failure, expected: &Expect) {
+fn check(failure: failure::CallFailure, expected: &Expect) {
     let Failure { exit, message, hint, lines, data, already_shown: _ } = failure.into();
     let hint = hint.unwrap_or_default();
     let lines = lines.iter().map(|line| format!("  {line}\n")).collect::<String>();
@@ -14,10 +14,10 @@ fn check(failure: failure::Failure, expected: &Expect) {
     expected.assert_eq(&format!("{exit} {message}\n{lines}hint: {hint}\n{data}\n"));
 }
 
-fn refused(error: &Value) -> failure::Failure {
-    let kept = Kept::new(200, None, b"");
+fn refused(error: &Value) -> failure::CallFailure {
+    let kept = KeptResponse::new(200, None, b"");
     let delay = Some(Duration::from_secs(2));
-    failure::Failure::Refused(Box::new(refusal::read(error, delay, kept).unwrap()))
+    failure::CallFailure::Refused(Box::new(refusal::read(error, delay, kept).unwrap()))
 }
 
 #[test]
@@ -94,11 +94,11 @@ fn an_adcp_error_shows_what_is_wrong_and_whether_to_come_back() {
 fn what_is_said_in_words_is_no_reason_to_come_back() {
     let text = "Sorry\u{1b}, no.".to_owned();
     let malformed = Some(tradepost_wire::adcp::error::ErrorFormatError::TooLarge);
-    let (retry_after, kept) = (None, Kept::new(200, None, b""));
-    let by = By::Words { text, malformed };
-    let refused = Refused { by, retry_after, kept };
+    let (retry_after, kept) = (None, KeptResponse::new(200, None, b""));
+    let by = RefusalForm::Words { text, malformed };
+    let refused = SellerRefusal { by, retry_after, kept };
     check(
-        failure::Failure::Refused(Box::new(refused)),
+        failure::CallFailure::Refused(Box::new(refused)),
         &expect![[r#"
             9 the seller failed: Sorry, no.
               the error object is larger than 4096 bytes
@@ -107,10 +107,10 @@ fn what_is_said_in_words_is_no_reason_to_come_back() {
             {"kind":"refused","in_doubt":false,"may_have_acted":false,"retryable":false,"http_status":200}
         "#]],
     );
-    let by = By::Grpc { code: 14, message: "down".into() };
-    let refused = Refused { by, retry_after, kept: Kept::default() };
+    let by = RefusalForm::Grpc { code: 14, message: "down".into() };
+    let refused = SellerRefusal { by, retry_after, kept: KeptResponse::default() };
     check(
-        failure::Failure::Refused(Box::new(refused)),
+        failure::CallFailure::Refused(Box::new(refused)),
         &expect![[r#"
             7 the server answers with gRPC status 14: down
               retry: the same request may succeed later
@@ -157,7 +157,7 @@ fn a_request_that_was_not_sent_shows_every_problem() {
     let refusal = aap::identify(&json!({"type": 5}), aap::Skill::ALL).unwrap_err();
     let unsent = Unsent::Invalid(Box::new(refusal));
     check(
-        failure::Failure::Unsent(unsent),
+        failure::CallFailure::Unsent(unsent),
         &expect![[r#"
             2 not sent: SCHEMA_VALIDATION_FAILED: the request failed validation: /type: must be string
               /type: must be string (type)
@@ -169,9 +169,9 @@ fn a_request_that_was_not_sent_shows_every_problem() {
 
 #[test]
 fn an_answer_that_is_none_shows_its_beginning() {
-    let kept = Kept::new(200, Some("text/html".into()), b"<html>\x1b[2J\r\n hello");
+    let kept = KeptResponse::new(200, Some("text/html".into()), b"<html>\x1b[2J\r\n hello");
     check(
-        failure::Failure::garbled(Defect::NotJson, kept),
+        failure::CallFailure::garbled(Defect::NotJson, kept),
         &expect![[r#"
             10 the answer is not valid JSON
               HTTP 200, text/html, 18 bytes
@@ -182,7 +182,7 @@ fn an_answer_that_is_none_shows_its_beginning() {
     );
     let timed_out = Unanswered::TimedOut(Duration::from_millis(1500));
     check(
-        failure::Failure::Unanswered(timed_out),
+        failure::CallFailure::Unanswered(timed_out),
         &expect![[r#"
             10 no answer within 1.5 s
             hint: try again, or allow more time with --timeout

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tradepost_buyer::signed::signers::{Keys, Source};
+use tradepost_buyer::signed::signers::{AgentKeys, KeyLocation};
 use tradepost_keys::replay;
 use tradepost_publisher::profile::RequestSigning;
 use tradepost_wire::adcp::AdcpTool;
@@ -61,7 +61,11 @@ fn method(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opt
 }
 
 /// `keys` of a buyer agent.
-pub(super) fn keys(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Keys> {
+pub(super) fn keys(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<AgentKeys> {
     read_object!(value, at, problems, closed {
         optional "jwks_file" => jwks_file: path(1_000),
         optional "brand_json_url" => brand_json_url: values::web_page,
@@ -73,14 +77,14 @@ pub(super) fn keys(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problem
             values::reject(at, problems, "must name jwks_file or brand_json_url, not both");
             return None;
         }
-        (Some(file), None) => Source::File(file),
-        (None, brand_json_url) => Source::Published(brand_json_url),
+        (Some(file), None) => KeyLocation::File(file),
+        (None, brand_json_url) => KeyLocation::Published(brand_json_url),
     };
     let cap = signatures.and_then(|cap| usize::try_from(cap).ok()).unwrap_or(replay::PER_KEY);
-    Some(Keys { source, revoked: revoked.unwrap_or_default(), cap })
+    Some(AgentKeys { source, revoked: revoked.unwrap_or_default(), cap })
 }
 
 /// What is said of an agent's keys when nothing is said.
-pub(super) fn published() -> Keys {
-    Keys { source: Source::Published(None), revoked: Vec::new(), cap: replay::PER_KEY }
+pub(super) fn published() -> AgentKeys {
+    AgentKeys { source: KeyLocation::Published(None), revoked: Vec::new(), cap: replay::PER_KEY }
 }
