@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use tokio::runtime::{Builder, Runtime};
 use tradepost_bridge::server::converse;
-use tradepost_bridge::{AskMode, Bridge, Options};
+use tradepost_bridge::{AskMode, Bridge, BridgeOptions};
 use tradepost_buyer::transport::Network;
 use tradepost_wire::json::{Value, from_str};
 
@@ -22,7 +22,7 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 });
 
 static BRIDGE: LazyLock<Arc<Bridge>> = LazyLock::new(|| {
-    let options = Options {
+    let options = BridgeOptions {
         agent_name: "fuzz".into(),
         patience: Duration::from_millis(100),
         now: Arc::new(|| Timestamp::UNIX_EPOCH),

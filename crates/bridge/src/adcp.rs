@@ -24,15 +24,15 @@ use tradepost_wire::mcp::AgreementForm;
 
 use super::asking::Person;
 use super::clean::{Cleaner, quoted};
-use super::consent::{self, Agreement, FORM_UNANSWERED, Matter};
+use super::consent::{self, Agreement, ConsentSubject, FORM_UNANSWERED};
 use super::dealers::place_of;
 use super::fan_out::{Askable, SlowMark, ask_all};
 use super::retries::Retries;
-use super::trouble::{Code, Trouble};
+use super::trouble::{BridgeError, BridgeErrorCode};
 use super::unclear::Unclear;
-use super::{Bridge, Now, Outcome, Reply, documents, put, said, sort_out};
+use super::{Bridge, BridgeOutcome, CallEnd, Now, documents, put, said, sort_out};
 use spend::Prices;
-use tools::{Asks, KEY, Row};
+use tools::{Asks, KEY, SellerTool};
 
 mod arguments;
 mod show;
@@ -46,7 +46,7 @@ pub(super) use tools::{row, tools};
 const CARD_LIFETIME: Duration = Duration::from_mins(5);
 
 /// A seller, by its address.
-pub(super) struct Seller {
+pub(super) struct SellerAddress {
     /// Host, port and path of its address: its name in arguments and results.
     pub(super) id: String,
     address: String,
@@ -61,14 +61,14 @@ pub(super) struct Seller {
 }
 
 /// What is asked of a seller.
-pub(super) struct Order {
-    row: &'static Row,
+pub(super) struct SellerRequest {
+    row: &'static SellerTool,
     /// The members of the request.
     payload: Map,
     confirmation: Option<String>,
 }
 
-impl Seller {
+impl SellerAddress {
     pub(super) fn new(
         address: &str,
         token: Option<BearerToken>,
@@ -105,7 +105,7 @@ impl Seller {
     }
 
     /// What the seller promises of a task that comes again with its key; nothing of one that has none.
-    async fn promise(&self, retries: &Retries, task: Task) -> Result<Idempotency, Trouble> {
+    async fn promise(&self, retries: &Retries, task: Task) -> Result<Idempotency, BridgeError> {
         if !task.keyed() {
             return Ok(Idempotency::Unpromised);
         }
@@ -117,11 +117,11 @@ impl Seller {
     async fn call(
         &self,
         retries: &Retries,
-        row: &Row,
+        row: &SellerTool,
         task: Task,
         payload: Map,
         promise: Idempotency,
-    ) -> Result<Recovered<SellerAnswer>, Trouble> {
+    ) -> Result<Recovered<SellerAnswer>, BridgeError> {
         let client = self.client().await.map_err(|failure| self.trouble(&failure))?;
         // The person has agreed to one request, and to none that is made of its answer.
         let client = if row.asks == Asks::Nobody { client } else { client.without_rows() };
@@ -138,8 +138,8 @@ impl Seller {
         Ok(recovered)
     }
 
-    fn trouble(&self, failure: &CallFailure) -> Trouble {
-        Trouble::of_seller(failure).at_seller(&self.id)
+    fn trouble(&self, failure: &CallFailure) -> BridgeError {
+        BridgeError::of_seller(failure).at_seller(&self.id)
     }
 
     fn gave_up(
@@ -148,7 +148,7 @@ impl Seller {
         (sent, begun): (Option<Map>, Timestamp),
         promise: Idempotency,
         gave_up: &GaveUp,
-    ) -> Trouble {
+    ) -> BridgeError {
         let trouble = self.trouble(&gave_up.failure);
         if !task.mutates() || !gave_up.doubt.in_doubt() {
             return trouble.hint(plain(&gave_up.advice.to_string(), SENTENCE));
@@ -193,18 +193,21 @@ fn repeated(task: Task, mut payload: Map, key: &str) -> String {
     canonical::to_string(&json!({"task": task.name(), "payload": payload}))
 }
 
-impl Askable for Seller {
+impl Askable for SellerAddress {
     fn slow_mark(&self) -> &SlowMark {
         &self.slow
     }
 
-    fn too_slow(&self, time: Duration) -> Trouble {
-        Trouble::seller_too_slow(time).at_seller(&self.id)
+    fn too_slow(&self, time: Duration) -> BridgeError {
+        BridgeError::seller_too_slow(time).at_seller(&self.id)
     }
 
-    fn not_asked(&self) -> Trouble {
-        Trouble::new(Code::SellerNotAsked, "the time of the call was up before its turn came")
-            .at_seller(&self.id)
+    fn not_asked(&self) -> BridgeError {
+        BridgeError::new(
+            BridgeErrorCode::SellerNotAsked,
+            "the time of the call was up before its turn came",
+        )
+        .at_seller(&self.id)
     }
 }
 
@@ -212,36 +215,37 @@ impl Bridge {
     /// Calls a tool of the sellers.
     pub(super) async fn media(
         &self,
-        row: &'static Row,
+        row: &'static SellerTool,
         given: &Value,
         person: Person<'_>,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<CallEnd, BridgeError> {
         let asked = arguments::read(row, given, &self.seller_names)?;
         let sellers: Vec<_> =
             asked.sellers.iter().filter_map(|place| self.sellers.get(*place)).cloned().collect();
         if row.several {
-            return self.several(row, sellers, asked.payload).await.map(Reply::Said);
+            return self.several(row, sellers, asked.payload).await.map(CallEnd::Said);
         }
-        let seller = sellers.into_iter().next().ok_or_else(|| Trouble::all_sellers(Vec::new()))?;
-        let order = Order { row, payload: asked.payload, confirmation: asked.confirmation };
+        let seller =
+            sellers.into_iter().next().ok_or_else(|| BridgeError::all_sellers(Vec::new()))?;
+        let order = SellerRequest { row, payload: asked.payload, confirmation: asked.confirmation };
         self.order(&seller, order, person).await
     }
 
     async fn several(
         &self,
-        row: &'static Row,
-        sellers: Vec<Arc<Seller>>,
+        row: &'static SellerTool,
+        sellers: Vec<Arc<SellerAddress>>,
         payload: Map,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<BridgeOutcome, BridgeError> {
         let count = sellers.len();
-        let ask = |seller: Arc<Seller>, _| {
+        let ask = |seller: Arc<SellerAddress>, _| {
             let payload = payload.clone();
             // These only read, so that nothing is done twice.
             let promise = Idempotency::Unpromised;
             async move { seller.call(&self.retries, row, row.task, payload, promise).await }
         };
         let outcomes = ask_all(sellers, self.options.patience, ask).await;
-        let (found, errors) = sort_out(outcomes, Trouble::all_sellers)?;
+        let (found, errors) = sort_out(outcomes, BridgeError::all_sellers)?;
         let (mut cut, mut results) = (false, Vec::new());
         for (seller, recovered) in found {
             let mut cleaner = Cleaner::share(count).of_seller();
@@ -256,18 +260,18 @@ impl Bridge {
 
     async fn order(
         &self,
-        seller: &Seller,
-        order: Order,
+        seller: &SellerAddress,
+        order: SellerRequest,
         person: Person<'_>,
-    ) -> Result<Reply, Trouble> {
-        let Order { row, mut payload, confirmation } = order;
+    ) -> Result<CallEnd, BridgeError> {
+        let SellerRequest { row, mut payload, confirmation } = order;
         // Before the person is asked, who is told whether a repetition may be done twice.
         let promise = seller.promise(&self.retries, row.task).await?;
         let unclear = seller.was_unclear(row.task, &payload, promise);
         let mut agreed_to = None;
         if row.asks == Asks::Nobody {
             if unclear == Some(false) {
-                return Err(Trouble::forgotten().at_seller(&seller.id));
+                return Err(BridgeError::forgotten().at_seller(&seller.id));
             }
         } else {
             let question = self.question(seller, row, &payload, unclear).await;
@@ -275,7 +279,7 @@ impl Bridge {
             let matter = matter(seller, row, &payload, &question);
             let agreed = self.agreement(matter, person, confirmation.as_deref()).await;
             match agreed.map_err(|trouble| trouble.at_seller(&seller.id))? {
-                Agreement::ByClient { form, state } => return Ok(Reply::Ask { form, state }),
+                Agreement::ByClient { form, state } => return Ok(CallEnd::Ask { form, state }),
                 Agreement::ByModel { confirmation, until, is_form_unanswered } => {
                     let mut text = show::question(row.name, &question, &confirmation);
                     if is_form_unanswered {
@@ -287,12 +291,12 @@ impl Bridge {
                         "confirmation_expires_at": rfc3339(until),
                         "form_unanswered"?: is_form_unanswered.then_some(true),
                     });
-                    return Ok(Reply::Said(said(document, text)));
+                    return Ok(CallEnd::Said(said(document, text)));
                 }
                 Agreement::Given(confirmed) => {
                     // The same yes has come back, so that the call was sent before.
                     if confirmed.is_repeated && !seller.knows(promise, confirmed.granted_at) {
-                        return Err(Trouble::forgotten().at_seller(&seller.id));
+                        return Err(BridgeError::forgotten().at_seller(&seller.id));
                     }
                     // A key that is there already is that of a call that ended unclear.
                     if row.task.keyed() {
@@ -310,23 +314,23 @@ impl Bridge {
             put(&mut document, "agreed_to", question);
         }
         let text = show::result(&document);
-        Ok(Reply::Said(said(document, text)))
+        Ok(CallEnd::Said(said(document, text)))
     }
 
     /// What the person is asked: what it costs, and everything that would be sent. A call that ended
     /// `unclear` is a repetition, which the seller knows again or not.
     async fn question(
         &self,
-        seller: &Seller,
-        row: &Row,
+        seller: &SellerAddress,
+        row: &SellerTool,
         payload: &Map,
         unclear: Option<bool>,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, BridgeError> {
         // What cannot be shown cannot be agreed to.
         if !consent::is_whole(payload) {
             let message = "this is too much for a person to read in one question, or has characters \
                            that cannot be shown";
-            return Err(Trouble::new(Code::InvalidArguments, message)
+            return Err(BridgeError::new(BridgeErrorCode::InvalidArguments, message)
                 .hint("send fewer at once: fewer packages or accounts, shorter lists and texts"));
         }
         let (begins, costs) = match row.asks {
@@ -357,7 +361,12 @@ impl Bridge {
     }
 
     /// The media buy that is to change, as the seller shows it now.
-    async fn buy(&self, seller: &Seller, row: &Row, payload: &Map) -> Result<Value, Trouble> {
+    async fn buy(
+        &self,
+        seller: &SellerAddress,
+        row: &SellerTool,
+        payload: &Map,
+    ) -> Result<Value, BridgeError> {
         let id = payload.get("media_buy_id").cloned().unwrap_or_default();
         let mut wanted = Map::from_iter([("media_buy_ids".to_owned(), json!([id]))]);
         wanted
@@ -370,26 +379,31 @@ impl Bridge {
         found.ok_or_else(|| {
             let message = "the seller does not show this media buy, so that the person cannot be told \
                            what it costs";
-            Trouble::new(Code::PriceUnknown, message)
+            BridgeError::new(BridgeErrorCode::PriceUnknown, message)
         })
     }
 }
 
 /// Everything that the person is asked about.
-fn matter(seller: &Seller, row: &Row, payload: &Map, question: &str) -> Matter {
+fn matter(
+    seller: &SellerAddress,
+    row: &SellerTool,
+    payload: &Map,
+    question: &str,
+) -> ConsentSubject {
     // The question is part of it, and with it the price: after a change the yes is to something
     // else.
     let subject = canonical::to_string(&json!({
         "seller": seller.address, "tool": row.name, "payload": payload, "question": question,
     }));
     let form = AgreementForm { message: question.to_owned(), title: "Yes, do this" };
-    Matter { subject, form }
+    ConsentSubject { subject, form }
 }
 
 /// What a seller answered, for programs.
 fn document(
-    seller: &Seller,
-    row: &Row,
+    seller: &SellerAddress,
+    row: &SellerTool,
     recovered: &Recovered<SellerAnswer>,
     cleaner: &mut Cleaner,
 ) -> Value {

@@ -140,7 +140,7 @@ fn pagination() -> Value {
 
 /// A call that is valid in itself.
 #[derive(Debug)]
-pub(super) struct Asked<T> {
+pub(super) struct CheckedCall<T> {
     /// Which of the dealers, by their place.
     pub(super) dealers: Vec<usize>,
     /// What of them.
@@ -200,14 +200,14 @@ macro_rules! read_arguments {
 pub(super) fn read_dealers(
     arguments: &Value,
     names: &[String],
-) -> Result<Asked<DealerInformationArguments>, Problems> {
+) -> Result<CheckedCall<DealerInformationArguments>, Problems> {
     let mut problems = Problems::new();
     read_arguments!(Skill::DealerInformation, arguments, names, &mut problems,
         "dealers" => dealers: several, {
         optional "names_only" => names_only: parse::boolean,
     });
     let what = DealerInformationArguments { names_only: names_only.unwrap_or_default() };
-    problems.into_result(Some(Asked { dealers: chosen(dealers, names), what }))
+    problems.into_result(Some(CheckedCall { dealers: chosen(dealers, names), what }))
 }
 
 /// Reads the arguments of the facets: a payload.
@@ -215,14 +215,14 @@ pub(super) fn read_facets(
     arguments: &Value,
     names: &[String],
     terms: &DealerTerms,
-) -> Result<Asked<Value>, Problems> {
+) -> Result<CheckedCall<Value>, Problems> {
     let (skill, mut problems) = (Skill::InventoryFacets, Problems::new());
     read_arguments!(skill, arguments, names, &mut problems, "dealers" => dealers: several, {
         optional "filters" => filters: keep,
     });
     let (what, _) = checked(skill, [("filters", filters)], terms, &mut problems);
     point_to_filters(arguments, &mut problems);
-    problems.into_result(Some(Asked { dealers: chosen(dealers, names), what: what.into() }))
+    problems.into_result(Some(CheckedCall { dealers: chosen(dealers, names), what: what.into() }))
 }
 
 /// Reads the arguments of a search.
@@ -230,7 +230,7 @@ pub(super) fn read_search(
     arguments: &Value,
     names: &[String],
     terms: &DealerTerms,
-) -> Result<Asked<SearchArguments>, Problems> {
+) -> Result<CheckedCall<SearchArguments>, Problems> {
     let (skill, mut problems) = (Skill::InventorySearch, Problems::new());
     read_arguments!(skill, arguments, names, &mut problems, "dealers" => dealers: several, {
         optional "filters" => filters: keep,
@@ -246,7 +246,7 @@ pub(super) fn read_search(
     };
     point_to_filters(arguments, &mut problems);
     let what = SearchArguments { payload, sort, skip, limit };
-    problems.into_result(Some(Asked { dealers: chosen(dealers, names), what }))
+    problems.into_result(Some(CheckedCall { dealers: chosen(dealers, names), what }))
 }
 
 /// Says of a filter that stands beside `filters` where it belongs.
@@ -267,7 +267,7 @@ pub(super) fn read_vehicle(
     arguments: &Value,
     names: &[String],
     terms: &DealerTerms,
-) -> Result<Asked<Value>, Problems> {
+) -> Result<CheckedCall<Value>, Problems> {
     let (skill, mut problems) = (Skill::InventoryVehicle, Problems::new());
     read_arguments!(skill, arguments, names, &mut problems, "dealer" => dealer: one, {
         optional "vin" => vin: keep,
@@ -277,7 +277,7 @@ pub(super) fn read_vehicle(
     let dealer = the_one(arguments, ("dealer", dealer), names, &mut problems);
     let members = [("vin", vin), ("stock", stock), ("vehicle_id", vehicle_id)];
     let (what, _) = checked(skill, members, terms, &mut problems);
-    problems.into_result(Some(Asked { dealers: vec![dealer], what: what.into() }))
+    problems.into_result(Some(CheckedCall { dealers: vec![dealer], what: what.into() }))
 }
 
 /// Reads the arguments of a lead. Nothing of the customer may be sent that no channel needs, and
@@ -286,7 +286,7 @@ pub(super) fn read_lead(
     arguments: &Value,
     names: &[String],
     terms: &DealerTerms,
-) -> Result<Asked<LeadArguments>, Problems> {
+) -> Result<CheckedCall<LeadArguments>, Problems> {
     fn consent(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Value> {
         read_object!(value, at, problems, closed {
             required "allowed_channels" => channels: keep,
@@ -336,7 +336,7 @@ pub(super) fn read_lead(
     match check(skill, &draft, terms, &mut problems) {
         Some(AapRequest::LeadSubmit(lead)) => {
             let what = LeadArguments { parts, lead, confirmation, conversation };
-            problems.into_result(Some(Asked { dealers: vec![dealer], what }))
+            problems.into_result(Some(CheckedCall { dealers: vec![dealer], what }))
         }
         Some(_) | None => Err(problems),
     }

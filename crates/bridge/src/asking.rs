@@ -25,7 +25,7 @@ pub(super) enum Person<'c> {
     /// Only by the model, with a text that it shows.
     ByModel,
     /// By a request to the client, while the call waits.
-    Asked(&'c Line<'c>),
+    Asked(&'c EventSender<'c>),
     /// By the result of the call, after which it comes again.
     Returns {
         /// What it brings back of what it was given.
@@ -70,7 +70,7 @@ struct LapsedQuestion {
 
 /// The questions that wait for an answer.
 pub(super) struct Questions {
-    open: Mutex<HashMap<String, Open>>,
+    open: Mutex<HashMap<String, OpenQuestion>>,
     lapsed: Mutex<VecDeque<LapsedQuestion>>,
     /// Whether nobody gives answers any more.
     closed: AtomicBool,
@@ -78,7 +78,7 @@ pub(super) struct Questions {
     patience: Duration,
 }
 
-struct Open {
+struct OpenQuestion {
     /// Whose question it is: nobody else's answer counts.
     whose: String,
     /// The id of the call that asks.
@@ -172,7 +172,10 @@ impl Questions {
         }
         let id = format!("ask-{}", self.count.fetch_add(1, Ordering::Relaxed));
         let (answer, answered) = oneshot::channel();
-        open.insert(id.clone(), Open { whose: whose.to_owned(), call: call.to_owned(), answer });
+        open.insert(
+            id.clone(),
+            OpenQuestion { whose: whose.to_owned(), call: call.to_owned(), answer },
+        );
         Ok((id, answered))
     }
 
@@ -180,13 +183,13 @@ impl Questions {
         self.lapsed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Open>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, OpenQuestion>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The way to the person during one call.
-pub(super) struct Line<'q> {
+pub(super) struct EventSender<'q> {
     pub(super) questions: &'q Questions,
     /// Whose call it is.
     pub(super) whose: String,
@@ -197,25 +200,25 @@ pub(super) struct Line<'q> {
 }
 
 /// A question that is forgotten when nobody waits for its answer any more.
-struct Asked<'q> {
+struct QuestionGuard<'q> {
     questions: &'q Questions,
     id: String,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for QuestionGuard<'_> {
     fn drop(&mut self) {
         self.questions.lock().remove(&self.id);
     }
 }
 
-impl Line<'_> {
+impl EventSender<'_> {
     /// Asks, and waits for what the client says that the person did.
     pub(super) async fn ask(&self, form: &AgreementForm) -> AskedForm {
         let (id, answered) = match self.questions.open(&self.whose, &self.call) {
             Ok(opened) => opened,
             Err(why) => return AskedForm { id: String::new(), outcome: Err(why) },
         };
-        let asked = Asked { questions: self.questions, id };
+        let asked = QuestionGuard { questions: self.questions, id };
         // Kept before it is asked, because an answer may come at once.
         if self.out.send(form.request(&asked.id)).await.is_err() {
             return AskedForm { id: asked.id.clone(), outcome: Err(NoAnswer::Gone) };
@@ -278,7 +281,7 @@ mod tests {
         let questions = Questions::new(Duration::from_secs(600));
         let (out, mut said) = mpsc::channel(4);
         let (whose, call) = (String::new(), "1".to_owned());
-        let line = Line { questions: &questions, whose, call, out };
+        let line = EventSender { questions: &questions, whose, call, out };
         let form = AgreementForm { message: "m".to_owned(), title: "t" };
         let close = async {
             said.recv().await.unwrap();

@@ -50,14 +50,14 @@ pub(super) struct Confirmed {
 }
 
 /// Hands tokens out and takes them back.
-pub(super) struct Confirmations {
+pub(super) struct ConfirmationTokens {
     secret: [u8; 32],
-    used: Mutex<HashMap<Hash, Use>>,
+    used: Mutex<HashMap<Hash, TokenUse>>,
 }
 
 /// What became of a token that came back.
 #[derive(Debug, Clone, Copy)]
-struct Use {
+struct TokenUse {
     /// When it first did.
     first: Timestamp,
     /// Until when it could come back for the first time.
@@ -66,7 +66,7 @@ struct Use {
     declined: bool,
 }
 
-impl Confirmations {
+impl ConfirmationTokens {
     /// `secret` is random, and new in each process.
     pub(super) fn new(secret: [u8; 32]) -> Self {
         Self { secret, used: Mutex::new(HashMap::new()) }
@@ -150,7 +150,7 @@ impl Confirmations {
         until: Timestamp,
         now: Timestamp,
         declined: bool,
-    ) -> Option<(Use, bool)> {
+    ) -> Option<(TokenUse, bool)> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.retain(|_, known| now.duration_since(known.first) < REPEATABLE);
         // Before its end is looked at: what came back in time can be repeated later.
@@ -172,7 +172,7 @@ impl Confirmations {
                 None => return None,
             }
         }
-        let known = Use { first: now, until, declined };
+        let known = TokenUse { first: now, until, declined };
         used.insert(hash, known);
         Some((known, false))
     }
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_token_is_for_one_subject_and_one_time() {
-        let confirmations = Confirmations::new([7; 32]);
+        let confirmations = ConfirmationTokens::new([7; 32]);
         let (token, until) = confirmations.issue("this", at(0));
         assert_eq!(until, at(30));
         let redeem = |token: &str, subject, minutes| {
@@ -229,14 +229,14 @@ mod tests {
         for damaged in ["", "x", "AAAA", &token[1..], &format!("{token}A"), &"A".repeat(54)] {
             assert_eq!(redeem(damaged, "this", 1), Err(Rejected::Invalid), "{damaged}");
         }
-        let elsewhere = Confirmations::new([8; 32]);
+        let elsewhere = ConfirmationTokens::new([8; 32]);
         assert_eq!(elsewhere.redeem(&token, "this", at(1)), Err(Rejected::Invalid));
         assert_eq!(redeem(&token, "this", 1), Ok(at(1)));
     }
 
     #[test]
     fn what_was_declined_is_not_agreed_to_later() {
-        let confirmations = Confirmations::new([7; 32]);
+        let confirmations = ConfirmationTokens::new([7; 32]);
         let (token, _) = confirmations.issue("this", at(0));
         // A no to something else is none to this.
         confirmations.decline(&token, "that", at(1));
@@ -250,18 +250,18 @@ mod tests {
     }
 
     /// As many others as are remembered, which came back at 2 and could until 30.
-    fn fill(confirmations: &Confirmations, declined: bool) {
+    fn fill(confirmations: &ConfirmationTokens, declined: bool) {
         let mut used = confirmations.used.lock().unwrap();
         for number in used.len()..MAX_USED {
             let mut hash = [0; HASH];
             hash[..8].copy_from_slice(&(number as u64).to_be_bytes());
-            used.insert(hash, Use { first: at(2), until: at(30), declined });
+            used.insert(hash, TokenUse { first: at(2), until: at(30), declined });
         }
     }
 
     #[test]
     fn a_no_is_remembered_however_many_others_come_back() {
-        let confirmations = Confirmations::new([7; 32]);
+        let confirmations = ConfirmationTokens::new([7; 32]);
         let (refused, _) = confirmations.issue("this", at(0));
         confirmations.decline(&refused, "this", at(1));
         fill(&confirmations, false);
@@ -269,7 +269,7 @@ mod tests {
         assert!(confirmations.redeem(&other, "that", at(3)).is_ok());
         assert_eq!(confirmations.redeem(&refused, "this", at(4)), Err(Rejected::Declined));
         // Where everything that is remembered is a no, nothing more is agreed to.
-        let confirmations = Confirmations::new([7; 32]);
+        let confirmations = ConfirmationTokens::new([7; 32]);
         fill(&confirmations, true);
         let (token, _) = confirmations.issue("this", at(2));
         assert_eq!(confirmations.redeem(&token, "this", at(3)), Err(Rejected::Expired));
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_repetition_is_the_same_lead() {
-        let confirmations = Confirmations::new([7; 32]);
+        let confirmations = ConfirmationTokens::new([7; 32]);
         let (token, _) = confirmations.issue("this", at(0));
         let first = confirmations.redeem(&token, "this", at(1)).unwrap();
         let again = Confirmed { is_repeated: true, ..first.clone() };

@@ -10,10 +10,10 @@ use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::json::{Map, Value};
 use tradepost_wire::mcp::{AgreementForm, FormAnswer};
 
-use super::asking::{LateRefusal, Line, NoAnswer, Person};
+use super::asking::{EventSender, LateRefusal, NoAnswer, Person};
 use super::clean::quoted;
 use super::confirmation::{Confirmed, LIFETIME, Rejected};
-use super::trouble::{Code, Trouble};
+use super::trouble::{BridgeError, BridgeErrorCode};
 use super::{AskMode, Bridge, show};
 
 /// How many lines a form has at most for what would be sent.
@@ -26,7 +26,7 @@ const MAX_SHOWN: usize = 300;
 pub(super) const MAX_MEMBER: usize = 40;
 
 /// What a person is asked about.
-pub(super) struct Matter {
+pub(super) struct ConsentSubject {
     /// Everything of it, as one text: a yes is to this and to nothing else.
     pub(super) subject: String,
     /// The form, where the client can show one.
@@ -59,11 +59,11 @@ impl Bridge {
     /// Asks the person, or takes what they have said. `confirmation` is what the model brings back.
     pub(super) async fn agreement(
         &self,
-        matter: Matter,
+        matter: ConsentSubject,
         person: Person<'_>,
         confirmation: Option<&str>,
-    ) -> Result<Agreement, Trouble> {
-        let Matter { subject, form } = matter;
+    ) -> Result<Agreement, BridgeError> {
+        let ConsentSubject { subject, form } = matter;
         let now = self.now();
         let is_auto = self.options.ask == AskMode::Auto;
         let redeem = |token: &str, subject: &str| {
@@ -77,7 +77,7 @@ impl Bridge {
             (Person::ByModel, _) if self.options.ask == AskMode::Form => {
                 let message = "this bridge has a person asked by their client, and this client \
                                shows no forms";
-                return Err(Trouble::new(Code::ElicitationRequired, message));
+                return Err(BridgeError::new(BridgeErrorCode::ElicitationRequired, message));
             }
             (Person::ByModel, None) => {
                 let (confirmation, until) = self.confirmations.issue(&subject, now);
@@ -94,7 +94,7 @@ impl Bridge {
             (Person::Asked(_) | Person::Returns { .. }, Some(_)) => {
                 let message = "the person is asked by their client, and no confirmation of a model \
                                takes their place";
-                return Err(Trouble::new(Code::ConfirmationInvalid, message));
+                return Err(BridgeError::new(BridgeErrorCode::ConfirmationInvalid, message));
             }
             (Person::Asked(line), None) => {
                 let by_client = by_client(self.asked(), &subject);
@@ -147,7 +147,13 @@ impl Bridge {
     }
 
     /// Has a no to a form that comes late be one to the question that has taken its place, too.
-    fn heed_late_refusal(&self, line: &Line<'_>, form: &str, agreement: &Agreement, subject: &str) {
+    fn heed_late_refusal(
+        &self,
+        line: &EventSender<'_>,
+        form: &str,
+        agreement: &Agreement,
+        subject: &str,
+    ) {
         let Agreement::ByModel { confirmation, .. } = agreement else { return };
         let Ok((count, token)) = counted(confirmation) else { return };
         let (confirmation, subject) = (token.to_owned(), after_silence(count, subject));
@@ -175,7 +181,7 @@ impl Bridge {
         answer: &Value,
         token: &str,
         subject: &str,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), BridgeError> {
         let message = match form.read(answer) {
             Some(FormAnswer::Agreed) => return Ok(()),
             Some(FormAnswer::Declined) => "the person has said no",
@@ -185,7 +191,7 @@ impl Bridge {
         // To close the form is no yes, either: whatever comes back with this token is refused from
         // now on.
         self.confirmations.decline(token, subject, self.now());
-        Err(Trouble::new(Code::Declined, message))
+        Err(BridgeError::new(BridgeErrorCode::Declined, message))
     }
 }
 
@@ -201,7 +207,7 @@ fn after_silence(count: u64, subject: &str) -> String {
 }
 
 /// The number of a question and the token that belongs to it.
-fn counted(text: &str) -> Result<(u64, &str), Trouble> {
+fn counted(text: &str) -> Result<(u64, &str), BridgeError> {
     let read = text.split_once('.').and_then(|(count, token)| Some((count.parse().ok()?, token)));
     read.ok_or_else(|| rejected(Rejected::Invalid))
 }
@@ -216,33 +222,37 @@ fn is_answer(answer: &Value) -> bool {
 pub(super) const FORM_UNANSWERED: &str = "The client said that it can show a form, and gave no answer to one: the \
                                           person is asked by you instead, in two calls.";
 
-fn misfit() -> Trouble {
+fn misfit() -> BridgeError {
     let message = "what the client says that the person answered does not fit the form";
-    Trouble::new(Code::AnswerInvalid, message)
+    BridgeError::new(BridgeErrorCode::AnswerInvalid, message)
 }
 
-fn silent(why: NoAnswer) -> Trouble {
+fn silent(why: NoAnswer) -> BridgeError {
     let (code, message) = match why {
-        NoAnswer::Late => (Code::PersonSilent, "the person did not answer in time"),
-        NoAnswer::Gone => (Code::PersonSilent, "the client does not wait for this call any longer"),
-        NoAnswer::Failed => (Code::AnswerInvalid, "the client could not ask the person"),
-        NoAnswer::Busy => (Code::PersonBusy, "the person has other questions to answer first"),
+        NoAnswer::Late => (BridgeErrorCode::PersonSilent, "the person did not answer in time"),
+        NoAnswer::Gone => {
+            (BridgeErrorCode::PersonSilent, "the client does not wait for this call any longer")
+        }
+        NoAnswer::Failed => (BridgeErrorCode::AnswerInvalid, "the client could not ask the person"),
+        NoAnswer::Busy => {
+            (BridgeErrorCode::PersonBusy, "the person has other questions to answer first")
+        }
     };
-    Trouble::new(code, message)
+    BridgeError::new(code, message)
 }
 
-fn rejected(why: Rejected) -> Trouble {
+fn rejected(why: Rejected) -> BridgeError {
     match why {
-        Rejected::Invalid => Trouble::new(
-            Code::ConfirmationInvalid,
+        Rejected::Invalid => BridgeError::new(
+            BridgeErrorCode::ConfirmationInvalid,
             "the confirmation does not belong to this call: something has changed since the user \
              was asked, or this bridge has started anew",
         ),
-        Rejected::Expired => Trouble::new(
-            Code::ConfirmationExpired,
+        Rejected::Expired => BridgeError::new(
+            BridgeErrorCode::ConfirmationExpired,
             format!("the confirmation is older than {} minutes", LIFETIME.as_mins()),
         ),
-        Rejected::Declined => Trouble::new(Code::Declined, "the person has said no"),
+        Rejected::Declined => BridgeError::new(BridgeErrorCode::Declined, "the person has said no"),
     }
 }
 

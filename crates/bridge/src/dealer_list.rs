@@ -11,8 +11,8 @@ use tradepost_buyer::failure::CallFailure;
 use tradepost_buyer::text::{SENTENCE, plain};
 use tradepost_buyer::{BearerToken, HttpTransport, directory};
 
-use super::dealers::{Dealer, DealerSetup, place_of};
-use super::trouble::{Code, Trouble};
+use super::dealers::{DealerAddress, DealerSetup, place_of};
+use super::trouble::{BridgeError, BridgeErrorCode};
 
 /// How long a directory is believed before it is read again.
 const DIRECTORY_LIFETIME: Duration = Duration::from_mins(5);
@@ -30,15 +30,18 @@ pub(super) const MAX_LISTED_DEALERS: usize = 200;
 #[derive(Default)]
 pub(super) struct DealerList {
     /// In the order of the command line and of the directories.
-    pub(super) dealers: Vec<Arc<Dealer>>,
+    pub(super) dealers: Vec<Arc<DealerAddress>>,
     /// The name of each.
     pub(super) names: Vec<String>,
     /// What is wrong with directories.
-    pub(super) troubles: Vec<Trouble>,
+    pub(super) troubles: Vec<BridgeError>,
 }
 
 impl DealerList {
-    fn new(dealers: impl IntoIterator<Item = Arc<Dealer>>, troubles: Vec<Trouble>) -> Self {
+    fn new(
+        dealers: impl IntoIterator<Item = Arc<DealerAddress>>,
+        troubles: Vec<BridgeError>,
+    ) -> Self {
         let mut list = Self { troubles, ..Self::default() };
         for dealer in dealers {
             // An address that is there twice counts once.
@@ -51,7 +54,7 @@ impl DealerList {
     }
 
     /// The dealers at these places.
-    pub(super) fn chosen(&self, places: &[usize]) -> Vec<Arc<Dealer>> {
+    pub(super) fn chosen(&self, places: &[usize]) -> Vec<Arc<DealerAddress>> {
         places.iter().filter_map(|place| self.dealers.get(*place)).cloned().collect()
     }
 }
@@ -59,7 +62,7 @@ impl DealerList {
 /// Where the bridge has its dealers from.
 pub(super) struct DealerSources {
     setup: DealerSetup,
-    named: Vec<Arc<Dealer>>,
+    named: Vec<Arc<DealerAddress>>,
     directories: Vec<DealerDirectory>,
     transport: HttpTransport,
     list: Mutex<Arc<DealerList>>,
@@ -77,8 +80,8 @@ struct DealerDirectory {
 /// What was read from a directory.
 #[derive(Default)]
 struct DirectoryState {
-    dealers: Vec<Arc<Dealer>>,
-    trouble: Option<Trouble>,
+    dealers: Vec<Arc<DealerAddress>>,
+    trouble: Option<BridgeError>,
     /// When it is to be read again; never read before when there is no moment.
     due: Option<Instant>,
 }
@@ -91,7 +94,7 @@ impl DealerSources {
     ) -> Result<Self, CallFailure> {
         let mut named = Vec::new();
         for (address, token) in addresses {
-            named.push(Arc::new(Dealer::new(&address, token, &setup)?));
+            named.push(Arc::new(DealerAddress::new(&address, token, &setup)?));
         }
         let list = DealerList::new(named.iter().cloned(), Vec::new());
         Ok(Self {
@@ -160,7 +163,8 @@ impl DealerSources {
         let fetched = tokio::time::timeout(time, fetched).await;
         let now = Instant::now();
         let unreadable = |message: String| {
-            Trouble::new(Code::DirectoryUnreadable, message).at_directory(&directory.id)
+            BridgeError::new(BridgeErrorCode::DirectoryUnreadable, message)
+                .at_directory(&directory.id)
         };
         let mut state = directory.state();
         let listed = match fetched {
@@ -185,14 +189,15 @@ impl DealerSources {
         state.trouble = (count > MAX_LISTED_DEALERS).then(|| {
             let message =
                 format!("it names {count} dealers, of which the first {MAX_LISTED_DEALERS} count");
-            Trouble::new(Code::DirectoryTooLarge, message).at_directory(&directory.id)
+            BridgeError::new(BridgeErrorCode::DirectoryTooLarge, message)
+                .at_directory(&directory.id)
         });
         state.due = Some(now + DIRECTORY_LIFETIME);
     }
 
     /// The dealer at this address: the same as before, with what is known of it, where there was one.
-    fn dealer(&self, address: &str, before: &DealerList) -> Option<Arc<Dealer>> {
-        let dealer = Dealer::new(address, None, &self.setup).ok()?;
+    fn dealer(&self, address: &str, before: &DealerList) -> Option<Arc<DealerAddress>> {
+        let dealer = DealerAddress::new(address, None, &self.setup).ok()?;
         let known = before.dealers.iter().find(|known| known.id == dealer.id);
         Some(known.cloned().unwrap_or_else(|| Arc::new(dealer)))
     }

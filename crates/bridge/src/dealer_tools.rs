@@ -11,12 +11,12 @@ use tradepost_wire::json::{Map, Value, json};
 use super::asking::Person;
 use super::clean::{Cleaner, dealer_text};
 use super::dealer_list::DealerList;
-use super::dealers::{Dealer, terms};
+use super::dealers::{DealerAddress, terms};
 use super::fan_out::ask_all;
-use super::trouble::Trouble;
+use super::trouble::BridgeError;
 use super::{
-    Answered, Bridge, Outcome, Reply, arguments, documents, doubtful, put, said, search, show,
-    sort_out,
+    Answered, Bridge, BridgeOutcome, CallEnd, arguments, documents, doubtful, put, said, search,
+    show, sort_out,
 };
 
 impl Bridge {
@@ -24,9 +24,9 @@ impl Bridge {
         &self,
         list: &DealerList,
         arguments: &Value,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<BridgeOutcome, BridgeError> {
         let asked = arguments::read_dealers(arguments, &list.names);
-        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
+        let asked = asked.map_err(|problems| BridgeError::arguments(&problems))?;
         if asked.what.names_only {
             let names: Vec<_> = list.names.iter().map(|name| json!({"dealer": name})).collect();
             let errors = documents(&list.troubles);
@@ -48,11 +48,11 @@ impl Bridge {
         &self,
         list: &DealerList,
         arguments: &Value,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<BridgeOutcome, BridgeError> {
         let asked = arguments::read_facets(arguments, &list.names, &terms(self.now()));
-        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
+        let asked = asked.map_err(|problems| BridgeError::arguments(&problems))?;
         let payload = asked.what;
-        let ask = |dealer: Arc<Dealer>, end| {
+        let ask = |dealer: Arc<DealerAddress>, end| {
             let payload = payload.clone();
             async move { dealer.call(Skill::InventoryFacets, payload, end).await }
         };
@@ -82,9 +82,9 @@ impl Bridge {
         &self,
         list: &DealerList,
         arguments: &Value,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<BridgeOutcome, BridgeError> {
         let asked = arguments::read_search(arguments, &list.names, &terms(self.now()));
-        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
+        let asked = asked.map_err(|problems| BridgeError::arguments(&problems))?;
         let what = asked.what;
         let wanted = what.skip + what.limit;
         let ask = |dealer, end| search::gather(dealer, what.payload.clone(), wanted, end);
@@ -98,16 +98,16 @@ impl Bridge {
         &self,
         list: &DealerList,
         arguments: &Value,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<BridgeOutcome, BridgeError> {
         let asked = arguments::read_vehicle(arguments, &list.names, &terms(self.now()));
-        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
+        let asked = asked.map_err(|problems| BridgeError::arguments(&problems))?;
         let payload = asked.what;
-        let ask = |dealer: Arc<Dealer>, end| {
+        let ask = |dealer: Arc<DealerAddress>, end| {
             let payload = payload.clone();
             async move { dealer.call(Skill::InventoryVehicle, payload, end).await }
         };
         let found = self.ask(list, &asked.dealers, ask).await?.0.pop();
-        let (dealer, answer) = found.ok_or_else(|| Trouble::all(list.troubles.clone()))?;
+        let (dealer, answer) = found.ok_or_else(|| BridgeError::all(list.troubles.clone()))?;
         let mut cleaner = Cleaner::full();
         let mut data = cleaner.clean(answer.data());
         doubtful::mark_one(&mut data);
@@ -125,12 +125,12 @@ impl Bridge {
         list: &DealerList,
         arguments: &Value,
         person: Person<'_>,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<CallEnd, BridgeError> {
         let asked = arguments::read_lead(arguments, &list.names, &terms(self.now()));
-        let asked = asked.map_err(|problems| Trouble::arguments(&problems))?;
+        let asked = asked.map_err(|problems| BridgeError::arguments(&problems))?;
         // Not abandoned when time is up: the request itself has a limit, and tells whether the lead may have arrived.
         let dealer = list.chosen(&asked.dealers).pop();
-        let dealer = dealer.ok_or_else(|| Trouble::all(list.troubles.clone()))?;
+        let dealer = dealer.ok_or_else(|| BridgeError::all(list.troubles.clone()))?;
         self.lead(dealer, asked.what, person).await
     }
 
@@ -139,17 +139,17 @@ impl Bridge {
         &self,
         list: &DealerList,
         places: &[usize],
-        ask: impl Fn(Arc<Dealer>, Instant) -> F,
-    ) -> Result<Answered<Dealer, T>, Trouble>
+        ask: impl Fn(Arc<DealerAddress>, Instant) -> F,
+    ) -> Result<Answered<DealerAddress, T>, BridgeError>
     where
-        F: Future<Output = Result<T, Trouble>>,
+        F: Future<Output = Result<T, BridgeError>>,
     {
         let dealers = list.chosen(places);
         if dealers.is_empty() {
-            return Err(Trouble::all(list.troubles.clone()));
+            return Err(BridgeError::all(list.troubles.clone()));
         }
         let outcomes = ask_all(dealers, self.options.patience, ask).await;
-        let (found, mut errors) = sort_out(outcomes, Trouble::all)?;
+        let (found, mut errors) = sort_out(outcomes, BridgeError::all)?;
         errors.extend(list.troubles.iter().cloned());
         Ok((found, errors))
     }
@@ -157,10 +157,10 @@ impl Bridge {
 
 /// What a dealer says of itself, and whether something of it was cut.
 async fn introduce(
-    dealer: Arc<Dealer>,
+    dealer: Arc<DealerAddress>,
     mut cleaner: Cleaner,
     end: Instant,
-) -> Result<(Value, bool), Trouble> {
+) -> Result<(Value, bool), BridgeError> {
     let connection = dealer.connect(end).await.map_err(|failure| dealer.trouble(&failure))?;
     let card = &connection.found.card;
     let choice = connection.client.choice();

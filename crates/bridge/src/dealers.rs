@@ -19,7 +19,7 @@ use tradepost_wire::json::Value;
 use super::Now;
 use super::fan_out::{Askable, SlowMark};
 use super::retries::Retries;
-use super::trouble::{Code, Trouble};
+use super::trouble::{BridgeError, BridgeErrorCode};
 
 /// How long a card is believed before the dealer is asked whether it still holds.
 const CARD_LIFETIME: Duration = Duration::from_mins(5);
@@ -39,19 +39,19 @@ pub(super) struct DealerSetup {
 }
 
 /// A dealer, by its address.
-pub(super) struct Dealer {
+pub(super) struct DealerAddress {
     /// Host, port and path of its address: its name in arguments and results.
     pub(super) id: String,
     /// The address of its card.
     pub(super) address: String,
     token: Option<BearerToken>,
     setup: DealerSetup,
-    known: Mutex<Option<Arc<Connection>>>,
+    known: Mutex<Option<Arc<DealerConnection>>>,
     slow: SlowMark,
 }
 
 /// A dealer that has been found.
-pub(super) struct Connection {
+pub(super) struct DealerConnection {
     /// Its card.
     pub(super) found: Discovered,
     /// Calls it.
@@ -59,7 +59,7 @@ pub(super) struct Connection {
     since: Instant,
 }
 
-impl Dealer {
+impl DealerAddress {
     pub(super) fn new(
         address: &str,
         token: Option<BearerToken>,
@@ -78,7 +78,7 @@ impl Dealer {
 
     /// Finds out how to speak to the dealer, or remembers it. A card that is refused for a while (a rate limit,
     /// a gateway that is down) is asked for again before `end`.
-    pub(super) async fn connect(&self, end: Instant) -> Result<Arc<Connection>, CallFailure> {
+    pub(super) async fn connect(&self, end: Instant) -> Result<Arc<DealerConnection>, CallFailure> {
         let failure = match self.connect_once().await {
             Ok(connection) => return Ok(connection),
             // Whoever cannot be reached at all keeps nobody waiting.
@@ -90,12 +90,13 @@ impl Dealer {
         self.recovered(attempt, end, &mut request).await.map_err(|gave_up| gave_up.failure)
     }
 
-    async fn connect_once(&self) -> Result<Arc<Connection>, CallFailure> {
+    async fn connect_once(&self) -> Result<Arc<DealerConnection>, CallFailure> {
         // Held until the card is here: of several calls at once one asks for it.
         let mut known = self.known.lock().await;
         let now = Instant::now();
-        let is_fresh =
-            |connection: &&Arc<Connection>| now.duration_since(connection.since) < CARD_LIFETIME;
+        let is_fresh = |connection: &&Arc<DealerConnection>| {
+            now.duration_since(connection.since) < CARD_LIFETIME
+        };
         if let Some(connection) = known.as_ref().filter(is_fresh) {
             return Ok(Arc::clone(connection));
         }
@@ -108,7 +109,7 @@ impl Dealer {
 
     /// Reads the card again, past every cache, when nobody answers where it said: the connection to where it
     /// leads now, if that is elsewhere.
-    async fn connect_anew(&self, before: &Connection) -> Option<Arc<Connection>> {
+    async fn connect_anew(&self, before: &DealerConnection) -> Option<Arc<DealerConnection>> {
         let found = discover_anew(&self.setup.transport, &self.address).await.ok()?;
         let connection = self.connection(found).ok()?;
         let new = connection.client.choice();
@@ -119,7 +120,7 @@ impl Dealer {
         is_elsewhere.then_some(connection)
     }
 
-    fn connection(&self, found: Discovered) -> Result<Arc<Connection>, CallFailure> {
+    fn connection(&self, found: Discovered) -> Result<Arc<DealerConnection>, CallFailure> {
         let choice = found.card.choose(None);
         let choice = choice.map_err(|why| CallFailure::Unsent(Unsent::NotAap(why)))?;
         let clock = Arc::clone(&self.setup.now);
@@ -129,7 +130,7 @@ impl Dealer {
             client = client.with_token(token)?;
         }
         let client = client.checking(move || terms(clock()));
-        Ok(Arc::new(Connection { found, client, since: Instant::now() }))
+        Ok(Arc::new(DealerConnection { found, client, since: Instant::now() }))
     }
 
     /// Calls a skill, and calls again before `end` where that helps.
@@ -138,7 +139,7 @@ impl Dealer {
         skill: Skill,
         payload: Value,
         end: Instant,
-    ) -> Result<SkillAnswer, Trouble> {
+    ) -> Result<SkillAnswer, BridgeError> {
         let connection = self.connect(end).await.map_err(|failure| self.trouble(&failure))?;
         let request = DealerRequest { connection, skill, payload, conversation: None };
         let called = self.send(request, end).await;
@@ -182,29 +183,32 @@ impl Dealer {
     }
 
     /// What went wrong, with the dealer's name.
-    pub(super) fn trouble(&self, failure: &CallFailure) -> Trouble {
-        Trouble::of(failure).at(&self.id)
+    pub(super) fn trouble(&self, failure: &CallFailure) -> BridgeError {
+        BridgeError::of(failure).at(&self.id)
     }
 }
 
-impl Askable for Dealer {
+impl Askable for DealerAddress {
     fn slow_mark(&self) -> &SlowMark {
         &self.slow
     }
 
-    fn too_slow(&self, time: Duration) -> Trouble {
-        Trouble::too_slow(time).at(&self.id)
+    fn too_slow(&self, time: Duration) -> BridgeError {
+        BridgeError::too_slow(time).at(&self.id)
     }
 
-    fn not_asked(&self) -> Trouble {
-        Trouble::new(Code::DealerNotAsked, "the time of the call was up before its turn came")
-            .at(&self.id)
+    fn not_asked(&self) -> BridgeError {
+        BridgeError::new(
+            BridgeErrorCode::DealerNotAsked,
+            "the time of the call was up before its turn came",
+        )
+        .at(&self.id)
     }
 }
 
 /// A request to a dealer.
 pub(super) struct DealerRequest {
-    pub(super) connection: Arc<Connection>,
+    pub(super) connection: Arc<DealerConnection>,
     pub(super) skill: Skill,
     pub(super) payload: Value,
     /// The conversation that it goes on with.
@@ -213,7 +217,7 @@ pub(super) struct DealerRequest {
 
 /// A request on its way to a dealer.
 struct SendingRequest<'d> {
-    dealer: &'d Dealer,
+    dealer: &'d DealerAddress,
     request: DealerRequest,
 }
 
@@ -244,15 +248,15 @@ impl IntentSender for SendingRequest<'_> {
 
 /// A request for a dealer's card.
 struct CardRequest<'d> {
-    dealer: &'d Dealer,
+    dealer: &'d DealerAddress,
     /// How it failed the first time.
     first: Option<CallFailure>,
 }
 
 impl IntentSender for CardRequest<'_> {
-    type Answer = Arc<Connection>;
+    type Answer = Arc<DealerConnection>;
 
-    async fn send(&mut self, _: RequestKey) -> Result<Arc<Connection>, CallFailure> {
+    async fn send(&mut self, _: RequestKey) -> Result<Arc<DealerConnection>, CallFailure> {
         match self.first.take() {
             Some(failure) => Err(failure),
             None => self.dealer.connect_once().await,

@@ -25,13 +25,13 @@ use tradepost_wire::mcp::{self, Lifecycle};
 use tradepost_wire::problem::Problems;
 
 use super::progress::progress_token;
-use super::server::{Handler, can_be_asked};
+use super::server::{BridgeHandler, can_be_asked};
 
 mod stream;
 
 /// Who may come in, and how large a request may be.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct HttpAccess {
     /// The host names under which the bridge may be called, besides those of the loopback address.
     pub hosts: Vec<String>,
     /// The origins of web pages that may call it, such as `https://example.com`.
@@ -46,11 +46,11 @@ const INVALID_REQUEST: i32 = -32600;
 const INVALID_PARAMS: i32 = -32602;
 
 struct Behind {
-    door: Door,
-    handler: Handler,
+    door: HttpAccess,
+    handler: BridgeHandler,
 }
 
-pub(super) fn router(path: &str, handler: Handler, door: Door) -> Router {
+pub(super) fn router(path: &str, handler: BridgeHandler, door: HttpAccess) -> Router {
     Router::new()
         .route(path, any(enter))
         .fallback(nothing_here)
@@ -58,7 +58,7 @@ pub(super) fn router(path: &str, handler: Handler, door: Door) -> Router {
 }
 
 async fn nothing_here() -> Response {
-    Refused::new(StatusCode::NOT_FOUND, "MCP is at /mcp").respond()
+    AccessRefused::new(StatusCode::NOT_FOUND, "MCP is at /mcp").respond()
 }
 
 async fn enter(State(behind): State<Arc<Behind>>, request: Request) -> Response {
@@ -66,13 +66,13 @@ async fn enter(State(behind): State<Arc<Behind>>, request: Request) -> Response 
     match admit(&behind.door, &parts, body).await {
         Ok(bytes) => {
             let answered = answer(&behind, &parts, &bytes).await;
-            answered.unwrap_or_else(Refused::respond)
+            answered.unwrap_or_else(AccessRefused::respond)
         }
         Err(refused) => refused.respond(),
     }
 }
 
-struct Refused {
+struct AccessRefused {
     status: StatusCode,
     code: i32,
     message: &'static str,
@@ -80,7 +80,7 @@ struct Refused {
     issues: Problems,
 }
 
-impl Refused {
+impl AccessRefused {
     fn new(status: StatusCode, message: &'static str) -> Self {
         Self { status, code: INVALID_REQUEST, message, id: Value::Null, issues: Problems::new() }
     }
@@ -99,8 +99,8 @@ impl Refused {
 }
 
 /// Looks at a request before anything is done with it, and gives its body.
-async fn admit(door: &Door, parts: &Parts, body: Body) -> Result<Bytes, Refused> {
-    let refuse = |status, message| Err(Refused::new(status, message));
+async fn admit(door: &HttpAccess, parts: &Parts, body: Body) -> Result<Bytes, AccessRefused> {
+    let refuse = |status, message| Err(AccessRefused::new(status, message));
     if !is_known_host(door, parts) {
         let message = "this host name is not allowed here; see --allow-host";
         return refuse(StatusCode::FORBIDDEN, message);
@@ -146,9 +146,9 @@ async fn admit(door: &Door, parts: &Parts, body: Body) -> Result<Bytes, Refused>
 }
 
 /// A message of JSON-RPC 2.0, alone: MCP has no batches any more.
-fn check_message(bytes: &[u8]) -> Result<(), Refused> {
-    let bad = |message| Refused::new(StatusCode::BAD_REQUEST, message);
-    let message = jsonrpc::document(bytes).map_err(|reject| Refused {
+fn check_message(bytes: &[u8]) -> Result<(), AccessRefused> {
+    let bad = |message| AccessRefused::new(StatusCode::BAD_REQUEST, message);
+    let message = jsonrpc::document(bytes).map_err(|reject| AccessRefused {
         code: reject.code.jsonrpc(),
         issues: reject.twice,
         ..bad(reject.message)
@@ -163,23 +163,23 @@ fn check_message(bytes: &[u8]) -> Result<(), Refused> {
     let id = members.get("id").filter(|id| id.is_string() || id.is_number());
     let id = id.cloned().unwrap_or_default();
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return Err(Refused { id, ..bad("jsonrpc must be \"2.0\"") });
+        return Err(AccessRefused { id, ..bad("jsonrpc must be \"2.0\"") });
     }
     let has = |name| members.contains_key(name);
     // The answer to a question of ours.
     let answers = !has("method") && (has("result") || has("error"));
     if has("method") && !members.get("method").is_some_and(Value::is_string) {
-        return Err(Refused { id, ..bad("method must be a string") });
+        return Err(AccessRefused { id, ..bad("method must be a string") });
     }
     if has("id") && id.is_null() {
         return Err(bad("id must be a string or a number"));
     }
     if !has("method") && !answers {
-        return Err(Refused { id, ..bad("method is missing") });
+        return Err(AccessRefused { id, ..bad("method is missing") });
     }
     let params = members.get("params");
     if params.is_some_and(|params| !params.is_object()) {
-        return Err(Refused { id, code: INVALID_PARAMS, ..bad("params must be an object") });
+        return Err(AccessRefused { id, code: INVALID_PARAMS, ..bad("params must be an object") });
     }
     Ok(())
 }
@@ -191,7 +191,7 @@ fn called_host(parts: &Parts) -> Option<&str> {
     authority.or_else(|| parts.headers.get(header::HOST)?.to_str().ok())
 }
 
-fn is_known_host(door: &Door, parts: &Parts) -> bool {
+fn is_known_host(door: &HttpAccess, parts: &Parts) -> bool {
     // Who names no host may have meant anybody.
     let Some(host) = called_host(parts) else {
         return false;
@@ -206,17 +206,21 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// Answers a message that came in by the door.
-async fn answer(behind: &Arc<Behind>, parts: &Parts, bytes: &[u8]) -> Result<Response, Refused> {
+async fn answer(
+    behind: &Arc<Behind>,
+    parts: &Parts,
+    bytes: &[u8],
+) -> Result<Response, AccessRefused> {
     if parts.method != Method::POST {
         let message = "send messages with POST; nothing is said here unasked";
-        return Err(Refused::new(StatusCode::METHOD_NOT_ALLOWED, message));
+        return Err(AccessRefused::new(StatusCode::METHOD_NOT_ALLOWED, message));
     }
     if !READ.iter().all(|kind| accepts(&parts.headers, kind)) {
         let message = "the Accept header must name application/json and text/event-stream";
-        return Err(Refused::new(StatusCode::NOT_ACCEPTABLE, message));
+        return Err(AccessRefused::new(StatusCode::NOT_ACCEPTABLE, message));
     }
     let handler = &behind.handler;
-    let bad = |message| Refused::new(StatusCode::BAD_REQUEST, message);
+    let bad = |message| AccessRefused::new(StatusCode::BAD_REQUEST, message);
     let session = session(handler, &parts.headers)?;
     let message = match jsonrpc::read_incoming(bytes).map_err(|reject| bad(reject.message))? {
         RpcIncoming::Message(message) => message,
@@ -256,12 +260,12 @@ async fn answer(behind: &Arc<Behind>, parts: &Parts, bytes: &[u8]) -> Result<Res
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// The session that a message belongs to.
-fn session(handler: &Handler, headers: &HeaderMap) -> Result<Option<String>, Refused> {
+fn session(handler: &BridgeHandler, headers: &HeaderMap) -> Result<Option<String>, AccessRefused> {
     let Some(name) = headers.get(SESSION) else { return Ok(None) };
     let name = name.to_str().ok().filter(|name| handler.sessions.is_known(name));
     let message = "there is no such session (any more); say hello again with initialize";
     name.map(|name| Some(name.to_owned()))
-        .ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, message))
+        .ok_or_else(|| AccessRefused::new(StatusCode::NOT_FOUND, message))
 }
 
 fn accepted() -> Response {

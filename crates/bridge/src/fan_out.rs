@@ -10,7 +10,7 @@ use futures_util::StreamExt as _;
 use tokio::time::Instant;
 use tradepost_buyer::retry::LEAST;
 
-use super::trouble::Trouble;
+use super::trouble::BridgeError;
 
 /// How many are asked at the same time.
 pub(super) const CONCURRENT_CALLS: usize = 16;
@@ -41,10 +41,10 @@ pub(super) trait Askable {
     fn slow_mark(&self) -> &SlowMark;
 
     /// The failure of one that did not answer completely within this time.
-    fn too_slow(&self, time: Duration) -> Trouble;
+    fn too_slow(&self, time: Duration) -> BridgeError;
 
     /// The failure of one whose turn did not come before the time of the call was up.
-    fn not_asked(&self) -> Trouble;
+    fn not_asked(&self) -> BridgeError;
 }
 
 /// How long each of `count` dealers may take when a call may take `time`. A single one has the whole time; of
@@ -63,10 +63,10 @@ pub(super) async fn ask_all<W, T, F>(
     asked: Vec<Arc<W>>,
     time: Duration,
     ask: impl Fn(Arc<W>, Instant) -> F,
-) -> Vec<(Arc<W>, Result<T, Trouble>)>
+) -> Vec<(Arc<W>, Result<T, BridgeError>)>
 where
     W: Askable,
-    F: Future<Output = Result<T, Trouble>>,
+    F: Future<Output = Result<T, BridgeError>>,
 {
     let (end, share, ask) = (Instant::now() + time, share_of(time, asked.len()), &ask);
     let mut in_turn: Vec<(usize, Arc<W>)> = asked.into_iter().enumerate().collect();
@@ -81,7 +81,7 @@ where
         let until = end.min(begun + share);
         let answer = tokio::time::timeout_at(until, ask(Arc::clone(&one), until)).await;
         let outcome = answer.unwrap_or_else(|_| Err(one.too_slow(until - begun)));
-        one.slow_mark().set(outcome.as_ref().is_err_and(Trouble::is_silence));
+        one.slow_mark().set(outcome.as_ref().is_err_and(BridgeError::is_silence));
         (place, one, outcome)
     });
     let calls = futures_util::stream::iter(calls).buffer_unordered(CONCURRENT_CALLS);
@@ -92,7 +92,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::super::trouble::Code;
+    use super::super::trouble::BridgeErrorCode;
     use super::*;
 
     /// A dealer that answers after this many seconds of virtual time.
@@ -106,12 +106,12 @@ mod tests {
             &self.slow
         }
 
-        fn too_slow(&self, _: Duration) -> Trouble {
-            Trouble::new(Code::DealerSilent, "slow")
+        fn too_slow(&self, _: Duration) -> BridgeError {
+            BridgeError::new(BridgeErrorCode::DealerSilent, "slow")
         }
 
-        fn not_asked(&self) -> Trouble {
-            Trouble::new(Code::DealerNotAsked, "not asked")
+        fn not_asked(&self) -> BridgeError {
+            BridgeError::new(BridgeErrorCode::DealerNotAsked, "not asked")
         }
     }
 
@@ -127,7 +127,7 @@ mod tests {
             Ok(())
         };
         let outcomes = ask_all(asked.to_vec(), Duration::from_secs(20), ask).await;
-        let name = |outcome: Result<(), Trouble>| match outcome {
+        let name = |outcome: Result<(), BridgeError>| match outcome {
             Ok(()) => "ok".to_owned(),
             Err(trouble) => trouble.document()["code"].as_str().unwrap().to_owned(),
         };

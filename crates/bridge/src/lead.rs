@@ -20,10 +20,10 @@ use super::arguments::LeadArguments;
 use super::asking::Person;
 use super::clean::{Cleaner, is_plain_token, quoted};
 use super::confirmation::{Confirmed, REPEATABLE};
-use super::consent::{self, Agreement, FORM_UNANSWERED, Matter};
-use super::dealers::{Connection, Dealer, DealerRequest};
-use super::trouble::{Code, Trouble};
-use super::{Bridge, Reply, said, search, show};
+use super::consent::{self, Agreement, ConsentSubject, FORM_UNANSWERED};
+use super::dealers::{DealerAddress, DealerConnection, DealerRequest};
+use super::trouble::{BridgeError, BridgeErrorCode};
+use super::{Bridge, CallEnd, said, search, show};
 
 /// How much of a dealer's own name the consent text repeats.
 const MAX_NAME: usize = 60;
@@ -34,29 +34,29 @@ const MAX_CONVERSATION: usize = 200;
 impl Bridge {
     pub(super) async fn lead(
         &self,
-        dealer: Arc<Dealer>,
+        dealer: Arc<DealerAddress>,
         arguments: LeadArguments,
         person: Person<'_>,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<CallEnd, BridgeError> {
         // The card first: the text to agree to names the dealer as its card does.
         let connection = dealer.connect(self.call_end()).await;
         let connection = connection.map_err(|failure| dealer.trouble(&failure))?;
         let choice = connection.client.choice();
         if !choice.skills.contains(&Skill::LeadSubmit) {
             let message = "the dealer takes no leads from agents";
-            return Err(Trouble::new(Code::SkillNotOffered, message).at(&dealer.id));
+            return Err(BridgeError::new(BridgeErrorCode::SkillNotOffered, message).at(&dealer.id));
         }
         let consent_text = consent_text(&dealer.id, &connection, &arguments.lead);
         let version = choice.version;
         let subject = subject(&dealer, version, &arguments, &consent_text);
-        let matter = Matter {
+        let matter = ConsentSubject {
             subject: subject.clone(),
             form: form(&dealer.id, &consent_text, &arguments.parts),
         };
         let agreed = self.agreement(matter, person, arguments.confirmation.as_deref()).await;
         let confirmed = match agreed.map_err(|trouble| trouble.at(&dealer.id))? {
             Agreement::Given(confirmed) => self.first_of(&subject, confirmed),
-            Agreement::ByClient { form, state } => return Ok(Reply::Ask { form, state }),
+            Agreement::ByClient { form, state } => return Ok(CallEnd::Ask { form, state }),
             Agreement::ByModel { confirmation, until, is_form_unanswered } => {
                 let document = json!({
                     "status": "confirmation_required",
@@ -72,7 +72,7 @@ impl Bridge {
                 if is_form_unanswered {
                     text.insert_str(0, &format!("{FORM_UNANSWERED}\n\n"));
                 }
-                return Ok(Reply::Said(said(document, text)));
+                return Ok(CallEnd::Said(said(document, text)));
             }
         };
         let payload = self.payload(version, &arguments, &consent_text, &confirmed);
@@ -125,7 +125,7 @@ impl Bridge {
             "message"?: message,
         });
         let text = show::receipt(&dealer.id, &receipt, conversation, message.as_deref());
-        Ok(Reply::Said(said(document, text)))
+        Ok(CallEnd::Said(said(document, text)))
     }
 
     /// With what a lead is sent: one that may have arrived as it was, whichever yes it has now.
@@ -199,7 +199,7 @@ fn says_nothing_of_it(failure: &CallFailure) -> bool {
 
 /// Everything that the user is asked about, as one text.
 fn subject(
-    dealer: &Dealer,
+    dealer: &DealerAddress,
     version: Version,
     arguments: &LeadArguments,
     consent_text: &str,
@@ -224,7 +224,7 @@ fn form(dealer: &str, consent_text: &str, parts: &Map) -> AgreementForm {
 }
 
 /// What the user agrees to: who gets what, and may use it how.
-fn consent_text(dealer: &str, connection: &Connection, lead: &LeadSubmit) -> String {
+fn consent_text(dealer: &str, connection: &DealerConnection, lead: &LeadSubmit) -> String {
     let customer = &lead.customer;
     let name: String =
         connection.found.card.name.chars().filter(|c| !matches!(c, '"' | '“' | '”')).collect();

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use adcp::Seller;
+use adcp::SellerAddress;
 use arguments::DealerChoice;
 use asking::Person;
-use confirmation::{Confirmations, Confirmed};
+use confirmation::{ConfirmationTokens, Confirmed};
 use dealer_list::DealerSources;
 use dealers::DealerSetup;
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 use tradepost_wire::mcp::{AgreementForm, ListedTool};
-use trouble::Trouble;
+use trouble::BridgeError;
 use unclear::Unclear;
 
 pub mod server;
@@ -66,7 +66,7 @@ pub enum AskMode {
 }
 
 /// What a bridge is made of.
-pub struct Options {
+pub struct BridgeOptions {
     /// How the bridge names itself to dealers.
     pub agent_name: String,
     /// How long one tool call may take.
@@ -85,12 +85,12 @@ pub struct Options {
 
 /// Dealers and sellers of advertising, as tools.
 pub struct Bridge {
-    sellers: Vec<Arc<Seller>>,
+    sellers: Vec<Arc<SellerAddress>>,
     seller_names: Vec<String>,
     retries: Arc<Retries>,
     dealers: DealerSources,
-    options: Options,
-    confirmations: Confirmations,
+    options: BridgeOptions,
+    confirmations: ConfirmationTokens,
     /// The leads that may have arrived, with the consent and the key that they were sent with.
     unclear: Unclear<Confirmed>,
     /// How many forms were made.
@@ -99,18 +99,18 @@ pub struct Bridge {
 
 /// What a tool answers.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct BridgeOutcome {
     /// For programs: always an object.
     pub document: Value,
     /// For models and people.
     pub text: String,
-    /// Whether the call failed; then the document is that of a [`Trouble`].
+    /// Whether the call failed; then the document is that of a [`BridgeError`].
     pub is_error: bool,
 }
 
 /// How a call ends.
-enum Reply {
-    Said(Outcome),
+enum CallEnd {
+    Said(BridgeOutcome),
     /// The client has to ask the person and to call again with the state.
     Ask {
         form: AgreementForm,
@@ -119,8 +119,8 @@ enum Reply {
 }
 
 /// What a tool says when all is well.
-fn said(document: Value, text: String) -> Outcome {
-    Outcome { document, text, is_error: false }
+fn said(document: Value, text: String) -> BridgeOutcome {
+    BridgeOutcome { document, text, is_error: false }
 }
 
 impl Bridge {
@@ -131,7 +131,7 @@ impl Bridge {
     /// The first address that cannot be used.
     pub fn new(
         addresses: impl IntoIterator<Item = (String, Option<BearerToken>)>,
-        options: Options,
+        options: BridgeOptions,
     ) -> Result<Self, CallFailure> {
         let retries = Arc::new(Retries::new(options.patience));
         let setup = DealerSetup {
@@ -144,7 +144,7 @@ impl Bridge {
             seller_names: Vec::new(),
             retries,
             dealers: DealerSources::new(addresses, setup)?,
-            confirmations: Confirmations::new(options.secret),
+            confirmations: ConfirmationTokens::new(options.secret),
             options,
             unclear: Unclear::new(),
             forms: AtomicU64::new(0),
@@ -161,7 +161,7 @@ impl Bridge {
     ) -> Result<Self, CallFailure> {
         let transport = transport(&self.options);
         for (address, token) in addresses {
-            let seller = Seller::new(&address, token, &transport, &self.options.now)?;
+            let seller = SellerAddress::new(&address, token, &transport, &self.options.now)?;
             if !self.seller_names.contains(&seller.id) {
                 self.seller_names.push(seller.id.clone());
                 self.sellers.push(Arc::new(seller));
@@ -179,7 +179,7 @@ impl Bridge {
     }
 
     /// Reads the directories that are due, and gives what is wrong with them.
-    pub async fn read_directories(&self) -> Vec<Trouble> {
+    pub async fn read_directories(&self) -> Vec<BridgeError> {
         self.dealers.current().await.troubles.clone()
     }
 
@@ -210,15 +210,17 @@ impl Bridge {
 
     /// Calls a tool for a person who is not asked but by the model; `None` when there is none of
     /// this name.
-    pub async fn call(&self, name: &str, arguments: &Value) -> Option<Outcome> {
+    pub async fn call(&self, name: &str, arguments: &Value) -> Option<BridgeOutcome> {
         match self.call_for(Person::ByModel, name, arguments).await? {
-            Reply::Said(outcome) => Some(outcome),
-            Reply::Ask { .. } => unreachable!("only a client that returns is asked by the result"),
+            CallEnd::Said(outcome) => Some(outcome),
+            CallEnd::Ask { .. } => {
+                unreachable!("only a client that returns is asked by the result")
+            }
         }
     }
 
     /// Calls a tool for this person.
-    async fn call_for(&self, person: Person<'_>, name: &str, arguments: &Value) -> Option<Reply> {
+    async fn call_for(&self, person: Person<'_>, name: &str, arguments: &Value) -> Option<CallEnd> {
         if let Some(row) = adcp::row(name).filter(|_| !self.sellers.is_empty()) {
             let LenientReading { arguments, notes } =
                 adcp::lenient(row, &self.seller_names, arguments);
@@ -244,19 +246,22 @@ impl Bridge {
 }
 
 /// What requests to dealers or sellers go by; the connections of all of them are shared.
-fn transport(options: &Options) -> HttpTransport {
+fn transport(options: &BridgeOptions) -> HttpTransport {
     let limits = TransportLimits { timeout: options.patience, ..TransportLimits::default() };
     HttpTransport::on(options.network.clone(), limits)
 }
 
 /// The reply to a call, whose arguments were read with these notes.
-fn ended(reply: Result<Reply, Trouble>, notes: Vec<String>) -> Reply {
+fn ended(reply: Result<CallEnd, BridgeError>, notes: Vec<String>) -> CallEnd {
     let (mut outcome, has_words_of_others) = match reply {
-        Ok(Reply::Said(outcome)) => (outcome, true),
-        Ok(reply @ Reply::Ask { .. }) => return reply,
+        Ok(CallEnd::Said(outcome)) => (outcome, true),
+        Ok(reply @ CallEnd::Ask { .. }) => return reply,
         Err(trouble) => {
-            let outcome =
-                Outcome { document: trouble.document(), text: trouble.text(), is_error: true };
+            let outcome = BridgeOutcome {
+                document: trouble.document(),
+                text: trouble.text(),
+                is_error: true,
+            };
             (outcome, trouble.has_words_of_others())
         }
     };
@@ -270,7 +275,7 @@ fn ended(reply: Result<Reply, Trouble>, notes: Vec<String>) -> Reply {
         outcome.text.push_str(&format!("\n\n{}", show::CLOSING_NOTE));
         put(&mut outcome.document, "about_quotations", show::CLOSING_NOTE);
     }
-    Reply::Said(outcome)
+    CallEnd::Said(outcome)
 }
 
 /// Adds a member to a document.
@@ -280,13 +285,13 @@ fn put(document: &mut Value, name: &str, value: impl Into<Value>) {
     }
 }
 
-type Answered<W, T> = (Vec<(Arc<W>, T)>, Vec<Trouble>);
+type Answered<W, T> = (Vec<(Arc<W>, T)>, Vec<BridgeError>);
 
 /// Answers and failures apart. Some success is success; `none` says that there is none.
 fn sort_out<W, T>(
-    outcomes: Vec<(Arc<W>, Result<T, Trouble>)>,
-    none: impl FnOnce(Vec<Trouble>) -> Trouble,
-) -> Result<Answered<W, T>, Trouble> {
+    outcomes: Vec<(Arc<W>, Result<T, BridgeError>)>,
+    none: impl FnOnce(Vec<BridgeError>) -> BridgeError,
+) -> Result<Answered<W, T>, BridgeError> {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     for (dealer, outcome) in outcomes {
         match outcome {
@@ -297,6 +302,6 @@ fn sort_out<W, T>(
     if found.is_empty() { Err(none(errors)) } else { Ok((found, errors)) }
 }
 
-fn documents(errors: &[Trouble]) -> Vec<Value> {
-    errors.iter().map(Trouble::document).collect()
+fn documents(errors: &[BridgeError]) -> Vec<Value> {
+    errors.iter().map(BridgeError::document).collect()
 }

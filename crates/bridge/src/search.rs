@@ -13,9 +13,9 @@ use tradepost_wire::json::{Map, Value, json};
 
 use super::arguments::SearchArguments;
 use super::clean::{Cleaner, dealer_text};
-use super::dealers::Dealer;
+use super::dealers::DealerAddress;
 use super::show::MAX_SAID;
-use super::trouble::Trouble;
+use super::trouble::BridgeError;
 use super::{documents, doubtful};
 
 /// How many pages one dealer is asked for. Dealers may send fewer vehicles than asked for.
@@ -23,7 +23,7 @@ const MAX_PAGES: usize = 10;
 
 /// What one dealer has.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct DealerMatches {
     /// How many match in all, when the dealer says so.
     total: Option<u64>,
     /// Its first matches, in its order, fit for a model.
@@ -40,12 +40,12 @@ pub(super) struct Found {
 
 /// Asks one dealer for its first `wanted` matches, until `end`.
 pub(super) async fn gather(
-    dealer: Arc<Dealer>,
+    dealer: Arc<DealerAddress>,
     payload: Map,
     wanted: usize,
     end: Instant,
-) -> Result<Found, Trouble> {
-    let mut found = Found::default();
+) -> Result<DealerMatches, BridgeError> {
+    let mut found = DealerMatches::default();
     let mut seen = 0_usize;
     let in_words = asks_in_words(&payload);
     for _ in 0..MAX_PAGES {
@@ -99,9 +99,9 @@ fn as_u64(number: usize) -> u64 {
 
 /// The page of all matches together.
 pub(super) fn merge(
-    found: Vec<(Arc<Dealer>, Found)>,
+    found: Vec<(Arc<DealerAddress>, DealerMatches)>,
     arguments: &SearchArguments,
-    errors: &[Trouble],
+    errors: &[BridgeError],
 ) -> Value {
     let mut dealers = Vec::new();
     let (mut lists, mut total, mut more, mut cut) = (Vec::new(), Some(0_u64), false, false);
@@ -166,24 +166,24 @@ fn interleave(lists: Vec<Vec<Value>>) -> Vec<Value> {
 
 /// What a vehicle is sorted by.
 #[derive(Debug, PartialEq, PartialOrd)]
-enum Key {
+enum SortKey {
     Number(f64),
     Text(String),
     Moment(Timestamp),
 }
 
-fn key(vehicle: &Value, field: SortField) -> Option<Key> {
+fn key(vehicle: &Value, field: SortField) -> Option<SortKey> {
     let value = vehicle.get(field.name())?;
     match field {
         SortField::Price
         | SortField::ListPrice
         | SortField::Msrp
         | SortField::Mileage
-        | SortField::Year => value.as_f64().map(Key::Number),
+        | SortField::Year => value.as_f64().map(SortKey::Number),
         SortField::Make | SortField::Model | SortField::Stock => {
-            value.as_str().map(|text| Key::Text(text.to_lowercase()))
+            value.as_str().map(|text| SortKey::Text(text.to_lowercase()))
         }
-        SortField::UpdatedAt => value.as_str()?.parse().ok().map(Key::Moment),
+        SortField::UpdatedAt => value.as_str()?.parse().ok().map(SortKey::Moment),
     }
 }
 

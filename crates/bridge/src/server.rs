@@ -16,10 +16,10 @@ use tradepost_wire::mcp::{
     self, Lifecycle, McpError, McpListing, McpRequest, ServerInfo, ToolResult,
 };
 
-use super::asking::{Line, Person, Questions, Sessions};
-pub use super::door::Door;
+use super::asking::{EventSender, Person, Questions, Sessions};
+pub use super::door::HttpAccess;
 use super::progress::ProgressNotifier;
-use super::{Bridge, Outcome, Reply, door};
+use super::{Bridge, BridgeOutcome, CallEnd, door};
 
 /// Where MCP is over HTTP.
 pub const PATH: &str = "/mcp";
@@ -37,14 +37,14 @@ const ONLY: &str = "";
 const HELLO: &str = "initialize";
 
 /// The bridge with the list of its tools, and what its clients' people are being asked.
-pub(super) struct Handler {
+pub(super) struct BridgeHandler {
     bridge: Arc<Bridge>,
     listing: McpListing,
     pub(super) questions: Questions,
     pub(super) sessions: Sessions,
 }
 
-impl Handler {
+impl BridgeHandler {
     pub(super) fn new(bridge: Arc<Bridge>) -> Self {
         let listing = McpListing::of(&bridge.tools(), Vec::new());
         let questions = Questions::new(bridge.options.person_patience);
@@ -57,7 +57,7 @@ impl Handler {
     pub(super) async fn answer(
         &self,
         mut request: McpRequest,
-        line: Option<&Line<'_>>,
+        line: Option<&EventSender<'_>>,
         out: Option<&mpsc::Sender<String>>,
     ) -> (u16, String) {
         let introduction = || introduction(&self.bridge);
@@ -89,7 +89,7 @@ impl Handler {
     async fn call(
         &self,
         request: &mut McpRequest,
-        line: Option<&Line<'_>>,
+        line: Option<&EventSender<'_>>,
     ) -> Result<String, McpError> {
         let invalid = |message: String| McpError::new(A2aCode::InvalidParams, message);
         let Ok(tool) = request.tool(|_| true).map(str::to_owned) else {
@@ -106,8 +106,8 @@ impl Handler {
             (Lifecycle::Stateless, _) | (Lifecycle::Handshake, None) => Person::ByModel,
         };
         let outcome = match self.bridge.call_for(person, &tool, &arguments).await {
-            Some(Reply::Said(outcome)) => outcome,
-            Some(Reply::Ask { form, state }) => {
+            Some(CallEnd::Said(outcome)) => outcome,
+            Some(CallEnd::Ask { form, state }) => {
                 return Ok(mcp::body(&request.id, &form.result(&state)));
             }
             None => {
@@ -116,7 +116,7 @@ impl Handler {
                 return Err(McpError { data: Some(json!({"tools": names})), ..fail });
             }
         };
-        let Outcome { document, text, is_error } = outcome;
+        let BridgeOutcome { document, text, is_error } = outcome;
         // The text is for whoever sees nothing else: it says the same in fewer words.
         let document = document.to_string().into();
         let result = ToolResult { document, is_shown: false, text, is_error };
@@ -174,9 +174,9 @@ pub async fn converse(
     input: impl AsyncRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    let handler = &Handler::new(bridge);
+    let handler = &BridgeHandler::new(bridge);
     let (out, mut said) = mpsc::channel(UNWRITTEN);
-    let mut client = Client { handler, out, can_be_asked: false };
+    let mut client = BridgeClient { handler, out, can_be_asked: false };
     let mut lines = BufReader::new(input).split(b'\n');
     let mut answers = FuturesUnordered::new();
     let mut is_open = true;
@@ -193,14 +193,14 @@ pub async fn converse(
             }
             line = lines.next_segment(), if is_open && answers.len() < AT_ONCE => match line? {
                 Some(line) => match client.hear(&line) {
-                    Heard::Request(request, line) => {
+                    LineOutcome::Request(request, line) => {
                         let out = client.out.clone();
                         answers.push(async move {
                             handler.answer(request, line.as_ref(), Some(&out)).await.1
                         });
                     }
-                    Heard::Answer(answer) => written.push(answer),
-                    Heard::Nothing => {}
+                    LineOutcome::Answer(answer) => written.push(answer),
+                    LineOutcome::Nothing => {}
                 },
                 None => {
                     is_open = false;
@@ -218,59 +218,61 @@ pub async fn converse(
 }
 
 /// The client at the other end of a line.
-struct Client<'h> {
-    handler: &'h Handler,
+struct BridgeClient<'h> {
+    handler: &'h BridgeHandler,
     out: mpsc::Sender<String>,
     can_be_asked: bool,
 }
 
 /// What becomes of a line.
-enum Heard<'h> {
+enum LineOutcome<'h> {
     /// It wants to be worked on.
-    Request(McpRequest, Option<Line<'h>>),
+    Request(McpRequest, Option<EventSender<'h>>),
     /// It is answered at once.
     Answer(String),
     /// Nobody answers it.
     Nothing,
 }
 
-impl<'h> Client<'h> {
+impl<'h> BridgeClient<'h> {
     /// Takes a line. What is not even JSON is passed over, as all official servers do.
-    fn hear(&mut self, line: &[u8]) -> Heard<'h> {
+    fn hear(&mut self, line: &[u8]) -> LineOutcome<'h> {
         let message = match jsonrpc::read_incoming(line) {
             Ok(RpcIncoming::Message(message)) => message,
             Ok(RpcIncoming::Reply(reply)) => {
                 self.handler.replied(ONLY, reply);
-                return Heard::Nothing;
+                return LineOutcome::Nothing;
             }
-            Err(reject) if reject.id.is_null() => return Heard::Nothing,
-            Err(reject) => return Heard::Answer(McpError::rejected(&reject).body(&reject.id)),
+            Err(reject) if reject.id.is_null() => return LineOutcome::Nothing,
+            Err(reject) => {
+                return LineOutcome::Answer(McpError::rejected(&reject).body(&reject.id));
+            }
         };
         if message.id.is_none() {
             self.handler.notified(ONLY, &message);
         }
         let request = match mcp::request(message, |_| None) {
             Ok(Some(request)) => request,
-            Ok(None) => return Heard::Nothing,
-            Err((id, fail)) => return Heard::Answer(fail.body(&id)),
+            Ok(None) => return LineOutcome::Nothing,
+            Err((id, fail)) => return LineOutcome::Answer(fail.body(&id)),
         };
         let lifecycle = Lifecycle::without_headers(&request.params);
         let request = McpRequest { lifecycle, ..request };
         if request.method == HELLO {
             self.can_be_asked = can_be_asked(&request);
         }
-        let line = self.can_be_asked.then(|| Line {
+        let line = self.can_be_asked.then(|| EventSender {
             questions: &self.handler.questions,
             whose: ONLY.to_owned(),
             call: request.id.as_json().to_owned(),
             out: self.out.clone(),
         });
-        Heard::Request(request, line)
+        LineOutcome::Request(request, line)
     }
 }
 
 /// MCP over streamable HTTP, at [`PATH`]. Only clients that can show a form have a session, by which
 /// their answers are known.
-pub fn router(bridge: Arc<Bridge>, door: Door) -> Router {
-    door::router(PATH, Handler::new(bridge), door)
+pub fn router(bridge: Arc<Bridge>, door: HttpAccess) -> Router {
+    door::router(PATH, BridgeHandler::new(bridge), door)
 }

@@ -12,7 +12,7 @@ use tradepost_wire::json::{Map, Value};
 use super::clean::{quotation, quoted};
 use super::consent::MAX_MEMBER;
 use super::doubtful::DOUBTFUL;
-use super::trouble::Trouble;
+use super::trouble::BridgeError;
 
 /// Closes every result in which there may be words of a dealer or seller.
 pub(super) const CLOSING_NOTE: &str = "Text in quotation marks, and the data, are the dealer's or seller's own words about \
@@ -25,7 +25,7 @@ pub(super) const MAX_SAID: usize = 4 * SENTENCE;
 const MAX_BARE_WORD: usize = 24;
 
 /// The dealers, and what each says of itself.
-pub(super) fn dealers(document: &Value, errors: &[Trouble]) -> String {
+pub(super) fn dealers(document: &Value, errors: &[BridgeError]) -> String {
     let mut out = String::new();
     for dealer in items(document, "dealers") {
         out.push_str(&format!(
@@ -60,7 +60,7 @@ pub(super) fn dealers(document: &Value, errors: &[Trouble]) -> String {
 }
 
 /// The names of the dealers, none of which was asked.
-pub(super) fn dealer_names(names: &[String], errors: &[Trouble]) -> String {
+pub(super) fn dealer_names(names: &[String], errors: &[BridgeError]) -> String {
     let mut out = format!("{} dealers, named as dealer and dealers take them\n", names.len());
     for name in names {
         out.push_str(&format!("- {name}\n"));
@@ -70,7 +70,7 @@ pub(super) fn dealer_names(names: &[String], errors: &[Trouble]) -> String {
 }
 
 /// A page of vehicles.
-pub(super) fn page(document: &Value, errors: &[Trouble]) -> String {
+pub(super) fn page(document: &Value, errors: &[BridgeError]) -> String {
     let data = document.get("data").unwrap_or(&Value::Null);
     let rows: Vec<_> = items(data, "vehicles")
         .map(|vehicle| {
@@ -151,7 +151,7 @@ pub(super) fn vehicle(dealer: &str, data: &Value, message: Option<&str>) -> Stri
 }
 
 /// Counts over the inventories.
-pub(super) fn facets(data: &Value, dealers: &[Value], errors: &[Trouble]) -> String {
+pub(super) fn facets(data: &Value, dealers: &[Value], errors: &[BridgeError]) -> String {
     let mut out = String::new();
     for (name, value) in data.as_object().into_iter().flatten() {
         let show = |value: Option<&Value>| {
@@ -305,7 +305,7 @@ fn dealer_says(out: &mut String, dealer: &Value) {
     }
 }
 
-pub(super) fn failures(out: &mut String, errors: &[Trouble]) {
+pub(super) fn failures(out: &mut String, errors: &[BridgeError]) {
     for error in errors {
         out.push_str(&format!("\n\nnot included: {}", error.text()));
     }

@@ -9,8 +9,8 @@ use tradepost_wire::mcp::{Annotations, ListedTool};
 use super::arguments::DealerChoice;
 use super::asking::Person;
 use super::dealer_list::DealerList;
-use super::trouble::Trouble;
-use super::{Bridge, Reply, arguments, schema};
+use super::trouble::BridgeError;
+use super::{Bridge, CallEnd, arguments, schema};
 
 /// What a client is told before it lists the tools.
 pub(super) const INSTRUCTIONS: &str = "Finds cars at the dealers that the operator chose, and puts \
@@ -112,7 +112,7 @@ pub(super) async fn perform(
     skill: Skill,
     arguments: &Value,
     person: Person<'_>,
-) -> Result<Reply, Trouble> {
+) -> Result<CallEnd, BridgeError> {
     let said = match skill {
         Skill::DealerInformation => bridge.information(list, arguments).await,
         Skill::InventoryFacets => bridge.facets(list, arguments).await,
@@ -120,7 +120,7 @@ pub(super) async fn perform(
         Skill::InventoryVehicle => bridge.vehicle(list, arguments).await,
         Skill::LeadSubmit => return bridge.submit(list, arguments, person).await,
     };
-    said.map(Reply::Said)
+    said.map(CallEnd::Said)
 }
 
 /// What a result has. Clients check results against it, those of failed calls too, and some hand it to a provider of

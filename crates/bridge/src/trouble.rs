@@ -21,7 +21,7 @@ mod sellers;
 
 catalog! {
     /// Our own codes; dealers add theirs.
-    pub enum Code {
+    pub enum BridgeErrorCode {
         /// What to do.
         hint: &'static str;
         /// Whether the same call may succeed later.
@@ -154,7 +154,7 @@ impl WantedCredentials {
 
 /// A failure of a tool, or of one dealer within it.
 #[derive(Debug, Clone, Default)]
-pub struct Trouble {
+pub struct BridgeError {
     code: Box<str>,
     wording: Wording,
     party: FailureParty,
@@ -176,13 +176,13 @@ pub struct Trouble {
     errors: Vec<Self>,
 }
 
-/// A number of problems, at most the largest that a [`Trouble`] counts.
+/// A number of problems, at most the largest that a [`BridgeError`] counts.
 fn counted(problems: usize) -> u32 {
     u32::try_from(problems).unwrap_or(u32::MAX)
 }
 
-impl Trouble {
-    pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
+impl BridgeError {
+    pub(super) fn new(code: BridgeErrorCode, message: impl Into<String>) -> Self {
         Self {
             code: code.name().into(),
             message: message.into().into(),
@@ -194,7 +194,7 @@ impl Trouble {
 
     /// Arguments that cannot be acted on.
     pub(super) fn arguments(problems: &Problems) -> Self {
-        let mut trouble = Self::new(Code::InvalidArguments, "");
+        let mut trouble = Self::new(BridgeErrorCode::InvalidArguments, "");
         let listed = problems.listed().iter().map(of_problem).collect();
         trouble.add_problems(listed, problems.total());
         trouble
@@ -202,10 +202,10 @@ impl Trouble {
 
     /// No dealer answered; of a single one it is the dealer's own trouble.
     pub(super) fn all(errors: Vec<Self>) -> Self {
-        Self::none_of(errors, Code::AllDealersFailed, "dealers")
+        Self::none_of(errors, BridgeErrorCode::AllDealersFailed, "dealers")
     }
 
-    fn none_of(mut errors: Vec<Self>, code: Code, whom: &str) -> Self {
+    fn none_of(mut errors: Vec<Self>, code: BridgeErrorCode, whom: &str) -> Self {
         if errors.len() == 1
             && let Some(only) = errors.pop()
         {
@@ -222,15 +222,15 @@ impl Trouble {
         let message = dealer_text(&failure.to_string(), SENTENCE);
         match failure {
             CallFailure::Unsent(unsent) => of_unsent(unsent, message),
-            CallFailure::Unanswered(_) => Self::new(Code::DealerSilent, message),
-            CallFailure::Garbled(_) => Self::new(Code::DealerGarbled, message),
+            CallFailure::Unanswered(_) => Self::new(BridgeErrorCode::DealerSilent, message),
+            CallFailure::Garbled(_) => Self::new(BridgeErrorCode::DealerGarbled, message),
             CallFailure::Refused(refused) => of_refused(refused, message),
         }
     }
 
     /// A dealer that took longer than the tool may wait.
     pub(super) fn too_slow(limit: Duration) -> Self {
-        Self::new(Code::DealerSilent, late(limit))
+        Self::new(BridgeErrorCode::DealerSilent, late(limit))
     }
 
     /// Of this dealer.
@@ -251,7 +251,9 @@ impl Trouble {
 
     /// Whether no answer came in time.
     pub(super) fn is_silence(&self) -> bool {
-        [Code::DealerSilent, Code::SellerSilent].iter().any(|code| *self.code == *code.name())
+        [BridgeErrorCode::DealerSilent, BridgeErrorCode::SellerSilent]
+            .iter()
+            .any(|code| *self.code == *code.name())
     }
 
     /// Whether it may repeat what a dealer or seller wrote.
@@ -420,27 +422,29 @@ fn token_hint(endpoint: &Origin) -> String {
     )
 }
 
-fn of_unsent(unsent: &Unsent, message: String) -> Trouble {
+fn of_unsent(unsent: &Unsent, message: String) -> BridgeError {
     match unsent {
-        Unsent::Unreachable(_) => Trouble::new(Code::DealerUnreachable, message),
+        Unsent::Unreachable(_) => BridgeError::new(BridgeErrorCode::DealerUnreachable, message),
         Unsent::Certificate { .. } => {
-            let trouble = Trouble::new(Code::DealerUnreachable, message);
-            Trouble { retryable: false, ..trouble }.hint(CERTIFICATE_HINT)
+            let trouble = BridgeError::new(BridgeErrorCode::DealerUnreachable, message);
+            BridgeError { retryable: false, ..trouble }.hint(CERTIFICATE_HINT)
         }
-        Unsent::Proxy { .. } => Trouble::new(Code::BridgeFault, message).hint(PROXY_HINT),
+        Unsent::Proxy { .. } => {
+            BridgeError::new(BridgeErrorCode::BridgeFault, message).hint(PROXY_HINT)
+        }
         Unsent::Address(_) | Unsent::NotAap(_) | Unsent::NoInterface => {
-            Trouble::new(Code::DealerUnusable, message)
+            BridgeError::new(BridgeErrorCode::DealerUnusable, message)
         }
         Unsent::TokenForOther { endpoint, .. } => {
-            Trouble::new(Code::DealerUnusable, message).hint(token_hint(endpoint))
+            BridgeError::new(BridgeErrorCode::DealerUnusable, message).hint(token_hint(endpoint))
         }
         Unsent::SkillNotOffered { offered, .. } => {
             let offered: Vec<_> = offered.iter().map(|skill| skill.name()).collect();
             let details = Some(Box::new(json!({"offered": offered})));
-            Trouble { details, ..Trouble::new(Code::SkillNotOffered, message) }
+            BridgeError { details, ..BridgeError::new(BridgeErrorCode::SkillNotOffered, message) }
         }
         Unsent::Invalid(refusal) => {
-            let mut trouble = Trouble::arguments(&refusal.problems);
+            let mut trouble = BridgeError::arguments(&refusal.problems);
             trouble.message = message.into();
             if refusal.problems.is_empty() {
                 trouble.hint = refusal.code.hint().into();
@@ -450,17 +454,20 @@ fn of_unsent(unsent: &Unsent, message: String) -> Trouble {
         Unsent::Setup(_)
         | Unsent::Credential(_)
         | Unsent::Arguments(_)
-        | Unsent::NotPermitted { .. } => Trouble::new(Code::BridgeFault, message),
+        | Unsent::NotPermitted { .. } => BridgeError::new(BridgeErrorCode::BridgeFault, message),
     }
 }
 
-fn of_refused(refused: &SellerRefusal, message: String) -> Trouble {
+fn of_refused(refused: &SellerRefusal, message: String) -> BridgeError {
     let mut trouble = match &refused.by {
         RefusalForm::Aap { error, .. } => of_received(error),
         RefusalForm::Protocol(error) => of_protocol(error),
-        RefusalForm::Http(_) => Trouble::new(Code::DealerRefused, message),
+        RefusalForm::Http(_) => BridgeError::new(BridgeErrorCode::DealerRefused, message),
         RefusalForm::Adcp(_) | RefusalForm::Grpc { .. } | RefusalForm::Words { .. } => {
-            Trouble { wording: Wording::TheirMessage, ..Trouble::new(Code::DealerRefused, message) }
+            BridgeError {
+                wording: Wording::TheirMessage,
+                ..BridgeError::new(BridgeErrorCode::DealerRefused, message)
+            }
         }
     };
     trouble.retryable = refused.is_retryable();
@@ -478,7 +485,7 @@ fn said(message: &str) -> String {
 /// What to do about a code of the dealer's that is none of those we know.
 const NEW_CODE: &str = "act on what the dealer says; the code is new to this bridge";
 
-fn of_received(error: &ReceivedRefusal) -> Trouble {
+fn of_received(error: &ReceivedRefusal) -> BridgeError {
     let hint = error.code.known().map_or(NEW_CODE, |code| code.hint());
     let problems = error.problems().take(MAX_LISTED).map(|(field, keyword, problem)| {
         json!({
@@ -492,18 +499,18 @@ fn of_received(error: &ReceivedRefusal) -> Trouble {
     }
     let error_id = identifier(&error.error_id);
     let said_more = details.as_object().is_some_and(|members| !members.is_empty());
-    Trouble {
+    BridgeError {
         code: identifier(error.code.name()).into(),
         wording: Wording::Theirs,
         problems: problems.collect(),
         total: counted(error.problems().count()),
         error_id: (!error_id.is_empty()).then(|| error_id.into()),
         details: said_more.then(|| Box::new(Cleaner::brief().clean(&details))),
-        ..Trouble::new(Code::DealerRefused, said(&error.message)).hint(hint)
+        ..BridgeError::new(BridgeErrorCode::DealerRefused, said(&error.message)).hint(hint)
     }
 }
 
-fn of_protocol(error: &ProtocolError) -> Trouble {
+fn of_protocol(error: &ProtocolError) -> BridgeError {
     let hint = error.code.known().map_or(NEW_CODE, |code| code.hint());
     let problems = error.violations.iter().take(MAX_LISTED).map(|violation| {
         json!({
@@ -511,11 +518,11 @@ fn of_protocol(error: &ProtocolError) -> Trouble {
             "problem": dealer_text(&violation.description, SENTENCE),
         })
     });
-    Trouble {
+    BridgeError {
         code: identifier(error.code.name()).into(),
         wording: Wording::Theirs,
         problems: problems.collect(),
         total: counted(error.violations.len()),
-        ..Trouble::new(Code::DealerRefused, said(&error.message)).hint(hint)
+        ..BridgeError::new(BridgeErrorCode::DealerRefused, said(&error.message)).hint(hint)
     }
 }

@@ -6,10 +6,10 @@ use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::parse;
 use tradepost_wire::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 
-use super::tools::{self, Asks, KEY, OWN, Row};
+use super::tools::{self, Asks, KEY, OWN, SellerTool};
 use crate::arguments::{chosen, one, several, the_one};
 use crate::lenient::{self, LenientReading};
-use crate::trouble::Trouble;
+use crate::trouble::BridgeError;
 
 /// Stands in for the key that a request gets once everything else is right.
 const NO_KEY: &str = "00000000-0000-0000-0000-000000000000";
@@ -18,7 +18,7 @@ const NO_KEY: &str = "00000000-0000-0000-0000-000000000000";
 const MAX_PLACES: usize = 20;
 
 /// Arguments that are right in themselves.
-pub(super) struct Asked {
+pub(super) struct CheckedArguments {
     /// Which of the sellers, by their place.
     pub(super) sellers: Vec<usize>,
     /// The members of the request.
@@ -29,7 +29,7 @@ pub(super) struct Asked {
 
 /// Arguments as they were meant. Published rules have unions, of which a schema shows one side: so only what the rules
 /// refuse is read in another way.
-pub(crate) fn lenient(row: &Row, names: &[String], arguments: &Value) -> LenientReading {
+pub(crate) fn lenient(row: &SellerTool, names: &[String], arguments: &Value) -> LenientReading {
     let payload = arguments.as_object().map(payload_of).unwrap_or_default();
     let issues =
         rules::check(row.task, &Value::Object(with_key(row, &payload)), Internals::Off).err();
@@ -49,7 +49,7 @@ fn payload_of(members: &Map) -> Map {
 }
 
 /// The request as it is checked: with a key, where it will get one.
-fn with_key(row: &Row, payload: &Map) -> Map {
+fn with_key(row: &SellerTool, payload: &Map) -> Map {
     let mut whole = payload.clone();
     if row.task.keyed() {
         whole.entry(KEY).or_insert_with(|| NO_KEY.into());
@@ -58,7 +58,11 @@ fn with_key(row: &Row, payload: &Map) -> Map {
 }
 
 /// Reads arguments.
-pub(super) fn read(row: &Row, arguments: &Value, names: &[String]) -> Result<Asked, Trouble> {
+pub(super) fn read(
+    row: &SellerTool,
+    arguments: &Value,
+    names: &[String],
+) -> Result<CheckedArguments, BridgeError> {
     let mut problems = Problems::new();
     let Some(members) = arguments.as_object() else {
         parse::push(
@@ -68,7 +72,7 @@ pub(super) fn read(row: &Row, arguments: &Value, names: &[String]) -> Result<Ask
             "must be object",
             ProblemDetail::None,
         );
-        return Err(Trouble::arguments(&problems));
+        return Err(BridgeError::arguments(&problems));
     };
     let at = |name: &'static str| DocumentPlace::Root.key(name);
     let sellers = if row.several {
@@ -103,7 +107,7 @@ pub(super) fn read(row: &Row, arguments: &Value, names: &[String]) -> Result<Ask
         );
     }
     let payload = payload_of(members);
-    let mut trouble = Trouble::arguments(&problems);
+    let mut trouble = BridgeError::arguments(&problems);
     let schema = Value::Object(tools::input_schema(row, names));
     let mut strange = tools::strangers(&schema, arguments);
     strange.truncate(MAX_PLACES);
@@ -118,7 +122,7 @@ pub(super) fn read(row: &Row, arguments: &Value, names: &[String]) -> Result<Ask
     let more: Vec<_> = strangers.chain(listed).collect();
     let total = strange.len() + issues.as_ref().map_or(0, rules::Issues::total);
     if problems.is_empty() && total == 0 {
-        return Ok(Asked { sellers, payload, confirmation });
+        return Ok(CheckedArguments { sellers, payload, confirmation });
     }
     trouble.add_problems(more, total);
     let task = row.task.name();

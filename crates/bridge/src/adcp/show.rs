@@ -5,13 +5,13 @@ use tradepost_wire::json::Value;
 
 use crate::clean::quoted;
 use crate::show::{self, MAX_SAID, failures, items, line, said, table};
-use crate::trouble::Trouble;
+use crate::trouble::BridgeError;
 
 /// How many members of an answer are told one by one.
 const MAX_LINES: usize = 120;
 
 /// The answers of several sellers.
-pub(super) fn results(results: &[Value], errors: &[Trouble]) -> String {
+pub(super) fn results(results: &[Value], errors: &[BridgeError]) -> String {
     let mut out = String::new();
     for result in results {
         out.push_str(&format!("## {}\n", member(result, "seller")));

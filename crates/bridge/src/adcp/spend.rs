@@ -8,7 +8,7 @@ use tradepost_wire::json::{Map, Value};
 
 use crate::clean::quoted;
 use crate::show::items;
-use crate::trouble::{Code, Trouble};
+use crate::trouble::{BridgeError, BridgeErrorCode};
 
 /// How many prices of a seller are remembered.
 const MAX_PRICES: usize = 5_000;
@@ -21,7 +21,7 @@ const PLACES: u32 = 4;
 
 /// What a seller asks for a product.
 #[derive(Debug, Clone)]
-struct Price {
+struct AskedPrice {
     product: String,
     currency: String,
     terms: String,
@@ -29,7 +29,7 @@ struct Price {
 
 /// The prices that a seller has shown.
 #[derive(Debug, Default)]
-pub(super) struct Prices(Mutex<HashMap<(String, String), Price>>);
+pub(super) struct Prices(Mutex<HashMap<(String, String), AskedPrice>>);
 
 impl Prices {
     /// Remembers what is in an answer to `get_products`.
@@ -42,7 +42,7 @@ impl Prices {
                     // Whoever lists so much is asked again for what is bought.
                     known.clear();
                 }
-                let price = Price {
+                let price = AskedPrice {
                     product: quoted(text(product, "name"), MAX_NAME),
                     currency: currency(option).to_owned(),
                     terms: terms(option),
@@ -52,7 +52,7 @@ impl Prices {
         }
     }
 
-    fn of(&self, package: &Value) -> Result<Price, Trouble> {
+    fn of(&self, package: &Value) -> Result<AskedPrice, BridgeError> {
         let (product, option) = (text(package, "product_id"), text(package, "pricing_option_id"));
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let price = known.get(&(product.to_owned(), option.to_owned())).cloned();
@@ -63,12 +63,12 @@ impl Prices {
                 quoted(option, MAX_NAME),
                 quoted(product, MAX_NAME),
             );
-            Trouble::new(Code::PriceUnknown, message)
+            BridgeError::new(BridgeErrorCode::PriceUnknown, message)
         })
     }
 
     /// What a new media buy spends, for a person.
-    pub(super) fn of_new(&self, arguments: &Map) -> Result<Vec<String>, Trouble> {
+    pub(super) fn of_new(&self, arguments: &Map) -> Result<Vec<String>, BridgeError> {
         let mut sums = Sums::default();
         let mut lines = Vec::new();
         let packages = arguments.get("packages").and_then(Value::as_array);
@@ -105,7 +105,11 @@ impl Prices {
     }
 
     /// What a change of a media buy spends, beside what it stands at.
-    pub(super) fn of_change(&self, arguments: &Map, buy: &Value) -> Result<Vec<String>, Trouble> {
+    pub(super) fn of_change(
+        &self,
+        arguments: &Map,
+        buy: &Value,
+    ) -> Result<Vec<String>, BridgeError> {
         let money = currency(buy);
         if money.is_empty() {
             return Err(unseen());
@@ -149,8 +153,13 @@ impl Prices {
         Ok(lines)
     }
 
-    fn package(&self, place: usize, package: &Value, sums: &mut Sums) -> Result<String, Trouble> {
-        let Price { product, currency, terms } = self.of(package)?;
+    fn package(
+        &self,
+        place: usize,
+        package: &Value,
+        sums: &mut Sums,
+    ) -> Result<String, BridgeError> {
+        let AskedPrice { product, currency, terms } = self.of(package)?;
         let shown = sums.add(&currency, package.get("budget"))?;
         let bid = match package.get("bid_price") {
             Some(bid) => format!(", a bid of {} {currency}", amount(Some(bid))?),
@@ -164,15 +173,15 @@ impl Prices {
     }
 }
 
-fn unseen() -> Trouble {
+fn unseen() -> BridgeError {
     let message =
         "the seller does not show what changes, so that the person cannot be told what it costs";
-    Trouble::new(Code::PriceUnknown, message)
+    BridgeError::new(BridgeErrorCode::PriceUnknown, message)
 }
 
 /// Arguments that a person could take for something else than what they are.
-fn misleading(message: impl Into<String>) -> Trouble {
-    Trouble::new(Code::InvalidArguments, message)
+fn misleading(message: impl Into<String>) -> BridgeError {
+    BridgeError::new(BridgeErrorCode::InvalidArguments, message)
 }
 
 /// What is spent, by currency, in the smallest unit that is counted.
@@ -181,7 +190,7 @@ struct Sums(Vec<(String, i128)>);
 
 impl Sums {
     /// Adds an amount, and shows it.
-    fn add(&mut self, currency: &str, budget: Option<&Value>) -> Result<String, Trouble> {
+    fn add(&mut self, currency: &str, budget: Option<&Value>) -> Result<String, BridgeError> {
         let scaled = exact(budget)?;
         match self.0.iter_mut().find(|(known, _)| known == currency) {
             Some((_, sum)) => *sum = sum.checked_add(scaled).ok_or_else(unclear)?,
@@ -195,19 +204,19 @@ impl Sums {
         matches!(self.0.as_slice(), [(known, sum)] if known == currency && total <= *sum)
     }
 
-    fn shown(&self) -> Result<String, Trouble> {
+    fn shown(&self) -> Result<String, BridgeError> {
         let sums: Vec<_> =
             self.0.iter().map(|(currency, sum)| format!("{} {currency}", written(*sum))).collect();
         if sums.is_empty() { Err(unclear()) } else { Ok(sums.join(" and ")) }
     }
 }
 
-fn amount(value: Option<&Value>) -> Result<String, Trouble> {
+fn amount(value: Option<&Value>) -> Result<String, BridgeError> {
     exact(value).map(written)
 }
 
 /// An amount in units of `10^-PLACES`; one that is finer, negative or none is not asked about.
-fn exact(value: Option<&Value>) -> Result<i128, Trouble> {
+fn exact(value: Option<&Value>) -> Result<i128, BridgeError> {
     let number = value.and_then(Value::as_number).ok_or_else(unclear)?;
     // With more places than are shown: what is finer is seen so, and not rounded.
     let finer = number.scaled(2 * PLACES).ok_or_else(unclear)?;
@@ -215,10 +224,10 @@ fn exact(value: Option<&Value>) -> Result<i128, Trouble> {
     if finer < 0 || finer % unit != 0 { Err(unclear()) } else { Ok(finer / unit) }
 }
 
-fn unclear() -> Trouble {
+fn unclear() -> BridgeError {
     let message = "an amount is missing, negative or finer than can be shown, so that the person cannot \
                    be told what it costs";
-    Trouble::new(Code::PriceUnknown, message)
+    BridgeError::new(BridgeErrorCode::PriceUnknown, message)
 }
 
 /// `12,345.67`.

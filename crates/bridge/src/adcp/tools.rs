@@ -27,7 +27,7 @@ pub(crate) enum Asks {
 /// A tool: its name, its task, how many sellers it asks at once, whom it asks first, and what it says
 /// of itself.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct SellerTool {
     pub(crate) name: &'static str,
     pub(crate) task: Task,
     pub(crate) several: bool,
@@ -37,12 +37,12 @@ pub(crate) struct Row {
 
 macro_rules! rows {
     ($($name:literal $task:ident $several:literal $asks:ident: $says:expr;)*) => {
-        &[$(Row { name: $name, task: Task::$task, several: $several, asks: Asks::$asks, says: $says }),*]
+        &[$(SellerTool { name: $name, task: Task::$task, several: $several, asks: Asks::$asks, says: $says }),*]
     };
 }
 
 /// All of them, in the order in which a buyer comes to them.
-pub(crate) const ROWS: &[Row] = rows! {
+pub(crate) const ROWS: &[SellerTool] = rows! {
     "adcp_capabilities" GetAdcpCapabilities true Nobody:
         "Lists the sellers of advertising and what each can do. Use it to learn which sellers there are, or after a \
          call that a seller does not support. Do not use it to look for products. Returns for each seller its \
@@ -106,7 +106,7 @@ pub(crate) fn tools(sellers: &[String]) -> Vec<ListedTool> {
     ROWS.iter().map(|row| tool(row, sellers)).collect()
 }
 
-fn tool(row: &Row, sellers: &[String]) -> ListedTool {
+fn tool(row: &SellerTool, sellers: &[String]) -> ListedTool {
     let mut says = row.says.to_owned();
     if row.asks != Asks::Nobody {
         says.push_str(
@@ -135,7 +135,7 @@ fn tool(row: &Row, sellers: &[String]) -> ListedTool {
 }
 
 /// All that a tool takes. Models are shown a part of it; see [`portable`](schema::portable).
-pub(crate) fn input_schema(row: &Row, sellers: &[String]) -> Map {
+pub(crate) fn input_schema(row: &SellerTool, sellers: &[String]) -> Map {
     let Value::Object(mut schema) = rules::outline(row.task) else { return Map::new() };
     let mut required: Vec<Value> = match schema.shift_remove("required") {
         Some(Value::Array(names)) => names,
@@ -225,6 +225,6 @@ pub(crate) fn strangers(schema: &Value, arguments: &Value) -> Vec<String> {
 }
 
 /// The row of a tool of this name.
-pub(crate) fn row(name: &str) -> Option<&'static Row> {
+pub(crate) fn row(name: &str) -> Option<&'static SellerTool> {
     ROWS.iter().find(|row| row.name == name)
 }

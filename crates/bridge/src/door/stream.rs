@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tradepost_wire::mcp::McpRequest;
 
 use super::{Behind, said};
-use crate::asking::Line;
+use crate::asking::EventSender;
 
 /// How many events may wait to be written.
 const UNWRITTEN: usize = 4;
@@ -30,12 +30,12 @@ pub(super) async fn answer(
     session: Option<String>,
 ) -> Response {
     let (out, mut events) = mpsc::channel(UNWRITTEN);
-    let call = Call { behind, session, id: request.id.as_json().to_owned() };
+    let call = StreamedCall { behind, session, id: request.id.as_json().to_owned() };
     let mut work = work(&call, request, out);
     // What comes first decides: when nothing is said before it, the answer is plain JSON.
     tokio::select! {
         biased;
-        Some(first) = events.recv() => respond(Stream { first: Some(first), events, work, call }),
+        Some(first) = events.recv() => respond(CallStream { first: Some(first), events, work, call }),
         done = &mut work => match done {
             Ok(done) => said(done),
             Err(_) => said((500, fault(&call.id))),
@@ -45,12 +45,16 @@ pub(super) async fn answer(
 
 /// Works on the request whether or not somebody reads the answer: what a person has agreed to is
 /// not broken off in the middle.
-fn work(call: &Call, request: McpRequest, out: mpsc::Sender<String>) -> JoinHandle<(u16, String)> {
+fn work(
+    call: &StreamedCall,
+    request: McpRequest,
+    out: mpsc::Sender<String>,
+) -> JoinHandle<(u16, String)> {
     let (behind, whose, id) = (Arc::clone(&call.behind), call.session.clone(), call.id.clone());
     tokio::spawn(async move {
         let handler = &behind.handler;
         let questions = &handler.questions;
-        let line = whose.map(|whose| Line { questions, whose, call: id, out: out.clone() });
+        let line = whose.map(|whose| EventSender { questions, whose, call: id, out: out.clone() });
         handler.answer(request, line.as_ref(), Some(&out)).await
     })
 }
@@ -62,13 +66,13 @@ fn fault(id: &str) -> String {
 }
 
 /// A call of a client; when nobody reads its answer any more, nobody is asked for it either.
-struct Call {
+struct StreamedCall {
     behind: Arc<Behind>,
     session: Option<String>,
     id: String,
 }
 
-impl Drop for Call {
+impl Drop for StreamedCall {
     fn drop(&mut self) {
         if let Some(session) = &self.session {
             self.behind.handler.questions.cancelled(session, &self.id);
@@ -76,14 +80,14 @@ impl Drop for Call {
     }
 }
 
-struct Stream {
+struct CallStream {
     first: Option<String>,
     events: mpsc::Receiver<String>,
     work: JoinHandle<(u16, String)>,
-    call: Call,
+    call: StreamedCall,
 }
 
-fn respond(stream: Stream) -> Response {
+fn respond(stream: CallStream) -> Response {
     let events = futures_util::stream::unfold(Some(stream), |stream| async move {
         let mut stream = stream?;
         let (event, goes_on) = stream.next().await;
@@ -98,7 +102,7 @@ fn respond(stream: Stream) -> Response {
     (headers, Body::from_stream(events)).into_response()
 }
 
-impl Stream {
+impl CallStream {
     /// The next event, and whether others follow.
     async fn next(&mut self) -> (String, bool) {
         if let Some(first) = self.first.take() {

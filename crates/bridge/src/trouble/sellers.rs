@@ -11,52 +11,56 @@ use tradepost_wire::json::{Value, json};
 use tradepost_wire::problem::MAX_LISTED;
 
 use super::{
-    CERTIFICATE_HINT, Code, PROXY_HINT, Trouble, WantedCredentials, Wording, counted, late,
-    of_protocol, said, token_hint,
+    BridgeError, BridgeErrorCode, CERTIFICATE_HINT, PROXY_HINT, WantedCredentials, Wording,
+    counted, late, of_protocol, said, token_hint,
 };
 use crate::clean::{Cleaner, dealer_text, identifier, quoted};
 
-impl Trouble {
+impl BridgeError {
     /// What a call to a seller of advertising failed with.
     pub(crate) fn of_seller(failure: &CallFailure) -> Self {
         let message = dealer_text(&failure.to_string(), SENTENCE);
         match failure {
             CallFailure::Unsent(unsent) => match unsent {
-                Unsent::Unreachable(_) => Self::new(Code::SellerUnreachable, message),
+                Unsent::Unreachable(_) => Self::new(BridgeErrorCode::SellerUnreachable, message),
                 Unsent::Certificate { .. } => {
-                    let trouble = Self::new(Code::SellerUnreachable, message);
+                    let trouble = Self::new(BridgeErrorCode::SellerUnreachable, message);
                     Self { retryable: false, ..trouble }.hint(CERTIFICATE_HINT)
                 }
-                Unsent::Proxy { .. } => Self::new(Code::BridgeFault, message).hint(PROXY_HINT),
+                Unsent::Proxy { .. } => {
+                    Self::new(BridgeErrorCode::BridgeFault, message).hint(PROXY_HINT)
+                }
                 Unsent::Arguments(error) => {
-                    let mut trouble = Self::new(Code::InvalidArguments, message);
+                    let mut trouble = Self::new(BridgeErrorCode::InvalidArguments, message);
                     trouble.add_problems(problems_of(error), error.issues.len());
                     trouble
                 }
                 Unsent::TokenForOther { endpoint, .. } => {
-                    Self::new(Code::SellerUnusable, message).hint(token_hint(endpoint))
+                    Self::new(BridgeErrorCode::SellerUnusable, message).hint(token_hint(endpoint))
                 }
                 Unsent::Address(_)
                 | Unsent::NotAap(_)
                 | Unsent::NoInterface
-                | Unsent::SkillNotOffered { .. } => Self::new(Code::SellerUnusable, message),
+                | Unsent::SkillNotOffered { .. } => {
+                    Self::new(BridgeErrorCode::SellerUnusable, message)
+                }
                 Unsent::Invalid(_)
                 | Unsent::NotPermitted { .. }
                 | Unsent::Credential(_)
-                | Unsent::Setup(_) => Self::new(Code::BridgeFault, message),
+                | Unsent::Setup(_) => Self::new(BridgeErrorCode::BridgeFault, message),
             },
-            CallFailure::Unanswered(_) => Self::new(Code::SellerSilent, message),
-            CallFailure::Garbled(_) => Self::new(Code::SellerGarbled, message),
+            CallFailure::Unanswered(_) => Self::new(BridgeErrorCode::SellerSilent, message),
+            CallFailure::Garbled(_) => Self::new(BridgeErrorCode::SellerGarbled, message),
             CallFailure::Refused(refused) => {
                 let mut trouble = match &refused.by {
                     RefusalForm::Adcp(adcp) => of_adcp(&adcp.error),
                     RefusalForm::Protocol(error) => of_protocol(error),
-                    RefusalForm::Http(_) => Self::new(Code::SellerRefused, message),
+                    RefusalForm::Http(_) => Self::new(BridgeErrorCode::SellerRefused, message),
                     RefusalForm::Aap { .. }
                     | RefusalForm::Grpc { .. }
                     | RefusalForm::Words { .. } => Self {
                         wording: Wording::TheirMessage,
-                        ..Self::new(Code::SellerRefused, message)
+                        ..Self::new(BridgeErrorCode::SellerRefused, message)
                     },
                 };
                 trouble.retryable = refused.is_retryable();
@@ -69,12 +73,12 @@ impl Trouble {
 
     /// A seller that took longer than the tool may wait.
     pub(crate) fn seller_too_slow(limit: Duration) -> Self {
-        Self::new(Code::SellerSilent, late(limit))
+        Self::new(BridgeErrorCode::SellerSilent, late(limit))
     }
 
     /// No seller answered; of a single one it is the seller's own trouble.
     pub(crate) fn all_sellers(errors: Vec<Self>) -> Self {
-        Self::none_of(errors, Code::AllSellersFailed, "sellers")
+        Self::none_of(errors, BridgeErrorCode::AllSellersFailed, "sellers")
     }
 
     /// Of a call that may have been carried out although nothing says so. Sent again with its key within
@@ -107,7 +111,7 @@ impl Trouble {
     pub(crate) fn forgotten() -> Self {
         let message = "this yes was used before, and the seller does not promise to know the request \
                        again: if it was done, it might be done twice";
-        Self::new(Code::Forgotten, message)
+        Self::new(BridgeErrorCode::Forgotten, message)
     }
 }
 
@@ -122,7 +126,7 @@ fn problems_of(error: &AdcpError) -> Vec<Value> {
 }
 
 /// What a seller says, with the field at fault.
-fn of_adcp(error: &AdcpError) -> Trouble {
+fn of_adcp(error: &AdcpError) -> BridgeError {
     let hint = match error.suggestion.as_deref().filter(|said| !said.is_empty()) {
         Some(said) => {
             format!("the seller suggests: \"{}\"", quoted(&dealer_text(said, SENTENCE), SENTENCE))
@@ -136,13 +140,13 @@ fn of_adcp(error: &AdcpError) -> Trouble {
         }));
     }
     let details = Value::Object(error.details.clone());
-    Trouble {
+    BridgeError {
         code: identifier(error.code.name()).into(),
         wording: Wording::Theirs,
         total: counted(problems.len()),
         problems,
         details: (!error.details.is_empty())
             .then(|| Box::new(Cleaner::brief().of_seller().clean(&details))),
-        ..Trouble::new(Code::SellerRefused, said(&error.message)).hint(hint)
+        ..BridgeError::new(BridgeErrorCode::SellerRefused, said(&error.message)).hint(hint)
     }
 }

@@ -15,8 +15,8 @@ use tokio::io::{
     AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream,
 };
 use tokio::net::{TcpListener, TcpStream};
-use tradepost_bridge::server::{Door, converse, router};
-use tradepost_bridge::{AskMode, Options};
+use tradepost_bridge::server::{HttpAccess, converse, router};
+use tradepost_bridge::{AskMode, BridgeOptions};
 use tradepost_wire::json::{Value, json};
 
 use super::{bridge_where, confirmed, fake, lead, time, with};
@@ -148,7 +148,7 @@ pub(crate) struct Hand {
 }
 
 impl Hand {
-    pub(crate) async fn start(addresses: &[&str], set: impl FnOnce(&mut Options)) -> Self {
+    pub(crate) async fn start(addresses: &[&str], set: impl FnOnce(&mut BridgeOptions)) -> Self {
         let (bridge, _) = bridge_where(addresses, set);
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(ours);
@@ -305,7 +305,7 @@ fn a_call_that_is_not_waited_for_asks_nobody_any_more() {
 fn a_person_who_never_answers_is_not_waited_for_without_end() {
     let dealer = dealer();
     run(async {
-        let set = |options: &mut Options| {
+        let set = |options: &mut BridgeOptions| {
             options.person_patience = Duration::from_millis(1);
             options.ask = AskMode::Form;
         };
@@ -332,7 +332,7 @@ fn a_person_who_never_answers_is_not_waited_for_without_end() {
 #[test]
 fn a_model_cannot_agree_in_the_place_of_a_person_who_can_be_asked() {
     let dealer = dealer();
-    let strict = |options: &mut Options| options.ask = AskMode::Form;
+    let strict = |options: &mut BridgeOptions| options.ask = AskMode::Form;
     run(async {
         let mut unable = Hand::start(&[&dealer.name], |_| {}).await;
         unable.hello("2025-06-18", json!({})).await;
@@ -465,7 +465,7 @@ fn over_http_the_question_comes_before_the_answer_and_the_reply_by_itself() {
         let (bridge, _) = bridge_where(&[&dealer.name], |_| {});
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let door = Door {
+        let door = HttpAccess {
             hosts: Vec::new(),
             origins: Vec::new(),
             max_body: 1 << 20,

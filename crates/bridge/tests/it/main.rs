@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use expect_test::{Expect, expect};
 use jiff::{SignedDuration, Timestamp};
-use tradepost_bridge::{AskMode, Bridge, Options, Outcome, trouble};
+use tradepost_bridge::{AskMode, Bridge, BridgeOptions, BridgeOutcome, trouble};
 use tradepost_buyer::BearerToken;
 use tradepost_buyer::transport::Network;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -51,20 +51,20 @@ fn bridge_with(secret: [u8; 32], addresses: &[&str]) -> (Bridge, Hand) {
     bridge_where(addresses, |options| options.secret = secret)
 }
 
-fn bridge_where(addresses: &[&str], set: impl FnOnce(&mut Options)) -> (Bridge, Hand) {
+fn bridge_where(addresses: &[&str], set: impl FnOnce(&mut BridgeOptions)) -> (Bridge, Hand) {
     bridge_of(addresses, None, set)
 }
 
 fn bridge_of(
     addresses: &[&str],
     token: Option<BearerToken>,
-    set: impl FnOnce(&mut Options),
+    set: impl FnOnce(&mut BridgeOptions),
 ) -> (Bridge, Hand) {
     let time = Arc::new(Mutex::new("2026-05-01T10:00:00Z".parse().unwrap()));
     let hand = Hand(Arc::clone(&time));
     let now = Arc::new(move || *time.lock().unwrap());
     let patience = Duration::from_secs(120);
-    let mut options = Options {
+    let mut options = BridgeOptions {
         agent_name: "test".into(),
         patience,
         now,
@@ -78,7 +78,7 @@ fn bridge_of(
     (Bridge::new(addresses, options).unwrap(), hand)
 }
 
-fn call(bridge: &Bridge, tool: &str, arguments: &Value) -> Outcome {
+fn call(bridge: &Bridge, tool: &str, arguments: &Value) -> BridgeOutcome {
     time::run_held(time::hurried(bridge.call(tool, arguments))).unwrap()
 }
 
@@ -360,7 +360,7 @@ fn what_a_dealer_writes_is_bounded_and_cannot_hide() {
     let (bridge, _) = bridge(&[&fake.name]);
     let search = call(&bridge, "aap_inventory_search", &json!({}));
     let vehicle = call(&bridge, "aap_inventory_vehicle", &json!({"stock": "S1"}));
-    for Outcome { document, text, .. } in [&search, &vehicle] {
+    for BridgeOutcome { document, text, .. } in [&search, &vehicle] {
         let document = document.to_string();
         assert!(
             document.len() < 30_000 && text.len() < 30_000,
@@ -382,7 +382,7 @@ fn what_a_dealer_writes_is_bounded_and_cannot_hide() {
 fn every_code_of_the_bridge_is_documented() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/mcp.md");
     let text = std::fs::read_to_string(path).unwrap();
-    for code in trouble::Code::ALL {
+    for code in trouble::BridgeErrorCode::ALL {
         let retry = if code.retryable() { "yes" } else { "no" };
         let row = format!("| `{}` | {retry} |", code.name());
         assert!(text.contains(&row), "no row {row}");

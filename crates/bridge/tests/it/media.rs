@@ -8,7 +8,7 @@ use expect_test::expect;
 use jiff::SignedDuration;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tradepost_bridge::server::converse;
-use tradepost_bridge::{Bridge, Outcome};
+use tradepost_bridge::{Bridge, BridgeOutcome};
 use tradepost_wire::json::{Value, json};
 
 use super::{bridge_where, call, fake, with};
@@ -68,7 +68,7 @@ fn look(bridge: &Bridge) {
     assert!(!outcome.is_error, "{}", outcome.text);
 }
 
-fn code(outcome: &Outcome) -> &str {
+fn code(outcome: &BridgeOutcome) -> &str {
     assert!(outcome.is_error, "{}", outcome.text);
     outcome.document["code"].as_str().unwrap()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use tokio::net::TcpListener;
-use tradepost_bridge::server::{Door, router};
+use tradepost_bridge::server::{HttpAccess, router};
 use tradepost_wire::json::{Value, json};
 
 use super::asked::{Exchange, Hand, answer, yes};
@@ -57,7 +57,7 @@ fn over_http_progress_makes_the_answer_a_stream() {
         let address = listener.local_addr().unwrap().to_string();
         let (hosts, origins) = (Vec::new(), Vec::new());
         let patience = Duration::from_secs(600);
-        let door = Door { hosts, origins, max_body: 1 << 20, patience };
+        let door = HttpAccess { hosts, origins, max_body: 1 << 20, patience };
         let served = axum::serve(listener, router(Arc::new(bridge), door));
         tokio::spawn(async move { served.await.unwrap() });
         let request = call("aap_inventory_search", json!({}), json!(7));

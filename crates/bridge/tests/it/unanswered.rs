@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tradepost_bridge::{AskMode, Options};
+use tradepost_bridge::{AskMode, BridgeOptions};
 use tradepost_wire::json::{Value, json};
 
 use super::asked::{Hand, answer, code, yes};
@@ -95,7 +95,7 @@ fn a_no_that_comes_late_is_final() {
 #[test]
 fn by_form_alone_nothing_takes_the_place_of_an_answer() {
     let dealer = dealer();
-    let form = |options: &mut Options| options.ask = AskMode::Form;
+    let form = |options: &mut BridgeOptions| options.ask = AskMode::Form;
     time::run_held(async {
         for (way, expected) in [
             (NoForm::Silence, "PERSON_SILENT"),
@@ -115,7 +115,7 @@ fn by_form_alone_nothing_takes_the_place_of_an_answer() {
 fn in_two_calls_nobody_is_shown_a_form() {
     let dealer = dealer();
     time::run_held(async {
-        let confirm = |options: &mut Options| options.ask = AskMode::Confirm;
+        let confirm = |options: &mut BridgeOptions| options.ask = AskMode::Confirm;
         let mut client = Hand::start(&[&dealer.name], confirm).await;
         client.hello("2025-06-18", json!({"elicitation": {}})).await;
         client.submit(1, lead()).await;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 use tracing_subscriber::filter::{ParseError, Targets};
-use tradepost_bridge::server::{Door, PATH, router, serve_stdio};
-use tradepost_bridge::{AskMode, Bridge, Options};
+use tradepost_bridge::server::{HttpAccess, PATH, router, serve_stdio};
+use tradepost_bridge::{AskMode, Bridge, BridgeOptions};
 use tradepost_buyer::directory;
 use tradepost_server::clock::Clock;
 use tradepost_server::http;
@@ -128,7 +128,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     }
     let outcome = match arguments.http {
         Some(address) => {
-            let door = Door {
+            let door = HttpAccess {
                 hosts: arguments.allow_host,
                 origins: arguments.allow_origin,
                 max_body: server.max_body_bytes,
@@ -165,7 +165,7 @@ fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
         Failure::new(1, format!("reading the operating system's randomness: {error}"))
     })?;
     let clock = Clock::system();
-    let options = Options {
+    let options = BridgeOptions {
         agent_name: arguments.agent_name.clone(),
         patience: Duration::from_secs(arguments.timeout),
         now: Arc::new(move || clock.now()),
@@ -183,7 +183,7 @@ fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
 
 async fn serve_http(
     bridge: Arc<Bridge>,
-    door: Door,
+    door: HttpAccess,
     server: &Server,
     context: &Context,
 ) -> Outcome {

@@ -123,7 +123,7 @@ pub(super) fn entries() -> Vec<Entry> {
             ..described(*code, "operators' API", code.hint())
         });
     }
-    for code in trouble::Code::ALL {
+    for code in trouble::BridgeErrorCode::ALL {
         let entry = described(*code, "bridge", code.hint());
         all.push(Entry { retryable: code.retryable(), ..entry });
     }
