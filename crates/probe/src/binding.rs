@@ -10,7 +10,7 @@ use super::grpc;
 
 /// An interface of the card that can be probed.
 #[derive(Debug, Clone)]
-pub(crate) struct Endpoint {
+pub(crate) struct ProbedInterface {
     pub(crate) binding: Binding,
     pub(crate) url: Url,
     pub(crate) declared: SellerInterface,

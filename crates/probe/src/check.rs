@@ -5,11 +5,11 @@ use std::pin::Pin;
 use tradepost_wire::catalog;
 use tradepost_wire::catalog::Vocabulary;
 
-use super::run::Run;
+use super::run::ProbeRun;
 
 catalog! {
     /// How much a requirement weighs, in the words of RFC 2119; the heaviest first.
-    pub enum Level {}
+    pub enum RequirementLevel {}
     /// The specification leaves no choice: only these decide between good and bad.
     Must = "MUST" {}
     /// There may be reasons to do otherwise.
@@ -20,7 +20,7 @@ catalog! {
 
 catalog! {
     /// Which specification a check belongs to, as the command line writes it.
-    pub enum Profile {}
+    pub enum CheckProfile {}
     /// A2A v1.0.
     A2a = "a2a" {}
     /// The car dealers' profile, v1.0 and v1.1.
@@ -59,7 +59,7 @@ pub struct Check {
     /// What it is run on.
     pub on: On,
     /// How much it weighs.
-    pub level: Level,
+    pub level: RequirementLevel,
     /// The ids of the requirements.
     pub requirements: &'static [&'static str],
     /// Where the specification says so.
@@ -70,17 +70,17 @@ pub struct Check {
     pub why: &'static str,
     /// How to mend it.
     pub mend: &'static str,
-    pub(super) run: for<'r> fn(&'r mut Run) -> Judging<'r>,
+    pub(super) run: for<'r> fn(&'r mut ProbeRun) -> Judging<'r>,
 }
 
 impl Check {
     /// The specification that it belongs to: the first word of its name.
     #[must_use]
-    pub fn profile(&self) -> Profile {
+    pub fn profile(&self) -> CheckProfile {
         match self.id.split('.').next() {
-            Some("aap") => Profile::Aap,
-            Some("adcp") => Profile::Adcp,
-            Some(_) | None => Profile::A2a,
+            Some("aap") => CheckProfile::Aap,
+            Some("adcp") => CheckProfile::Adcp,
+            Some(_) | None => CheckProfile::A2a,
         }
     }
 }
@@ -94,7 +94,7 @@ impl std::fmt::Debug for Check {
 /// What came of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Verdict {
+pub enum CheckVerdict {
     /// The requirement is kept.
     Pass,
     /// It is not: what is wrong.
@@ -109,7 +109,7 @@ pub enum Verdict {
     NotLookedAt(String),
 }
 
-impl Verdict {
+impl CheckVerdict {
     /// The word of the report.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -138,73 +138,73 @@ impl Verdict {
 }
 
 /// A verdict, with `?` for one that comes early.
-pub(super) type Judged = Result<Verdict, Verdict>;
+pub(super) type CheckResult = Result<CheckVerdict, CheckVerdict>;
 
 /// A check that is being run.
-pub(super) type Judging<'r> = Pin<Box<dyn Future<Output = Judged> + Send + 'r>>;
+pub(super) type Judging<'r> = Pin<Box<dyn Future<Output = CheckResult> + Send + 'r>>;
 
 /// The requirement is not kept.
-pub(super) fn fail<T>(why: impl Into<String>) -> Result<T, Verdict> {
-    Err(Verdict::Fail(why.into()))
+pub(super) fn fail<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
+    Err(CheckVerdict::Fail(why.into()))
 }
 
 /// There is nothing that the requirement is about.
-pub(super) fn not_here<T>(why: impl Into<String>) -> Result<T, Verdict> {
-    Err(Verdict::NotApplicable(why.into()))
+pub(super) fn not_here<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
+    Err(CheckVerdict::NotApplicable(why.into()))
 }
 
 /// Permitted, and worth a look.
-pub(super) fn warn(what: impl Into<String>) -> Judged {
-    Ok(Verdict::Warn(what.into()))
+pub(super) fn warn(what: impl Into<String>) -> CheckResult {
+    Ok(CheckVerdict::Warn(what.into()))
 }
 
 /// It could be found out, and whoever probes leaves it out.
-pub(super) fn skip<T>(why: impl Into<String>) -> Result<T, Verdict> {
-    Err(Verdict::Skipped(why.into()))
+pub(super) fn skip<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
+    Err(CheckVerdict::Skipped(why.into()))
 }
 
 /// Goes on unless this holds: then whoever probes leaves it out.
-pub(super) fn skip_if(holds: bool, why: impl Into<String>) -> Result<(), Verdict> {
+pub(super) fn skip_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVerdict> {
     if holds { skip(why) } else { Ok(()) }
 }
 
 /// The agent answers so that the requirement cannot be looked at.
-pub(super) fn unseen<T>(why: impl Into<String>) -> Result<T, Verdict> {
-    Err(Verdict::NotLookedAt(why.into()))
+pub(super) fn unseen<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
+    Err(CheckVerdict::NotLookedAt(why.into()))
 }
 
 /// Goes on unless this holds: then the requirement cannot be looked at.
-pub(super) fn unseen_if(holds: bool, why: impl Into<String>) -> Result<(), Verdict> {
+pub(super) fn unseen_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVerdict> {
     if holds { unseen(why) } else { Ok(()) }
 }
 
 /// What the requirement is judged by, where it was seen: without it the requirement cannot be looked at.
-pub(super) fn seen<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, Verdict> {
+pub(super) fn seen<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, CheckVerdict> {
     value.map_or_else(|| unseen(otherwise), Ok)
 }
 
 /// The requirement is kept where this holds.
-pub(super) fn kept(holds: bool, otherwise: impl Into<String>) -> Judged {
-    if holds { Ok(Verdict::Pass) } else { fail(otherwise) }
+pub(super) fn kept(holds: bool, otherwise: impl Into<String>) -> CheckResult {
+    if holds { Ok(CheckVerdict::Pass) } else { fail(otherwise) }
 }
 
 /// Goes on unless this holds: then the requirement is not kept.
-pub(super) fn fail_if(holds: bool, why: impl Into<String>) -> Result<(), Verdict> {
+pub(super) fn fail_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVerdict> {
     if holds { fail(why) } else { Ok(()) }
 }
 
 /// Goes on unless this holds: then there is nothing that the requirement is about.
-pub(super) fn not_here_if(holds: bool, why: impl Into<String>) -> Result<(), Verdict> {
+pub(super) fn not_here_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVerdict> {
     if holds { not_here(why) } else { Ok(()) }
 }
 
 /// What has to be there: without it the requirement is not kept.
-pub(super) fn needed<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, Verdict> {
+pub(super) fn needed<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, CheckVerdict> {
     value.map_or_else(|| fail(otherwise), Ok)
 }
 
 /// What the requirement is about, where it is there.
-pub(super) fn found<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, Verdict> {
+pub(super) fn found<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, CheckVerdict> {
     value.map_or_else(|| not_here(otherwise), Ok)
 }
 
@@ -213,19 +213,19 @@ pub(super) fn one_of<C: Vocabulary>(
     codes: &[C],
     code: Option<&str>,
     describe: impl FnOnce() -> String,
-) -> Judged {
+) -> CheckResult {
     let names: Vec<_> = codes.iter().map(|code| code.name()).collect();
     if code.is_some_and(|code| names.contains(&code)) {
-        return Ok(Verdict::Pass);
+        return Ok(CheckVerdict::Pass);
     }
     fail(format!("expected {}, and got {}", names.join(" or "), describe()))
 }
 
 /// Passes when nothing is wrong.
-pub(super) fn judge(wrong: &[String]) -> Judged {
+pub(super) fn judge(wrong: &[String]) -> CheckResult {
     const SHOWN: usize = 5;
     if wrong.is_empty() {
-        return Ok(Verdict::Pass);
+        return Ok(CheckVerdict::Pass);
     }
     let shown: Vec<_> = wrong.iter().take(SHOWN).map(String::as_str).collect();
     let more = wrong.len().saturating_sub(SHOWN);
@@ -243,7 +243,7 @@ macro_rules! checks {
         &[$($crate::check::Check {
             id: $id,
             on: $crate::check::On::$on,
-            level: $crate::check::Level::$level,
+            level: $crate::check::RequirementLevel::$level,
             requirements: &[$($requirement),*],
             section: $section,
             title: $title,

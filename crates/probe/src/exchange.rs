@@ -15,12 +15,12 @@ const SHOWN_HEADERS: usize = 40;
 
 /// A request and its answer, as the report shows them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Exchange {
+pub struct RecordedExchange {
     /// What was sent.
-    pub request: Sent,
+    pub request: RecordedRequest,
     /// What came back.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answered>,
+    pub answer: Option<RecordedResponse>,
     /// Why nothing came back, where nothing did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -28,7 +28,7 @@ pub struct Exchange {
 
 /// What was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Sent {
+pub struct RecordedRequest {
     /// `GET` or `POST`, as a rule.
     pub method: String,
     /// The whole address.
@@ -41,7 +41,7 @@ pub struct Sent {
 
 /// What came back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Answered {
+pub struct RecordedResponse {
     /// The HTTP status.
     pub status: u16,
     /// The headers.
@@ -110,10 +110,10 @@ impl Got {
     }
 
     /// As the report shows it.
-    pub(crate) fn shown(&self, secrets: &[String]) -> Answered {
+    pub(crate) fn shown(&self, secrets: &[String]) -> RecordedResponse {
         let headers = self.headers.iter().chain(&self.trailers).take(SHOWN_HEADERS);
         let body = self.readable.as_ref().map_or(&*self.body, |text| text.as_bytes());
-        Answered {
+        RecordedResponse {
             status: self.status,
             headers: headers.map(|(name, value)| (name.clone(), blank(value, secrets))).collect(),
             body: excerpt(body, secrets),

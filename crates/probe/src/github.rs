@@ -4,8 +4,8 @@
 
 use std::fmt::Write as _;
 
-use super::check::Level;
-use super::report::Report;
+use super::check::RequirementLevel;
+use super::report::AgentReport;
 
 /// How an annotation is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,14 +38,14 @@ pub fn annotation(severity: Severity, title: &str, text: &str) -> String {
 
 /// Writes the report of a probe.
 #[must_use]
-pub fn write(report: &Report) -> String {
+pub fn write(report: &AgentReport) -> String {
     let mut out = String::new();
     for finding in report.failures() {
         let check = finding.check;
         let (severity, title) = match check.level {
-            Level::Must => (Severity::Error, "MUST is broken"),
-            Level::Should => (Severity::Warning, "SHOULD is not kept"),
-            Level::May => (Severity::Notice, "MAY is not done"),
+            RequirementLevel::Must => (Severity::Error, "MUST is broken"),
+            RequirementLevel::Should => (Severity::Warning, "SHOULD is not kept"),
+            RequirementLevel::May => (Severity::Notice, "MAY is not done"),
         };
         let title = format!("{title}: {} on {}", check.id, finding.on);
         let text = format!(

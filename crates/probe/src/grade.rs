@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::check::{Level, Verdict};
-use super::report::Finding;
+use super::check::{CheckVerdict, RequirementLevel};
+use super::report::CheckFinding;
 
 /// The grade of an agent. A and B mean that no MUST is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -94,46 +94,47 @@ impl Coverage {
 }
 
 /// How much of what was to be looked at was.
-pub(super) fn coverage(findings: &[Finding]) -> Coverage {
-    let musts = || findings.iter().filter(|finding| finding.check.level == Level::Must);
-    let counted = |wanted: fn(&Verdict) -> bool| musts().filter(|it| wanted(&it.verdict)).count();
+pub(super) fn coverage(findings: &[CheckFinding]) -> Coverage {
+    let musts = || findings.iter().filter(|finding| finding.check.level == RequirementLevel::Must);
+    let counted =
+        |wanted: fn(&CheckVerdict) -> bool| musts().filter(|it| wanted(&it.verdict)).count();
     let looked_at = counted(is_judged);
-    let not_looked_at = counted(|verdict| matches!(verdict, Verdict::NotLookedAt(_)));
-    let skipped = counted(|verdict| matches!(verdict, Verdict::Skipped(_)));
+    let not_looked_at = counted(|verdict| matches!(verdict, CheckVerdict::NotLookedAt(_)));
+    let skipped = counted(|verdict| matches!(verdict, CheckVerdict::Skipped(_)));
     Coverage { looked_at, not_looked_at, skipped, of: looked_at + not_looked_at + skipped }
 }
 
 /// How many MUSTs are broken that nobody has waived.
-pub(super) fn broken(findings: &[Finding]) -> usize {
-    failures(findings, Level::Must)
+pub(super) fn broken(findings: &[CheckFinding]) -> usize {
+    failures(findings, RequirementLevel::Must)
 }
 
 /// Whether no SHOULD failed that nobody has waived.
-pub(super) fn keeps_every_should(findings: &[Finding]) -> bool {
-    failures(findings, Level::Should) == 0
+pub(super) fn keeps_every_should(findings: &[CheckFinding]) -> bool {
+    failures(findings, RequirementLevel::Should) == 0
 }
 
 /// How many findings of a level failed that nobody has waived.
-fn failures(findings: &[Finding], level: Level) -> usize {
+fn failures(findings: &[CheckFinding], level: RequirementLevel) -> usize {
     let failures = findings.iter().filter(|finding| finding.is_failure());
     failures.filter(|finding| finding.check.level == level).count()
 }
 
-fn is_judged(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Fail(_) | Verdict::Pass | Verdict::Warn(_))
+fn is_judged(verdict: &CheckVerdict) -> bool {
+    matches!(verdict, CheckVerdict::Fail(_) | CheckVerdict::Pass | CheckVerdict::Warn(_))
 }
 
 /// What findings about an agent add up to. Waived ones do not count; warnings never do. What was not
 /// looked at may be broken: it costs the A where it is more than a tenth of the MUSTs.
 /// Returns `None` where fewer than half of the MUSTs were looked at: that is too little to judge an
 /// agent by.
-pub(super) fn of(findings: &[Finding]) -> Option<Grade> {
+pub(super) fn of(findings: &[CheckFinding]) -> Option<Grade> {
     let coverage = coverage(findings);
     if !coverage.is_enough() {
         return None;
     }
     let judged = findings.iter().filter(|finding| {
-        finding.check.level == Level::Must
+        finding.check.level == RequirementLevel::Must
             && finding.waived.is_none()
             && is_judged(&finding.verdict)
     });

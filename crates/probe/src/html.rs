@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::check::{Level, Verdict};
-use super::exchange::Exchange;
+use super::check::{CheckVerdict, RequirementLevel};
+use super::exchange::RecordedExchange;
 use super::grade::Grade;
-use super::report::{Counts, Finding, Report, words};
+use super::report::{AgentReport, CheckFinding, FindingCounts, words};
 
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/script.js");
 
 /// Writes the report.
 #[must_use]
-pub fn write(report: &Report) -> String {
+pub fn write(report: &AgentReport) -> String {
     let mut out = String::with_capacity(256 * 1024);
     let title = if report.agent.is_empty() { &report.address } else { &report.agent };
     // The policy lets the file load nothing: had an agent's text become markup after
@@ -45,7 +45,7 @@ pub fn write(report: &Report) -> String {
     out
 }
 
-fn head(out: &mut String, report: &Report, title: &str) {
+fn head(out: &mut String, report: &AgentReport, title: &str) {
     let letter = report.grade.map_or('–', Grade::letter);
     let class = report.grade.map(|grade| format!(" g{}", grade.letter())).unwrap_or_default();
     let _ = write!(
@@ -86,7 +86,7 @@ fn head(out: &mut String, report: &Report, title: &str) {
 }
 
 /// What fails, MUSTs first, each with what to do about it and the way to its requests and answers.
-fn mend(out: &mut String, report: &Report) {
+fn mend(out: &mut String, report: &AgentReport) {
     let failures = report.failures();
     if failures.is_empty() {
         return;
@@ -111,26 +111,26 @@ fn mend(out: &mut String, report: &Report) {
 }
 
 /// How a failure looks by the weight of what is not kept; other findings by their verdict.
-fn level_class(finding: &Finding) -> &'static str {
+fn level_class(finding: &CheckFinding) -> &'static str {
     if finding.waived.is_some() {
         return "waived";
     }
-    let failed = matches!(finding.verdict, Verdict::Fail(_));
+    let failed = matches!(finding.verdict, CheckVerdict::Fail(_));
     if failed { failed_class(finding.check.level) } else { finding.verdict.name() }
 }
 
-fn failed_class(level: Level) -> &'static str {
+fn failed_class(level: RequirementLevel) -> &'static str {
     match level {
-        Level::Must => "fail",
-        Level::Should => "should",
-        Level::May => "may",
+        RequirementLevel::Must => "fail",
+        RequirementLevel::Should => "should",
+        RequirementLevel::May => "may",
     }
 }
 
 /// A bar for each level.
-fn summary(out: &mut String, report: &Report) {
+fn summary(out: &mut String, report: &AgentReport) {
     out.push_str("<section class=\"levels\">\n");
-    for level in Level::ALL.iter().copied() {
+    for level in RequirementLevel::ALL.iter().copied() {
         let counts = report.counts(Some(level));
         let judged = counts.pass + counts.fail + counts.warn + counts.waived;
         let left = counts.not_applicable + counts.skipped + counts.not_looked_at;
@@ -165,15 +165,15 @@ fn summary(out: &mut String, report: &Report) {
     out.push_str("</section>\n");
 }
 
-fn filters(out: &mut String, report: &Report) {
-    let Counts { pass, waived, warn, not_applicable, skipped, not_looked_at, .. } =
+fn filters(out: &mut String, report: &AgentReport) {
+    let FindingCounts { pass, waived, warn, not_applicable, skipped, not_looked_at, .. } =
         report.counts(None);
     let failed = |level| report.counts(Some(level)).fail;
     out.push_str("<nav class=\"filters\" aria-label=\"verdicts\">\n");
     for (name, label, count) in [
-        ("fail", "MUST broken", failed(Level::Must)),
-        ("should", "SHOULD not kept", failed(Level::Should)),
-        ("may", "MAY not done", failed(Level::May)),
+        ("fail", "MUST broken", failed(RequirementLevel::Must)),
+        ("should", "SHOULD not kept", failed(RequirementLevel::Should)),
+        ("may", "MAY not done", failed(RequirementLevel::May)),
         ("warn", "warnings", warn),
         ("waived", "waived", waived),
         ("pass", "kept", pass),
@@ -195,7 +195,7 @@ fn filters(out: &mut String, report: &Report) {
     );
 }
 
-fn findings(out: &mut String, report: &Report) {
+fn findings(out: &mut String, report: &AgentReport) {
     for (on, group) in report.by_place() {
         let heading = match on {
             "card" => "The agent card",
@@ -210,7 +210,7 @@ fn findings(out: &mut String, report: &Report) {
     }
 }
 
-fn row(out: &mut String, finding: &Finding) {
+fn row(out: &mut String, finding: &CheckFinding) {
     let check = finding.check;
     let class = level_class(finding);
     let open = if finding.is_failure() { " open" } else { "" };
@@ -245,7 +245,7 @@ fn row(out: &mut String, finding: &Finding) {
     out.push_str("</div>\n</details>\n");
 }
 
-fn show(out: &mut String, exchange: &Exchange) {
+fn show(out: &mut String, exchange: &RecordedExchange) {
     let lines = |headers: &[(String, String)]| {
         headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect::<String>()
     };

@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::check::{Level, Verdict};
-use super::report::{Finding, Report, words};
+use super::check::{CheckVerdict, RequirementLevel};
+use super::report::{AgentReport, CheckFinding, words};
 
 /// A document: suites of tests under one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,7 +175,7 @@ impl Case {
 
 /// Writes the report of a probe.
 #[must_use]
-pub fn write(report: &Report) -> String {
+pub fn write(report: &AgentReport) -> String {
     let mut suites = Vec::new();
     if report.grade.is_none() {
         let name = "enough could be looked at for a grade".to_owned();
@@ -191,27 +191,30 @@ pub fn write(report: &Report) -> String {
     Document { name, suites }.write()
 }
 
-fn case(finding: &Finding) -> Case {
+fn case(finding: &CheckFinding) -> Case {
     let check = finding.check;
     let level = check.level.name();
     let said = finding.verdict.text();
     let text = format!("{} ({}). {}", check.section, check.requirements.join(", "), check.mend);
     let words = words(finding);
     let outcome = match (&finding.verdict, &finding.waived) {
-        (Verdict::Pass, _) => Outcome::Passed,
-        (Verdict::Fail(_), Some(reason)) => {
+        (CheckVerdict::Pass, _) => Outcome::Passed,
+        (CheckVerdict::Fail(_), Some(reason)) => {
             Outcome::Skipped { message: format!("waived: {reason}"), text: None }
         }
-        (Verdict::Fail(_), None) if check.level == Level::Must => {
+        (CheckVerdict::Fail(_), None) if check.level == RequirementLevel::Must => {
             Outcome::Failed { kind: level, message: said.to_owned(), text }
         }
-        (Verdict::Fail(_), None) => {
+        (CheckVerdict::Fail(_), None) => {
             Outcome::Skipped { message: format!("{level} {words}: {said}"), text: Some(text) }
         }
-        (Verdict::Warn(_), _) => Outcome::Noted(format!("warning: {said}")),
-        (Verdict::NotApplicable(_) | Verdict::Skipped(_) | Verdict::NotLookedAt(_), _) => {
-            Outcome::Skipped { message: format!("{words}: {said}"), text: None }
-        }
+        (CheckVerdict::Warn(_), _) => Outcome::Noted(format!("warning: {said}")),
+        (
+            CheckVerdict::NotApplicable(_)
+            | CheckVerdict::Skipped(_)
+            | CheckVerdict::NotLookedAt(_),
+            _,
+        ) => Outcome::Skipped { message: format!("{words}: {said}"), text: None },
     };
     Case {
         class: format!("{level} {}", finding.on),

@@ -29,18 +29,18 @@ mod rest;
 mod run;
 mod shape;
 
-use check::{Check, Verdict};
+use check::{Check, CheckVerdict};
 use ending::Ending;
-pub use options::{MAX_TEXT, NAME, Options, Waiver};
+pub use options::{MAX_TEXT, NAME, ProbeOptions, Waiver};
 pub use plan::checks;
-use plan::{Plan, Step};
+use plan::{PlanStep, ProbePlan};
 pub use rehearsal::rehearse;
-use report::{Finding, Report};
-use run::Run;
+use report::{AgentReport, CheckFinding};
+use run::ProbeRun;
 
 /// How far a run is: told when a check begins, and when it is done.
 #[derive(Debug)]
-pub struct Progress<'a> {
+pub struct RunProgress<'a> {
     /// How many checks are done.
     pub done: usize,
     /// How many there are.
@@ -54,7 +54,7 @@ pub struct Progress<'a> {
     /// What it is run on.
     pub on: &'a str,
     /// What came of it; `None` when it begins.
-    pub finding: Option<&'a Finding>,
+    pub finding: Option<&'a CheckFinding>,
 }
 
 /// Probes the agent at `address`: a base address, that of its card, or of an MCP endpoint.
@@ -65,9 +65,9 @@ pub struct Progress<'a> {
 pub async fn probe(
     transport: HttpTransport,
     address: &str,
-    options: Options,
-    progress: &mut (dyn FnMut(&Progress<'_>) + Send),
-) -> Result<Report, CallFailure> {
+    options: ProbeOptions,
+    progress: &mut (dyn FnMut(&RunProgress<'_>) + Send),
+) -> Result<AgentReport, CallFailure> {
     probe_until(transport, address, options, progress, std::future::pending()).await
 }
 
@@ -78,13 +78,13 @@ pub async fn probe(
 pub async fn probe_until(
     transport: HttpTransport,
     address: &str,
-    options: Options,
-    progress: &mut (dyn FnMut(&Progress<'_>) + Send),
+    options: ProbeOptions,
+    progress: &mut (dyn FnMut(&RunProgress<'_>) + Send),
     stop: impl Future<Output = ()> + Send,
-) -> Result<Report, CallFailure> {
+) -> Result<AgentReport, CallFailure> {
     let card_url = card_url(address)?;
     let mut ending = Ending::new(options.deadline, stop);
-    let mut run = Run::new(transport, options, card_url);
+    let mut run = ProbeRun::new(transport, options, card_url);
     if let Some(read) = ending.unless(plan::read_card(&mut run)).await {
         read?;
     }
@@ -94,14 +94,16 @@ pub async fn probe_until(
         None => plan::of_what_is_known(&run),
     };
     let total = plan.steps.len();
-    let mut findings: Vec<Finding> = Vec::with_capacity(total);
+    let mut findings: Vec<CheckFinding> = Vec::with_capacity(total);
     for (done, step) in plan.steps.iter().enumerate() {
-        let mut tell = |requests, done, finding: Option<&Finding>, findings: &[Finding]| {
-            let counts = findings.iter().chain(finding).filter(|it| it.is_failure());
-            let failed = counts.filter(|it| it.check.level != check::Level::May).count();
-            let (check, on) = (step.check, step.on.as_str());
-            progress(&Progress { done, total, requests, failed, check, on, finding });
-        };
+        let mut tell =
+            |requests, done, finding: Option<&CheckFinding>, findings: &[CheckFinding]| {
+                let counts = findings.iter().chain(finding).filter(|it| it.is_failure());
+                let failed =
+                    counts.filter(|it| it.check.level != check::RequirementLevel::May).count();
+                let (check, on) = (step.check, step.on.as_str());
+                progress(&RunProgress { done, total, requests, failed, check, on, finding });
+            };
         // After the end no check begins any more; that each was skipped is told below.
         if ending.reached().is_none() {
             tell(run.spent, done, None, &findings);
@@ -111,7 +113,7 @@ pub async fn probe_until(
             Some(judged) => finding(&mut run, step, judged),
             None => {
                 let why = ending.reached().unwrap_or_default().to_owned();
-                finding(&mut run, step, Verdict::Skipped(why))
+                finding(&mut run, step, CheckVerdict::Skipped(why))
             }
         };
         tell(run.spent, done + 1, Some(&finding), &findings);
@@ -121,16 +123,16 @@ pub async fn probe_until(
 }
 
 fn report(
-    run: Run,
+    run: ProbeRun,
     address: &str,
-    plan: &Plan,
-    findings: Vec<Finding>,
+    plan: &ProbePlan,
+    findings: Vec<CheckFinding>,
     stopped: Option<&str>,
-) -> Report {
+) -> AgentReport {
     let no_agent = plan::no_agent(&run, plan);
     let grade = if no_agent.is_some() { None } else { grade::of(&findings) };
     let names = |what: &str| run.card_json.get(what).and_then(Value::as_str).map(str::to_owned);
-    Report {
+    AgentReport {
         address: address.to_owned(),
         card_url: run.card_url.to_string(),
         agent: names("name").unwrap_or_default(),
@@ -146,10 +148,10 @@ fn report(
     }
 }
 
-fn finding(run: &mut Run, step: &Step, verdict: Verdict) -> Finding {
+fn finding(run: &mut ProbeRun, step: &PlanStep, verdict: CheckVerdict) -> CheckFinding {
     let waiver = run.options.waivers.iter().find(|waiver| waiver.check == step.check.id);
-    let waived = waiver.filter(|_| matches!(verdict, Verdict::Fail(_)));
-    Finding {
+    let waived = waiver.filter(|_| matches!(verdict, CheckVerdict::Fail(_)));
+    CheckFinding {
         check: step.check,
         on: step.on.clone(),
         verdict,
@@ -158,7 +160,7 @@ fn finding(run: &mut Run, step: &Step, verdict: Verdict) -> Finding {
     }
 }
 
-impl Report {
+impl AgentReport {
     /// Whether a MUST is broken that nobody has waived. Without a card and a seller that one is.
     #[must_use]
     pub fn breaks_a_must(&self) -> bool {

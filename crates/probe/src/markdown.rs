@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::check::Level;
+use super::check::RequirementLevel;
 use super::html::is_hidden;
-use super::report::Report;
+use super::report::AgentReport;
 
 /// Writes the report of a probe.
 #[must_use]
-pub fn write(report: &Report) -> String {
+pub fn write(report: &AgentReport) -> String {
     let mut out = String::new();
     let name = if report.agent.is_empty() { &report.address } else { &report.agent };
     let _ = writeln!(out, "## {}: {}\n", plain(name), report.verdict());
@@ -24,7 +24,7 @@ pub fn write(report: &Report) -> String {
     let failures = report.failures();
     if !failures.is_empty() {
         out.push_str("\n### What to mend\n\n");
-        let row = |finding: &&super::report::Finding| {
+        let row = |finding: &&super::report::CheckFinding| {
             let check = finding.check;
             let what = format!(
                 "{} `{}` on {} ({})",
@@ -40,7 +40,7 @@ pub fn write(report: &Report) -> String {
         out.push_str(&table(&["", "check", "found", "mend"], &rows));
     }
     out.push_str("\n### Counts\n\n");
-    let row = |level: &Level| {
+    let row = |level: &RequirementLevel| {
         let counts = report.counts(Some(*level));
         let figures = [
             counts.pass,
@@ -54,7 +54,7 @@ pub fn write(report: &Report) -> String {
         let figures = figures.into_iter().map(|figure| figure.to_string());
         std::iter::once(level.name().to_owned()).chain(figures).collect()
     };
-    let rows: Vec<_> = Level::ALL.iter().map(row).collect();
+    let rows: Vec<_> = RequirementLevel::ALL.iter().map(row).collect();
     let head = [
         "",
         "kept",
@@ -72,7 +72,7 @@ pub fn write(report: &Report) -> String {
 }
 
 /// Why checks were not made, and what was left out, each reason once.
-fn reasons(out: &mut String, report: &Report) {
+fn reasons(out: &mut String, report: &AgentReport) {
     let unjudged = report.unjudged();
     if unjudged.is_empty() && report.left_out.is_empty() {
         return;

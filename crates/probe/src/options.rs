@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tradepost_buyer::{Origin, Url};
 
-use super::check::Profile;
+use super::check::CheckProfile;
 
 /// What this prober calls itself in `User-Agent`, before the address of whoever uses it.
 pub const NAME: &str = concat!("tradepost-probe/", env!("CARGO_PKG_VERSION"));
@@ -16,9 +16,9 @@ pub const MAX_TEXT: usize = 2_000;
 /// What to probe, and how gently.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Options {
+pub struct ProbeOptions {
     /// The specifications to judge by; `None` judges by those that the card names.
-    pub profile: Option<Profile>,
+    pub profile: Option<CheckProfile>,
     /// A bearer token.
     pub token: Option<String>,
     /// The bearer token of somebody else, to see whether callers are kept apart.
@@ -51,7 +51,7 @@ pub struct Options {
     pub waivers: Vec<Waiver>,
 }
 
-impl Options {
+impl ProbeOptions {
     /// Ten requests in a second and a thousand in all, by nobody in particular, and nothing that
     /// stays with a seller. `run_id` has letters and digits and is new for each run.
     #[must_use]

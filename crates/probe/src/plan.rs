@@ -10,12 +10,12 @@ use tradepost_wire::a2a::check_version;
 use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::adcp::seller::Way;
+use super::adcp::seller::SellerBinding;
 use super::adcp::{ask, mcp};
-use super::binding::{Binding, Endpoint, address};
-use super::check::{Check, Judged, On, Profile, Verdict};
+use super::binding::{Binding, ProbedInterface, address};
+use super::check::{Check, CheckProfile, CheckResult, CheckVerdict, On};
 use super::exchange::Got;
-use super::run::{Ask, Out, Run, Who};
+use super::run::{OutgoingRequest, ProbeRun, RequestOverrides, Who};
 use super::{a2a, aap, adcp};
 
 /// Every check, in the order in which they are run.
@@ -24,8 +24,8 @@ pub fn checks() -> impl Iterator<Item = &'static Check> {
 }
 
 /// Which checks are run, and on what.
-pub(super) struct Plan {
-    pub(super) steps: Vec<Step>,
+pub(super) struct ProbePlan {
+    pub(super) steps: Vec<PlanStep>,
     pub(super) versions: Vec<Version>,
     pub(super) with_adcp: bool,
     pub(super) is_seller: bool,
@@ -34,16 +34,16 @@ pub(super) struct Plan {
 }
 
 /// A check and what it is run on.
-pub(super) struct Step {
+pub(super) struct PlanStep {
     pub(super) check: &'static Check,
     pub(super) on: String,
     pub(super) binding: Option<Binding>,
     pub(super) version: Option<Version>,
-    pub(super) way: Option<Way>,
+    pub(super) way: Option<SellerBinding>,
 }
 
 /// Finds out what there is besides the card, and makes the plan.
-pub(super) async fn make(run: &mut Run, address: &str) -> Plan {
+pub(super) async fn make(run: &mut ProbeRun, address: &str) -> ProbePlan {
     run.speaks_aap = run.card_json.to_string().contains("autoagentprotocol.org/extensions/");
     ask::read_card(run);
     if looks_for_mcp(run) {
@@ -55,41 +55,42 @@ pub(super) async fn make(run: &mut Run, address: &str) -> Plan {
 }
 
 /// The plan as far as can be known now.
-pub(super) fn of_what_is_known(run: &Run) -> Plan {
+pub(super) fn of_what_is_known(run: &ProbeRun) -> ProbePlan {
     let profile = run.options.profile;
     let wants = |one| profile.is_none_or(|wanted| wanted == one);
     let versions = run.card.as_ref().map(SellerCard::versions).unwrap_or_default();
-    let with_aap = wants(Profile::Aap) && (run.speaks_aap || profile == Some(Profile::Aap));
+    let with_aap =
+        wants(CheckProfile::Aap) && (run.speaks_aap || profile == Some(CheckProfile::Aap));
     let is_seller = !run.seller.ways().is_empty();
-    let with_adcp = wants(Profile::Adcp) && (profile == Some(Profile::Adcp) || is_seller);
+    let with_adcp = wants(CheckProfile::Adcp) && (profile == Some(CheckProfile::Adcp) || is_seller);
     // A seller that speaks MCP alone needs no card.
     let mcp_alone = profile.is_none() && run.card.is_none() && is_seller;
-    let with_a2a = wants(Profile::A2a) && !mcp_alone;
+    let with_a2a = wants(CheckProfile::A2a) && !mcp_alone;
     let steps = steps(run, [with_a2a, with_aap, with_adcp], &versions);
-    Plan { steps, versions, with_adcp, is_seller, looked_for_mcp: looks_for_mcp(run) }
+    ProbePlan { steps, versions, with_adcp, is_seller, looked_for_mcp: looks_for_mcp(run) }
 }
 
 /// Whether MCP is looked for at the address.
-fn looks_for_mcp(run: &Run) -> bool {
+fn looks_for_mcp(run: &ProbeRun) -> bool {
     match run.options.profile {
-        Some(profile) => profile == Profile::Adcp,
+        Some(profile) => profile == CheckProfile::Adcp,
         // An agent with a card says there what it speaks.
         None => run.card.is_none() || run.seller.extension.is_some(),
     }
 }
 
-fn steps(run: &Run, with: [bool; 3], versions: &[Version]) -> Vec<Step> {
+fn steps(run: &ProbeRun, with: [bool; 3], versions: &[Version]) -> Vec<PlanStep> {
     let [with_a2a, with_aap, with_adcp] = with;
     let mut steps = Vec::new();
-    let step = |check, on: &str, binding, version| Step {
+    let step = |check, on: &str, binding, version| PlanStep {
         check,
         on: on.to_owned(),
         binding,
         version,
         way: None,
     };
-    let a2a = || checks().filter(|check| with_a2a && check.profile() == Profile::A2a);
-    let aap = || checks().filter(|check| with_aap && check.profile() == Profile::Aap);
+    let a2a = || checks().filter(|check| with_a2a && check.profile() == CheckProfile::A2a);
+    let aap = || checks().filter(|check| with_aap && check.profile() == CheckProfile::Aap);
     steps.extend(a2a().filter(|it| it.on == On::Card).map(|it| step(it, "card", None, None)));
     for binding in Binding::ALL.iter().copied() {
         // Without an interface there is nothing to run on; that is for the card's checks to say.
@@ -110,12 +111,16 @@ fn steps(run: &Run, with: [bool; 3], versions: &[Version]) -> Vec<Step> {
         let rows = aap().filter(|it| it.on == On::Version);
         steps.extend(rows.map(|it| step(it, &on, Some(Binding::JsonRpc), Some(version))));
     }
-    let adcp = || checks().filter(|check| with_adcp && check.profile() == Profile::Adcp);
+    let adcp = || checks().filter(|check| with_adcp && check.profile() == CheckProfile::Adcp);
     steps.extend(adcp().filter(|it| it.on == On::Card).map(|it| step(it, "seller", None, None)));
     for way in run.seller.ways() {
-        let on = move |it: &&Check| it.on == On::Seller || (it.on == On::Mcp && way == Way::Mcp);
+        let on = move |it: &&Check| {
+            it.on == On::Seller || (it.on == On::Mcp && way == SellerBinding::Mcp)
+        };
         steps.extend(
-            adcp().filter(on).map(|it| Step { way: Some(way), ..step(it, way.name(), None, None) }),
+            adcp()
+                .filter(on)
+                .map(|it| PlanStep { way: Some(way), ..step(it, way.name(), None, None) }),
         );
     }
     let last = a2a().chain(aap()).chain(adcp()).filter(|it| it.on == On::End);
@@ -124,7 +129,7 @@ fn steps(run: &Run, with: [bool; 3], versions: &[Version]) -> Vec<Step> {
 }
 
 /// Fetches the card and finds the interfaces that can be probed.
-pub(super) async fn read_card(run: &mut Run) -> Result<(), CallFailure> {
+pub(super) async fn read_card(run: &mut ProbeRun) -> Result<(), CallFailure> {
     let url = run.card_url.clone();
     refuse_open_token(run, &url)?;
     // Without a credential first: most cards are for everybody.
@@ -155,7 +160,7 @@ pub(super) async fn read_card(run: &mut Run) -> Result<(), CallFailure> {
             // An empty tenant is an absent one (ProtoJSON).
             let tenant = interface.tenant.clone().filter(|tenant| !tenant.is_empty());
             let declared = SellerInterface { tenant, ..interface.clone() };
-            run.endpoints.push(Endpoint { binding, url, declared });
+            run.endpoints.push(ProbedInterface { binding, url, declared });
         }
     }
     for endpoint in &run.endpoints {
@@ -166,17 +171,23 @@ pub(super) async fn read_card(run: &mut Run) -> Result<(), CallFailure> {
 }
 
 /// Gets the card as somebody. Nobody there is no finding about an agent, but a failure.
-async fn get_card(run: &mut Run, url: &Url, who: Who<'static>) -> Result<Got, CallFailure> {
+async fn get_card(run: &mut ProbeRun, url: &Url, who: Who<'static>) -> Result<Got, CallFailure> {
     let headers = run.card_headers(who);
-    let out = Out { method: Method::GET, url: url.clone(), headers, body: Vec::new(), call: None };
-    let ask = Ask { who, expects_401: true, ..Ask::default() };
+    let out = OutgoingRequest {
+        method: Method::GET,
+        url: url.clone(),
+        headers,
+        body: Vec::new(),
+        call: None,
+    };
+    let ask = RequestOverrides { who, expects_401: true, ..RequestOverrides::default() };
     let got = run.send(out, ask).await;
     got.map_err(|verdict| CallFailure::Unsent(Unsent::Unreachable(verdict.text().to_owned())))
 }
 
 /// What answers at the address in place of an agent; `None` where there is an agent, or where that could
 /// not be found out.
-pub(super) fn no_agent(run: &Run, plan: &Plan) -> Option<String> {
+pub(super) fn no_agent(run: &ProbeRun, plan: &ProbePlan) -> Option<String> {
     let is_agent = run.card.is_some() || plan.with_adcp && plan.is_seller;
     // The address was not asked yet, or whoever is there wants to know first who asks.
     let is_unknown = run.card_answer.status == 0 || run.card_is_guarded() || run.wants_credential;
@@ -197,7 +208,7 @@ pub(super) fn no_agent(run: &Run, plan: &Plan) -> Option<String> {
 }
 
 /// Refuses to send the token to an origin that it is not for: whoever writes a card does not decide that.
-fn refuse_foreign_token(run: &Run, url: &Url) -> Result<(), CallFailure> {
+fn refuse_foreign_token(run: &ProbeRun, url: &Url) -> Result<(), CallFailure> {
     if !run.has_token() {
         return Ok(());
     }
@@ -205,7 +216,7 @@ fn refuse_foreign_token(run: &Run, url: &Url) -> Result<(), CallFailure> {
 }
 
 /// A token does not travel in the open.
-fn refuse_open_token(run: &Run, url: &Url) -> Result<(), CallFailure> {
+fn refuse_open_token(run: &ProbeRun, url: &Url) -> Result<(), CallFailure> {
     if !run.has_token() || url.scheme() == "https" || is_local(url) {
         return Ok(());
     }
@@ -217,7 +228,7 @@ fn refuse_open_token(run: &Run, url: &Url) -> Result<(), CallFailure> {
 }
 
 /// Makes everything ready for a check and runs it.
-pub(super) async fn perform(run: &mut Run, step: &Step) -> Verdict {
+pub(super) async fn perform(run: &mut ProbeRun, step: &PlanStep) -> CheckVerdict {
     run.binding = step.binding.unwrap_or(Binding::JsonRpc);
     run.version = step.version.unwrap_or(Version::V1_1);
     if let Some(way) = step.way {
@@ -225,14 +236,14 @@ pub(super) async fn perform(run: &mut Run, step: &Step) -> Verdict {
     }
     // What was sent before belongs to no check.
     run.take_recorded();
-    let judged: Judged = (step.check.run)(run).await;
+    let judged: CheckResult = (step.check.run)(run).await;
     match judged {
         Ok(verdict) | Err(verdict) => verdict,
     }
 }
 
 /// What the card offers and this prober does not look at.
-pub(super) fn left_out(run: &Run, plan: &Plan) -> Vec<String> {
+pub(super) fn left_out(run: &ProbeRun, plan: &ProbePlan) -> Vec<String> {
     let mut left_out = Vec::new();
     let interfaces = run.card.iter().flat_map(|card| card.interfaces.iter());
     for interface in interfaces {

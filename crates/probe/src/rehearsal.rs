@@ -8,11 +8,11 @@ use tradepost_buyer::transport::HttpTransport;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
-use super::check::{Check, Verdict};
-use super::exchange::Sent;
-use super::options::Options;
+use super::check::{Check, CheckVerdict};
+use super::exchange::RecordedRequest;
+use super::options::ProbeOptions;
 use super::plan;
-use super::run::{REHEARSED, Run};
+use super::run::{ProbeRun, REHEARSED};
 
 /// What would be sent.
 #[derive(Debug, Serialize)]
@@ -41,7 +41,7 @@ pub struct Rehearsed {
     /// What it is run on.
     pub on: String,
     /// What it sends first. What it sends once there is an answer depends on the answer.
-    pub requests: Vec<Sent>,
+    pub requests: Vec<RecordedRequest>,
     /// Why it sends nothing of its own.
     pub nothing: Option<String>,
 }
@@ -53,10 +53,10 @@ pub struct Rehearsed {
 pub async fn rehearse(
     transport: HttpTransport,
     address: &str,
-    options: Options,
+    options: ProbeOptions,
 ) -> Result<Rehearsal, CallFailure> {
     let card_url = card_url(address)?;
-    let mut run = Run::new(transport, options, card_url);
+    let mut run = ProbeRun::new(transport, options, card_url);
     plan::read_card(&mut run).await?;
     run.rehearses = true;
     let plan = plan::make(&mut run, address).await;
@@ -65,13 +65,13 @@ pub async fn rehearse(
         let verdict = plan::perform(&mut run, step).await;
         let requests: Vec<_> = run.take_recorded().into_iter().map(|it| it.request).collect();
         let nothing = requests.is_empty().then(|| match &verdict {
-            Verdict::Skipped(why) if why == REHEARSED => {
+            CheckVerdict::Skipped(why) if why == REHEARSED => {
                 "looks at the answer to an earlier request".to_owned()
             }
-            Verdict::Skipped(why) | Verdict::NotApplicable(why) | Verdict::NotLookedAt(why) => {
-                why.clone()
-            }
-            Verdict::Pass | Verdict::Fail(_) | Verdict::Warn(_) => {
+            CheckVerdict::Skipped(why)
+            | CheckVerdict::NotApplicable(why)
+            | CheckVerdict::NotLookedAt(why) => why.clone(),
+            CheckVerdict::Pass | CheckVerdict::Fail(_) | CheckVerdict::Warn(_) => {
                 "looks at what is known by then".to_owned()
             }
         });

@@ -8,22 +8,22 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
 use super::binding::Binding;
-use super::check::{Judged, Verdict, fail, judge, needed, warn};
+use super::check::{CheckResult, CheckVerdict, fail, judge, needed, warn};
 use super::exchange::Got;
 use super::grpc;
-use super::shape::{Wrong, items, member, text};
+use super::shape::{ShapeProblems, items, member, text};
 
 /// An answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Reply {
+pub(crate) struct ProbedAnswer {
     pub(crate) got: Got,
-    pub(crate) said: Said,
+    pub(crate) said: AnswerContent,
     binding: Binding,
 }
 
 /// What an answer says.
 #[derive(Debug, Clone)]
-pub(crate) enum Said {
+pub(crate) enum AnswerContent {
     Result(Value),
     Error(ErrorView),
     /// The data of each event, as JSON; null where it is none.
@@ -73,10 +73,10 @@ impl ErrorView {
     }
 
     /// What is wrong with its `ErrorInfo`.
-    pub(crate) fn judge_info(&self) -> Judged {
+    pub(crate) fn judge_info(&self) -> CheckResult {
         let info = needed(self.detail("ErrorInfo"), "there is no google.rpc.ErrorInfo")?;
         let (domain, reason) = (member(info, "domain"), member(info, "reason"));
-        let mut wrong = Wrong::default();
+        let mut wrong = ShapeProblems::default();
         wrong.unless(domain == DOMAIN, format!("its domain is {domain:?}"));
         wrong.unless(A2aCode::from_name(reason).is_some(), format!("its reason is {reason:?}"));
         judge(&wrong.0)
@@ -88,17 +88,19 @@ impl ErrorView {
     }
 }
 
-impl Reply {
+impl ProbedAnswer {
     pub(crate) fn jsonrpc(got: Got) -> Self {
         let said = if got.media_type() == "text/event-stream" {
-            Said::Stream(events(&got))
+            AnswerContent::Stream(events(&got))
         } else {
             let body = got.json().unwrap_or_default();
             match (body.get("result"), body.get("error")) {
                 // An error that is null is none, though it must not be there then (JSON-RPC §5).
-                (_, Some(error)) if !error.is_null() => Said::Error(ErrorView::read(error, "data")),
-                (Some(result), _) => Said::Result(result.clone()),
-                (None, _) => Said::Other,
+                (_, Some(error)) if !error.is_null() => {
+                    AnswerContent::Error(ErrorView::read(error, "data"))
+                }
+                (Some(result), _) => AnswerContent::Result(result.clone()),
+                (None, _) => AnswerContent::Other,
             }
         };
         Self { got, said, binding: Binding::JsonRpc }
@@ -113,11 +115,13 @@ impl Reply {
         let is_ok = end.as_ref().is_some_and(|end| end.status() == Some(RpcStatus::Ok));
         let said = match (documents.as_slice(), end) {
             // A stream that was left, or that broke off, has shown something all the same.
-            ([_, ..], _) if streams => Said::Stream(documents),
-            ([], _) if streams && is_ok => Said::Stream(documents),
-            ([only], _) if is_ok && only.is_object() => Said::Result(only.clone()),
-            (_, Some(end)) if !is_ok => Said::Error(ErrorView::read(&end.as_error(), "details")),
-            (_, Some(_) | None) => Said::Other,
+            ([_, ..], _) if streams => AnswerContent::Stream(documents),
+            ([], _) if streams && is_ok => AnswerContent::Stream(documents),
+            ([only], _) if is_ok && only.is_object() => AnswerContent::Result(only.clone()),
+            (_, Some(end)) if !is_ok => {
+                AnswerContent::Error(ErrorView::read(&end.as_error(), "details"))
+            }
+            (_, Some(_) | None) => AnswerContent::Other,
         };
         Self { got, said, binding: Binding::Grpc }
     }
@@ -125,14 +129,16 @@ impl Reply {
     pub(crate) fn rest(got: Got) -> Self {
         let body = got.json();
         let said = if got.media_type() == "text/event-stream" {
-            Said::Stream(events(&got))
+            AnswerContent::Stream(events(&got))
         } else if (200..300).contains(&got.status) {
             // Nothing in the body is a result, too: that of a deletion.
-            Said::Result(body.unwrap_or_default())
+            AnswerContent::Result(body.unwrap_or_default())
         } else {
             let error =
                 body.as_ref().and_then(|body| body.get("error")).filter(|it| it.is_object());
-            error.map_or(Said::Other, |error| Said::Error(ErrorView::read(error, "details")))
+            error.map_or(AnswerContent::Other, |error| {
+                AnswerContent::Error(ErrorView::read(error, "details"))
+            })
         };
         Self { got, said, binding: Binding::HttpJson }
     }
@@ -140,16 +146,16 @@ impl Reply {
     /// The error, when it is one.
     pub(crate) fn error(&self) -> Option<&ErrorView> {
         match &self.said {
-            Said::Error(error) => Some(error),
-            Said::Result(_) | Said::Stream(_) | Said::Other => None,
+            AnswerContent::Error(error) => Some(error),
+            AnswerContent::Result(_) | AnswerContent::Stream(_) | AnswerContent::Other => None,
         }
     }
 
     /// The result, or that there should be one.
-    pub(crate) fn result(&self) -> Result<&Value, Verdict> {
+    pub(crate) fn result(&self) -> Result<&Value, CheckVerdict> {
         match &self.said {
-            Said::Result(result) => Ok(result),
-            Said::Error(_) | Said::Stream(_) | Said::Other => {
+            AnswerContent::Result(result) => Ok(result),
+            AnswerContent::Error(_) | AnswerContent::Stream(_) | AnswerContent::Other => {
                 fail(format!("expected a result, and got {}", self.describe()))
             }
         }
@@ -166,11 +172,11 @@ impl Reply {
     pub(crate) fn describe(&self) -> String {
         let status = self.got.status;
         match &self.said {
-            Said::Result(_) => format!("HTTP {status} with a result"),
-            Said::Stream(events) => {
+            AnswerContent::Result(_) => format!("HTTP {status} with a result"),
+            AnswerContent::Stream(events) => {
                 format!("HTTP {status} with a stream of {} events", events.len())
             }
-            Said::Error(error) => {
+            AnswerContent::Error(error) => {
                 let code = error.code.map(|code| code.to_string()).unwrap_or_default();
                 let what = match self.binding {
                     Binding::JsonRpc | Binding::HttpJson => {
@@ -182,8 +188,10 @@ impl Reply {
                 let reason = error.reason().map(|reason| format!(" ({})", plain(reason, WORD)));
                 format!("{what}{} \"{message}\"", reason.unwrap_or_default())
             }
-            Said::Other if self.got.body.is_empty() => format!("HTTP {status} without a body"),
-            Said::Other => {
+            AnswerContent::Other if self.got.body.is_empty() => {
+                format!("HTTP {status} without a body")
+            }
+            AnswerContent::Other => {
                 let kind = self.got.media_type();
                 let kind = if kind.is_empty() { "no media type" } else { kind.as_str() };
                 format!("HTTP {status} with {} that is no answer of A2A", plain(kind, WORD))
@@ -206,9 +214,9 @@ impl Reply {
     }
 
     /// Judges whether it is one of these errors; the first is the expected one.
-    pub(crate) fn refused(&self, codes: &[A2aCode]) -> Judged {
+    pub(crate) fn refused(&self, codes: &[A2aCode]) -> CheckResult {
         if codes.iter().any(|code| self.is(*code)) {
-            return Ok(Verdict::Pass);
+            return Ok(CheckVerdict::Pass);
         }
         if let Some(older) = codes.iter().find(|code| self.is_of_1_0_0(**code)) {
             let (old, new) = (self.got.status, older.http());

@@ -5,8 +5,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
-use super::check::{Check, Level, Verdict};
-use super::exchange::Exchange;
+use super::check::{Check, CheckVerdict, RequirementLevel};
+use super::exchange::RecordedExchange;
 use super::grade::{self, Coverage, Grade, Ungraded};
 use super::shape::set;
 
@@ -16,7 +16,7 @@ pub const FORMAT: u32 = 3;
 /// What a run found.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Report {
+pub struct AgentReport {
     /// The address that was given.
     pub address: String,
     /// Where the card is.
@@ -40,7 +40,7 @@ pub struct Report {
     /// What was measured by pairs of requests.
     pub measured: Vec<Measured>,
     /// What came of each check, in the order in which they were run.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<CheckFinding>,
 }
 
 /// Answers about what may not be seen, compared with answers about what does not exist.
@@ -92,18 +92,18 @@ impl std::fmt::Display for Measured {
 /// What came of a check.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct CheckFinding {
     /// The check.
     pub check: &'static Check,
     /// What it was run on: `card`, `JSONRPC`, `HTTP+JSON`, `AAP 1.1`, `seller`, `MCP`, `AdCP over
     /// A2A`, or `run` for everything seen.
     pub on: String,
     /// What came of it.
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     /// Why the failure is accepted.
     pub waived: Option<String>,
     /// What was sent and what came back.
-    pub exchanges: Vec<Exchange>,
+    pub exchanges: Vec<RecordedExchange>,
 }
 
 /// Why some requirements were not looked at.
@@ -118,23 +118,23 @@ pub struct Unjudged<'r> {
 }
 
 /// A finding in words: what a verdict means for a requirement of its level.
-pub(super) fn words(finding: &Finding) -> &'static str {
+pub(super) fn words(finding: &CheckFinding) -> &'static str {
     match (&finding.verdict, &finding.waived, finding.check.level) {
-        (Verdict::Pass, _, _) => "kept",
-        (Verdict::Fail(_), Some(_), _) => "waived",
-        (Verdict::Fail(_), None, Level::Must) => "broken",
-        (Verdict::Fail(_), None, Level::Should) => "not kept",
-        (Verdict::Fail(_), None, Level::May) => "not done",
-        (Verdict::Warn(_), _, _) => "warning",
-        (Verdict::NotApplicable(_), _, _) => "does not apply",
-        (Verdict::Skipped(_), _, _) => "skipped",
-        (Verdict::NotLookedAt(_), _, _) => "not looked at",
+        (CheckVerdict::Pass, _, _) => "kept",
+        (CheckVerdict::Fail(_), Some(_), _) => "waived",
+        (CheckVerdict::Fail(_), None, RequirementLevel::Must) => "broken",
+        (CheckVerdict::Fail(_), None, RequirementLevel::Should) => "not kept",
+        (CheckVerdict::Fail(_), None, RequirementLevel::May) => "not done",
+        (CheckVerdict::Warn(_), _, _) => "warning",
+        (CheckVerdict::NotApplicable(_), _, _) => "does not apply",
+        (CheckVerdict::Skipped(_), _, _) => "skipped",
+        (CheckVerdict::NotLookedAt(_), _, _) => "not looked at",
     }
 }
 
 /// How many findings there are of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Counts {
+pub struct FindingCounts {
     /// Kept.
     pub pass: usize,
     /// Not kept, waived ones apart.
@@ -151,21 +151,21 @@ pub struct Counts {
     pub not_looked_at: usize,
 }
 
-impl Report {
+impl AgentReport {
     /// How many findings there are of each kind, of one level or of all.
     #[must_use]
-    pub fn counts(&self, level: Option<Level>) -> Counts {
-        let mut counts = Counts::default();
+    pub fn counts(&self, level: Option<RequirementLevel>) -> FindingCounts {
+        let mut counts = FindingCounts::default();
         let findings = self.findings.iter();
         for finding in findings.filter(|it| level.is_none_or(|level| it.check.level == level)) {
             let place = match &finding.verdict {
-                Verdict::Pass => &mut counts.pass,
-                Verdict::Fail(_) if finding.waived.is_some() => &mut counts.waived,
-                Verdict::Fail(_) => &mut counts.fail,
-                Verdict::Warn(_) => &mut counts.warn,
-                Verdict::NotApplicable(_) => &mut counts.not_applicable,
-                Verdict::Skipped(_) => &mut counts.skipped,
-                Verdict::NotLookedAt(_) => &mut counts.not_looked_at,
+                CheckVerdict::Pass => &mut counts.pass,
+                CheckVerdict::Fail(_) if finding.waived.is_some() => &mut counts.waived,
+                CheckVerdict::Fail(_) => &mut counts.fail,
+                CheckVerdict::Warn(_) => &mut counts.warn,
+                CheckVerdict::NotApplicable(_) => &mut counts.not_applicable,
+                CheckVerdict::Skipped(_) => &mut counts.skipped,
+                CheckVerdict::NotLookedAt(_) => &mut counts.not_looked_at,
             };
             *place += 1;
         }
@@ -173,8 +173,8 @@ impl Report {
     }
 
     /// The findings by what they are about, in the order in which that was probed.
-    pub(super) fn by_place(&self) -> Vec<(&str, Vec<&Finding>)> {
-        let mut places: Vec<(&str, Vec<&Finding>)> = Vec::new();
+    pub(super) fn by_place(&self) -> Vec<(&str, Vec<&CheckFinding>)> {
+        let mut places: Vec<(&str, Vec<&CheckFinding>)> = Vec::new();
         for finding in &self.findings {
             match places.iter_mut().find(|(on, _)| *on == finding.on) {
                 Some((_, findings)) => findings.push(finding),
@@ -243,9 +243,12 @@ impl Report {
         let mut reasons: Vec<Unjudged<'_>> = Vec::new();
         for finding in &self.findings {
             let (reason, by_agent) = match &finding.verdict {
-                Verdict::NotLookedAt(reason) => (reason, true),
-                Verdict::Skipped(reason) => (reason, false),
-                Verdict::Pass | Verdict::Fail(_) | Verdict::Warn(_) | Verdict::NotApplicable(_) => {
+                CheckVerdict::NotLookedAt(reason) => (reason, true),
+                CheckVerdict::Skipped(reason) => (reason, false),
+                CheckVerdict::Pass
+                | CheckVerdict::Fail(_)
+                | CheckVerdict::Warn(_)
+                | CheckVerdict::NotApplicable(_) => {
                     continue;
                 }
             };
@@ -262,22 +265,22 @@ impl Report {
 
     /// The findings that count against the agent, MUSTs first.
     #[must_use]
-    pub fn failures(&self) -> Vec<&Finding> {
+    pub fn failures(&self) -> Vec<&CheckFinding> {
         let mut failures: Vec<_> = self.findings.iter().filter(|it| it.is_failure()).collect();
         failures.sort_by_key(|finding| finding.check.level);
         failures
     }
 }
 
-impl Finding {
+impl CheckFinding {
     /// Whether it counts against the agent.
     #[must_use]
     pub fn is_failure(&self) -> bool {
-        matches!(self.verdict, Verdict::Fail(_)) && self.waived.is_none()
+        matches!(self.verdict, CheckVerdict::Fail(_)) && self.waived.is_none()
     }
 }
 
-impl Serialize for Report {
+impl Serialize for AgentReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut report = json!({
             "format": FORMAT, "address": self.address, "card_url": self.card_url,
@@ -286,7 +289,7 @@ impl Serialize for Report {
             "meaning": self.meaning(), "musts": self.coverage(), "stopped": self.stopped, "breaks_a_must": self.breaks_a_must(),
             "requests": self.requests, "counts": {}, "left_out": self.left_out,
         });
-        for level in Level::ALL {
+        for level in RequirementLevel::ALL {
             set(&mut report, &format!("/counts/{level}"), json!(self.counts(Some(*level))));
         }
         if !self.measured.is_empty() {
@@ -297,7 +300,7 @@ impl Serialize for Report {
     }
 }
 
-impl Serialize for Finding {
+impl Serialize for CheckFinding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         let check = self.check;

@@ -6,7 +6,7 @@ use tradepost_wire::json::Value;
 
 /// A request of the binding.
 #[derive(Debug)]
-pub(super) struct Route {
+pub(super) struct RestRequest {
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) body: Vec<u8>,
@@ -19,7 +19,7 @@ pub(super) fn routes(
     tenant: Option<&str>,
     operation: Operation,
     params: &Value,
-) -> Vec<Route> {
+) -> Vec<RestRequest> {
     let text = |name: &str| match params.get(name) {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
@@ -32,7 +32,7 @@ pub(super) fn routes(
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             url.query_pairs_mut().append_pair(name, &value);
         }
-        Route { method: Method::GET, url, body: Vec::new() }
+        RestRequest { method: Method::GET, url, body: Vec::new() }
     };
     let post = |path: &[&str], taken: &[&str]| {
         let mut body = params.clone();
@@ -40,7 +40,7 @@ pub(super) fn routes(
             members.retain(|name, _| !taken.contains(&name.as_str()));
         }
         let url = join(base, tenant, path);
-        Route { method: Method::POST, url, body: body.to_string().into_bytes() }
+        RestRequest { method: Method::POST, url, body: body.to_string().into_bytes() }
     };
     let configs = "pushNotificationConfigs";
     let (id, task) = (text("id"), text("taskId"));
@@ -66,7 +66,7 @@ pub(super) fn routes(
         }
         Operation::DeleteTaskPushNotificationConfig => {
             let route = get(&["tasks", &task, configs, &id], &["taskId", "id"]);
-            vec![Route { method: Method::DELETE, ..route }]
+            vec![RestRequest { method: Method::DELETE, ..route }]
         }
         Operation::GetExtendedAgentCard => vec![get(&["extendedAgentCard"], &[])],
     }

@@ -15,15 +15,17 @@ use tradepost_wire::json::{Value, json};
 use tradepost_wire::protobuf::{self, schema};
 use transfer::wait_wanted;
 
-use super::adcp::seller::Seller;
-use super::binding::{Binding, Endpoint};
-use super::check::{Judged, Verdict, fail, found, judge, not_here, skip, unseen, unseen_if};
-use super::exchange::{Exchange, Got, Sent, blank, excerpt};
+use super::adcp::seller::ProbedSeller;
+use super::binding::{Binding, ProbedInterface};
+use super::check::{
+    CheckResult, CheckVerdict, fail, found, judge, not_here, skip, unseen, unseen_if,
+};
+use super::exchange::{Got, RecordedExchange, RecordedRequest, blank, excerpt};
 use super::grpc;
-use super::options::Options;
-use super::reply::Reply;
+use super::options::ProbeOptions;
+use super::reply::ProbedAnswer;
 use super::rest;
-use super::shape::Wrong;
+use super::shape::ShapeProblems;
 
 mod transfer;
 
@@ -42,7 +44,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A header that is as usual, absent, or another one.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) enum Field<'a> {
+pub(crate) enum HeaderOverride<'a> {
     #[default]
     Usual,
     Absent,
@@ -63,10 +65,10 @@ pub(crate) enum Who<'a> {
 
 /// What is unusual about a request.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Ask<'a> {
-    pub(crate) version: Field<'a>,
-    pub(crate) extensions: Field<'a>,
-    pub(crate) content_type: Field<'a>,
+pub(crate) struct RequestOverrides<'a> {
+    pub(crate) version: HeaderOverride<'a>,
+    pub(crate) extensions: HeaderOverride<'a>,
+    pub(crate) content_type: HeaderOverride<'a>,
     pub(crate) who: Who<'a>,
     pub(crate) query: &'a str,
     /// After how many events a stream is left.
@@ -77,18 +79,18 @@ pub(crate) struct Ask<'a> {
 
 /// A request as it goes out.
 #[derive(Debug)]
-pub(crate) struct Out {
+pub(crate) struct OutgoingRequest {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Vec<u8>,
     /// What is called, where the request is one of gRPC.
-    pub(crate) call: Option<Call>,
+    pub(crate) call: Option<GrpcCall>,
 }
 
 /// A call of gRPC.
 #[derive(Debug, Clone)]
-pub(crate) struct Call {
+pub(crate) struct GrpcCall {
     /// `None` for a method that A2A does not have.
     pub(crate) operation: Option<Operation>,
     /// The message as people read it.
@@ -97,11 +99,11 @@ pub(crate) struct Call {
 
 /// An error object of AAP that was seen.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct SeenAapError {
     /// The whole `error` member.
     pub(crate) error: Value,
     pub(crate) version: aap::Version,
-    pub(crate) exchange: Exchange,
+    pub(crate) exchange: RecordedExchange,
 }
 
 /// The stream that an agent gave in answer to a message.
@@ -110,14 +112,14 @@ pub(crate) struct Streamed {
     pub(crate) binding: Binding,
     /// What asked for it: the prefix of the message's id.
     pub(crate) prefix: &'static str,
-    pub(crate) reply: Reply,
-    pub(crate) exchange: Option<Exchange>,
+    pub(crate) reply: ProbedAnswer,
+    pub(crate) exchange: Option<RecordedExchange>,
 }
 
 /// What checks share.
 #[derive(Debug)]
-pub(crate) struct Run {
-    pub(crate) options: Options,
+pub(crate) struct ProbeRun {
+    pub(crate) options: ProbeOptions,
     pub(crate) card_url: Url,
     pub(crate) card_answer: Got,
     /// As whom the card is read: as nobody, unless it is shown to callers with a credential alone.
@@ -125,7 +127,7 @@ pub(crate) struct Run {
     pub(crate) card: Option<SellerCard>,
     /// The card as JSON; null when there is none.
     pub(crate) card_json: Value,
-    pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) endpoints: Vec<ProbedInterface>,
     /// Which of them is being probed.
     pub(crate) binding: Binding,
     /// Which version of AAP is being probed.
@@ -136,32 +138,32 @@ pub(crate) struct Run {
     /// The stream of a message on each binding: asked for once, because it makes a task.
     pub(crate) streams: Vec<Streamed>,
     /// What later checks need of earlier ones.
-    pub(crate) memo: BTreeMap<String, Result<Value, Verdict>>,
-    pub(crate) seen: Vec<Seen>,
+    pub(crate) memo: BTreeMap<String, Result<Value, CheckVerdict>>,
+    pub(crate) seen: Vec<SeenAapError>,
     /// Answers that show how the agent is built.
-    pub(crate) leaks: Vec<(&'static str, Exchange)>,
+    pub(crate) leaks: Vec<(&'static str, RecordedExchange)>,
     /// Calls of gRPC that ended as nobody knows.
-    pub(crate) unknown_ends: Vec<Exchange>,
+    pub(crate) unknown_ends: Vec<RecordedExchange>,
     /// What callers without a credential hear on each binding: asked once, because agents count them.
-    pub(crate) strangers: Vec<(Binding, Reply, Option<Exchange>)>,
+    pub(crate) strangers: Vec<(Binding, ProbedAnswer, Option<RecordedExchange>)>,
     /// Whether somebody wanted a credential that was not given, or did not accept the one that was.
     pub(crate) wants_credential: bool,
     pub(crate) spent: u32,
     /// What is known of an AdCP seller.
-    pub(crate) seller: Seller,
+    pub(crate) seller: ProbedSeller,
     /// How long the last exchange took.
     pub(crate) took: Duration,
     /// Whether requests are noted and not sent.
     pub(crate) rehearses: bool,
     transport: HttpTransport,
-    recorded: Vec<Exchange>,
+    recorded: Vec<RecordedExchange>,
     next_at: Option<Instant>,
     counter: u64,
     waited: Duration,
 }
 
-impl Run {
-    pub(crate) fn new(transport: HttpTransport, options: Options, card_url: Url) -> Self {
+impl ProbeRun {
+    pub(crate) fn new(transport: HttpTransport, options: ProbeOptions, card_url: Url) -> Self {
         Self {
             options,
             card_url,
@@ -182,7 +184,7 @@ impl Run {
             strangers: Vec::new(),
             wants_credential: false,
             spent: 0,
-            seller: Seller::default(),
+            seller: ProbedSeller::default(),
             took: Duration::ZERO,
             rehearses: false,
             transport,
@@ -194,12 +196,12 @@ impl Run {
     }
 
     /// The exchanges since the last time that this was asked.
-    pub(crate) fn take_recorded(&mut self) -> Vec<Exchange> {
+    pub(crate) fn take_recorded(&mut self) -> Vec<RecordedExchange> {
         std::mem::take(&mut self.recorded)
     }
 
     /// Shows an exchange of an earlier check.
-    pub(crate) fn cite(&mut self, exchange: Exchange) {
+    pub(crate) fn cite(&mut self, exchange: RecordedExchange) {
         if self.recorded.len() < KEPT || self.rehearses {
             self.recorded.push(exchange);
         }
@@ -207,11 +209,14 @@ impl Run {
 
     /// Judges by what is wrong with each refusal that was seen: each thing once, and the first of those
     /// that have it are shown.
-    pub(crate) fn judge_refused(&mut self, found: Vec<(Exchange, Wrong)>) -> Judged {
+    pub(crate) fn judge_refused(
+        &mut self,
+        found: Vec<(RecordedExchange, ShapeProblems)>,
+    ) -> CheckResult {
         unseen_if(found.is_empty(), "nothing was refused, so that no refusal could be looked at")?;
         let mut all: Vec<String> = Vec::new();
         let mut shown = 0;
-        for (exchange, Wrong(texts)) in found {
+        for (exchange, ShapeProblems(texts)) in found {
             if !texts.is_empty() && shown < 3 {
                 self.cite(exchange);
                 shown += 1;
@@ -226,7 +231,7 @@ impl Run {
     }
 
     /// The last exchange, as shown.
-    pub(crate) fn last(&self) -> Option<&Exchange> {
+    pub(crate) fn last(&self) -> Option<&RecordedExchange> {
         self.recorded.last()
     }
 
@@ -252,8 +257,8 @@ impl Run {
     }
 
     /// The endpoint that is being probed.
-    pub(crate) fn endpoint(&self) -> Result<&Endpoint, Verdict> {
-        let wanted = |endpoint: &&Endpoint| endpoint.binding == self.binding;
+    pub(crate) fn endpoint(&self) -> Result<&ProbedInterface, CheckVerdict> {
+        let wanted = |endpoint: &&ProbedInterface| endpoint.binding == self.binding;
         let endpoint = self.endpoints.iter().find(wanted);
         found(endpoint, format!("the card offers no {} interface", self.binding))
     }
@@ -275,17 +280,17 @@ impl Run {
         &mut self,
         operation: Operation,
         params: Value,
-    ) -> Result<Reply, Verdict> {
-        self.ask(Ask::default(), operation, params).await
+    ) -> Result<ProbedAnswer, CheckVerdict> {
+        self.ask(RequestOverrides::default(), operation, params).await
     }
 
     /// The same with something unusual about it.
     pub(crate) async fn ask(
         &mut self,
-        ask: Ask<'_>,
+        ask: RequestOverrides<'_>,
         operation: Operation,
         params: Value,
-    ) -> Result<Reply, Verdict> {
+    ) -> Result<ProbedAnswer, CheckVerdict> {
         match self.binding {
             Binding::JsonRpc => {
                 let id = self.fresh("q");
@@ -299,15 +304,20 @@ impl Run {
                 let routes = rest::routes(&base, tenant.as_deref(), operation, &params);
                 let mut reply = not_here("no route for it");
                 for route in routes {
-                    if reply.as_ref().is_ok_and(|reply: &Reply| !reply.is_no_route()) {
+                    if reply.as_ref().is_ok_and(|reply: &ProbedAnswer| !reply.is_no_route()) {
                         break;
                     }
                     let headers = self.headers(&ask, !route.body.is_empty());
                     let mut url = route.url;
                     add_query(&mut url, ask.query);
-                    let out =
-                        Out { method: route.method, url, headers, body: route.body, call: None };
-                    reply = Ok(Reply::rest(self.send(out, ask).await?));
+                    let out = OutgoingRequest {
+                        method: route.method,
+                        url,
+                        headers,
+                        body: route.body,
+                        call: None,
+                    };
+                    reply = Ok(ProbedAnswer::rest(self.send(out, ask).await?));
                 }
                 reply
             }
@@ -316,13 +326,13 @@ impl Run {
                 let Ok(message) = protobuf::write(schema::request(operation), &params) else {
                     return not_here("protocol buffers cannot say what the check would send");
                 };
-                let call = Call { operation: Some(operation), shown: params.to_string() };
+                let call = GrpcCall { operation: Some(operation), shown: params.to_string() };
                 self.call_grpc(ask, operation.name(), &grpc::framed(&message), call).await
             }
         }
     }
 
-    fn with_tenant(&self, mut params: Value) -> Result<Value, Verdict> {
+    fn with_tenant(&self, mut params: Value) -> Result<Value, CheckVerdict> {
         let tenant = self.endpoint()?.declared.tenant.clone();
         if let (Some(tenant), Some(members)) = (tenant, params.as_object_mut()) {
             members.entry("tenant").or_insert_with(|| tenant.into());
@@ -331,39 +341,53 @@ impl Run {
     }
 
     /// Posts bytes to the JSON-RPC endpoint.
-    pub(crate) async fn post(&mut self, ask: Ask<'_>, body: Vec<u8>) -> Result<Reply, Verdict> {
+    pub(crate) async fn post(
+        &mut self,
+        ask: RequestOverrides<'_>,
+        body: Vec<u8>,
+    ) -> Result<ProbedAnswer, CheckVerdict> {
         let mut url = self.endpoint()?.url.clone();
         add_query(&mut url, ask.query);
         let headers = self.headers(&ask, true);
-        let out = Out { method: Method::POST, url, headers, body, call: None };
+        let out = OutgoingRequest { method: Method::POST, url, headers, body, call: None };
         let got = self.send(out, ask).await?;
-        Ok(Reply::jsonrpc(got))
+        Ok(ProbedAnswer::jsonrpc(got))
     }
 
     /// Posts a body to a method of the gRPC interface.
     pub(crate) async fn call_grpc(
         &mut self,
-        ask: Ask<'_>,
+        ask: RequestOverrides<'_>,
         method: &str,
         body: &[u8],
-        call: Call,
-    ) -> Result<Reply, Verdict> {
+        call: GrpcCall,
+    ) -> Result<ProbedAnswer, CheckVerdict> {
         let url = grpc::method(&self.endpoint()?.url, method);
         let headers = self.grpc_headers(ask);
         let operation = call.operation;
-        let out = Out { method: Method::POST, url, headers, body: body.to_vec(), call: Some(call) };
+        let out = OutgoingRequest {
+            method: Method::POST,
+            url,
+            headers,
+            body: body.to_vec(),
+            call: Some(call),
+        };
         let got = self.send(out, ask).await?;
-        Ok(Reply::grpc(got, operation))
+        Ok(ProbedAnswer::grpc(got, operation))
     }
 
     /// The headers of a request.
-    pub(crate) fn headers(&self, ask: &Ask<'_>, has_body: bool) -> Vec<(&'static str, String)> {
+    pub(crate) fn headers(
+        &self,
+        ask: &RequestOverrides<'_>,
+        has_body: bool,
+    ) -> Vec<(&'static str, String)> {
         let mut headers =
             vec![("accept", "application/json, text/event-stream, */*;q=0.1".to_owned())];
-        let mut add = |name, field: Field<'_>, usual: Option<String>| match field {
-            Field::Usual => headers.extend(usual.map(|value| (name, value))),
-            Field::Absent => {}
-            Field::Text(text) => headers.push((name, text.to_owned())),
+        let mut add = |name, field: HeaderOverride<'_>, usual: Option<String>| match field {
+            HeaderOverride::Usual => headers.extend(usual.map(|value| (name, value))),
+            HeaderOverride::Absent => {}
+            HeaderOverride::Text(text) => headers.push((name, text.to_owned())),
         };
         add("content-type", ask.content_type, has_body.then(|| "application/json".to_owned()));
         add(VERSION_HEADER, ask.version, Some(VERSION.to_owned()));
@@ -391,8 +415,9 @@ impl Run {
     }
 
     /// The headers of a call of gRPC.
-    pub(crate) fn grpc_headers(&self, ask: Ask<'_>) -> Vec<(&'static str, String)> {
-        let usual = Ask { content_type: Field::Text("application/grpc"), ..ask };
+    pub(crate) fn grpc_headers(&self, ask: RequestOverrides<'_>) -> Vec<(&'static str, String)> {
+        let usual =
+            RequestOverrides { content_type: HeaderOverride::Text("application/grpc"), ..ask };
         let mut headers = self.headers(&usual, true);
         headers.retain(|(name, _)| *name != "accept");
         headers.push(("te", "trailers".to_owned()));
@@ -418,7 +443,11 @@ impl Run {
     }
 
     /// Sends a request, at the pace agreed on and again where the agent asks us to wait.
-    pub(crate) async fn send(&mut self, mut out: Out, ask: Ask<'_>) -> Result<Got, Verdict> {
+    pub(crate) async fn send(
+        &mut self,
+        mut out: OutgoingRequest,
+        ask: RequestOverrides<'_>,
+    ) -> Result<Got, CheckVerdict> {
         if matches!(ask.who, Who::First | Who::Second) {
             self.keep_token(&mut out);
         }
@@ -449,14 +478,18 @@ impl Run {
     }
 
     /// Takes the token out of a request to an origin that it is not for.
-    fn keep_token(&self, out: &mut Out) {
+    fn keep_token(&self, out: &mut OutgoingRequest) {
         let origins = self.options.token_origins(&self.card_url);
         if check_origin(&out.url, &origins, false).is_err() {
             out.headers.retain(|(name, _)| *name != "authorization");
         }
     }
 
-    async fn send_once(&mut self, out: &Out, leave_after: Option<usize>) -> Result<Got, Verdict> {
+    async fn send_once(
+        &mut self,
+        out: &OutgoingRequest,
+        leave_after: Option<usize>,
+    ) -> Result<Got, CheckVerdict> {
         if self.spent >= self.options.budget {
             return skip(format!("the budget of {} requests is used up", self.options.budget));
         }
@@ -468,13 +501,13 @@ impl Run {
             let value = if hidden { "Bearer ***".to_owned() } else { blank(value, &secrets) };
             ((*name).to_owned(), value)
         });
-        let request = Sent {
+        let request = RecordedRequest {
             method: out.method.to_string(),
             url: blank(out.url.as_str(), &secrets),
             headers: headers.collect(),
             body: excerpt(body, &secrets),
         };
-        let mut exchange = Exchange { request, answer: None, failure: None };
+        let mut exchange = RecordedExchange { request, answer: None, failure: None };
         if self.rehearses {
             self.cite(exchange);
             return skip(REHEARSED);

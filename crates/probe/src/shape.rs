@@ -7,16 +7,16 @@ use tradepost_wire::json::Value;
 
 /// Collects what is wrong.
 #[derive(Debug, Default)]
-pub(crate) struct Wrong(pub(crate) Vec<String>);
+pub(crate) struct ShapeProblems(pub(crate) Vec<String>);
 
 /// What somebody who looks finds wrong.
-pub(crate) fn wrong(look: impl FnOnce(&mut Wrong)) -> Wrong {
-    let mut wrong = Wrong::default();
+pub(crate) fn wrong(look: impl FnOnce(&mut ShapeProblems)) -> ShapeProblems {
+    let mut wrong = ShapeProblems::default();
     look(&mut wrong);
     wrong
 }
 
-impl Wrong {
+impl ShapeProblems {
     /// Notes a problem.
     pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.0.push(text.into());
@@ -105,7 +105,7 @@ pub(crate) fn is_terminal(state: &str) -> bool {
 }
 
 /// What is wrong with a message of the agent's (A2A §4.1.4).
-pub(crate) fn message(message: &Value, wrong: &mut Wrong) {
+pub(crate) fn message(message: &Value, wrong: &mut ShapeProblems) {
     wrong.text(message, "messageId", "the message");
     role(message, "the message", wrong);
     wrong.unless(items(message, "parts").count() > 0, "the message has no parts");
@@ -113,13 +113,13 @@ pub(crate) fn message(message: &Value, wrong: &mut Wrong) {
 }
 
 /// Whether a message of the agent's says that the agent speaks (A2A §4.1.4).
-pub(crate) fn role(message: &Value, place: &str, wrong: &mut Wrong) {
+pub(crate) fn role(message: &Value, place: &str, wrong: &mut ShapeProblems) {
     let role = text(message, "role").unwrap_or_default();
     wrong.unless(role == "ROLE_AGENT", format!("{place} has the role {role:?}, not ROLE_AGENT"));
 }
 
 /// What is wrong with parts.
-pub(crate) fn parts(holder: &Value, place: &str, wrong: &mut Wrong) {
+pub(crate) fn parts(holder: &Value, place: &str, wrong: &mut ShapeProblems) {
     for part in items(holder, "parts") {
         let contents =
             ["text", "raw", "url", "data"].iter().filter(|name| part.get(name).is_some());
@@ -134,7 +134,7 @@ pub(crate) fn parts(holder: &Value, place: &str, wrong: &mut Wrong) {
 }
 
 /// What is wrong with a task (A2A §4.1.1).
-pub(crate) fn task(task: &Value, wrong: &mut Wrong) {
+pub(crate) fn task(task: &Value, wrong: &mut ShapeProblems) {
     wrong.text(task, "id", "the task");
     known_state(task, "the task", wrong);
     for artifact in items(task, "artifacts") {
@@ -145,7 +145,7 @@ pub(crate) fn task(task: &Value, wrong: &mut Wrong) {
 }
 
 /// Whether a task, or an update of one, tells a state of A2A (A2A §4.1.3); the unspecified one is none.
-fn known_state(holder: &Value, place: &str, wrong: &mut Wrong) {
+fn known_state(holder: &Value, place: &str, wrong: &mut ShapeProblems) {
     let state = state(holder);
     let holds = TaskState::from_name(state).is_some();
     wrong.unless(holds, format!("{place} has the state {state:?}, which is none of A2A's"));
@@ -153,7 +153,7 @@ fn known_state(holder: &Value, place: &str, wrong: &mut Wrong) {
 
 /// Whether the artifacts of one task are those of another, by their ids and contents. Texts that follow each
 /// other may be one part or several.
-pub(crate) fn same_artifacts(known: &Value, read: &Value, from: &str, wrong: &mut Wrong) {
+pub(crate) fn same_artifacts(known: &Value, read: &Value, from: &str, wrong: &mut ShapeProblems) {
     for artifact in items(known, "artifacts") {
         let id = text(artifact, "artifactId");
         let same = items(read, "artifacts").find(|it| text(it, "artifactId") == id);
@@ -191,7 +191,7 @@ fn contents(artifact: &Value) -> Vec<(&'static str, Value)> {
 }
 
 /// What is wrong with an event of a stream (A2A §4.2): exactly one of four members, each whole.
-pub(crate) fn event(event: &Value, wrong: &mut Wrong) {
+pub(crate) fn event(event: &Value, wrong: &mut ShapeProblems) {
     let members = ["task", "message", "statusUpdate", "artifactUpdate"];
     let found: Vec<_> = members.iter().filter(|name| event.get(name).is_some()).collect();
     wrong.unless(

@@ -3,14 +3,14 @@
 use expect_test::expect;
 use jiff::Timestamp;
 
-use super::check::Level;
-use super::exchange::{Answered, Exchange, Sent};
+use super::check::RequirementLevel;
+use super::exchange::{RecordedExchange, RecordedRequest, RecordedResponse};
 use super::grade::{self, Grade, Ungraded};
 use super::*;
 
-fn finding(level: Level, verdict: Verdict) -> Finding {
+fn finding(level: RequirementLevel, verdict: CheckVerdict) -> CheckFinding {
     let check = checks().find(|check| check.level == level).unwrap();
-    Finding { check, on: "JSONRPC".to_owned(), verdict, waived: None, exchanges: Vec::new() }
+    CheckFinding { check, on: "JSONRPC".to_owned(), verdict, waived: None, exchanges: Vec::new() }
 }
 
 /// Findings of MUSTs, of which one more is a warning, beside a MAY that is not done.
@@ -28,15 +28,15 @@ struct Seen {
 fn graded(seen: Seen) -> Option<Grade> {
     let text = || "x".to_owned();
     let mut findings = vec![
-        finding(Level::May, Verdict::Fail(text())),
-        finding(Level::Must, Verdict::Warn(text())),
+        finding(RequirementLevel::May, CheckVerdict::Fail(text())),
+        finding(RequirementLevel::Must, CheckVerdict::Warn(text())),
     ];
     for (count, level, verdict) in [
-        (seen.kept, Level::Must, Verdict::Pass),
-        (seen.broken, Level::Must, Verdict::Fail(text())),
-        (seen.shoulds_broken, Level::Should, Verdict::Fail(text())),
-        (seen.skipped, Level::Must, Verdict::Skipped(text())),
-        (seen.not_looked_at, Level::Must, Verdict::NotLookedAt(text())),
+        (seen.kept, RequirementLevel::Must, CheckVerdict::Pass),
+        (seen.broken, RequirementLevel::Must, CheckVerdict::Fail(text())),
+        (seen.shoulds_broken, RequirementLevel::Should, CheckVerdict::Fail(text())),
+        (seen.skipped, RequirementLevel::Must, CheckVerdict::Skipped(text())),
+        (seen.not_looked_at, RequirementLevel::Must, CheckVerdict::NotLookedAt(text())),
     ] {
         findings.extend((0..count).map(|_| finding(level, verdict.clone())));
     }
@@ -89,13 +89,14 @@ fn what_could_not_be_looked_at_costs_the_a_and_then_the_grade() {
 
 #[test]
 fn the_meaning_of_a_b_says_what_was_not_looked_at() {
-    let left = || finding(Level::Must, Verdict::NotLookedAt("it refuses".to_owned()));
+    let left =
+        || finding(RequirementLevel::Must, CheckVerdict::NotLookedAt("it refuses".to_owned()));
     let mut thin = report();
     thin.findings = vec![
-        finding(Level::Must, Verdict::Pass),
-        finding(Level::Must, Verdict::Pass),
+        finding(RequirementLevel::Must, CheckVerdict::Pass),
+        finding(RequirementLevel::Must, CheckVerdict::Pass),
         left(),
-        finding(Level::Must, Verdict::Skipped("no token".to_owned())),
+        finding(RequirementLevel::Must, CheckVerdict::Skipped("no token".to_owned())),
     ];
     thin.grade = grade::of(&thin.findings);
     assert_eq!(thin.verdict(), "grade B");
@@ -114,24 +115,28 @@ fn the_meaning_of_a_b_says_what_was_not_looked_at() {
     assert_eq!(thin.meaning(), meaning);
 }
 
-fn failed(level: Level, text: &str) -> Finding {
-    finding(level, Verdict::Fail(text.to_owned()))
+fn failed(level: RequirementLevel, text: &str) -> CheckFinding {
+    finding(level, CheckVerdict::Fail(text.to_owned()))
 }
 
 /// A report with a failure of each level, a check that was kept, and one that was not looked at.
-fn report() -> Report {
-    let mut broken = failed(Level::Must, "<b>\u{1b}[31m & \"x\"");
-    broken.exchanges.push(Exchange {
-        request: Sent {
+fn report() -> AgentReport {
+    let mut broken = failed(RequirementLevel::Must, "<b>\u{1b}[31m & \"x\"");
+    broken.exchanges.push(RecordedExchange {
+        request: RecordedRequest {
             method: "GET".to_owned(),
             url: "https://a.example/?<x>".to_owned(),
             headers: Vec::new(),
             body: String::new(),
         },
-        answer: Some(Answered { status: 200, headers: Vec::new(), body: "</pre>".to_owned() }),
+        answer: Some(RecordedResponse {
+            status: 200,
+            headers: Vec::new(),
+            body: "</pre>".to_owned(),
+        }),
         failure: None,
     });
-    Report {
+    AgentReport {
         address: "https://a.example".to_owned(),
         card_url: "https://a.example/.well-known/agent-card.json".to_owned(),
         agent: "A & B".to_owned(),
@@ -144,12 +149,12 @@ fn report() -> Report {
         left_out: Vec::new(),
         measured: Vec::new(),
         findings: vec![
-            failed(Level::May, "no date"),
-            failed(Level::Should, "100%\n::error::not yours, @you | `x`"),
+            failed(RequirementLevel::May, "no date"),
+            failed(RequirementLevel::Should, "100%\n::error::not yours, @you | `x`"),
             broken,
-            finding(Level::Must, Verdict::Pass),
-            finding(Level::May, Verdict::Skipped("not <allowed>".to_owned())),
-            finding(Level::Must, Verdict::NotLookedAt("it <refuses>".to_owned())),
+            finding(RequirementLevel::Must, CheckVerdict::Pass),
+            finding(RequirementLevel::May, CheckVerdict::Skipped("not <allowed>".to_owned())),
+            finding(RequirementLevel::Must, CheckVerdict::NotLookedAt("it <refuses>".to_owned())),
         ],
     }
 }
@@ -175,7 +180,7 @@ fn in_junit_only_a_broken_must_is_a_failure_and_every_test_has_its_level() {
 fn without_a_grade_junit_has_an_error() {
     let mut thin = report();
     thin.grade = None;
-    thin.findings = vec![finding(Level::Must, Verdict::Skipped("x".to_owned()))];
+    thin.findings = vec![finding(RequirementLevel::Must, CheckVerdict::Skipped("x".to_owned()))];
     expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="tradepost probe https://a.example: no grade" tests="2" failures="0" errors="1">

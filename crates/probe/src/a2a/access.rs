@@ -6,11 +6,12 @@ use tradepost_wire::json::{Value, json};
 
 use crate::binding::Binding;
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, fail_if, judge, kept, not_here, not_here_if, skip,
+    Check, CheckResult, CheckVerdict, checks, fail, fail_if, judge, kept, not_here, not_here_if,
+    skip,
 };
-use crate::reply::Reply;
-use crate::run::{Ask, Run, Who};
-use crate::shape::{Wrong, id_of, items, text};
+use crate::reply::ProbedAnswer;
+use crate::run::{ProbeRun, RequestOverrides, Who};
+use crate::shape::{ShapeProblems, id_of, items, text};
 
 const WHY_AUTH: &str = "A card that asks for credentials promises that nobody gets in without.";
 const WHY_OWN: &str =
@@ -46,7 +47,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// Whether the card requires a credential.
-fn requires_credential(run: &Run) -> bool {
+fn requires_credential(run: &ProbeRun) -> bool {
     let card = &run.card_json;
     let count = |name| {
         items(card, name).filter(|it| it.as_object().is_some_and(|it| !it.is_empty())).count()
@@ -54,14 +55,14 @@ fn requires_credential(run: &Run) -> bool {
     count("securityRequirements") + count("security") > 0
 }
 
-async fn ask_as(run: &mut Run, who: Who<'_>) -> Result<Reply, Verdict> {
+async fn ask_as(run: &mut ProbeRun, who: Who<'_>) -> Result<ProbedAnswer, CheckVerdict> {
     let id = run.unknown_id();
-    let ask = Ask { who, expects_401: true, ..Ask::default() };
+    let ask = RequestOverrides { who, expects_401: true, ..RequestOverrides::default() };
     run.ask(ask, Operation::GetTask, json!({"id": id})).await
 }
 
 /// What a caller without a credential hears, asked once for each binding.
-pub(super) async fn as_nobody(run: &mut Run) -> Result<Reply, Verdict> {
+pub(super) async fn as_nobody(run: &mut ProbeRun) -> Result<ProbedAnswer, CheckVerdict> {
     let binding = run.binding;
     let known = run.strangers.iter().find(|(of, ..)| *of == binding).cloned();
     if let Some((_, reply, exchange)) = known {
@@ -73,14 +74,14 @@ pub(super) async fn as_nobody(run: &mut Run) -> Result<Reply, Verdict> {
     Ok(reply)
 }
 
-async fn unauthenticated(run: &mut Run, who: Who<'_>) -> Judged {
+async fn unauthenticated(run: &mut ProbeRun, who: Who<'_>) -> CheckResult {
     not_here_if(!requires_credential(run), "the card requires no credential")?;
     let reply = match who {
         Who::Nobody => as_nobody(run).await?,
         Who::First | Who::Second | Who::Token(_) => ask_as(run, who).await?,
     };
     if reply.got.wants_credential() {
-        return Ok(Verdict::Pass);
+        return Ok(CheckVerdict::Pass);
     }
     let expected = match run.binding {
         Binding::JsonRpc | Binding::HttpJson => "HTTP 401",
@@ -89,7 +90,7 @@ async fn unauthenticated(run: &mut Run, who: Who<'_>) -> Judged {
     fail(format!("expected {expected}, and got {}", reply.describe()))
 }
 
-async fn declared(run: &mut Run) -> Judged {
+async fn declared(run: &mut ProbeRun) -> CheckResult {
     let schemes = run.card_json.get("securitySchemes").and_then(Value::as_object);
     let holds = schemes.is_some_and(|schemes| !schemes.is_empty()) || requires_credential(run);
     not_here_if(holds, "the card declares how to authenticate")?;
@@ -100,10 +101,10 @@ async fn declared(run: &mut Run) -> Judged {
             "a caller without a credential gets {found}, and the card declares no scheme"
         ));
     }
-    Ok(Verdict::Pass)
+    Ok(CheckVerdict::Pass)
 }
 
-async fn challenge(run: &mut Run) -> Judged {
+async fn challenge(run: &mut ProbeRun) -> CheckResult {
     not_here_if(!requires_credential(run), "the card requires no credential")?;
     let reply = as_nobody(run).await?;
     not_here_if(!reply.got.wants_credential(), "the agent asks for no credential")?;
@@ -111,7 +112,7 @@ async fn challenge(run: &mut Run) -> Judged {
 }
 
 /// Somebody else than who made the task.
-fn stranger(run: &Run) -> Result<Who<'static>, Verdict> {
+fn stranger(run: &ProbeRun) -> Result<Who<'static>, CheckVerdict> {
     match (&run.options.token, &run.options.token_b) {
         (_, Some(_)) => Ok(Who::Second),
         // Nobody in particular is somebody else, where nobody may ask.
@@ -127,16 +128,16 @@ fn stranger(run: &Run) -> Result<Who<'static>, Verdict> {
 }
 
 async fn ask_for(
-    run: &mut Run,
+    run: &mut ProbeRun,
     who: Who<'_>,
     operation: Operation,
     id: &str,
-) -> Result<Reply, Verdict> {
+) -> Result<ProbedAnswer, CheckVerdict> {
     let params = run.about(operation, id);
-    run.ask(Ask { who, ..Ask::default() }, operation, params).await
+    run.ask(RequestOverrides { who, ..RequestOverrides::default() }, operation, params).await
 }
 
-async fn foreign(run: &mut Run, operation: Operation) -> Judged {
+async fn foreign(run: &mut ProbeRun, operation: Operation) -> CheckResult {
     let who = stranger(run)?;
     let holds = operation == Operation::SubscribeToTask && !run.can("streaming");
     not_here_if(holds, "the card declares no streaming")?;
@@ -145,15 +146,21 @@ async fn foreign(run: &mut Run, operation: Operation) -> Judged {
     reply.refused(&[A2aCode::TaskNotFound])
 }
 
-async fn list(run: &mut Run) -> Judged {
+async fn list(run: &mut ProbeRun) -> CheckResult {
     let who = stranger(run)?;
     run.lists_tasks().await?;
     let task = run.task().await?;
     let context = text(&task, "contextId").unwrap_or_default();
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for params in [json!({"contextId": context}), json!({"pageSize": 100})] {
         let filtered = params.get("contextId").is_some();
-        let reply = run.ask(Ask { who, ..Ask::default() }, Operation::ListTasks, params).await?;
+        let reply = run
+            .ask(
+                RequestOverrides { who, ..RequestOverrides::default() },
+                Operation::ListTasks,
+                params,
+            )
+            .await?;
         // A caller that may not list at all learns nothing either.
         let Ok(page) = reply.result() else { continue };
         let shown = items(page, "tasks").any(|listed| id_of(listed) == id_of(&task));
@@ -165,7 +172,7 @@ async fn list(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn identical(run: &mut Run) -> Judged {
+async fn identical(run: &mut ProbeRun) -> CheckResult {
     let who = stranger(run)?;
     let task = run.task().await?;
     let none = run.unknown_id();
@@ -173,7 +180,7 @@ async fn identical(run: &mut Run) -> Judged {
     let nothing = ask_for(run, who, Operation::GetTask, &none).await?;
     let holds = theirs.got.status != nothing.got.status;
     fail_if(holds, format!("HTTP {} and HTTP {}", theirs.got.status, nothing.got.status))?;
-    let same = |reply: &Reply, id: &str| {
+    let same = |reply: &ProbedAnswer, id: &str| {
         let error = reply.error().map(|error| error.whole.clone());
         plain(&error.or_else(|| reply.got.json()).unwrap_or_default(), id).to_string()
     };

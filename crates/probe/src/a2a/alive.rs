@@ -10,11 +10,11 @@ use tradepost_wire::json::json;
 use tradepost_wire::protobuf::{self, schema};
 
 use crate::binding::{Binding, address};
-use crate::check::{Check, Judged, Verdict, checks, judge, not_here, not_here_if};
+use crate::check::{Check, CheckResult, CheckVerdict, checks, judge, not_here, not_here_if};
 use crate::exchange::Got;
 use crate::grpc;
 use crate::rest::join;
-use crate::run::{Ask, Call, Field, Out, Run, Who};
+use crate::run::{GrpcCall, HeaderOverride, OutgoingRequest, ProbeRun, RequestOverrides, Who};
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.card.interfaces-alive", Card, Must, ["D-02"], "A2A §8.3.1",
@@ -23,7 +23,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "take interfaces that are not served off the card, or serve them" => alive();
 ];
 
-async fn alive(run: &mut Run) -> Judged {
+async fn alive(run: &mut ProbeRun) -> CheckResult {
     let Some(card) = &run.card else { return not_here("there is no card") };
     let mut interfaces: Vec<SellerInterface> = Vec::new();
     for interface in &card.interfaces {
@@ -47,7 +47,7 @@ async fn alive(run: &mut Run) -> Judged {
             Ok(Got { status, .. }) => {
                 wrong.push(format!("{place}: HTTP {status} that is no answer of the protocol"));
             }
-            Err(Verdict::Fail(why)) => wrong.push(format!("{place}: {why}")),
+            Err(CheckVerdict::Fail(why)) => wrong.push(format!("{place}: {why}")),
             Err(other) => return Err(other),
         }
     }
@@ -56,19 +56,19 @@ async fn alive(run: &mut Run) -> Judged {
 }
 
 /// Nobody in particular asks, so that a credential goes to no address that is not probed besides.
-fn asking(interface: &SellerInterface) -> Ask<'_> {
-    let version = Field::Text(&interface.protocol_version);
-    Ask { version, who: Who::Nobody, expects_401: true, ..Ask::default() }
+fn asking(interface: &SellerInterface) -> RequestOverrides<'_> {
+    let version = HeaderOverride::Text(&interface.protocol_version);
+    RequestOverrides { version, who: Who::Nobody, expects_401: true, ..RequestOverrides::default() }
 }
 
 /// Reads a task that nobody has.
 fn request(
-    run: &mut Run,
+    run: &mut ProbeRun,
     binding: Binding,
     base: reqwest::Url,
     interface: &SellerInterface,
     is_older: bool,
-) -> Out {
+) -> OutgoingRequest {
     let id = run.unknown_id();
     let tenant = interface.tenant.as_deref().filter(|tenant| !tenant.is_empty());
     let params = json!({"id": id, "tenant"?: tenant});
@@ -80,22 +80,22 @@ fn request(
                 json!({"jsonrpc": "2.0", "id": run.fresh("q"), "method": method, "params": params});
             let headers = run.headers(&ask, true);
             let body = body.to_string().into_bytes();
-            Out { method: Method::POST, url: base, headers, body, call: None }
+            OutgoingRequest { method: Method::POST, url: base, headers, body, call: None }
         }
         Binding::HttpJson => {
             // 0.3 has its paths below `v1`.
             let path: &[&str] = if is_older { &["v1", "tasks", &id] } else { &["tasks", &id] };
             let headers = run.headers(&ask, false);
             let url = join(&base, tenant, path);
-            Out { method: Method::GET, url, headers, body: Vec::new(), call: None }
+            OutgoingRequest { method: Method::GET, url, headers, body: Vec::new(), call: None }
         }
         Binding::Grpc => {
             let message = protobuf::write(schema::request(Operation::GetTask), &params);
             let headers = run.grpc_headers(ask);
             let url = grpc::method(&base, Operation::GetTask.name());
             let body = grpc::framed(&message.unwrap_or_default());
-            let call = Call { operation: Some(Operation::GetTask), shown: params.to_string() };
-            Out { method: Method::POST, url, headers, body, call: Some(call) }
+            let call = GrpcCall { operation: Some(Operation::GetTask), shown: params.to_string() };
+            OutgoingRequest { method: Method::POST, url, headers, body, call: Some(call) }
         }
     }
 }

@@ -7,10 +7,10 @@ use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Verdict, fail, not_here, not_here_if, skip, unseen, unseen_if};
+use crate::check::{CheckVerdict, fail, not_here, not_here_if, skip, unseen, unseen_if};
 use crate::options::MAX_TEXT;
-use crate::reply::Reply;
-use crate::run::{Ask, Run};
+use crate::reply::ProbedAnswer;
+use crate::run::{ProbeRun, RequestOverrides};
 use crate::shape;
 
 /// The message that asks for as little as can be.
@@ -23,7 +23,7 @@ const MAX_EXAMPLES: usize = 5;
 /// The prefix of the ids of messages that have no meaning to the official kit.
 pub(super) const PREFIX: &str = "probe";
 
-impl Run {
+impl ProbeRun {
     /// A message that the agent should take: a question that changes nothing, to a dealer, and a
     /// sentence to others, which is the one that it took before where it has taken one.
     pub(super) fn message(&mut self, prefix: &str) -> Value {
@@ -82,7 +82,10 @@ impl Run {
     }
 
     /// Does something about a task that nobody has.
-    pub(super) async fn call_unknown(&mut self, operation: Operation) -> Result<Reply, Verdict> {
+    pub(super) async fn call_unknown(
+        &mut self,
+        operation: Operation,
+    ) -> Result<ProbedAnswer, CheckVerdict> {
         let id = self.unknown_id();
         let params = self.about(operation, &id);
         self.call(operation, params).await
@@ -99,7 +102,7 @@ impl Run {
     }
 
     /// Whether messages may be sent that the agent works on.
-    pub(super) fn may_send(&self) -> Result<(), Verdict> {
+    pub(super) fn may_send(&self) -> Result<(), CheckVerdict> {
         let holds = self.speaks_aap && self.harmless_skill().is_none();
         unseen_if(holds, "the dealer offers no skill that only reads, and nothing else was sent")?;
         if self.speaks_aap || self.options.allow_messages {
@@ -110,7 +113,7 @@ impl Run {
 
     /// What the agent answers to a harmless message: the result of `SendMessage`. Asked once for
     /// each binding. Where every sentence is refused, nothing of what comes of a message is looked at.
-    pub(super) async fn sample(&mut self) -> Result<Value, Verdict> {
+    pub(super) async fn sample(&mut self) -> Result<Value, CheckVerdict> {
         self.may_send()?;
         let key = format!("sample {}", self.binding);
         if let Some(known) = self.memo.get(&key) {
@@ -123,7 +126,7 @@ impl Run {
 
     /// Tries what may be said until the agent takes something. A task that it has rejected is an answer,
     /// too, where nothing better comes.
-    async fn first_taken(&mut self) -> Result<Value, Verdict> {
+    async fn first_taken(&mut self) -> Result<Value, CheckVerdict> {
         // What the agent took on another binding comes first.
         let mut parts: Vec<Value> = self.taken_part.clone().into_iter().collect();
         let others =
@@ -162,7 +165,7 @@ impl Run {
     }
 
     /// A task of the agent's, when it keeps tasks.
-    pub(super) async fn task(&mut self) -> Result<Value, Verdict> {
+    pub(super) async fn task(&mut self) -> Result<Value, CheckVerdict> {
         let sample = self.sample().await?;
         match sample.get("task") {
             Some(task) if shape::text(task, "id").is_some() => Ok(task.clone()),
@@ -176,7 +179,7 @@ impl Run {
     }
 
     /// Whether the agent shows that it has made tasks before.
-    async fn has_tasks(&mut self) -> Result<bool, Verdict> {
+    async fn has_tasks(&mut self) -> Result<bool, CheckVerdict> {
         let key = format!("has tasks {}", self.binding);
         if let Some(known) = self.memo.get(&key) {
             return Ok(known.clone()?.as_bool().unwrap_or_default());
@@ -188,7 +191,7 @@ impl Run {
     }
 
     /// A task that has ended.
-    pub(super) async fn ended_task(&mut self) -> Result<Value, Verdict> {
+    pub(super) async fn ended_task(&mut self) -> Result<Value, CheckVerdict> {
         let key = format!("ended {}", self.binding);
         if let Some(Err(known)) = self.memo.get(&key) {
             return Err(known.clone());
@@ -198,7 +201,7 @@ impl Run {
         ended
     }
 
-    async fn followed(&mut self) -> Result<Value, Verdict> {
+    async fn followed(&mut self) -> Result<Value, CheckVerdict> {
         // Five seconds in all.
         const PATIENCE: usize = 20;
         let mut task = self.task().await?;
@@ -242,12 +245,16 @@ impl Run {
     }
 
     /// Sends a message that the agent understands by its prefix; the result.
-    pub(super) async fn scenario(&mut self, prefix: &str, more: Value) -> Result<Value, Verdict> {
+    pub(super) async fn scenario(
+        &mut self,
+        prefix: &str,
+        more: Value,
+    ) -> Result<Value, CheckVerdict> {
         self.may_send()?;
         let holds = !self.knows_the_kit();
         not_here_if(holds, "needs an agent that does as the official kit's messages ask")?;
         let params = self.scenario_params(prefix, more);
-        let reply = self.ask(Ask::default(), Operation::SendMessage, params).await?;
+        let reply = self.ask(RequestOverrides::default(), Operation::SendMessage, params).await?;
         Ok(reply.result()?.clone())
     }
 
@@ -275,7 +282,7 @@ impl Run {
         &mut self,
         prefix: &str,
         more: Value,
-    ) -> Result<Value, Verdict> {
+    ) -> Result<Value, CheckVerdict> {
         let result = self.scenario(prefix, more).await?;
         match result.get("task") {
             Some(task) => Ok(task.clone()),

@@ -6,8 +6,8 @@ use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::json;
 
 use super::push::webhook_of_unknown;
-use crate::check::{Check, Judged, checks, not_here_if};
-use crate::run::Run;
+use crate::check::{Check, CheckResult, checks, not_here_if};
+use crate::run::ProbeRun;
 
 const WHY: &str =
     "A client that did not read the card has to learn that it never will work, not that it failed.";
@@ -33,12 +33,12 @@ pub(super) const CHECKS: &[Check] = checks![
     "answer UnsupportedOperation (-32004) where the card does not declare extendedAgentCard" => extended_card();
 ];
 
-async fn push(run: &mut Run, operation: Operation) -> Judged {
+async fn push(run: &mut ProbeRun, operation: Operation) -> CheckResult {
     not_here_if(run.can("pushNotifications"), "the card declares push notifications")?;
     webhook_of_unknown(run, operation).await?.refused(&[A2aCode::PushNotificationNotSupported])
 }
 
-async fn stream(run: &mut Run, operation: Operation) -> Judged {
+async fn stream(run: &mut ProbeRun, operation: Operation) -> CheckResult {
     not_here_if(run.can("streaming"), "the card declares streaming")?;
     let params = if operation == Operation::SendStreamingMessage {
         json!({"message": run.message("probe")})
@@ -49,7 +49,7 @@ async fn stream(run: &mut Run, operation: Operation) -> Judged {
     reply.refused(&[A2aCode::UnsupportedOperation])
 }
 
-async fn extended_card(run: &mut Run) -> Judged {
+async fn extended_card(run: &mut ProbeRun) -> CheckResult {
     not_here_if(run.can("extendedAgentCard"), "the card declares an extended card")?;
     let reply = run.call(Operation::GetExtendedAgentCard, json!({})).await?;
     reply.refused(&[A2aCode::UnsupportedOperation])

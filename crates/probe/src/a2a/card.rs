@@ -6,12 +6,12 @@ use tradepost_wire::a2a::check_version;
 use tradepost_wire::json::Value;
 
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, fail_if, found, judge, kept, not_here, not_here_if,
-    skip_if, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, fail_if, found, judge, kept, not_here,
+    not_here_if, skip_if, warn,
 };
 use crate::exchange::Got;
-use crate::run::{Ask, Out, Run};
-use crate::shape::{Wrong, items, text};
+use crate::run::{OutgoingRequest, ProbeRun, RequestOverrides};
+use crate::shape::{ShapeProblems, items, text};
 
 const WHY_CARD: &str =
     "Buyers know an agent by its card alone; what is missing there does not exist for them.";
@@ -73,43 +73,46 @@ pub(super) const CHECKS: &[Check] = checks![
     "write protected and signature as base64url, and alg and kid in the protected header" => signature();
 ];
 
-async fn get(run: &mut Run, header: Option<(&'static str, String)>) -> Result<Got, Verdict> {
+async fn get(
+    run: &mut ProbeRun,
+    header: Option<(&'static str, String)>,
+) -> Result<Got, CheckVerdict> {
     let who = run.card_reader;
     let mut headers = run.card_headers(who);
     headers.extend(header);
-    let out = Out {
+    let out = OutgoingRequest {
         method: Method::GET,
         url: run.card_url.clone(),
         headers,
         body: Vec::new(),
         call: None,
     };
-    run.send(out, Ask { who, expects_401: true, ..Ask::default() }).await
+    run.send(out, RequestOverrides { who, expects_401: true, ..RequestOverrides::default() }).await
 }
 
 /// The card; without one the other checks have nothing to look at.
-fn card(run: &Run) -> Result<Value, Verdict> {
+fn card(run: &ProbeRun) -> Result<Value, CheckVerdict> {
     skip_if(run.card.is_none() && run.card_is_guarded(), guarded(run))?;
     if run.card.is_none() { not_here("there is no card") } else { Ok(run.card_json.clone()) }
 }
 
 /// Why a card that wants a credential was not read.
-fn guarded(run: &Run) -> &'static str {
+fn guarded(run: &ProbeRun) -> &'static str {
     match run.options.token {
         Some(_) => "the card is not shown for the token",
         None => "the card wants a credential; give one with --token",
     }
 }
 
-async fn served(run: &mut Run) -> Judged {
+async fn served(run: &mut ProbeRun) -> CheckResult {
     let got = get(run, None).await?;
     // A card may be for known callers alone (A2A §14.3).
     skip_if(matches!(got.status, 401 | 403), guarded(run))?;
     fail_if(got.status != 200, format!("the answer is HTTP {}", got.status))?;
-    if run.card.is_none() { fail("the answer is no agent card") } else { Ok(Verdict::Pass) }
+    if run.card.is_none() { fail("the answer is no agent card") } else { Ok(CheckVerdict::Pass) }
 }
 
-async fn content_type(run: &mut Run) -> Judged {
+async fn content_type(run: &mut ProbeRun) -> CheckResult {
     card(run)?;
     let kind = run.card_answer.media_type();
     kept(
@@ -118,9 +121,9 @@ async fn content_type(run: &mut Run) -> Judged {
     )
 }
 
-async fn members(run: &mut Run) -> Judged {
+async fn members(run: &mut ProbeRun) -> CheckResult {
     let card = card(run)?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for name in ["name", "description", "version"] {
         wrong.text(&card, name, "the card");
     }
@@ -134,10 +137,10 @@ async fn members(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn skills(run: &mut Run) -> Judged {
+async fn skills(run: &mut ProbeRun) -> CheckResult {
     let card = card(run)?;
     not_here_if(items(&card, "skills").count() == 0, "the card lists no skills")?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for (index, skill) in items(&card, "skills").enumerate() {
         for name in ["id", "name", "description"] {
             wrong.text(skill, name, &format!("skills[{index}]"));
@@ -147,19 +150,19 @@ async fn skills(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn provider(run: &mut Run) -> Judged {
+async fn provider(run: &mut ProbeRun) -> CheckResult {
     let card = card(run)?;
     let provider =
         found(card.get("provider").filter(|it| !it.is_null()), "the card names no provider")?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.text(provider, "organization", "the provider");
     wrong.text(provider, "url", "the provider");
     judge(&wrong.0)
 }
 
-async fn interfaces(run: &mut Run) -> Judged {
+async fn interfaces(run: &mut ProbeRun) -> CheckResult {
     let card = card(run)?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for (index, interface) in items(&card, "supportedInterfaces").enumerate() {
         let place = format!("supportedInterfaces[{index}]");
         wrong.text(interface, "protocolBinding", &place);
@@ -174,7 +177,7 @@ async fn interfaces(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn reachable(run: &mut Run) -> Judged {
+async fn reachable(run: &mut ProbeRun) -> CheckResult {
     card(run)?;
     kept(
         !run.endpoints.is_empty(),
@@ -182,9 +185,9 @@ async fn reachable(run: &mut Run) -> Judged {
     )
 }
 
-async fn version_form(run: &mut Run) -> Judged {
+async fn version_form(run: &mut ProbeRun) -> CheckResult {
     let card = card(run)?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let mut patched = false;
     for interface in items(&card, "supportedInterfaces") {
         let version = text(interface, "protocolVersion").unwrap_or_default();
@@ -199,13 +202,13 @@ async fn version_form(run: &mut Run) -> Judged {
     if patched {
         return warn("a protocolVersion has a patch number");
     }
-    Ok(Verdict::Pass)
+    Ok(CheckVerdict::Pass)
 }
 
-async fn https(run: &mut Run) -> Judged {
+async fn https(run: &mut ProbeRun) -> CheckResult {
     let card = card(run)?;
     not_here_if(is_local(&run.card_url), "the agent is on this machine or in its network")?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(run.card_url.scheme() == "https", "the card is not served over https");
     for interface in items(&card, "supportedInterfaces") {
         let url = text(interface, "url").unwrap_or_default();
@@ -214,10 +217,10 @@ async fn https(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn public(run: &mut Run) -> Judged {
+async fn public(run: &mut ProbeRun) -> CheckResult {
     let card = card(run)?;
     let whole = card.to_string();
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let secrets = ["PRIVATE KEY", "client_secret", "password=", "://user:", "AKIA"];
     for sign in secrets.iter().filter(|sign| whole.contains(**sign)) {
         wrong.say(format!("the card contains {sign:?}"));
@@ -232,7 +235,7 @@ async fn public(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn cors(run: &mut Run) -> Judged {
+async fn cors(run: &mut ProbeRun) -> CheckResult {
     card(run)?;
     let origin = "https://probe.invalid";
     let got = get(run, Some(("origin", origin.to_owned()))).await?;
@@ -244,45 +247,45 @@ async fn cors(run: &mut Run) -> Judged {
     )
 }
 
-async fn cache_control(run: &mut Run) -> Judged {
+async fn cache_control(run: &mut ProbeRun) -> CheckResult {
     card(run)?;
     match run.card_answer.header("cache-control") {
-        Some(value) if value.contains("max-age=") => Ok(Verdict::Pass),
+        Some(value) if value.contains("max-age=") => Ok(CheckVerdict::Pass),
         Some(_) => fail("Cache-Control has no max-age"),
         None => fail("there is no Cache-Control"),
     }
 }
 
-async fn etag(run: &mut Run) -> Judged {
+async fn etag(run: &mut ProbeRun) -> CheckResult {
     card(run)?;
     match run.card_answer.header("etag") {
-        Some(tag) if tag.ends_with('"') && tag.contains('"') => Ok(Verdict::Pass),
+        Some(tag) if tag.ends_with('"') && tag.contains('"') => Ok(CheckVerdict::Pass),
         Some(_) => fail("the ETag is not quoted (RFC 9110 §8.8.3)"),
         None => fail("there is no ETag"),
     }
 }
 
-async fn not_modified(run: &mut Run) -> Judged {
+async fn not_modified(run: &mut ProbeRun) -> CheckResult {
     card(run)?;
     let tag =
         found(run.card_answer.header("etag").map(str::to_owned), "the card has no entity tag")?;
     let got = get(run, Some(("if-none-match", tag))).await?;
     match got.status {
-        304 if got.body.is_empty() => Ok(Verdict::Pass),
+        304 if got.body.is_empty() => Ok(CheckVerdict::Pass),
         304 => fail("the 304 has a body"),
         status => fail(format!("the answer is HTTP {status}")),
     }
 }
 
-async fn last_modified(run: &mut Run) -> Judged {
+async fn last_modified(run: &mut ProbeRun) -> CheckResult {
     card(run)?;
     kept(run.card_answer.header("last-modified").is_some(), "there is no Last-Modified")
 }
 
-async fn signature(run: &mut Run) -> Judged {
+async fn signature(run: &mut ProbeRun) -> CheckResult {
     let card = card(run)?;
     not_here_if(items(&card, "signatures").count() == 0, "the card is not signed")?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for (index, signature) in items(&card, "signatures").enumerate() {
         for name in ["protected", "signature"] {
             let value = text(signature, name).unwrap_or_default();

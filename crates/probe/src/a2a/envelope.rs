@@ -4,10 +4,12 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, kept, not_here_if, warn};
-use crate::reply::{Reply, Said};
-use crate::run::{Ask, Field, Run};
-use crate::shape::Wrong;
+use crate::check::{
+    Check, CheckResult, CheckVerdict, checks, fail, judge, kept, not_here_if, warn,
+};
+use crate::reply::{AnswerContent, ProbedAnswer};
+use crate::run::{HeaderOverride, ProbeRun, RequestOverrides};
+use crate::shape::ShapeProblems;
 
 const WHY_CODE: &str =
     "A client decides by the code what to do next: mend its request, or give up.";
@@ -76,62 +78,62 @@ pub(super) const CHECKS: &[Check] = checks![
     "accept tenant in the parameters of every operation" => tenant();
 ];
 
-async fn body(run: &mut Run, bytes: &[u8], codes: &[A2aCode]) -> Judged {
-    let reply = run.post(Ask::default(), bytes.to_vec()).await?;
+async fn body(run: &mut ProbeRun, bytes: &[u8], codes: &[A2aCode]) -> CheckResult {
+    let reply = run.post(RequestOverrides::default(), bytes.to_vec()).await?;
     reply.refused(codes)
 }
 
-async fn batch(run: &mut Run) -> Judged {
+async fn batch(run: &mut ProbeRun) -> CheckResult {
     let one = r#"[{"jsonrpc":"2.0","id":"p-1","method":"GetTask","params":{"id":"x"}}]"#;
-    let reply = run.post(Ask::default(), one.as_bytes().to_vec()).await?;
+    let reply = run.post(RequestOverrides::default(), one.as_bytes().to_vec()).await?;
     if reply.got.json().is_some_and(|body| body.is_array()) {
-        return Ok(Verdict::Pass);
+        return Ok(CheckVerdict::Pass);
     }
     reply.refused(&[A2aCode::InvalidRequest])
 }
 
-async fn old_method(run: &mut Run) -> Judged {
+async fn old_method(run: &mut ProbeRun) -> CheckResult {
     let mut interfaces = run.card.iter().flat_map(|card| card.interfaces.iter());
     if interfaces.any(|interface| interface.protocol_version.starts_with("0.")) {
-        return Err(Verdict::NotApplicable("the card offers an older version too".to_owned()));
+        return Err(CheckVerdict::NotApplicable("the card offers an older version too".to_owned()));
     }
     let id = run.unknown_id();
     let body = json!({"jsonrpc": "2.0", "id": "p-1", "method": "tasks/get", "params": {"id": id}});
-    let reply = run.post(Ask::default(), body.to_string().into_bytes()).await?;
+    let reply = run.post(RequestOverrides::default(), body.to_string().into_bytes()).await?;
     reply.refused(&[A2aCode::MethodNotFound])
 }
 
 /// An error about nothing in particular.
-async fn some_error(run: &mut Run, id: &str) -> Result<Reply, Verdict> {
+async fn some_error(run: &mut ProbeRun, id: &str) -> Result<ProbedAnswer, CheckVerdict> {
     let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"TradepostProbe","params":{{}}}}"#);
-    run.post(Ask::default(), text.into_bytes()).await
+    run.post(RequestOverrides::default(), text.into_bytes()).await
 }
 
-async fn echo(run: &mut Run, id: &str) -> Judged {
+async fn echo(run: &mut ProbeRun, id: &str) -> CheckResult {
     let reply = some_error(run, id).await?;
     let sent: Value = tradepost_wire::json::from_str(id).unwrap_or_default();
     let body = reply.got.json().unwrap_or_default();
     match body.get("id") {
-        Some(back) if *back == sent => Ok(Verdict::Pass),
+        Some(back) if *back == sent => Ok(CheckVerdict::Pass),
         Some(back) => fail(format!("{sent} came back as {back}")),
         None => fail(format!("{sent} did not come back: {}", reply.describe())),
     }
 }
 
-async fn null_id(run: &mut Run) -> Judged {
-    let reply = run.post(Ask::default(), b"{\"jsonrpc\":".to_vec()).await?;
+async fn null_id(run: &mut ProbeRun) -> CheckResult {
+    let reply = run.post(RequestOverrides::default(), b"{\"jsonrpc\":".to_vec()).await?;
     let body = reply.got.json().unwrap_or_default();
     match body.get("id") {
-        Some(Value::Null) => Ok(Verdict::Pass),
+        Some(Value::Null) => Ok(CheckVerdict::Pass),
         Some(other) => fail(format!("the id is {other}")),
         None => fail("there is no id"),
     }
 }
 
-async fn envelope(run: &mut Run) -> Judged {
+async fn envelope(run: &mut ProbeRun) -> CheckResult {
     let reply = some_error(run, "\"p-1\"").await?;
     let body = reply.got.json().unwrap_or_default();
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let holds = body.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
     wrong.unless(holds, "jsonrpc is not \"2.0\"");
     let holds = body.get("result").is_some() != body.get("error").is_some();
@@ -146,57 +148,68 @@ async fn envelope(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn answer_type(run: &mut Run) -> Judged {
+async fn answer_type(run: &mut ProbeRun) -> CheckResult {
     let reply = some_error(run, "\"p-1\"").await?;
     let kind = reply.got.media_type();
     kept(kind == "application/json", format!("the media type is {kind:?}"))
 }
 
-async fn request_type(run: &mut Run) -> Judged {
+async fn request_type(run: &mut ProbeRun) -> CheckResult {
     let id = run.unknown_id();
     let body = json!({"jsonrpc": "2.0", "id": "p-1", "method": "GetTask", "params": {"id": id}});
-    let ask = Ask { content_type: Field::Text("text/plain"), ..Ask::default() };
+    let ask = RequestOverrides {
+        content_type: HeaderOverride::Text("text/plain"),
+        ..RequestOverrides::default()
+    };
     let reply = run.post(ask, body.to_string().into_bytes()).await?;
     match &reply.said {
         // That the task is unknown shows that the body was read.
-        Said::Error(_) if !reply.is(A2aCode::TaskNotFound) => Ok(Verdict::Pass),
-        Said::Error(_) | Said::Result(_) | Said::Stream(_) => fail("the body was accepted"),
-        Said::Other => fail(format!("expected an error of JSON-RPC, and got {}", reply.describe())),
+        AnswerContent::Error(_) if !reply.is(A2aCode::TaskNotFound) => Ok(CheckVerdict::Pass),
+        AnswerContent::Error(_) | AnswerContent::Result(_) | AnswerContent::Stream(_) => {
+            fail("the body was accepted")
+        }
+        AnswerContent::Other => {
+            fail(format!("expected an error of JSON-RPC, and got {}", reply.describe()))
+        }
     }
 }
 
-async fn nesting(run: &mut Run) -> Judged {
+async fn nesting(run: &mut ProbeRun) -> CheckResult {
     const DEPTH: usize = 20_000;
     let deep = format!("{}{}", "[".repeat(DEPTH), "]".repeat(DEPTH));
     let text =
         format!(r#"{{"jsonrpc":"2.0","id":"p-1","method":"GetTask","params":{{"id":{deep}}}}}"#);
-    let reply = run.post(Ask::default(), text.into_bytes()).await?;
+    let reply = run.post(RequestOverrides::default(), text.into_bytes()).await?;
     kept(
-        matches!(&reply.said, Said::Error(_)),
+        matches!(&reply.said, AnswerContent::Error(_)),
         format!("expected an error of JSON-RPC, and got {}", reply.describe()),
     )
 }
 
-async fn size(run: &mut Run) -> Judged {
+async fn size(run: &mut ProbeRun) -> CheckResult {
     const BYTES: usize = 11 * 1024 * 1024;
     // The method is unknown, so that nothing starts where there is no limit.
     let head = r#"{"jsonrpc":"2.0","id":"p-1","method":"TradepostProbe","params":{"text":""#;
     let text = format!("{head}{}\"}}}}", "x".repeat(BYTES));
-    let reply = match run.post(Ask::default(), text.into_bytes()).await {
+    let reply = match run.post(RequestOverrides::default(), text.into_bytes()).await {
         Ok(reply) => reply,
         // Who closes the connection has a limit; that the reason was lost may be the network's
         // doing.
-        Err(Verdict::Fail(why)) => return warn(why),
+        Err(CheckVerdict::Fail(why)) => return warn(why),
         Err(other) => return Err(other),
     };
     match &reply.said {
-        Said::Error(_) if !reply.is(A2aCode::MethodNotFound) => Ok(Verdict::Pass),
-        Said::Error(_) | Said::Result(_) | Said::Stream(_) => fail("the body was accepted"),
-        Said::Other => fail(format!("expected an error of JSON-RPC, and got {}", reply.describe())),
+        AnswerContent::Error(_) if !reply.is(A2aCode::MethodNotFound) => Ok(CheckVerdict::Pass),
+        AnswerContent::Error(_) | AnswerContent::Result(_) | AnswerContent::Stream(_) => {
+            fail("the body was accepted")
+        }
+        AnswerContent::Other => {
+            fail(format!("expected an error of JSON-RPC, and got {}", reply.describe()))
+        }
     }
 }
 
-async fn tenant(run: &mut Run) -> Judged {
+async fn tenant(run: &mut ProbeRun) -> CheckResult {
     let holds = run.endpoint()?.declared.tenant.is_none();
     not_here_if(holds, "the card declares no tenant")?;
     // Every request on this binding names it.

@@ -5,10 +5,12 @@ use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use crate::check::{Check, Judged, Verdict, checks, fail, found, judge, kept, not_here, seen};
+use crate::check::{
+    Check, CheckResult, CheckVerdict, checks, fail, found, judge, kept, not_here, seen,
+};
 use crate::reply::ErrorView;
-use crate::run::Run;
-use crate::shape::Wrong;
+use crate::run::ProbeRun;
+use crate::shape::ShapeProblems;
 
 const WHY: &str = "A client that cannot tell errors apart can only give up.";
 const WHY_INFO: &str = "The reason is the one name that is the same on every binding.";
@@ -49,31 +51,31 @@ pub(super) const CHECKS: &[Check] = checks![
     "treat every request as hostile until it is parsed" => alive();
 ];
 
-async fn unknown(run: &mut Run, operation: Operation) -> Judged {
+async fn unknown(run: &mut ProbeRun, operation: Operation) -> CheckResult {
     run.call_unknown(operation).await?.refused(&[A2aCode::TaskNotFound])
 }
 
-async fn send_unknown(run: &mut Run) -> Judged {
+async fn send_unknown(run: &mut ProbeRun) -> CheckResult {
     run.may_send()?;
     unknown(run, Operation::SendMessage).await
 }
 
 /// Some error of A2A; which one is for other checks.
-async fn an_error(run: &mut Run) -> Result<ErrorView, Verdict> {
+async fn an_error(run: &mut ProbeRun) -> Result<ErrorView, CheckVerdict> {
     let reply = run.call_unknown(Operation::GetTask).await?;
     seen(reply.error().cloned(), format!("there is no error to look at: {}", reply.describe()))
 }
 
-async fn code_and_message(run: &mut Run) -> Judged {
+async fn code_and_message(run: &mut ProbeRun) -> CheckResult {
     let error = an_error(run).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(error.code.is_some(), "error.code is no integer");
     let has_text = error.message.as_deref().is_some_and(|text| !text.trim().is_empty());
     wrong.unless(has_text, "error.message is missing or empty");
     judge(&wrong.0)
 }
 
-async fn typed_details(run: &mut Run) -> Judged {
+async fn typed_details(run: &mut ProbeRun) -> CheckResult {
     let error = an_error(run).await?;
     let details = match &error.details {
         None | Some(Value::Null) => return not_here("the error has no details"),
@@ -86,11 +88,11 @@ async fn typed_details(run: &mut Run) -> Judged {
     judge(&wrong)
 }
 
-async fn error_info(run: &mut Run) -> Judged {
+async fn error_info(run: &mut ProbeRun) -> CheckResult {
     an_error(run).await?.judge_info()
 }
 
-async fn metadata(run: &mut Run) -> Judged {
+async fn metadata(run: &mut ProbeRun) -> CheckResult {
     let error = an_error(run).await?;
     let metadata = error.detail("ErrorInfo").and_then(|info| info.get("metadata"));
     let members = found(metadata.and_then(Value::as_object), "the error has no metadata")?;
@@ -99,10 +101,10 @@ async fn metadata(run: &mut Run) -> Judged {
     judge(&wrong)
 }
 
-async fn status_name(run: &mut Run) -> Judged {
+async fn status_name(run: &mut ProbeRun) -> CheckResult {
     let reply = run.call_unknown(Operation::GetTask).await?;
     let error = seen(reply.error(), format!("there is no error to look at: {}", reply.describe()))?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(
         error.code == Some(reply.got.status.into()),
         format!("error.code is {:?} and the HTTP status {}", error.code, reply.got.status),
@@ -112,7 +114,7 @@ async fn status_name(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn no_internals(run: &mut Run) -> Judged {
+async fn no_internals(run: &mut ProbeRun) -> CheckResult {
     let leaks = std::mem::take(&mut run.leaks);
     let mut wrong: Vec<String> = Vec::new();
     for (what, exchange) in leaks {
@@ -125,7 +127,7 @@ async fn no_internals(run: &mut Run) -> Judged {
     judge(&wrong)
 }
 
-async fn alive(run: &mut Run) -> Judged {
+async fn alive(run: &mut ProbeRun) -> CheckResult {
     let first = run.endpoints.first().map(|endpoint| endpoint.binding);
     let Some(binding) = first else { return not_here("there is no interface to ask") };
     run.binding = binding;

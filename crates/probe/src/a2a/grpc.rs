@@ -9,13 +9,13 @@ use tradepost_wire::json::{Value, json};
 
 use super::access::as_nobody;
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, judge, kept, needed, not_here, not_here_if, unseen,
-    unseen_if,
+    Check, CheckResult, CheckVerdict, checks, fail, judge, kept, needed, not_here, not_here_if,
+    unseen, unseen_if,
 };
 use crate::grpc::{GrpcEnd, end, framed};
-use crate::reply::Reply;
-use crate::run::{Ask, Call, Run};
-use crate::shape::{Wrong, items, text};
+use crate::reply::ProbedAnswer;
+use crate::run::{GrpcCall, ProbeRun, RequestOverrides};
+use crate::shape::{ShapeProblems, items, text};
 
 const WHY_STATUS: &str = "A client of gRPC knows by the status alone whether a call went well.";
 const WHY_DETAILS: &str =
@@ -50,7 +50,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "answer INTERNAL for faults and UNAVAILABLE for what passes" => faults();
 ];
 
-async fn unknown_task(run: &mut Run) -> Result<(Reply, GrpcEnd), Verdict> {
+async fn unknown_task(run: &mut ProbeRun) -> Result<(ProbedAnswer, GrpcEnd), CheckVerdict> {
     let reply = run.call_unknown(Operation::GetTask).await?;
     match end(&reply.got) {
         Some(end) => Ok((reply, end)),
@@ -59,15 +59,15 @@ async fn unknown_task(run: &mut Run) -> Result<(Reply, GrpcEnd), Verdict> {
 }
 
 /// The end of a call that failed.
-async fn an_error(run: &mut Run) -> Result<(Reply, GrpcEnd), Verdict> {
+async fn an_error(run: &mut ProbeRun) -> Result<(ProbedAnswer, GrpcEnd), CheckVerdict> {
     let (reply, end) = unknown_task(run).await?;
     unseen_if(end.status() == Some(RpcStatus::Ok), "there is no error to look at")?;
     Ok((reply, end))
 }
 
-async fn status(run: &mut Run) -> Judged {
+async fn status(run: &mut ProbeRun) -> CheckResult {
     let reply = run.call_unknown(Operation::GetTask).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(reply.got.status == 200, format!("the answer is HTTP {}", reply.got.status));
     let kind = reply.got.media_type();
     let holds = matches!(kind.as_str(), "application/grpc" | "application/grpc+proto");
@@ -82,14 +82,14 @@ async fn status(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn details(run: &mut Run) -> Judged {
+async fn details(run: &mut ProbeRun) -> CheckResult {
     let (_, end) = an_error(run).await?;
     let status = match end.details {
         None => return not_here("the status has no details"),
         Some(Err(_)) => return fail("grpc-status-details-bin is no google.rpc.Status"),
         Some(Ok(status)) => status,
     };
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let code = status.get("code").and_then(Value::as_i64).unwrap_or_default();
     wrong.unless(code == end.number, format!("its code is {code}, and grpc-status {}", end.number));
     let said = text(&status, "message").unwrap_or_default();
@@ -100,12 +100,12 @@ async fn details(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn error_info(run: &mut Run) -> Judged {
+async fn error_info(run: &mut ProbeRun) -> CheckResult {
     let (reply, _) = an_error(run).await?;
     needed(reply.error(), "there is no google.rpc.ErrorInfo")?.judge_info()
 }
 
-async fn bad_request(run: &mut Run) -> Judged {
+async fn bad_request(run: &mut ProbeRun) -> CheckResult {
     run.may_send()?;
     let message_id = run.fresh("probe");
     let params = json!({"message": {"messageId": message_id, "role": "ROLE_USER"}});
@@ -117,26 +117,27 @@ async fn bad_request(run: &mut Run) -> Judged {
     kept(error.names_field("parts"), "no google.rpc.BadRequest names message.parts")
 }
 
-async fn unknown_method(run: &mut Run) -> Judged {
-    let call = Call { operation: None, shown: String::new() };
-    let reply = run.call_grpc(Ask::default(), "ProbeTask", &framed(b""), call).await?;
+async fn unknown_method(run: &mut ProbeRun) -> CheckResult {
+    let call = GrpcCall { operation: None, shown: String::new() };
+    let reply = run.call_grpc(RequestOverrides::default(), "ProbeTask", &framed(b""), call).await?;
     kept(
         matches!(end(&reply.got).and_then(|end| end.status()), Some(RpcStatus::Unimplemented)),
         format!("expected UNIMPLEMENTED, and got {}", reply.describe()),
     )
 }
 
-async fn garbled(run: &mut Run) -> Judged {
+async fn garbled(run: &mut ProbeRun) -> CheckResult {
     // A field of the wire type that there is not.
     let shown = "(bytes that are no protocol buffers)".to_owned();
-    let call = Call { operation: Some(Operation::GetTask), shown };
+    let call = GrpcCall { operation: Some(Operation::GetTask), shown };
     let body = framed(b"\x0f\xff\xff\xff");
-    let reply = run.call_grpc(Ask::default(), Operation::GetTask.name(), &body, call).await?;
+    let reply =
+        run.call_grpc(RequestOverrides::default(), Operation::GetTask.name(), &body, call).await?;
     let judged = match end(&reply.got).and_then(|end| end.status()) {
-        Some(RpcStatus::InvalidArgument) => Verdict::Pass,
+        Some(RpcStatus::InvalidArgument) => CheckVerdict::Pass,
         // What the official libraries say by themselves.
         Some(RpcStatus::Internal) => {
-            Verdict::Warn("INTERNAL, as if the agent had failed".to_owned())
+            CheckVerdict::Warn("INTERNAL, as if the agent had failed".to_owned())
         }
         Some(_) | None => {
             return fail(format!("expected INVALID_ARGUMENT, and got {}", reply.describe()));
@@ -152,14 +153,14 @@ async fn garbled(run: &mut Run) -> Judged {
     Ok(judged)
 }
 
-async fn challenge_info(run: &mut Run) -> Judged {
+async fn challenge_info(run: &mut ProbeRun) -> CheckResult {
     let reply = as_nobody(run).await?;
     not_here_if(!reply.got.wants_credential(), "the agent asks for no credential")?;
     let holds = reply.error().and_then(|error| error.detail("ErrorInfo")).is_some();
     kept(holds, "there is no google.rpc.ErrorInfo")
 }
 
-async fn faults(run: &mut Run) -> Judged {
+async fn faults(run: &mut ProbeRun) -> CheckResult {
     let ends = std::mem::take(&mut run.unknown_ends);
     let count = ends.len();
     for exchange in ends {

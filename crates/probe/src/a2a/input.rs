@@ -7,10 +7,10 @@ use tradepost_wire::json::{Value, json};
 use super::ask::PREFIX;
 use crate::binding::Binding;
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, not_here, not_here_if, seen, unseen, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, not_here, not_here_if, seen, unseen, warn,
 };
-use crate::reply::Reply;
-use crate::run::Run;
+use crate::reply::ProbedAnswer;
+use crate::run::ProbeRun;
 use crate::shape::{change, set};
 
 const WHY: &str = "What is not checked is acted upon; a client that erred has to hear of it.";
@@ -64,18 +64,22 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// A usual message with a member replaced, or taken away where the text is empty.
-async fn message(run: &mut Run, pointer: &str, text: &str) -> Judged {
+async fn message(run: &mut ProbeRun, pointer: &str, text: &str) -> CheckResult {
     let reply = spoilt(run, pointer, text).await?;
     reply.refused(&[A2aCode::InvalidParams])
 }
 
-async fn part_twice(run: &mut Run) -> Judged {
+async fn part_twice(run: &mut ProbeRun) -> CheckResult {
     not_here_if(run.binding == Binding::Grpc, "in protocol buffers a part has one content")?;
     let parts = r#"[{"text":"a","url":"https://b.example/"}]"#;
     message(run, "/message/parts", parts).await
 }
 
-async fn spoilt(run: &mut Run, pointer: &str, text: &str) -> Result<Reply, Verdict> {
+async fn spoilt(
+    run: &mut ProbeRun,
+    pointer: &str,
+    text: &str,
+) -> Result<ProbedAnswer, CheckVerdict> {
     run.may_send()?;
     // A refusal shows nothing where what is right is refused, too. A rehearsal gets no answer to go by.
     if !run.rehearses {
@@ -86,19 +90,19 @@ async fn spoilt(run: &mut Run, pointer: &str, text: &str) -> Result<Reply, Verdi
     run.call(Operation::SendMessage, params).await
 }
 
-async fn id_missing(run: &mut Run) -> Judged {
+async fn id_missing(run: &mut ProbeRun) -> CheckResult {
     not_here_if(run.binding == Binding::HttpJson, "on HTTP+JSON the id is part of the path")?;
     let reply = run.call(Operation::GetTask, json!({})).await?;
     // That there is no such task is a refusal too.
     reply.refused(&[A2aCode::InvalidParams, A2aCode::TaskNotFound])
 }
 
-async fn names_the_field(run: &mut Run) -> Judged {
+async fn names_the_field(run: &mut ProbeRun) -> CheckResult {
     let reply = spoilt(run, "/message/parts", "\"hello\"").await?;
     let value = reply.error().filter(|_| reply.is(A2aCode::InvalidParams));
     let error = seen(value, format!("there is no such refusal to look at: {}", reply.describe()))?;
     if error.names_field("parts") {
-        return Ok(Verdict::Pass);
+        return Ok(CheckVerdict::Pass);
     }
     let place = match run.binding {
         Binding::JsonRpc => "error.data",
@@ -111,20 +115,20 @@ async fn names_the_field(run: &mut Run) -> Judged {
     fail("the refusal does not name message.parts")
 }
 
-async fn unknown_member(run: &mut Run) -> Judged {
+async fn unknown_member(run: &mut ProbeRun) -> CheckResult {
     let params = json!({"id": run.unknown_id(), "tradepostProbe": true});
     let reply = run.call(Operation::GetTask, params).await?;
     reply.refused(&[A2aCode::TaskNotFound])
 }
 
-async fn list(run: &mut Run, name: &str, value: &str) -> Judged {
+async fn list(run: &mut ProbeRun, name: &str, value: &str) -> CheckResult {
     run.lists_tasks().await?;
     let value: Value = tradepost_wire::json::from_str(value).unwrap_or_default();
     let reply = run.call(Operation::ListTasks, json!({name: value})).await?;
     reply.refused(&[A2aCode::InvalidParams])
 }
 
-async fn media_type(run: &mut Run) -> Judged {
+async fn media_type(run: &mut ProbeRun) -> CheckResult {
     run.may_send()?;
     let modes = run.card_json.get("defaultInputModes").cloned().unwrap_or_default().to_string();
     let holds = modes.contains("*/*") || modes.contains("application/*");
@@ -139,9 +143,9 @@ async fn media_type(run: &mut Run) -> Judged {
     reply.refused(&[A2aCode::ContentTypeNotSupported])
 }
 
-impl Run {
+impl ProbeRun {
     /// That the agent lists tasks, which only agents with tasks do.
-    pub(super) async fn lists_tasks(&mut self) -> Result<(), Verdict> {
+    pub(super) async fn lists_tasks(&mut self) -> Result<(), CheckVerdict> {
         let key = format!("lists {}", self.binding);
         if let Some(known) = self.memo.get(&key) {
             return known.clone().map(drop);

@@ -6,11 +6,11 @@ use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, fail_if, judge, kept, not_here, not_here_if,
+    Check, CheckResult, CheckVerdict, checks, fail, fail_if, judge, kept, not_here, not_here_if,
 };
-use crate::reply::Said;
-use crate::run::{Ask, Run};
-use crate::shape::{self, Wrong, id_of, items, text};
+use crate::reply::AnswerContent;
+use crate::run::{ProbeRun, RequestOverrides};
+use crate::shape::{self, ShapeProblems, id_of, items, text};
 
 pub(super) const CHECKS: &[Check] = checks![
     "a2a.kit.input-required", Binding, Must, ["O-04", "O-07"], "A2A §3.2.2, §3.4.3",
@@ -43,7 +43,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// A task that waits for input, and what identifies it.
-async fn waiting(run: &mut Run) -> Result<Value, Verdict> {
+async fn waiting(run: &mut ProbeRun) -> Result<Value, CheckVerdict> {
     let task = run.scenario_task("tck-input-required", json!({})).await?;
     match shape::state(&task) {
         "TASK_STATE_INPUT_REQUIRED" => Ok(task),
@@ -51,11 +51,11 @@ async fn waiting(run: &mut Run) -> Result<Value, Verdict> {
     }
 }
 
-async fn input_required(run: &mut Run) -> Judged {
+async fn input_required(run: &mut ProbeRun) -> CheckResult {
     let task = waiting(run).await?;
     let more = json!({"message": {"taskId": id_of(&task)}});
     let next = run.scenario_task("tck-complete-task", more).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(id_of(&next) == id_of(&task), "the answer is another task");
     let holds = text(&next, "contextId") == text(&task, "contextId");
     wrong.unless(holds, "the task has another context");
@@ -64,7 +64,7 @@ async fn input_required(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn third_turn(run: &mut Run) -> Judged {
+async fn third_turn(run: &mut ProbeRun) -> CheckResult {
     let task = waiting(run).await?;
     let more = json!({"message": {"taskId": id_of(&task)}});
     let second = run.scenario_task("tck-input-required", more.clone()).await?;
@@ -75,7 +75,7 @@ async fn third_turn(run: &mut Run) -> Judged {
     kept(matches!(state, "TASK_STATE_COMPLETED"), format!("the state is {state:?}"))
 }
 
-async fn context_mismatch(run: &mut Run) -> Judged {
+async fn context_mismatch(run: &mut ProbeRun) -> CheckResult {
     let task = waiting(run).await?;
     let other = run.fresh("context");
     let more = json!({"message": {"taskId": id_of(&task), "contextId": other}});
@@ -85,31 +85,31 @@ async fn context_mismatch(run: &mut Run) -> Judged {
     kept(reply.error().is_some(), reply.describe())
 }
 
-async fn subscribe_waiting(run: &mut Run) -> Judged {
+async fn subscribe_waiting(run: &mut ProbeRun) -> CheckResult {
     not_here_if(!run.can("streaming"), "the card declares no streaming")?;
     let task = waiting(run).await?;
-    let ask = Ask { leave_after: Some(1), ..Ask::default() };
+    let ask = RequestOverrides { leave_after: Some(1), ..RequestOverrides::default() };
     let reply = run.ask(ask, Operation::SubscribeToTask, json!({"id": id_of(&task)})).await?;
-    kept(matches!(&reply.said, Said::Stream(_)), reply.describe())
+    kept(matches!(&reply.said, AnswerContent::Stream(_)), reply.describe())
 }
 
-async fn return_immediately(run: &mut Run) -> Judged {
+async fn return_immediately(run: &mut ProbeRun) -> CheckResult {
     let task = running(run).await?;
     // The task has shown what it can; nobody needs its work.
     let _ = run.call(Operation::CancelTask, json!({"id": id_of(&task)})).await?;
     match shape::state(&task) {
         state if shape::is_terminal(state) => fail(format!("the task came when it was {state:?}")),
-        _ => Ok(Verdict::Pass),
+        _ => Ok(CheckVerdict::Pass),
     }
 }
 
 /// A task that takes a while, given at once.
-async fn running(run: &mut Run) -> Result<Value, Verdict> {
+async fn running(run: &mut ProbeRun) -> Result<Value, CheckVerdict> {
     let more = json!({"configuration": {"returnImmediately": true}});
     run.scenario_task("test-resubscribe-message-id", more).await
 }
 
-async fn cancel(run: &mut Run) -> Judged {
+async fn cancel(run: &mut ProbeRun) -> CheckResult {
     let task = running(run).await?;
     not_here_if(shape::is_terminal(shape::state(&task)), "the agent's task ends at once")?;
     let params = json!({"id": id_of(&task)});
@@ -118,26 +118,29 @@ async fn cancel(run: &mut Run) -> Judged {
     fail_if(state != "TASK_STATE_CANCELED", format!("the canceled task is {state:?}"))?;
     let again = run.call(Operation::CancelTask, params).await?;
     match &again.said {
-        Said::Result(task) if shape::state(task) == "TASK_STATE_CANCELED" => Ok(Verdict::Pass),
-        Said::Result(_) | Said::Error(_) | Said::Stream(_) | Said::Other => {
-            again.refused(&[A2aCode::TaskNotCancelable])
+        AnswerContent::Result(task) if shape::state(task) == "TASK_STATE_CANCELED" => {
+            Ok(CheckVerdict::Pass)
         }
+        AnswerContent::Result(_)
+        | AnswerContent::Error(_)
+        | AnswerContent::Stream(_)
+        | AnswerContent::Other => again.refused(&[A2aCode::TaskNotCancelable]),
     }
 }
 
-async fn stream_message(run: &mut Run) -> Judged {
+async fn stream_message(run: &mut ProbeRun) -> CheckResult {
     not_here_if(!run.can("streaming"), "the card declares no streaming")?;
     let sample = run.scenario("tck-message-response", json!({})).await?;
     not_here_if(sample.get("message").is_none(), "the agent does not answer with a message")?;
     let params = run.scenario_params("tck-message-response", json!({}));
     let reply = run.call(Operation::SendStreamingMessage, params).await?;
     kept(
-        matches!(&reply.said, Said::Stream(events) if events.len() == 1 && reply.got.ended),
+        matches!(&reply.said, AnswerContent::Stream(events) if events.len() == 1 && reply.got.ended),
         reply.describe(),
     )
 }
 
-async fn failure(run: &mut Run) -> Judged {
+async fn failure(run: &mut ProbeRun) -> CheckResult {
     run.may_send()?;
     // That the agent is keyed on the prefixes at all.
     run.scenario("tck-complete-task", json!({})).await?;
@@ -147,21 +150,23 @@ async fn failure(run: &mut Run) -> Judged {
         return fail(format!("the answer shows {sign}"));
     }
     match &reply.said {
-        Said::Error(_) if reply.is(A2aCode::InternalError) => Ok(Verdict::Pass),
-        Said::Result(result) => match shape::state(result.get("task").unwrap_or(result)) {
-            "TASK_STATE_FAILED" => Ok(Verdict::Pass),
+        AnswerContent::Error(_) if reply.is(A2aCode::InternalError) => Ok(CheckVerdict::Pass),
+        AnswerContent::Result(result) => match shape::state(result.get("task").unwrap_or(result)) {
+            "TASK_STATE_FAILED" => Ok(CheckVerdict::Pass),
             _ => not_here("the agent does not fail when the kit asks for it"),
         },
-        Said::Error(_) | Said::Stream(_) | Said::Other => fail(reply.describe()),
+        AnswerContent::Error(_) | AnswerContent::Stream(_) | AnswerContent::Other => {
+            fail(reply.describe())
+        }
     }
 }
 
-async fn integers(run: &mut Run) -> Judged {
+async fn integers(run: &mut ProbeRun) -> CheckResult {
     let task = run.scenario_task("tck-artifact-data", json!({})).await?;
     let mut parts = items(&task, "artifacts").flat_map(|artifact| items(artifact, "parts"));
     let count = parts.find_map(|part| part.pointer("/data/count"));
     match count.map(Value::to_string).as_deref() {
-        Some("42") => Ok(Verdict::Pass),
+        Some("42") => Ok(CheckVerdict::Pass),
         Some(other) => fail(format!("42 came as {other}")),
         None => not_here("the agent's artifact has no number in it"),
     }

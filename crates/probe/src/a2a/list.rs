@@ -4,11 +4,11 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::json::{Value, json};
 
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, fail_if, found, judge, kept, not_here, not_here_if,
-    unseen_if,
+    Check, CheckResult, CheckVerdict, checks, fail, fail_if, found, judge, kept, not_here,
+    not_here_if, unseen_if,
 };
-use crate::run::Run;
-use crate::shape::{Wrong, id_of, items, set, text};
+use crate::run::ProbeRun;
+use crate::shape::{ShapeProblems, id_of, items, set, text};
 
 const WHY: &str = "Clients page through lists; a page that lies loses tasks.";
 
@@ -40,15 +40,15 @@ pub(super) const CHECKS: &[Check] = checks![
     "compare with >=" => since();
 ];
 
-async fn ask(run: &mut Run, params: Value) -> Result<Value, Verdict> {
+async fn ask(run: &mut ProbeRun, params: Value) -> Result<Value, CheckVerdict> {
     let reply = run.call(Operation::ListTasks, params).await?;
     Ok(reply.result()?.clone())
 }
 
-async fn page(run: &mut Run) -> Judged {
+async fn page(run: &mut ProbeRun) -> CheckResult {
     run.lists_tasks().await?;
     let first = ask(run, json!({"pageSize": 1})).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     whole_page(&first, "the page", &mut wrong);
     // Nothing is in a context that nobody has, so that its first page is the last one.
     let context = run.fresh("context");
@@ -61,7 +61,7 @@ async fn page(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-fn whole_page(page: &Value, place: &str, wrong: &mut Wrong) {
+fn whole_page(page: &Value, place: &str, wrong: &mut ShapeProblems) {
     wrong.list(page, "tasks", place);
     wrong.unless(text(page, "nextPageToken").is_some(), format!("{place} has no nextPageToken"));
     for name in ["pageSize", "totalSize"] {
@@ -70,12 +70,12 @@ fn whole_page(page: &Value, place: &str, wrong: &mut Wrong) {
     }
 }
 
-async fn contains(run: &mut Run) -> Judged {
+async fn contains(run: &mut ProbeRun) -> CheckResult {
     run.lists_tasks().await?;
     let task = run.task().await?;
     let context = found(text(&task, "contextId"), "the task has no context")?;
     let page = ask(run, json!({"contextId": context})).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let found = items(&page, "tasks").any(|listed| id_of(listed) == id_of(&task));
     wrong.unless(found, "the task is not in the list of its context");
     let strangers = items(&page, "tasks").filter(|it| text(it, "contextId") != Some(context));
@@ -83,7 +83,7 @@ async fn contains(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn default_size(run: &mut Run) -> Judged {
+async fn default_size(run: &mut ProbeRun) -> CheckResult {
     run.lists_tasks().await?;
     let page = ask(run, json!({})).await?;
     let count = items(&page, "tasks").count();
@@ -91,7 +91,7 @@ async fn default_size(run: &mut Run) -> Judged {
         _ if count > 50 => fail(format!("the page has {count} tasks")),
         // Some write the number of tasks on the page here.
         Some(size) if size == 50 || i64::try_from(count).is_ok_and(|count| count == size) => {
-            Ok(Verdict::Pass)
+            Ok(CheckVerdict::Pass)
         }
         Some(other) => fail(format!("pageSize is {other}")),
         None => not_here("the page has no pageSize"),
@@ -99,7 +99,7 @@ async fn default_size(run: &mut Run) -> Judged {
 }
 
 /// At least two tasks of one context of ours.
-async fn two_tasks(run: &mut Run) -> Result<String, Verdict> {
+async fn two_tasks(run: &mut ProbeRun) -> Result<String, CheckVerdict> {
     run.lists_tasks().await?;
     run.ended_task().await?;
     let key = format!("two {}", run.binding);
@@ -121,7 +121,7 @@ async fn two_tasks(run: &mut Run) -> Result<String, Verdict> {
     Ok(context)
 }
 
-async fn newest_first(run: &mut Run) -> Judged {
+async fn newest_first(run: &mut ProbeRun) -> CheckResult {
     let context = two_tasks(run).await?;
     let page = ask(run, json!({"contextId": context})).await?;
     let moments: Vec<_> = items(&page, "tasks")
@@ -133,7 +133,7 @@ async fn newest_first(run: &mut Run) -> Judged {
     kept(sorted, "an older task comes before a newer one")
 }
 
-async fn pages(run: &mut Run) -> Judged {
+async fn pages(run: &mut ProbeRun) -> CheckResult {
     let context = two_tasks(run).await?;
     let mut seen: Vec<String> = Vec::new();
     let mut token = String::new();
@@ -157,7 +157,7 @@ async fn pages(run: &mut Run) -> Judged {
     fail("the tokens do not end")
 }
 
-async fn total(run: &mut Run) -> Judged {
+async fn total(run: &mut ProbeRun) -> CheckResult {
     let context = two_tasks(run).await?;
     let whole = ask(run, json!({"contextId": context, "pageSize": 100})).await?;
     // How many there are is known from a page alone that has all of them.
@@ -165,7 +165,7 @@ async fn total(run: &mut Run) -> Judged {
     unseen_if(holds, "the agent gives fewer tasks on a page than it was asked for")?;
     let count = items(&whole, "tasks").count();
     let cut = ask(run, json!({"contextId": context, "pageSize": 1})).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for (page, size) in [(&whole, 100), (&cut, 1)] {
         let total = page.get("totalSize").and_then(Value::as_u64);
         let told = total.map_or("no number".to_owned(), |total| total.to_string());
@@ -176,7 +176,7 @@ async fn total(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn no_artifacts(run: &mut Run) -> Judged {
+async fn no_artifacts(run: &mut ProbeRun) -> CheckResult {
     run.lists_tasks().await?;
     let mut task = run.ended_task().await?;
     if items(&task, "artifacts").count() == 0 {
@@ -192,7 +192,7 @@ async fn no_artifacts(run: &mut Run) -> Judged {
     kept(given, "includeArtifacts gives none")
 }
 
-async fn since(run: &mut Run) -> Judged {
+async fn since(run: &mut ProbeRun) -> CheckResult {
     run.lists_tasks().await?;
     let task = run.ended_task().await?;
     let moment = task.pointer("/status/timestamp").and_then(Value::as_str);

@@ -4,10 +4,10 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::json::{Value, json};
 
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, found, judge, kept, not_here, not_here_if, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, found, judge, kept, not_here, not_here_if, warn,
 };
-use crate::run::Run;
-use crate::shape::{self, Wrong, text};
+use crate::run::ProbeRun;
+use crate::shape::{self, ShapeProblems, text};
 
 const WHY: &str = "Clients are generated from the protocol; they fail on anything else.";
 
@@ -42,25 +42,25 @@ pub(super) const CHECKS: &[Check] = checks![
     "write ISO 8601 with Z" => timestamps();
 ];
 
-async fn result(run: &mut Run) -> Judged {
+async fn result(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
     let (task, message) = (sample.get("task"), sample.get("message"));
     match (task.is_some_and(Value::is_object), message.is_some_and(Value::is_object)) {
-        (true, false) | (false, true) => Ok(Verdict::Pass),
+        (true, false) | (false, true) => Ok(CheckVerdict::Pass),
         (true, true) => fail("the result has both a task and a message"),
         (false, false) => fail("the result has neither a task nor a message"),
     }
 }
 
-async fn message(run: &mut Run) -> Judged {
+async fn message(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
     let Some(message) = sample.get("message") else { return not_here("the answer is a task") };
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     shape::message(message, &mut wrong);
     judge(&wrong.0)
 }
 
-async fn message_ids(run: &mut Run) -> Judged {
+async fn message_ids(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
     let Some(task) = sample.get("task") else { return not_here("the answer is a message") };
     let named = task.pointer("/status/message").filter(|it| it.is_object());
@@ -70,14 +70,14 @@ async fn message_ids(run: &mut Run) -> Judged {
     let of_history = of_history.map(|(index, message)| (format!("history[{index}]"), message));
     let messages: Vec<_> = of_status.chain(of_history).collect();
     not_here_if(messages.is_empty(), "the task has no message in it")?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for (place, message) in messages {
         wrong.text(message, "messageId", &place);
     }
     judge(&wrong.0)
 }
 
-async fn roles(run: &mut Run) -> Judged {
+async fn roles(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
     let Some(task) = sample.get("task") else { return not_here("the answer is a message") };
     let asked = run.memo.get(&format!("asked {}", run.binding)).cloned();
@@ -88,7 +88,7 @@ async fn roles(run: &mut Run) -> Judged {
     };
     let status = task.pointer("/status/message").filter(|it| it.is_object());
     let of_agent = shape::items(task, "history").enumerate().filter(|(_, it)| !is_ours(it));
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let mut count = 0;
     if let Some(message) = status {
         count += 1;
@@ -102,15 +102,15 @@ async fn roles(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn task(run: &mut Run) -> Judged {
+async fn task(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
     let Some(task) = sample.get("task") else { return not_here("the answer is a message") };
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     shape::task(task, &mut wrong);
     judge(&wrong.0)
 }
 
-async fn own_id(run: &mut Run) -> Judged {
+async fn own_id(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
     let asked = run.memo.get(&format!("asked {}", run.binding)).cloned();
     let asked = asked.and_then(Result::ok).unwrap_or_default();
@@ -120,17 +120,17 @@ async fn own_id(run: &mut Run) -> Judged {
     if ids.any(|id| id == ours) {
         fail("the answer has the id of the question")
     } else {
-        Ok(Verdict::Pass)
+        Ok(CheckVerdict::Pass)
     }
 }
 
-async fn context(run: &mut Run) -> Judged {
+async fn context(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
     let named = |value: Option<&Value>| {
         value.and_then(|value| text(value, "contextId")).is_some_and(|id| !id.is_empty())
     };
     if named(sample.get("task")) || named(sample.get("message")) {
-        return Ok(Verdict::Pass);
+        return Ok(CheckVerdict::Pass);
     }
     if sample.get("message").is_some() {
         // Optional in a message; a client may still need it for the next one.
@@ -140,25 +140,25 @@ async fn context(run: &mut Run) -> Judged {
     fail("the task names no context")
 }
 
-async fn context_kept(run: &mut Run) -> Judged {
+async fn context_kept(run: &mut ProbeRun) -> CheckResult {
     run.sample().await?;
     let mut message = run.message("probe");
     let ours = run.fresh("context");
     shape::set(&mut message, "/contextId", json!(ours));
     let reply = run.call(Operation::SendMessage, json!({"message": message})).await?;
     if reply.error().is_some() {
-        return Ok(Verdict::Pass);
+        return Ok(CheckVerdict::Pass);
     }
     let result = reply.result()?;
     let answer = result.get("task").or_else(|| result.get("message"));
     match answer.and_then(|answer| text(answer, "contextId")) {
-        Some(theirs) if theirs == ours => Ok(Verdict::Pass),
+        Some(theirs) if theirs == ours => Ok(CheckVerdict::Pass),
         Some(_) => fail("the answer has another context"),
         None => warn("the answer names no context"),
     }
 }
 
-async fn timestamps(run: &mut Run) -> Judged {
+async fn timestamps(run: &mut ProbeRun) -> CheckResult {
     let sample = run.sample().await?;
     let moment = found(sample.pointer("/task/status/timestamp"), "the answer has no moment in it")?;
     let written = moment.as_str().unwrap_or_default();

@@ -4,9 +4,9 @@ use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Check, Judged, Verdict, checks, fail, not_here_if};
-use crate::reply::{Reply, Said};
-use crate::run::Run;
+use crate::check::{Check, CheckResult, CheckVerdict, checks, fail, not_here_if};
+use crate::reply::{AnswerContent, ProbedAnswer};
+use crate::run::ProbeRun;
 use crate::shape::{id_of, set};
 
 const WHY: &str = "A webhook on a task that is not the caller's would send somebody else's events.";
@@ -29,15 +29,15 @@ pub(super) const CHECKS: &[Check] = checks![
     "refuse loopback, private, link-local and metadata addresses, at creation and at the connection" => internal_address();
 ];
 
-fn declared(run: &Run) -> Result<(), Verdict> {
+fn declared(run: &ProbeRun) -> Result<(), CheckVerdict> {
     not_here_if(!run.can("pushNotifications"), "the card declares no push notifications")
 }
 
 /// Does something about a webhook of a task that nobody has.
 pub(super) async fn webhook_of_unknown(
-    run: &mut Run,
+    run: &mut ProbeRun,
     operation: Operation,
-) -> Result<Reply, Verdict> {
+) -> Result<ProbedAnswer, CheckVerdict> {
     let mut params = json!({"taskId": run.unknown_id()});
     if operation == Operation::CreateTaskPushNotificationConfig {
         set(&mut params, "/url", json!("https://webhook.example/probe"));
@@ -47,19 +47,19 @@ pub(super) async fn webhook_of_unknown(
     run.call(operation, params).await
 }
 
-async fn unknown_task(run: &mut Run, operation: Operation) -> Judged {
+async fn unknown_task(run: &mut ProbeRun, operation: Operation) -> CheckResult {
     declared(run)?;
     webhook_of_unknown(run, operation).await?.refused(&[A2aCode::TaskNotFound])
 }
 
-async fn internal_address(run: &mut Run) -> Judged {
+async fn internal_address(run: &mut ProbeRun) -> CheckResult {
     declared(run)?;
     // Nothing is sent for a task that has ended.
     let task = run.ended_task().await?;
     let url = "http://169.254.169.254/latest/meta-data/";
     let params = json!({"taskId": id_of(&task), "url": url});
     let reply = run.call(Operation::CreateTaskPushNotificationConfig, params).await?;
-    let Said::Result(config) = &reply.said else { return Ok(Verdict::Pass) };
+    let AnswerContent::Result(config) = &reply.said else { return Ok(CheckVerdict::Pass) };
     if let Some(id) = config.get("id").and_then(Value::as_str) {
         let params = json!({"taskId": id_of(&task), "id": id});
         run.call(Operation::DeleteTaskPushNotificationConfig, params).await?;

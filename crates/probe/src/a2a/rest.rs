@@ -6,12 +6,12 @@ use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, fail_if, judge, kept, needed, not_here_if, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, fail_if, judge, kept, needed, not_here_if, warn,
 };
-use crate::reply::Reply;
+use crate::reply::ProbedAnswer;
 use crate::rest::join;
-use crate::run::{Ask, Field, Out, Run};
-use crate::shape::Wrong;
+use crate::run::{HeaderOverride, OutgoingRequest, ProbeRun, RequestOverrides};
+use crate::shape::ShapeProblems;
 
 const WHY: &str = "A framework's own error page is nothing that a client of A2A can read.";
 const MEND: &str =
@@ -43,12 +43,12 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// Whether it is an error of this binding; `status` when the status matters.
-fn shaped(reply: &Reply, statuses: &[u16]) -> Judged {
+fn shaped(reply: &ProbedAnswer, statuses: &[u16]) -> CheckResult {
     let error = needed(
         reply.error(),
         format!("expected an error in the shape of §11.6, and got {}", reply.describe()),
     )?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(
         error.code == Some(reply.got.status.into()),
         format!("error.code is {:?} and the HTTP status {}", error.code, reply.got.status),
@@ -62,50 +62,59 @@ fn shaped(reply: &Reply, statuses: &[u16]) -> Judged {
 }
 
 async fn raw(
-    run: &mut Run,
+    run: &mut ProbeRun,
     method: Method,
     path: &[&str],
-    ask: Ask<'_>,
+    ask: RequestOverrides<'_>,
     body: &[u8],
-) -> Result<Reply, Verdict> {
+) -> Result<ProbedAnswer, CheckVerdict> {
     let endpoint = run.endpoint()?.clone();
     let url = join(&endpoint.url, endpoint.declared.tenant.as_deref(), path);
     let headers = run.headers(&ask, !body.is_empty());
-    let got = run.send(Out { method, url, headers, body: body.to_vec(), call: None }, ask).await?;
-    Ok(Reply::rest(got))
+    let got = run
+        .send(OutgoingRequest { method, url, headers, body: body.to_vec(), call: None }, ask)
+        .await?;
+    Ok(ProbedAnswer::rest(got))
 }
 
-async fn unknown_route(run: &mut Run) -> Judged {
+async fn unknown_route(run: &mut ProbeRun) -> CheckResult {
     let path = ["tradepost", "probe", "unknown"];
-    shaped(&raw(run, Method::GET, &path, Ask::default(), b"").await?, &[404])
+    shaped(&raw(run, Method::GET, &path, RequestOverrides::default(), b"").await?, &[404])
 }
 
-async fn wrong_method(run: &mut Run) -> Judged {
-    let reply = raw(run, Method::PUT, &["message:send"], Ask::default(), b"{}").await?;
+async fn wrong_method(run: &mut ProbeRun) -> CheckResult {
+    let reply =
+        raw(run, Method::PUT, &["message:send"], RequestOverrides::default(), b"{}").await?;
     shaped(&reply, &[404, 405, 501])
 }
 
-async fn parse_error(run: &mut Run) -> Judged {
-    let reply = raw(run, Method::POST, &["message:send"], Ask::default(), b"{\"message\":").await?;
+async fn parse_error(run: &mut ProbeRun) -> CheckResult {
+    let reply =
+        raw(run, Method::POST, &["message:send"], RequestOverrides::default(), b"{\"message\":")
+            .await?;
     shaped(&reply, &[400])
 }
 
-async fn request_type(run: &mut Run) -> Judged {
-    let ask = Ask { content_type: Field::Text("text/plain"), ..Ask::default() };
+async fn request_type(run: &mut ProbeRun) -> CheckResult {
+    let ask = RequestOverrides {
+        content_type: HeaderOverride::Text("text/plain"),
+        ..RequestOverrides::default()
+    };
     let reply = raw(run, Method::POST, &["message:send"], ask, b"{}").await?;
     shaped(&reply, &[400, 415, 422])
 }
 
-async fn size(run: &mut Run) -> Judged {
+async fn size(run: &mut ProbeRun) -> CheckResult {
     const BYTES: usize = 11 * 1024 * 1024;
     // Without a message nothing starts where there is no limit.
     let text = format!(r#"{{"metadata":{{"text":"{}"}}}}"#, "x".repeat(BYTES));
     let path = ["message:send"];
-    let reply = match raw(run, Method::POST, &path, Ask::default(), text.as_bytes()).await {
-        Ok(reply) => reply,
-        Err(Verdict::Fail(why)) => return warn(why),
-        Err(other) => return Err(other),
-    };
+    let reply =
+        match raw(run, Method::POST, &path, RequestOverrides::default(), text.as_bytes()).await {
+            Ok(reply) => reply,
+            Err(CheckVerdict::Fail(why)) => return warn(why),
+            Err(other) => return Err(other),
+        };
     let holds =
         reply.is(A2aCode::InvalidParams) && reply.got.status == 400 && names_message(&reply);
     fail_if(holds, "the body was read to its end")?;
@@ -113,40 +122,43 @@ async fn size(run: &mut Run) -> Judged {
 }
 
 /// Whether the refusal is about the message that was left out, and not about the size.
-fn names_message(reply: &Reply) -> bool {
+fn names_message(reply: &ProbedAnswer) -> bool {
     let text = reply.error().map(|error| error.whole.to_string()).unwrap_or_default();
     !text.contains("large") && !text.contains("size") && !text.contains("limit")
 }
 
-async fn a2a_json(run: &mut Run) -> Judged {
+async fn a2a_json(run: &mut ProbeRun) -> CheckResult {
     run.may_send()?;
     let id = run.unknown_id();
     let params = run.about(Operation::SendMessage, &id);
-    let ask = Ask { content_type: Field::Text("application/a2a+json"), ..Ask::default() };
+    let ask = RequestOverrides {
+        content_type: HeaderOverride::Text("application/a2a+json"),
+        ..RequestOverrides::default()
+    };
     let reply = run.ask(ask, Operation::SendMessage, params).await?;
     reply.refused(&[A2aCode::TaskNotFound])
 }
 
-async fn answer_type(run: &mut Run) -> Judged {
+async fn answer_type(run: &mut ProbeRun) -> CheckResult {
     let reply = run.call_unknown(Operation::GetTask).await?;
     let kind = reply.got.media_type();
     let known = ["application/a2a+json", "application/json"].contains(&kind.as_str());
     kept(known, format!("the media type is {kind:?}"))
 }
 
-async fn tenant(run: &mut Run) -> Judged {
+async fn tenant(run: &mut ProbeRun) -> CheckResult {
     let holds = run.endpoint()?.declared.tenant.is_none();
     not_here_if(holds, "the card declares no tenant")?;
     // What is asked on this binding goes below the tenant.
     run.call_unknown(Operation::GetTask).await?.refused(&[A2aCode::TaskNotFound])
 }
 
-async fn query(run: &mut Run) -> Judged {
+async fn query(run: &mut ProbeRun) -> CheckResult {
     run.lists_tasks().await?;
     let reply = run.call(Operation::ListTasks, json!({"pageSize": 1})).await?;
     let page = reply.result()?;
     match page.get("pageSize").and_then(Value::as_i64) {
-        None | Some(1) => Ok(Verdict::Pass),
+        None | Some(1) => Ok(CheckVerdict::Pass),
         Some(other) => fail(format!("pageSize=1 was read as {other}")),
     }
 }

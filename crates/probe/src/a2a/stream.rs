@@ -7,11 +7,11 @@ use tradepost_wire::json::{Value, json};
 use super::ask::PREFIX;
 use crate::binding::Binding;
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, fail_if, judge, kept, not_here_if, unseen,
+    Check, CheckResult, CheckVerdict, checks, fail, fail_if, judge, kept, not_here_if, unseen,
 };
-use crate::reply::{Reply, Said};
-use crate::run::{Run, Streamed};
-use crate::shape::{self, Wrong};
+use crate::reply::{AnswerContent, ProbedAnswer};
+use crate::run::{ProbeRun, Streamed};
+use crate::shape::{self, ShapeProblems};
 
 const WHY: &str = "A client follows a task by its stream, and believes what it says.";
 
@@ -38,7 +38,10 @@ pub(super) const CHECKS: &[Check] = checks![
 
 /// What the agent answers to a message whose progress is to be streamed; asked once for each binding and
 /// prefix.
-pub(super) async fn stream(run: &mut Run, prefix: &'static str) -> Result<Reply, Verdict> {
+pub(super) async fn stream(
+    run: &mut ProbeRun,
+    prefix: &'static str,
+) -> Result<ProbedAnswer, CheckVerdict> {
     not_here_if(!run.can("streaming"), "the card declares no streaming")?;
     // That the agent takes our message at all.
     run.sample().await?;
@@ -61,11 +64,11 @@ pub(super) async fn stream(run: &mut Run, prefix: &'static str) -> Result<Reply,
 
 /// The events of such a stream, without the envelope, and whether the agent closed it.
 pub(super) async fn results(
-    run: &mut Run,
+    run: &mut ProbeRun,
     prefix: &'static str,
-) -> Result<(Vec<Value>, bool), Verdict> {
+) -> Result<(Vec<Value>, bool), CheckVerdict> {
     let reply = stream(run, prefix).await?;
-    let Said::Stream(events) = &reply.said else {
+    let AnswerContent::Stream(events) = &reply.said else {
         return unseen(format!("there is no stream to look at: {}", reply.describe()));
     };
     let unwrap = |event: &Value| match run.binding {
@@ -75,18 +78,18 @@ pub(super) async fn results(
     Ok((events.iter().map(unwrap).collect(), reply.got.ended))
 }
 
-async fn media_type(run: &mut Run) -> Judged {
+async fn media_type(run: &mut ProbeRun) -> CheckResult {
     not_here_if(run.binding == Binding::Grpc, "streams of gRPC are no text/event-stream")?;
     let reply = stream(run, PREFIX).await?;
-    kept(matches!(reply.said, Said::Stream(_)), reply.describe())
+    kept(matches!(reply.said, AnswerContent::Stream(_)), reply.describe())
 }
 
-async fn frames(run: &mut Run) -> Judged {
+async fn frames(run: &mut ProbeRun) -> CheckResult {
     let reply = stream(run, PREFIX).await?;
-    let Said::Stream(events) = &reply.said else {
+    let AnswerContent::Stream(events) = &reply.said else {
         return unseen(format!("there is no stream to look at: {}", reply.describe()));
     };
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(!events.is_empty(), "there are no events");
     let sent = run.last().map(|exchange| exchange.request.body.clone()).unwrap_or_default();
     let sent: Value = tradepost_wire::json::from_str(&sent).unwrap_or_default();
@@ -107,19 +110,19 @@ async fn frames(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn events(run: &mut Run) -> Judged {
+async fn events(run: &mut ProbeRun) -> CheckResult {
     let (events, _) = results(run, PREFIX).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for event in &events {
         shape::event(event, &mut wrong);
     }
     judge(&wrong.0)
 }
 
-async fn begins(run: &mut Run) -> Judged {
+async fn begins(run: &mut ProbeRun) -> CheckResult {
     let (events, _) = results(run, PREFIX).await?;
     match events.split_first() {
-        Some((first, _)) if first.get("task").is_some() => Ok(Verdict::Pass),
+        Some((first, _)) if first.get("task").is_some() => Ok(CheckVerdict::Pass),
         Some((first, rest)) if first.get("message").is_some() => {
             kept(rest.is_empty(), "there is more after the message")
         }
@@ -128,12 +131,12 @@ async fn begins(run: &mut Run) -> Judged {
     }
 }
 
-async fn ends(run: &mut Run) -> Judged {
+async fn ends(run: &mut ProbeRun) -> CheckResult {
     let (events, ended) = results(run, PREFIX).await?;
     fail_if(!ended, "the stream was not closed while we waited")?;
     let Some(last) = events.last() else { return fail("there are no events") };
     if last.get("message").is_some() {
-        return Ok(Verdict::Pass);
+        return Ok(CheckVerdict::Pass);
     }
     let states = ["/task/status/state", "/statusUpdate/status/state"];
     let mut answer =
@@ -143,7 +146,7 @@ async fn ends(run: &mut Run) -> Judged {
     kept(shape::is_terminal(state) || waits, format!("it was closed in the state {state:?}"))
 }
 
-async fn subscribe_unknown(run: &mut Run) -> Judged {
+async fn subscribe_unknown(run: &mut ProbeRun) -> CheckResult {
     not_here_if(!run.can("streaming"), "the card declares no streaming")?;
     run.call_unknown(Operation::SubscribeToTask).await?.refused(&[A2aCode::TaskNotFound])
 }

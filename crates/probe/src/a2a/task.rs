@@ -5,10 +5,10 @@ use tradepost_wire::a2a::error::A2aCode;
 use tradepost_wire::json::{Value, json};
 
 use crate::binding::Binding;
-use crate::check::{Check, Judged, checks, judge, kept, not_here_if, unseen, unseen_if, warn};
+use crate::check::{Check, CheckResult, checks, judge, kept, not_here_if, unseen, unseen_if, warn};
 use crate::reply::streams;
-use crate::run::Run;
-use crate::shape::{self, Wrong, id_of, items, text};
+use crate::run::ProbeRun;
+use crate::shape::{self, ShapeProblems, id_of, items, text};
 
 const WHY_END: &str =
     "What has ended stays as it is; a client that tries has to hear that it came too late.";
@@ -47,20 +47,20 @@ pub(super) const CHECKS: &[Check] = checks![
     "answer -32004 before the stream begins" => after_end(Operation::SubscribeToTask, A2aCode::UnsupportedOperation);
 ];
 
-async fn get(run: &mut Run) -> Judged {
+async fn get(run: &mut ProbeRun) -> CheckResult {
     let task = run.task().await?;
     let reply = run.call(Operation::GetTask, json!({"id": id_of(&task)})).await?;
     let read = reply.result()?;
     kept(id_of(read) == id_of(&task), "it is another task")
 }
 
-async fn whole(run: &mut Run) -> Judged {
+async fn whole(run: &mut ProbeRun) -> CheckResult {
     let task = run.task().await?;
     let reply = run.call(Operation::GetTask, json!({"id": id_of(&task)})).await?;
     let Ok(read) = reply.result() else {
         return unseen(format!("the task cannot be read: {}", reply.describe()));
     };
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     shape::task(read, &mut wrong);
     if run.lists_tasks().await.is_ok() {
         let context = text(&task, "contextId").unwrap_or_default();
@@ -73,7 +73,7 @@ async fn whole(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn artifacts(run: &mut Run) -> Judged {
+async fn artifacts(run: &mut ProbeRun) -> CheckResult {
     let mut task = run.task().await?;
     if items(&task, "artifacts").count() == 0 {
         task = run.scenario_task("tck-artifact-text", json!({})).await?;
@@ -85,12 +85,12 @@ async fn artifacts(run: &mut Run) -> Judged {
     let Ok(read) = reply.result() else {
         return unseen(format!("the task cannot be read: {}", reply.describe()));
     };
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     shape::same_artifacts(&task, read, "the answer", &mut wrong);
     judge(&wrong.0)
 }
 
-async fn same_everywhere(run: &mut Run) -> Judged {
+async fn same_everywhere(run: &mut ProbeRun) -> CheckResult {
     let task = run.ended_task().await?;
     let params = json!({"id": id_of(&task)});
     let ours = run.call(Operation::GetTask, params.clone()).await?.result()?.clone();
@@ -100,7 +100,7 @@ async fn same_everywhere(run: &mut Run) -> Judged {
     kept(ours == theirs, "JSON-RPC gives it otherwise")
 }
 
-async fn history(run: &mut Run, length: usize) -> Judged {
+async fn history(run: &mut ProbeRun, length: usize) -> CheckResult {
     let task = run.ended_task().await?;
     let params = json!({"id": id_of(&task), "historyLength": length});
     let reply = run.call(Operation::GetTask, params).await?;
@@ -112,7 +112,7 @@ async fn history(run: &mut Run, length: usize) -> Judged {
     kept(count <= length, format!("the history has {count} messages"))
 }
 
-async fn after_end(run: &mut Run, operation: Operation, expected: A2aCode) -> Judged {
+async fn after_end(run: &mut ProbeRun, operation: Operation, expected: A2aCode) -> CheckResult {
     not_here_if(streams(operation) && !run.can("streaming"), "the card declares no streaming")?;
     let task = run.ended_task().await?;
     let canceled = shape::state(&task) == "TASK_STATE_CANCELED";

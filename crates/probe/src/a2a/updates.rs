@@ -8,10 +8,10 @@ use tradepost_wire::json::{Value, json};
 use super::ask::PREFIX;
 use super::stream::results;
 use crate::check::{
-    Check, Judged, Verdict, checks, judge, not_here, not_here_if, unseen, unseen_if,
+    Check, CheckResult, CheckVerdict, checks, judge, not_here, not_here_if, unseen, unseen_if,
 };
-use crate::run::Run;
-use crate::shape::{self, Wrong, id_of, items, member, text};
+use crate::run::ProbeRun;
+use crate::shape::{self, ShapeProblems, id_of, items, member, text};
 
 const WHY: &str = "A client follows a task by its stream, and believes what it says.";
 
@@ -41,7 +41,7 @@ const ORDERED: &str = "tck-stream-ordering-001";
 
 /// Streams about a task, each with its events; of an agent that is keyed on the official kit's messages also
 /// one with an artifact in parts.
-async fn streams(run: &mut Run) -> Result<Vec<Vec<Value>>, Verdict> {
+async fn streams(run: &mut ProbeRun) -> Result<Vec<Vec<Value>>, CheckVerdict> {
     let mut streams = vec![results(run, PREFIX).await?.0];
     if run.knows_the_kit() {
         streams.push(results(run, CHUNKED).await?.0);
@@ -63,15 +63,15 @@ fn state_of(event: &Value) -> Option<&str> {
 }
 
 /// Judges each stream by itself.
-async fn each(run: &mut Run, look: fn(&[Value], &mut Wrong)) -> Judged {
-    let mut wrong = Wrong::default();
+async fn each(run: &mut ProbeRun, look: fn(&[Value], &mut ShapeProblems)) -> CheckResult {
+    let mut wrong = ShapeProblems::default();
     for events in streams(run).await? {
         look(&events, &mut wrong);
     }
     judge(&wrong.0)
 }
 
-async fn same_task(run: &mut Run) -> Judged {
+async fn same_task(run: &mut ProbeRun) -> CheckResult {
     each(run, |events, wrong| {
         let first = events.iter().find_map(|event| event.get("task"));
         let Some(first) = first.or_else(|| events.iter().find_map(update)) else { return };
@@ -91,7 +91,7 @@ async fn same_task(run: &mut Run) -> Judged {
     .await
 }
 
-async fn final_last(run: &mut Run) -> Judged {
+async fn final_last(run: &mut ProbeRun) -> CheckResult {
     each(run, |events, wrong| {
         let is_final = |event: &Value| state_of(event).is_some_and(shape::is_terminal);
         let Some(first) = events.iter().position(is_final) else { return };
@@ -108,7 +108,7 @@ async fn final_last(run: &mut Run) -> Judged {
     .await
 }
 
-async fn order(run: &mut Run) -> Judged {
+async fn order(run: &mut ProbeRun) -> CheckResult {
     each(run, |events, wrong| {
         let mut latest: Option<Timestamp> = None;
         let mut has_begun = false;
@@ -153,8 +153,8 @@ async fn order(run: &mut Run) -> Judged {
     .await
 }
 
-async fn adds_up(run: &mut Run) -> Judged {
-    let mut wrong = Wrong::default();
+async fn adds_up(run: &mut ProbeRun) -> CheckResult {
+    let mut wrong = ShapeProblems::default();
     for events in streams(run).await? {
         let state = events.iter().rev().find_map(state_of).unwrap_or_default().to_owned();
         unseen_if(!shape::is_terminal(&state), "the task did not end while we watched it")?;
@@ -206,7 +206,7 @@ fn assembled(events: &[Value]) -> Value {
     json!({"artifacts": artifacts})
 }
 
-async fn kit_order(run: &mut Run) -> Judged {
+async fn kit_order(run: &mut ProbeRun) -> CheckResult {
     not_here_if(
         !run.knows_the_kit(),
         "needs an agent that does as the official kit's messages ask",
@@ -225,7 +225,7 @@ async fn kit_order(run: &mut Run) -> Judged {
     if expected.iter().any(|wanted| !steps.contains(wanted)) {
         return not_here("the agent does not do what the kit's message about order asks for");
     }
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(steps == expected, format!("the order is {}", steps.join(", ")));
     judge(&wrong.0)
 }
@@ -248,7 +248,7 @@ mod tests {
             (vec![chunk("x", false), chunk("one two", false)], true),
             (vec![], false),
         ] {
-            let mut wrong = Wrong::default();
+            let mut wrong = ShapeProblems::default();
             shape::same_artifacts(&assembled(&events), &read, "the stream", &mut wrong);
             assert_eq!(wrong.0.is_empty(), same, "{events:?}: {:?}", wrong.0);
         }

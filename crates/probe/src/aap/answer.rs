@@ -3,12 +3,12 @@
 use tradepost_wire::aap::Skill;
 use tradepost_wire::json::{Value, json};
 
-use super::ask::{Answer, request};
+use super::ask::{DealerAnswer, request};
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, judge, kept, not_here, not_here_if, seen, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, judge, kept, not_here, not_here_if, seen, warn,
 };
-use crate::run::{Ask, Run, Who};
-use crate::shape::{Wrong, items, set, text};
+use crate::run::{ProbeRun, RequestOverrides, Who};
+use crate::shape::{ShapeProblems, items, set, text};
 
 const WHY: &str = "A buyer agent reads the first data part of one message, and nothing else.";
 
@@ -52,43 +52,43 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// A skill that only reads, and the message that answers it.
-async fn answer(run: &mut Run) -> Result<(Skill, Value), Verdict> {
+async fn answer(run: &mut ProbeRun) -> Result<(Skill, Value), CheckVerdict> {
     let (skill, answer) = read(run).await?;
     let message = answer.reply.result().ok().and_then(|result| result.get("message")).cloned();
     let message = seen(message, format!("there is no message to look at: {}", answer.describe()))?;
     Ok((skill, message))
 }
 
-fn reader(run: &Run) -> Result<Skill, Verdict> {
+fn reader(run: &ProbeRun) -> Result<Skill, CheckVerdict> {
     let skills = [Skill::DealerInformation, Skill::InventoryFacets, Skill::InventorySearch];
     let offered = skills.into_iter().find(|skill| run.offers(*skill).is_ok());
     seen(offered, "the dealer offers no skill that only reads, and nothing else was sent")
 }
 
-async fn read(run: &mut Run) -> Result<(Skill, Answer), Verdict> {
+async fn read(run: &mut ProbeRun) -> Result<(Skill, DealerAnswer), CheckVerdict> {
     let skill = reader(run)?;
     Ok((skill, run.skill(skill, "{}").await?))
 }
 
-async fn message(run: &mut Run) -> Judged {
+async fn message(run: &mut ProbeRun) -> CheckResult {
     let (_, answer) = read(run).await?;
     let result = answer.reply.result()?;
     kept(result.get("message").is_some_and(Value::is_object), "the result has no message")
 }
 
-async fn role(run: &mut Run) -> Judged {
+async fn role(run: &mut ProbeRun) -> CheckResult {
     let (_, message) = answer(run).await?;
     let given = text(&message, "role");
     kept(matches!(given, Some("ROLE_AGENT")), format!("the role is {given:?}"))
 }
 
-async fn message_id(run: &mut Run) -> Judged {
+async fn message_id(run: &mut ProbeRun) -> CheckResult {
     let (_, first) = answer(run).await?;
     // Now, because after the next question the last exchange is that one.
     let sent = run.last().map(|exchange| exchange.request.body.clone()).unwrap_or_default();
     let (_, second) = answer(run).await?;
     let id = |message: &Value| text(message, "messageId").unwrap_or_default().to_owned();
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(!id(&first).is_empty(), "there is no messageId");
     wrong.unless(id(&first) != id(&second), "two answers have one messageId");
     let ours = format!("\"messageId\":\"{}\"", id(&first));
@@ -97,10 +97,10 @@ async fn message_id(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn data_part(run: &mut Run) -> Judged {
+async fn data_part(run: &mut ProbeRun) -> CheckResult {
     let (skill, message) = answer(run).await?;
     let parts: Vec<_> = items(&message, "parts").filter_map(|part| part.get("data")).collect();
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(parts.len() == 1, format!("there are {} data parts", parts.len()));
     for data in parts {
         let kind = text(data, "type").unwrap_or_default();
@@ -112,44 +112,44 @@ async fn data_part(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn closed(run: &mut Run) -> Judged {
+async fn closed(run: &mut ProbeRun) -> CheckResult {
     let (_, message) = answer(run).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for data in items(&message, "parts").filter_map(|part| part.get("data")) {
         wrong.closed(data, &["type", "data", "message"], "the payload");
     }
     judge(&wrong.0)
 }
 
-async fn media_type(run: &mut Run) -> Judged {
+async fn media_type(run: &mut ProbeRun) -> CheckResult {
     let (skill, message) = answer(run).await?;
     let mut parts = items(&message, "parts").filter(|part| part.get("data").is_some());
     let kind = parts.find_map(|part| text(part, "mediaType")).unwrap_or_default().to_owned();
     match kind.as_str() {
-        kind if kind == skill.response_media_type() => Ok(Verdict::Pass),
+        kind if kind == skill.response_media_type() => Ok(CheckVerdict::Pass),
         "application/json" => warn("it is application/json"),
         other => fail(format!("it is {other:?}")),
     }
 }
 
-async fn sentence(run: &mut Run) -> Judged {
+async fn sentence(run: &mut ProbeRun) -> CheckResult {
     let (_, message) = answer(run).await?;
     let mut payloads = items(&message, "parts").filter_map(|part| part.get("data"));
     match payloads.find_map(|payload| payload.get("message")) {
         None => not_here("the answer has no sentence"),
-        Some(Value::String(text)) if text.chars().count() <= 2000 => Ok(Verdict::Pass),
+        Some(Value::String(text)) if text.chars().count() <= 2000 => Ok(CheckVerdict::Pass),
         Some(_) => fail("message is no text of 2,000 characters at most"),
     }
 }
 
-async fn context(run: &mut Run) -> Judged {
+async fn context(run: &mut ProbeRun) -> CheckResult {
     let (_, message) = answer(run).await?;
     kept(matches!(text(&message, "contextId"), Some(id) if !id.is_empty()), "there is no contextId")
 }
 
-async fn text_ignored(run: &mut Run) -> Judged {
+async fn text_ignored(run: &mut ProbeRun) -> CheckResult {
     run.offers(Skill::InventorySearch)?;
-    let total = |answer: &Answer| Ok::<_, Verdict>(answer.data()?.get("total").cloned());
+    let total = |answer: &DealerAnswer| Ok::<_, CheckVerdict>(answer.data()?.get("total").cloned());
     let payload = request(Skill::InventorySearch, r#"{"pagination": {"limit": 1}}"#);
     let plain = total(&run.tell(&payload).await?)?;
     let parts = json!([
@@ -160,27 +160,27 @@ async fn text_ignored(run: &mut Run) -> Judged {
     kept(plain == with_text, "the text changed the result")
 }
 
-async fn no_extension_header(run: &mut Run) -> Judged {
+async fn no_extension_header(run: &mut ProbeRun) -> CheckResult {
     let skill = reader(run)?;
     let parts = json!([run.part(&request(skill, "{}"))]);
-    run.tell_as(Ask::default(), None, parts).await?.data()?;
-    Ok(Verdict::Pass)
+    run.tell_as(RequestOverrides::default(), None, parts).await?.data()?;
+    Ok(CheckVerdict::Pass)
 }
 
-async fn anonymous(run: &mut Run) -> Judged {
+async fn anonymous(run: &mut ProbeRun) -> CheckResult {
     let secured = items(&run.card_json, "securityRequirements").count() > 0;
     not_here_if(secured, "the card requires a credential")?;
     let skill = reader(run)?;
     let parts = json!([run.part(&request(skill, "{}"))]);
     run.tell_parts(parts, Who::Nobody).await?.data()?;
-    Ok(Verdict::Pass)
+    Ok(CheckVerdict::Pass)
 }
 
-async fn unknown_members(run: &mut Run) -> Judged {
+async fn unknown_members(run: &mut ProbeRun) -> CheckResult {
     let skill = reader(run)?;
     let mut part = run.part(&request(skill, "{}"));
     set(&mut part, "/metadata", json!({"probe": true}));
     set(&mut part, "/filename", json!("probe.json"));
     run.tell_parts(json!([part]), Who::First).await?.data()?;
-    Ok(Verdict::Pass)
+    Ok(CheckVerdict::Pass)
 }

@@ -7,40 +7,40 @@ use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use crate::check::{Judged, Verdict, needed, not_here_if, one_of, unseen};
-use crate::reply::{Reply, Said};
-use crate::run::{Ask, Field, Run, Seen, Who};
+use crate::check::{CheckResult, CheckVerdict, needed, not_here_if, one_of, unseen};
+use crate::reply::{AnswerContent, ProbedAnswer};
+use crate::run::{HeaderOverride, ProbeRun, RequestOverrides, SeenAapError, Who};
 use crate::shape::{items, text};
 
 /// What a dealer says to a payload.
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
-    pub(super) reply: Reply,
+pub(super) struct DealerAnswer {
+    pub(super) reply: ProbedAnswer,
     /// The payload of the answer.
     pub(super) payload: Option<Value>,
     /// The `aap.error` object.
     pub(super) refusal: Option<Value>,
 }
 
-impl Answer {
-    fn read(reply: Reply) -> Self {
+impl DealerAnswer {
+    fn read(reply: ProbedAnswer) -> Self {
         let (mut payload, mut refusal) = (None, None);
         match &reply.said {
-            Said::Result(result) => {
+            AnswerContent::Result(result) => {
                 let message = result.get("message").unwrap_or(result);
                 payload = items(message, "parts").find_map(|part| part.get("data")).cloned();
             }
-            Said::Error(error) => {
+            AnswerContent::Error(error) => {
                 let is_aap = |data: &&Value| text(data, "type") == Some("aap.error");
                 refusal = error.details.as_ref().filter(is_aap).cloned();
             }
-            Said::Stream(_) | Said::Other => {}
+            AnswerContent::Stream(_) | AnswerContent::Other => {}
         }
         Self { reply, payload, refusal }
     }
 
     /// The `data` of the answer's payload, or that there should be one.
-    pub(super) fn data(&self) -> Result<Value, Verdict> {
+    pub(super) fn data(&self) -> Result<Value, CheckVerdict> {
         let data = self.payload.as_ref().and_then(|payload| payload.get("data")).cloned();
         needed(data, format!("expected an answer with data, and got {}", self.describe()))
     }
@@ -48,8 +48,10 @@ impl Answer {
     /// The conversation that the answer belongs to.
     pub(super) fn conversation(&self) -> Option<&str> {
         match &self.reply.said {
-            Said::Result(result) => text(result.get("message").unwrap_or(result), "contextId"),
-            Said::Error(_) | Said::Stream(_) | Said::Other => None,
+            AnswerContent::Result(result) => {
+                text(result.get("message").unwrap_or(result), "contextId")
+            }
+            AnswerContent::Error(_) | AnswerContent::Stream(_) | AnswerContent::Other => None,
         }
     }
 
@@ -72,7 +74,7 @@ impl Answer {
     }
 
     /// Judges whether it is a refusal with one of these codes; the first is the expected one.
-    pub(super) fn refused(&self, codes: &[AapCode]) -> Judged {
+    pub(super) fn refused(&self, codes: &[AapCode]) -> CheckResult {
         one_of(codes, self.code(), || self.describe())
     }
 
@@ -92,9 +94,9 @@ impl Answer {
     }
 }
 
-impl Run {
+impl ProbeRun {
     /// That the dealer offers a skill.
-    pub(super) fn offers(&self, skill: Skill) -> Result<(), Verdict> {
+    pub(super) fn offers(&self, skill: Skill) -> Result<(), CheckVerdict> {
         let mut skills = self.card.iter().flat_map(|card| card.skills.iter());
         let is_listed = skills.any(|listed| listed.id == skill.name());
         not_here_if(!is_listed, format!("the dealer does not offer {skill}"))
@@ -112,7 +114,7 @@ impl Run {
     }
 
     /// Sends a payload.
-    pub(super) async fn tell(&mut self, payload: &Value) -> Result<Answer, Verdict> {
+    pub(super) async fn tell(&mut self, payload: &Value) -> Result<DealerAnswer, CheckVerdict> {
         let parts = json!([self.part(payload)]);
         self.tell_parts(parts, Who::First).await
     }
@@ -130,16 +132,16 @@ impl Run {
         &mut self,
         parts: Value,
         who: Who<'_>,
-    ) -> Result<Answer, Verdict> {
+    ) -> Result<DealerAnswer, CheckVerdict> {
         self.tell_within(None, parts, who).await
     }
 
     /// Sends a payload in the conversation of an earlier answer.
     pub(super) async fn tell_again(
         &mut self,
-        earlier: &Answer,
+        earlier: &DealerAnswer,
         payload: &Value,
-    ) -> Result<Answer, Verdict> {
+    ) -> Result<DealerAnswer, CheckVerdict> {
         let parts = json!([self.part(payload)]);
         self.tell_within(earlier.conversation(), parts, Who::First).await
     }
@@ -149,54 +151,70 @@ impl Run {
         conversation: Option<&str>,
         parts: Value,
         who: Who<'_>,
-    ) -> Result<Answer, Verdict> {
+    ) -> Result<DealerAnswer, CheckVerdict> {
         let activation = self.activation();
-        let ask = Ask { extensions: Field::Text(&activation), who, ..Ask::default() };
+        let ask = RequestOverrides {
+            extensions: HeaderOverride::Text(&activation),
+            who,
+            ..RequestOverrides::default()
+        };
         self.tell_as(ask, conversation, parts).await
     }
 
     pub(super) async fn tell_as(
         &mut self,
-        ask: Ask<'_>,
+        ask: RequestOverrides<'_>,
         conversation: Option<&str>,
         parts: Value,
-    ) -> Result<Answer, Verdict> {
+    ) -> Result<DealerAnswer, CheckVerdict> {
         let id = self.fresh("m");
         let message = json!({"messageId": id, "role": "ROLE_USER", "parts": parts,
             "contextId"?: conversation});
         let modes = json!({"acceptedOutputModes": ["application/json"]});
         let params = json!({"message": message, "configuration": modes});
         let reply = self.ask(ask, Operation::SendMessage, params).await?;
-        if let (Said::Error(error), Some(exchange)) = (&reply.said, self.last().cloned()) {
+        if let (AnswerContent::Error(error), Some(exchange)) = (&reply.said, self.last().cloned()) {
             let error = error.whole.clone();
             // A2A's own errors carry a list; whatever else there is should be AAP's.
             if !error.get("data").is_some_and(Value::is_array) {
-                self.seen.push(Seen { error, version: self.version, exchange });
+                self.seen.push(SeenAapError { error, version: self.version, exchange });
             }
         }
-        Ok(Answer::read(reply))
+        Ok(DealerAnswer::read(reply))
     }
 
     /// Calls a skill with the members of `text` besides its type.
-    pub(super) async fn skill(&mut self, skill: Skill, members: &str) -> Result<Answer, Verdict> {
+    pub(super) async fn skill(
+        &mut self,
+        skill: Skill,
+        members: &str,
+    ) -> Result<DealerAnswer, CheckVerdict> {
         self.offers(skill)?;
         self.tell(&request(skill, members)).await
     }
 
     /// Calls a skill that has to answer; the answer's data.
-    pub(super) async fn data(&mut self, skill: Skill, members: &str) -> Result<Value, Verdict> {
+    pub(super) async fn data(
+        &mut self,
+        skill: Skill,
+        members: &str,
+    ) -> Result<Value, CheckVerdict> {
         self.skill(skill, members).await?.data()
     }
 
     /// The same, asked once for each version.
-    pub(super) async fn known(&mut self, skill: Skill, members: &str) -> Result<Value, Verdict> {
+    pub(super) async fn known(
+        &mut self,
+        skill: Skill,
+        members: &str,
+    ) -> Result<Value, CheckVerdict> {
         let key = format!("{} {skill} {members}", self.version);
         if let Some(known) = self.memo.get(&key) {
             return known.clone();
         }
         let data = match self.data(skill, members).await {
             // That the skill does not answer is for one check to say.
-            Err(Verdict::Fail(why)) => unseen(format!("there is no answer to look at: {why}")),
+            Err(CheckVerdict::Fail(why)) => unseen(format!("there is no answer to look at: {why}")),
             other => other,
         };
         self.memo.insert(key, data.clone());
@@ -204,14 +222,14 @@ impl Run {
     }
 
     /// Vehicles on offer, as a search gives them.
-    pub(super) async fn vehicles(&mut self) -> Result<Vec<Value>, Verdict> {
+    pub(super) async fn vehicles(&mut self) -> Result<Vec<Value>, CheckVerdict> {
         let page = self.known(Skill::InventorySearch, r#"{"pagination": {"limit": 100}}"#).await?;
         let vehicles: Vec<Value> = items(&page, "vehicles").cloned().collect();
         if vehicles.is_empty() { unseen("the dealer offers no vehicle now") } else { Ok(vehicles) }
     }
 
     /// The total of a search.
-    pub(super) async fn total(&mut self, members: &str) -> Result<u64, Verdict> {
+    pub(super) async fn total(&mut self, members: &str) -> Result<u64, CheckVerdict> {
         let page = self.data(Skill::InventorySearch, members).await?;
         needed(page.get("total").and_then(Value::as_u64), "the answer has no total")
     }

@@ -5,9 +5,11 @@ use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use crate::check::{Check, Judged, Verdict, checks, fail, found, judge, kept, not_here_if};
-use crate::run::Run;
-use crate::shape::{Wrong, items, text};
+use crate::check::{
+    Check, CheckResult, CheckVerdict, checks, fail, found, judge, kept, not_here_if,
+};
+use crate::run::ProbeRun;
+use crate::shape::{ShapeProblems, items, text};
 
 const WHY: &str =
     "A buyer agent recognises a dealer by its card, and calls only what the card lists.";
@@ -43,7 +45,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// The card's entries of AAP versions that are known.
-fn entries(run: &Run) -> Vec<(Version, Value)> {
+fn entries(run: &ProbeRun) -> Vec<(Version, Value)> {
     let listed = run.card_json.pointer("/capabilities/extensions").and_then(Value::as_array);
     let entry = |entry: &Value| {
         let uri = text(entry, "uri")?;
@@ -58,23 +60,27 @@ fn is_aap(id: &str) -> bool {
 }
 
 /// The AAP skills of the card.
-fn listed(run: &Run) -> Vec<String> {
+fn listed(run: &ProbeRun) -> Vec<String> {
     let ids = items(&run.card_json, "skills").filter_map(|skill| text(skill, "id"));
     ids.filter(|id| is_aap(id)).map(str::to_owned).collect()
 }
 
-async fn extension(run: &mut Run) -> Judged {
+async fn extension(run: &mut ProbeRun) -> CheckResult {
     kept(
         !entries(run).is_empty(),
         "capabilities.extensions has no entry with the URI of AAP v1.0 or v1.1",
     )
 }
 
-async fn skills(run: &mut Run) -> Judged {
-    if listed(run).is_empty() { fail("the card lists no AAP skill") } else { Ok(Verdict::Pass) }
+async fn skills(run: &mut ProbeRun) -> CheckResult {
+    if listed(run).is_empty() {
+        fail("the card lists no AAP skill")
+    } else {
+        Ok(CheckVerdict::Pass)
+    }
 }
 
-async fn recommended(run: &mut Run) -> Judged {
+async fn recommended(run: &mut ProbeRun) -> CheckResult {
     let listed = listed(run);
     let wanted = [Skill::InventorySearch, Skill::LeadSubmit];
     let absent = wanted.iter().filter(|skill| !listed.iter().any(|id| id == skill.name()));
@@ -82,7 +88,7 @@ async fn recommended(run: &mut Run) -> Judged {
     judge(&absent)
 }
 
-async fn interface(run: &mut Run) -> Judged {
+async fn interface(run: &mut ProbeRun) -> CheckResult {
     let mut interfaces = items(&run.card_json, "supportedInterfaces");
     let fits = |interface: &Value| {
         text(interface, "protocolBinding") == Some("JSONRPC")
@@ -92,9 +98,9 @@ async fn interface(run: &mut Run) -> Judged {
     kept(interfaces.any(fits), "there is no such interface")
 }
 
-async fn members(run: &mut Run) -> Judged {
+async fn members(run: &mut ProbeRun) -> CheckResult {
     let card = &run.card_json;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for name in ["name", "description", "version"] {
         wrong.unless(text(card, name).is_some(), format!("the card has no {name}"));
     }
@@ -110,8 +116,8 @@ async fn members(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn schemas_in_params(run: &mut Run) -> Judged {
-    let mut wrong = Wrong::default();
+async fn schemas_in_params(run: &mut ProbeRun) -> CheckResult {
+    let mut wrong = ShapeProblems::default();
     for (index, skill) in items(&run.card_json, "skills").enumerate() {
         for name in ["request_schema", "response_schema", "requestSchema", "responseSchema"] {
             wrong.unless(skill.get(name).is_none(), format!("skills[{index}] has {name}"));
@@ -121,16 +127,16 @@ async fn schemas_in_params(run: &mut Run) -> Judged {
 }
 
 /// The skills that an entry of v1.1 describes.
-fn described(run: &Run) -> Result<Value, Verdict> {
+fn described(run: &ProbeRun) -> Result<Value, CheckVerdict> {
     let entries = entries(run);
     let entry = entries.iter().find(|(version, _)| *version == Version::V1_1);
     let skills = entry.and_then(|(_, entry)| entry.pointer("/params/skills"));
     found(skills.cloned(), "the card has no entry of v1.1 with params.skills")
 }
 
-async fn schema_addresses(run: &mut Run) -> Judged {
+async fn schema_addresses(run: &mut ProbeRun) -> CheckResult {
     let described = described(run)?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for (id, skill) in described.as_object().into_iter().flatten() {
         for name in ["request_schema", "response_schema"] {
             let address = text(skill, name).unwrap_or_default();
@@ -141,10 +147,10 @@ async fn schema_addresses(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn same_skills(run: &mut Run) -> Judged {
+async fn same_skills(run: &mut ProbeRun) -> CheckResult {
     let described = described(run)?;
     let listed = listed(run);
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for id in described.as_object().into_iter().flatten().map(|(id, _)| id) {
         wrong.unless(listed.contains(id), format!("skills does not list {id}"));
     }
@@ -154,7 +160,7 @@ async fn same_skills(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn params_id(run: &mut Run) -> Judged {
+async fn params_id(run: &mut ProbeRun) -> CheckResult {
     let entries = entries(run);
     not_here_if(entries.is_empty(), "the card has no entry of AAP")?;
     let has_id = |(_, entry): &(Version, Value)| {

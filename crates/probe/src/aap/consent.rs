@@ -8,8 +8,8 @@ use tradepost_wire::aap::error::AapCode::{
 use tradepost_wire::json::{Value, json};
 
 use super::lead::changed;
-use crate::check::{Check, Judged, checks};
-use crate::run::Run;
+use crate::check::{Check, CheckResult, checks};
+use crate::run::ProbeRun;
 use crate::shape::set;
 
 const WHY: &str = "Who contacts somebody without consent breaks the law, and the buyer's word.";
@@ -52,13 +52,13 @@ pub(super) const CHECKS: &[Check] = checks![
     "A consent to a channel for which there is no address is refused", WHY, MEND => refused(&[("/consent/allowed_channels", r#"["sms"]"#)], &[NO_CONSENT, BAD_CONSENT]);
 ];
 
-async fn refused(run: &mut Run, changes: &[(&str, &str)], codes: &[AapCode]) -> Judged {
+async fn refused(run: &mut ProbeRun, changes: &[(&str, &str)], codes: &[AapCode]) -> CheckResult {
     run.may_send_leads()?;
     let lead = changed(run.valid_lead(), changes);
     run.tell(&lead).await?.refused(codes)
 }
 
-async fn expired(run: &mut Run) -> Judged {
+async fn expired(run: &mut ProbeRun) -> CheckResult {
     run.may_send_leads()?;
     let mut lead = run.valid_lead();
     let ago = |hours| {

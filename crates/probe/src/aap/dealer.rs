@@ -4,9 +4,9 @@ use tradepost_wire::aap::Skill;
 use tradepost_wire::format;
 use tradepost_wire::json::Value;
 
-use crate::check::{Check, Judged, Verdict, checks, judge, not_here, not_here_if};
-use crate::run::Run;
-use crate::shape::{Wrong, items, text};
+use crate::check::{Check, CheckResult, CheckVerdict, checks, judge, not_here, not_here_if};
+use crate::run::ProbeRun;
+use crate::shape::{ShapeProblems, items, text};
 
 const WHY: &str = "Buyer agents tell their users when and where to come by it.";
 
@@ -31,13 +31,13 @@ pub(super) const CHECKS: &[Check] = checks![
     "omit absent members" => no_null();
 ];
 
-async fn profile(run: &mut Run) -> Result<Value, Verdict> {
+async fn profile(run: &mut ProbeRun) -> Result<Value, CheckVerdict> {
     run.known(Skill::DealerInformation, "{}").await
 }
 
-async fn answer(run: &mut Run) -> Judged {
+async fn answer(run: &mut ProbeRun) -> CheckResult {
     let data = run.data(Skill::DealerInformation, "{}").await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.text(&data, "name", "the dealer");
     wrong.unless(items(&data, "rooftops").count() > 0, "there are no rooftops");
     for rooftop in items(&data, "rooftops") {
@@ -46,7 +46,7 @@ async fn answer(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn closed(run: &mut Run) -> Judged {
+async fn closed(run: &mut ProbeRun) -> CheckResult {
     const ROOFTOP: &[&str] = &[
         "name",
         "legal_name",
@@ -65,7 +65,7 @@ async fn closed(run: &mut Run) -> Judged {
     const DAYS: &[&str] =
         &["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
     let data = profile(run).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.closed(&data, &["name", "welcome_message", "rooftops"], "the dealer");
     for rooftop in items(&data, "rooftops") {
         wrong.closed(rooftop, ROOFTOP, "a rooftop");
@@ -84,9 +84,9 @@ async fn closed(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn hours(run: &mut Run) -> Judged {
+async fn hours(run: &mut ProbeRun) -> CheckResult {
     let data = profile(run).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let mut weeks = 0;
     for schedule in items(&data, "rooftops").flat_map(|rooftop| items(rooftop, "schedules")) {
         let week = schedule.get("value").and_then(Value::as_object);
@@ -103,11 +103,11 @@ async fn hours(run: &mut Run) -> Judged {
     if weeks == 0 { not_here("the dealer gives no hours") } else { judge(&wrong.0) }
 }
 
-async fn position(run: &mut Run) -> Judged {
+async fn position(run: &mut ProbeRun) -> CheckResult {
     let data = profile(run).await?;
     let positions: Vec<_> = items(&data, "rooftops").filter_map(|it| it.get("geo")).collect();
     not_here_if(positions.is_empty(), "the dealer gives no position")?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for position in positions {
         for (name, limit) in [("latitude", 90.0), ("longitude", 180.0)] {
             let value = position.get(name).and_then(Value::as_f64);
@@ -118,9 +118,9 @@ async fn position(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn contacts(run: &mut Run) -> Judged {
+async fn contacts(run: &mut ProbeRun) -> CheckResult {
     let data = profile(run).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for rooftop in items(&data, "rooftops") {
         for contact in items(rooftop, "emails").chain(items(rooftop, "phones")) {
             wrong.text(contact, "value", "a contact");
@@ -129,9 +129,9 @@ async fn contacts(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn no_null(run: &mut Run) -> Judged {
+async fn no_null(run: &mut ProbeRun) -> CheckResult {
     let data = profile(run).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for rooftop in items(&data, "rooftops").chain([&data]) {
         for (name, value) in rooftop.as_object().into_iter().flatten() {
             wrong.unless(!value.is_null(), format!("{name} is null"));

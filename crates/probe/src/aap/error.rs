@@ -7,9 +7,9 @@ use tradepost_wire::aap::error::{AapCode, Remedy};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use crate::check::{Check, Judged, checks};
-use crate::run::{Run, Seen};
-use crate::shape::{self, Wrong, text};
+use crate::check::{Check, CheckResult, checks};
+use crate::run::{ProbeRun, SeenAapError};
+use crate::shape::{self, ShapeProblems, text};
 
 const WHY: &str = "Buyer agents act on this object alone; what it lacks they cannot know.";
 
@@ -41,7 +41,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// Looks at every refusal of AAP, and shows those with which something is wrong.
-fn each(run: &mut Run, look: impl Fn(&Seen, &mut Wrong)) -> Judged {
+fn each(run: &mut ProbeRun, look: impl Fn(&SeenAapError, &mut ShapeProblems)) -> CheckResult {
     let found = run
         .seen
         .iter()
@@ -50,12 +50,12 @@ fn each(run: &mut Run, look: impl Fn(&Seen, &mut Wrong)) -> Judged {
     run.judge_refused(found)
 }
 
-fn data(seen: &Seen) -> &Value {
+fn data(seen: &SeenAapError) -> &Value {
     seen.error.get("data").unwrap_or(&Value::Null)
 }
 
 /// The object's code.
-fn known(seen: &Seen) -> Option<AapCode> {
+fn known(seen: &SeenAapError) -> Option<AapCode> {
     AapCode::from_name(text(data(seen), "code")?)
 }
 
@@ -64,7 +64,7 @@ fn is_validation(code: AapCode) -> bool {
     code.remedy() == Remedy::Correct
 }
 
-async fn object(run: &mut Run) -> Judged {
+async fn object(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let data = data(seen);
         if text(data, "type") != Some("aap.error") {
@@ -82,7 +82,7 @@ async fn object(run: &mut Run) -> Judged {
     })
 }
 
-async fn closed(run: &mut Run) -> Judged {
+async fn closed(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let known = ["type", "error_id", "code", "message", "retryable", "details", "created_at"];
         wrong.closed(data(seen), &known, "the object");
@@ -92,7 +92,7 @@ async fn closed(run: &mut Run) -> Judged {
     })
 }
 
-async fn code(run: &mut Run) -> Judged {
+async fn code(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let name = text(data(seen), "code").unwrap_or_default();
         // That there is none is the finding of `aap.error.object`.
@@ -101,7 +101,7 @@ async fn code(run: &mut Run) -> Judged {
     })
 }
 
-async fn jsonrpc_code(run: &mut Run) -> Judged {
+async fn jsonrpc_code(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let Some(code) = known(seen) else { return };
         let number = seen.error.get("code").and_then(Value::as_i64);
@@ -111,7 +111,7 @@ async fn jsonrpc_code(run: &mut Run) -> Judged {
     })
 }
 
-async fn retryable(run: &mut Run) -> Judged {
+async fn retryable(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let Some(code) = known(seen) else { return };
         let answer = data(seen).get("retryable").and_then(Value::as_bool);
@@ -122,7 +122,7 @@ async fn retryable(run: &mut Run) -> Judged {
     })
 }
 
-async fn created_at(run: &mut Run) -> Judged {
+async fn created_at(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         if let Some(moment) = text(data(seen), "created_at") {
             wrong.unless(shape::is_moment(moment), format!("created_at is {moment:?}"));
@@ -130,7 +130,7 @@ async fn created_at(run: &mut Run) -> Judged {
     })
 }
 
-async fn unique_id(run: &mut Run) -> Judged {
+async fn unique_id(run: &mut ProbeRun) -> CheckResult {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for seen in &run.seen {
         if let Some(id) = text(data(seen), "error_id") {
@@ -144,7 +144,7 @@ async fn unique_id(run: &mut Run) -> Judged {
     })
 }
 
-async fn problems(run: &mut Run) -> Judged {
+async fn problems(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let wanted = known(seen).is_some_and(is_validation) && seen.version == Version::V1_1;
         let count =

@@ -6,9 +6,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::ask::first;
-use crate::check::{Check, Judged, Verdict, checks, fail_if, found, judge, not_here};
-use crate::run::Run;
-use crate::shape::{Wrong, items};
+use crate::check::{Check, CheckResult, CheckVerdict, checks, fail_if, found, judge, not_here};
+use crate::run::ProbeRun;
+use crate::shape::{ShapeProblems, items};
 
 const WHY: &str = "A buyer agent offers its user the choices that the facets list.";
 
@@ -42,13 +42,13 @@ fn body(data: &Value) -> Value {
     data.get("facets").unwrap_or(data).clone()
 }
 
-async fn facets(run: &mut Run) -> Result<Value, Verdict> {
+async fn facets(run: &mut ProbeRun) -> Result<Value, CheckVerdict> {
     Ok(body(&run.known(Skill::InventoryFacets, "{}").await?))
 }
 
-async fn answer(run: &mut Run) -> Judged {
+async fn answer(run: &mut ProbeRun) -> CheckResult {
     let facets = body(&run.data(Skill::InventoryFacets, "{}").await?);
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for name in TERMS {
         for term in items(&facets, name) {
             let value = term.get("value").is_some_and(|value| value.is_string() || value.is_i64());
@@ -62,9 +62,9 @@ async fn answer(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn ranges(run: &mut Run) -> Judged {
+async fn ranges(run: &mut ProbeRun) -> CheckResult {
     let facets = facets(run).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let mut found = 0;
     for name in RANGES {
         let Some(range) = facets.get(name) else { continue };
@@ -78,15 +78,15 @@ async fn ranges(run: &mut Run) -> Judged {
     if found == 0 { not_here("there are no ranges") } else { judge(&wrong.0) }
 }
 
-async fn closed(run: &mut Run) -> Judged {
+async fn closed(run: &mut ProbeRun) -> CheckResult {
     let facets = facets(run).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.closed(&facets, &[TERMS, RANGES, &["facets", "total"]].concat(), "facets");
     judge(&wrong.0)
 }
 
 /// The facets of one make.
-async fn of_one_make(run: &mut Run) -> Result<(Value, Value), Verdict> {
+async fn of_one_make(run: &mut ProbeRun) -> Result<(Value, Value), CheckVerdict> {
     let all = facets(run).await?;
     let make = match items(&all, "makes").find_map(|term| term.get("value").cloned()) {
         Some(make) => make,
@@ -100,9 +100,9 @@ fn sum(facets: &Value, name: &str) -> u64 {
     items(facets, name).filter_map(|term| term.get("count")?.as_u64()).sum()
 }
 
-async fn filtered(run: &mut Run) -> Judged {
+async fn filtered(run: &mut ProbeRun) -> CheckResult {
     let (all, some) = of_one_make(run).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for name in TERMS {
         let (all, some) = (sum(&all, name), sum(&some, name));
         wrong.unless(some <= all, format!("{name} counts {some} of {all}"));
@@ -112,19 +112,19 @@ async fn filtered(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn same_keys(run: &mut Run) -> Judged {
+async fn same_keys(run: &mut ProbeRun) -> CheckResult {
     let (all, some) = of_one_make(run).await?;
     let has = |facets: &Value, name: &str| facets.get(name).is_some();
     // What every vehicle has must be there.
     for name in ["makes", "statuses"] {
         fail_if(has(&all, name) && !has(&some, name), format!("{name} is gone"))?;
     }
-    Ok(Verdict::Pass)
+    Ok(CheckVerdict::Pass)
 }
 
-async fn statuses(run: &mut Run) -> Judged {
+async fn statuses(run: &mut ProbeRun) -> CheckResult {
     let facets = facets(run).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for term in items(&facets, "statuses") {
         let value = term.get("value").and_then(Value::as_str).unwrap_or_default();
         let holds = super::search::STATUSES.contains(&value);

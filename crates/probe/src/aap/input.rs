@@ -10,10 +10,10 @@ use tradepost_wire::aap::error::AapCode::{
     SchemaValidationFailed as SCHEMA,
 };
 
-use super::ask::Answer;
-use crate::check::{Check, Judged, Verdict, checks, judge, kept, not_here_if, unseen_if};
-use crate::run::Run;
-use crate::shape::{Wrong, text};
+use super::ask::DealerAnswer;
+use crate::check::{Check, CheckResult, CheckVerdict, checks, judge, kept, not_here_if, unseen_if};
+use crate::run::ProbeRun;
+use crate::shape::{ShapeProblems, text};
 
 const WHY: &str = "A mistake that is passed over gives the user what was not asked for.";
 const MEND: &str = "validate against the skill's schema, and name the place in details.errors";
@@ -70,12 +70,12 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 async fn refused(
-    run: &mut Run,
+    run: &mut ProbeRun,
     skill: Skill,
     members: &str,
     codes: &[AapCode],
     pointer: &str,
-) -> Judged {
+) -> CheckResult {
     let answer = run.skill(skill, members).await?;
     judge_refusal(run.version, &answer, codes, pointer)
 }
@@ -83,10 +83,10 @@ async fn refused(
 /// Judges the code, and since v1.1 that the place is named.
 pub(super) fn judge_refusal(
     version: Version,
-    answer: &Answer,
+    answer: &DealerAnswer,
     codes: &[AapCode],
     pointer: &str,
-) -> Judged {
+) -> CheckResult {
     answer.refused(codes)?;
     let names_places = match version {
         // One place, and under another name (requirements §1.3).
@@ -99,7 +99,7 @@ pub(super) fn judge_refusal(
     )
 }
 
-async fn long_query(run: &mut Run) -> Judged {
+async fn long_query(run: &mut ProbeRun) -> CheckResult {
     let members = format!(r#"{{"filters": {{"query": "{}"}}}}"#, "x".repeat(201));
     refused(run, SEARCH, &members, &[SCHEMA], "/filters/query").await
 }
@@ -109,7 +109,7 @@ async fn long_query(run: &mut Run) -> Judged {
 const SIX: &str = r#"{"filters": {"maek": ["Honda"], "condition": ["good"], "year_min": "2020"},
     "pagination": {"skip": -1, "limit": 5000}, "sort": {"field": "horsepower", "order": "asc"}}"#;
 
-async fn many(run: &mut Run) -> Result<Answer, Verdict> {
+async fn many(run: &mut ProbeRun) -> Result<DealerAnswer, CheckVerdict> {
     not_here_if(run.version == Version::V1_0, "v1.0 lists one problem (requirements §1.3)")?;
     let answer = run.skill(SEARCH, SIX).await?;
     let holds = answer.refusal.is_none();
@@ -117,9 +117,9 @@ async fn many(run: &mut Run) -> Result<Answer, Verdict> {
     Ok(answer)
 }
 
-async fn all_listed(run: &mut Run) -> Judged {
+async fn all_listed(run: &mut ProbeRun) -> CheckResult {
     let answer = many(run).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for pointer in [
         "/filters/maek",
         "/filters/condition",
@@ -133,10 +133,10 @@ async fn all_listed(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn list_form(run: &mut Run) -> Judged {
+async fn list_form(run: &mut ProbeRun) -> CheckResult {
     let answer = many(run).await?;
     let problems = answer.problems();
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(!problems.is_empty(), "details.errors is missing or empty");
     for problem in problems {
         for name in ["keyword", "error"] {

@@ -10,11 +10,13 @@ use tradepost_wire::aap::error::AapCode::{
 };
 use tradepost_wire::json::{Value, json};
 
-use super::ask::Answer;
+use super::ask::DealerAnswer;
 use super::input::judge_refusal;
-use crate::check::{Check, Judged, Verdict, checks, judge, kept, not_here_if, skip, unseen_if};
-use crate::run::Run;
-use crate::shape::{Wrong, change, set};
+use crate::check::{
+    Check, CheckResult, CheckVerdict, checks, judge, kept, not_here_if, skip, unseen_if,
+};
+use crate::run::ProbeRun;
+use crate::shape::{ShapeProblems, change, set};
 
 const WHY: &str = "A lead with a mistake in it is a customer whom nobody calls back.";
 const MEND: &str = "validate against the skill's schema, and name the place in details.errors";
@@ -77,7 +79,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "answer MISSING_REQUIRED_FIELD" => somebody(&[("/appointment", r#"{"appointment_type": "test_drive"}"#)], &[MISSING, SCHEMA], "");
 ];
 
-impl Run {
+impl ProbeRun {
     /// A lead that a dealer would take.
     pub(super) fn valid_lead(&mut self) -> Value {
         let granted = self.options.now - jiff::SignedDuration::from_mins(1);
@@ -105,7 +107,7 @@ impl Run {
     }
 
     /// That leads with a customer in them may be sent.
-    pub(super) fn may_send_leads(&self) -> Result<(), Verdict> {
+    pub(super) fn may_send_leads(&self) -> Result<(), CheckVerdict> {
         self.offers(Skill::LeadSubmit)?;
         if self.options.allow_leads {
             return Ok(());
@@ -122,29 +124,32 @@ pub(super) fn changed(mut lead: Value, changes: &[(&str, &str)]) -> Value {
     lead
 }
 
-async fn empty(run: &mut Run) -> Judged {
+async fn empty(run: &mut ProbeRun) -> CheckResult {
     run.skill(Skill::LeadSubmit, "{}").await?.refused(&[NO_CONSENT])
 }
 
 /// A lead without a customer, so that nobody could be contacted whatever the dealer does.
-async fn tell_of_nobody(run: &mut Run, changes: &[(&str, &str)]) -> Result<Answer, Verdict> {
+async fn tell_of_nobody(
+    run: &mut ProbeRun,
+    changes: &[(&str, &str)],
+) -> Result<DealerAnswer, CheckVerdict> {
     run.offers(Skill::LeadSubmit)?;
     let lead = changed(run.valid_lead(), changes);
     run.tell(&changed(lead, &[("/customer", "")])).await
 }
 
-async fn nobody(run: &mut Run, changes: &[(&str, &str)], pointer: &str) -> Judged {
+async fn nobody(run: &mut ProbeRun, changes: &[(&str, &str)], pointer: &str) -> CheckResult {
     let answered = tell_of_nobody(run, changes).await?;
     // A consent without a customer to give it may be found wanting too.
     judge_refusal(run.version, &answered, &[SCHEMA, MISSING, BAD_CONSENT, NO_CONSENT], pointer)
 }
 
-async fn long_message(run: &mut Run) -> Judged {
+async fn long_message(run: &mut ProbeRun) -> CheckResult {
     let text = format!("\"{}\"", "x".repeat(4001));
     nobody(run, &[("/message", &text)], "/message").await
 }
 
-async fn all_listed(run: &mut Run) -> Judged {
+async fn all_listed(run: &mut ProbeRun) -> CheckResult {
     not_here_if(run.version == Version::V1_0, "v1.0 lists one problem (requirements §1.3)")?;
     let answered = tell_of_nobody(
         run,
@@ -158,7 +163,7 @@ async fn all_listed(run: &mut Run) -> Judged {
     .await?;
     let holds = answered.refusal.is_none();
     unseen_if(holds, format!("there is no refusal to look at: {}", answered.describe()))?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for pointer in [
         "/customer",
         "/source_agent/name",
@@ -172,7 +177,7 @@ async fn all_listed(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn no_echo(run: &mut Run) -> Judged {
+async fn no_echo(run: &mut ProbeRun) -> CheckResult {
     run.offers(Skill::LeadSubmit)?;
     // Neither can be contacted by this, and both are wrong.
     let (email, phone) = ("not-an-address-7f3a", "not-a-number-7f3a");
@@ -185,18 +190,18 @@ async fn no_echo(run: &mut Run) -> Judged {
 }
 
 async fn somebody(
-    run: &mut Run,
+    run: &mut ProbeRun,
     changes: &[(&str, &str)],
     codes: &[AapCode],
     pointer: &str,
-) -> Judged {
+) -> CheckResult {
     run.may_send_leads()?;
     let lead = changed(run.valid_lead(), changes);
     let answered = run.tell(&lead).await?;
     judge_refusal(run.version, &answered, codes, pointer)
 }
 
-async fn test_drive(run: &mut Run) -> Judged {
+async fn test_drive(run: &mut ProbeRun) -> CheckResult {
     run.may_send_leads()?;
     let changes = [
         ("/appointment", r#"{"appointment_type": "test_drive"}"#),

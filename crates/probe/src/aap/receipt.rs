@@ -7,10 +7,10 @@ use tradepost_wire::json::{Value, json};
 
 use super::lead::changed;
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, judge, kept, not_here, unseen, unseen_if, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, judge, kept, not_here, unseen, unseen_if, warn,
 };
-use crate::run::Run;
-use crate::shape::{self, Wrong, items, text};
+use crate::run::ProbeRun;
+use crate::shape::{self, ShapeProblems, items, text};
 
 const WHY: &str = "The receipt is all that the customer has.";
 const WHY_RETRY: &str =
@@ -51,7 +51,10 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// The data of the answer to a lead.
-async fn submit(run: &mut Run, changes: &[(&str, &str)]) -> Result<(Value, Value), Verdict> {
+async fn submit(
+    run: &mut ProbeRun,
+    changes: &[(&str, &str)],
+) -> Result<(Value, Value), CheckVerdict> {
     run.may_send_leads()?;
     let lead = changed(run.valid_lead(), changes);
     let answer = run.tell(&lead).await?;
@@ -59,16 +62,19 @@ async fn submit(run: &mut Run, changes: &[(&str, &str)]) -> Result<(Value, Value
 }
 
 /// The same, where another check says that leads are not taken.
-async fn taken(run: &mut Run, changes: &[(&str, &str)]) -> Result<(Value, Value), Verdict> {
+async fn taken(
+    run: &mut ProbeRun,
+    changes: &[(&str, &str)],
+) -> Result<(Value, Value), CheckVerdict> {
     match submit(run, changes).await {
-        Err(Verdict::Fail(why)) => unseen(format!("there is no receipt to look at: {why}")),
+        Err(CheckVerdict::Fail(why)) => unseen(format!("there is no receipt to look at: {why}")),
         other => other,
     }
 }
 
-async fn answer(run: &mut Run) -> Judged {
+async fn answer(run: &mut ProbeRun) -> CheckResult {
     let (data, _) = submit(run, &[]).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.text(&data, "lead_id", "the receipt");
     let status = text(&data, "status").unwrap_or_default();
     let holds = matches!(status, "received" | "duplicate" | "rejected");
@@ -76,9 +82,9 @@ async fn answer(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn closed(run: &mut Run) -> Judged {
+async fn closed(run: &mut ProbeRun) -> CheckResult {
     let (data, _) = taken(run, &[("/appointment", r#"{"appointment_type": "sales"}"#)]).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.closed(&data, &["lead_id", "status", "appointment", "dealer"], "the receipt");
     let part = |name| data.get(name).cloned().unwrap_or_default();
     let known = ["appointment_id", "status", "confirmed_at", "proposed_times"];
@@ -86,7 +92,7 @@ async fn closed(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn next_step(run: &mut Run) -> Judged {
+async fn next_step(run: &mut ProbeRun) -> CheckResult {
     let (_, payload) = taken(run, &[]).await?;
     kept(
         matches!(text(&payload, "message"), Some(sentence) if !sentence.is_empty()),
@@ -95,7 +101,7 @@ async fn next_step(run: &mut Run) -> Judged {
 }
 
 /// Sends one lead twice with one key; both receipts.
-async fn twice(run: &mut Run) -> Result<(Value, Value), Verdict> {
+async fn twice(run: &mut ProbeRun) -> Result<(Value, Value), CheckVerdict> {
     run.may_send_leads()?;
     let mut lead = run.valid_lead();
     shape::set(&mut lead, "/idempotency_key", json!(run.fresh("key")));
@@ -106,23 +112,23 @@ async fn twice(run: &mut Run) -> Result<(Value, Value), Verdict> {
     Ok((first, run.tell(&lead).await?.data()?))
 }
 
-async fn replay(run: &mut Run) -> Judged {
+async fn replay(run: &mut ProbeRun) -> CheckResult {
     let (first, second) = twice(run).await?;
     let holds = text(&first, "lead_id") == text(&second, "lead_id");
     kept(holds, "the second answer has another lead_id")
 }
 
-async fn replay_status(run: &mut Run) -> Judged {
+async fn replay_status(run: &mut ProbeRun) -> CheckResult {
     let (first, second) = twice(run).await?;
     match (text(&first, "status"), text(&second, "status")) {
-        (one, other) if one == other => Ok(Verdict::Pass),
+        (one, other) if one == other => Ok(CheckVerdict::Pass),
         // errors.md names this as an example (its C-16).
         (_, Some("duplicate")) => warn("the second answer says duplicate"),
         (_, other) => fail(format!("the second answer says {other:?}")),
     }
 }
 
-async fn conflict(run: &mut Run) -> Judged {
+async fn conflict(run: &mut ProbeRun) -> CheckResult {
     run.may_send_leads()?;
     let mut lead = run.valid_lead();
     shape::set(&mut lead, "/idempotency_key", json!(run.fresh("key")));
@@ -137,7 +143,7 @@ async fn conflict(run: &mut Run) -> Judged {
     run.tell(&lead).await?.refused(&[AapCode::IdempotencyConflict])
 }
 
-async fn duplicate(run: &mut Run) -> Judged {
+async fn duplicate(run: &mut ProbeRun) -> CheckResult {
     run.may_send_leads()?;
     let lead = run.valid_lead();
     let first = run.tell(&lead).await?;
@@ -150,7 +156,7 @@ async fn duplicate(run: &mut Run) -> Judged {
 }
 
 /// What becomes of an appointment.
-async fn booked(run: &mut Run, appointment: &str) -> Result<Value, Verdict> {
+async fn booked(run: &mut ProbeRun, appointment: &str) -> Result<Value, CheckVerdict> {
     let (data, _) = taken(run, &[("/appointment", appointment)]).await?;
     match data.get("appointment") {
         Some(_) => Ok(data),
@@ -158,18 +164,18 @@ async fn booked(run: &mut Run, appointment: &str) -> Result<Value, Verdict> {
     }
 }
 
-async fn requested(run: &mut Run) -> Judged {
+async fn requested(run: &mut ProbeRun) -> CheckResult {
     let data = booked(run, r#"{"appointment_type": "sales"}"#).await?;
     let given = data.pointer("/appointment/status").and_then(Value::as_str);
     kept(matches!(given, Some("requested" | "proposed")), format!("the appointment is {given:?}"))
 }
 
-async fn appointment(run: &mut Run) -> Judged {
+async fn appointment(run: &mut ProbeRun) -> CheckResult {
     // In the middle of the night, so that nobody waits for us.
     let at = run.options.now + jiff::SignedDuration::from_hours(24 * 3);
     let at = at.to_string().get(..10).map(|day| format!("{day}T09:30:00Z")).unwrap_or_default();
     let asked = json!({"appointment_type": "sales", "appointment_at": at}).to_string();
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for asked in [asked.as_str(), r#"{"appointment_type": "sales"}"#] {
         let data = booked(run, asked).await?;
         let appointment = data.get("appointment").cloned().unwrap_or_default();
@@ -191,7 +197,7 @@ async fn appointment(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn phone(run: &mut Run) -> Judged {
+async fn phone(run: &mut ProbeRun) -> CheckResult {
     let data = booked(run, r#"{"appointment_type": "sales"}"#).await?;
     let given = data.pointer("/dealer/phone").and_then(Value::as_str);
     kept(

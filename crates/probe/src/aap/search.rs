@@ -6,10 +6,10 @@ use tradepost_wire::json::{Value, json};
 
 use super::ask::{first, number};
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, found, judge, kept, not_here, not_here_if, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, found, judge, kept, not_here, not_here_if, warn,
 };
-use crate::run::Run;
-use crate::shape::{self, Wrong, items, text};
+use crate::run::ProbeRun;
+use crate::shape::{self, ShapeProblems, items, text};
 
 const WHY: &str = "Buyer agents compare dealers by these answers, and show them to their users.";
 const WHY_FILTER: &str = "A buyer that asked for one thing and got another buys elsewhere.";
@@ -108,9 +108,9 @@ pub(super) const CHECKS: &[Check] = checks![
     "follow the schema of the version that the request activates" => old_sort();
 ];
 
-async fn answer(run: &mut Run) -> Judged {
+async fn answer(run: &mut ProbeRun) -> CheckResult {
     let page = run.data(Skill::InventorySearch, "{}").await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.list(&page, "vehicles", "the page");
     let total = page.get("total").and_then(Value::as_u64);
     wrong.unless(total.is_some(), "the page has no total");
@@ -120,23 +120,23 @@ async fn answer(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn closed(run: &mut Run) -> Judged {
+async fn closed(run: &mut ProbeRun) -> CheckResult {
     let page = run.known(Skill::InventorySearch, "{}").await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.closed(&page, &["vehicles", "total", "skip", "limit", "facets"], "the page");
     judge(&wrong.0)
 }
 
-async fn each(run: &mut Run, look: impl Fn(&Value, &mut Wrong) + Send) -> Judged {
+async fn each(run: &mut ProbeRun, look: impl Fn(&Value, &mut ShapeProblems) + Send) -> CheckResult {
     let vehicles = run.vehicles().await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for vehicle in &vehicles {
         look(vehicle, &mut wrong);
     }
     judge(&wrong.0)
 }
 
-async fn status(run: &mut Run) -> Judged {
+async fn status(run: &mut ProbeRun) -> CheckResult {
     each(run, |vehicle, wrong| {
         let status = text(vehicle, "status").unwrap_or_default();
         wrong.unless(STATUSES.contains(&status), format!("a vehicle has the status {status:?}"));
@@ -144,7 +144,7 @@ async fn status(run: &mut Run) -> Judged {
     .await
 }
 
-async fn updated_at(run: &mut Run) -> Judged {
+async fn updated_at(run: &mut ProbeRun) -> CheckResult {
     each(run, |vehicle, wrong| {
         let moment = text(vehicle, "updated_at").unwrap_or_default();
         wrong.unless(shape::is_moment(moment), format!("a vehicle has updated_at {moment:?}"));
@@ -152,7 +152,7 @@ async fn updated_at(run: &mut Run) -> Judged {
     .await
 }
 
-async fn condition(run: &mut Run) -> Judged {
+async fn condition(run: &mut ProbeRun) -> CheckResult {
     each(run, |vehicle, wrong| {
         if let Some(condition) = vehicle.get("condition") {
             let known = matches!(condition.as_str(), Some("new" | "used" | "cpo"));
@@ -162,7 +162,7 @@ async fn condition(run: &mut Run) -> Judged {
     .await
 }
 
-async fn money(run: &mut Run) -> Judged {
+async fn money(run: &mut ProbeRun) -> CheckResult {
     each(run, |vehicle, wrong| {
         for name in ["msrp", "list_price", "price"] {
             if let Some(value) = vehicle.get(name) {
@@ -174,7 +174,7 @@ async fn money(run: &mut Run) -> Judged {
     .await
 }
 
-async fn prices_together(run: &mut Run) -> Judged {
+async fn prices_together(run: &mut ProbeRun) -> CheckResult {
     let vehicles = run.vehicles().await?;
     let priced: Vec<_> = vehicles.iter().filter(|it| it.get("price").is_some()).collect();
     not_here_if(priced.is_empty(), "no vehicle has a price")?;
@@ -182,13 +182,13 @@ async fn prices_together(run: &mut Run) -> Judged {
         |vehicle: &&&Value| vehicle.get("msrp").is_some() && vehicle.get("list_price").is_some();
     match priced.iter().filter(whole).count() {
         0 => fail("no vehicle with a price has msrp and list_price"),
-        count if count == priced.len() => Ok(Verdict::Pass),
+        count if count == priced.len() => Ok(CheckVerdict::Pass),
         // Not every car has a recommended price.
         count => warn(format!("{count} of {} vehicles have all three", priced.len())),
     }
 }
 
-async fn no_null(run: &mut Run) -> Judged {
+async fn no_null(run: &mut ProbeRun) -> CheckResult {
     each(run, |vehicle, wrong| {
         for (name, value) in vehicle.as_object().into_iter().flatten() {
             wrong.unless(!value.is_null() || name == "rooftop", format!("{name} is null"));
@@ -197,7 +197,7 @@ async fn no_null(run: &mut Run) -> Judged {
     .await
 }
 
-async fn vehicle_form(run: &mut Run) -> Judged {
+async fn vehicle_form(run: &mut ProbeRun) -> CheckResult {
     each(run, |vehicle, wrong| {
         if let Some(vin) = vehicle.get("vin") {
             let good = vin.as_str().is_some_and(format::is_vin);
@@ -218,38 +218,38 @@ async fn vehicle_form(run: &mut Run) -> Judged {
     .await
 }
 
-async fn rooftops(run: &mut Run) -> Judged {
+async fn rooftops(run: &mut ProbeRun) -> CheckResult {
     let profile = run.known(Skill::DealerInformation, "{}").await?;
     let names: Vec<_> = items(&profile, "rooftops").filter_map(|it| text(it, "name")).collect();
     let vehicles = run.vehicles().await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for rooftop in vehicles.iter().filter_map(|vehicle| text(vehicle, "rooftop")) {
         wrong.unless(names.contains(&rooftop), format!("no rooftop is called {rooftop:?}"));
     }
     judge(&wrong.0)
 }
 
-async fn echo(run: &mut Run) -> Judged {
+async fn echo(run: &mut ProbeRun) -> CheckResult {
     let asked = r#"{"pagination": {"skip": 1, "limit": 2}}"#;
     let page = run.data(Skill::InventorySearch, asked).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(number(&page, "skip") == Some(1), format!("skip is {:?}", page.get("skip")));
     wrong.unless(number(&page, "limit").is_some(), "there is no limit");
     judge(&wrong.0)
 }
 
-async fn limit(run: &mut Run) -> Judged {
+async fn limit(run: &mut ProbeRun) -> CheckResult {
     let page = run.data(Skill::InventorySearch, r#"{"pagination": {"limit": 1}}"#).await?;
     let count = items(&page, "vehicles").count();
     kept(matches!(count, 0 | 1), format!("the page has {count} vehicles, and 1 was asked for"))
 }
 
-async fn total_of(run: &mut Run, members: &str) -> Judged {
+async fn total_of(run: &mut ProbeRun, members: &str) -> CheckResult {
     run.total(members).await?;
-    Ok(Verdict::Pass)
+    Ok(CheckVerdict::Pass)
 }
 
-async fn same_total(run: &mut Run, members: &str) -> Judged {
+async fn same_total(run: &mut ProbeRun, members: &str) -> CheckResult {
     let all = run.total("{}").await?;
     let these = run.total(members).await?;
     kept(all == these, format!("{these} of {all} are found"))
@@ -263,7 +263,7 @@ fn names(page: &Value) -> Vec<String> {
     items(page, "vehicles").map(name).collect()
 }
 
-async fn pages(run: &mut Run) -> Judged {
+async fn pages(run: &mut ProbeRun) -> CheckResult {
     not_here_if(run.vehicles().await?.len() < 2, "the dealer offers one vehicle only")?;
     let mut pages = Vec::new();
     for skip in [0, 1] {
@@ -272,15 +272,15 @@ async fn pages(run: &mut Run) -> Judged {
     }
     match pages.as_slice() {
         [first, second] if first == second => fail("both pages have the same vehicle"),
-        _ => Ok(Verdict::Pass),
+        _ => Ok(CheckVerdict::Pass),
     }
 }
 
-async fn past_the_end(run: &mut Run) -> Judged {
+async fn past_the_end(run: &mut ProbeRun) -> CheckResult {
     let all = run.total("{}").await?;
     let asked = r#"{"pagination": {"skip": 1000000, "limit": 1}}"#;
     let page = run.data(Skill::InventorySearch, asked).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let count = items(&page, "vehicles").count();
     wrong.unless(count == 0, format!("the page has {count} vehicles"));
     let total = page.get("total").and_then(Value::as_u64);
@@ -288,13 +288,13 @@ async fn past_the_end(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn nothing(run: &mut Run, members: &str) -> Judged {
+async fn nothing(run: &mut ProbeRun, members: &str) -> CheckResult {
     let total = run.total(members).await?;
     kept(matches!(total, 0), format!("{total} vehicles are found"))
 }
 
 /// Searches for the number of one vehicle, as minimum and as maximum.
-async fn range(run: &mut Run, name: &str) -> Judged {
+async fn range(run: &mut ProbeRun, name: &str) -> CheckResult {
     let vehicles = run.vehicles().await?;
     let number = vehicles.iter().find_map(|vehicle| number(vehicle, name));
     let value = found(number, format!("no vehicle has a {name}"))?;
@@ -304,9 +304,9 @@ async fn range(run: &mut Run, name: &str) -> Judged {
 }
 
 /// That a search finds something, and only what has this number.
-async fn exactly(run: &mut Run, asked: &str, name: &str, value: i64) -> Judged {
+async fn exactly(run: &mut ProbeRun, asked: &str, name: &str, value: i64) -> CheckResult {
     let page = run.data(Skill::InventorySearch, asked).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let holds = items(&page, "vehicles").count() > 0;
     wrong.unless(holds, format!("no vehicle is found, and one has the {name} {value}"));
     for other in items(&page, "vehicles").map(|vehicle| number(vehicle, name)) {
@@ -315,14 +315,14 @@ async fn exactly(run: &mut Run, asked: &str, name: &str, value: i64) -> Judged {
     judge(&wrong.0)
 }
 
-async fn by_vin(run: &mut Run) -> Judged {
+async fn by_vin(run: &mut ProbeRun) -> CheckResult {
     let vin = first(&run.vehicles().await?, "vin").cloned();
     let vin = found(vin, "no vehicle has a VIN")?;
     let (all, count) = only(run, json!({"vin": vin}), "vin", &vin).await?;
     kept(all, format!("{count} vehicles are found"))
 }
 
-async fn by_rooftop(run: &mut Run) -> Judged {
+async fn by_rooftop(run: &mut ProbeRun) -> CheckResult {
     let rooftop = first(&run.vehicles().await?, "rooftop").cloned();
     let rooftop = found(rooftop, "no vehicle names its rooftop")?;
     let (all, count) = only(run, json!({"rooftops": [rooftop]}), "rooftop", &rooftop).await?;
@@ -331,11 +331,11 @@ async fn by_rooftop(run: &mut Run) -> Judged {
 
 /// Whether these filters find something, and only what has this member; and how much they find.
 async fn only(
-    run: &mut Run,
+    run: &mut ProbeRun,
     filters: Value,
     name: &str,
     value: &Value,
-) -> Result<(bool, usize), Verdict> {
+) -> Result<(bool, usize), CheckVerdict> {
     let asked = json!({"filters": filters}).to_string();
     let page = run.data(Skill::InventorySearch, &asked).await?;
     let fits = |vehicle: &Value| vehicle.get(name) == Some(value);
@@ -343,7 +343,7 @@ async fn only(
     Ok((count > 0 && items(&page, "vehicles").all(fits), count))
 }
 
-async fn or_within(run: &mut Run) -> Judged {
+async fn or_within(run: &mut ProbeRun) -> CheckResult {
     let vehicles = run.vehicles().await?;
     // Filters do not look at case: two spellings of one make would be counted twice.
     let mut makes: Vec<&str> = vehicles.iter().filter_map(|it| text(it, "make")).collect();
@@ -360,14 +360,14 @@ async fn or_within(run: &mut Run) -> Judged {
     kept(total == sum, format!("{total} are found, and {sum} one by one"))
 }
 
-async fn and_across(run: &mut Run) -> Judged {
+async fn and_across(run: &mut ProbeRun) -> CheckResult {
     let vehicles = run.vehicles().await?;
     let both = vehicles.iter().find_map(|it| Some((text(it, "make")?, number(it, "year")?)));
     let Some((make, year)) = both else { return not_here("no vehicle has make and year") };
     let filters = json!({"make": [make], "year_min": year, "year_max": year});
     let asked = json!({"filters": filters}).to_string();
     let page = run.data(Skill::InventorySearch, &asked).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(items(&page, "vehicles").count() > 0, "no vehicle is found");
     for vehicle in items(&page, "vehicles") {
         wrong.unless(number(vehicle, "year") == Some(year), "a vehicle is of another year");
@@ -377,7 +377,7 @@ async fn and_across(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn sorted(run: &mut Run, order: &str) -> Judged {
+async fn sorted(run: &mut ProbeRun, order: &str) -> CheckResult {
     let sort = json!({"field": "price", "order": order});
     let asked = json!({"sort": sort, "pagination": {"limit": 50}}).to_string();
     let page = run.data(Skill::InventorySearch, &asked).await?;
@@ -390,11 +390,11 @@ async fn sorted(run: &mut Run, order: &str) -> Judged {
     kept(prices.windows(2).all(in_order), "the prices are not in order")
 }
 
-async fn old_sort(run: &mut Run) -> Judged {
+async fn old_sort(run: &mut ProbeRun) -> CheckResult {
     let asked = r#"{"sort": {"field": "offered_price", "order": "asc"}}"#;
     let answer = run.skill(Skill::InventorySearch, asked).await?;
     match run.version {
-        tradepost_wire::aap::Version::V1_0 => answer.data().map(|_| Verdict::Pass),
+        tradepost_wire::aap::Version::V1_0 => answer.data().map(|_| CheckVerdict::Pass),
         tradepost_wire::aap::Version::V1_1 => {
             answer.refused(&[tradepost_wire::aap::error::AapCode::SchemaValidationFailed])
         }

@@ -6,9 +6,9 @@ use tradepost_wire::aap::error::AapCode;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use super::ask::Answer;
-use crate::check::{Check, Judged, checks, judge, kept, not_here_if};
-use crate::run::{Run, Who};
+use super::ask::DealerAnswer;
+use crate::check::{Check, CheckResult, checks, judge, kept, not_here_if};
+use crate::run::{ProbeRun, Who};
 
 const WHY: &str = "A buyer that named nothing we know has to learn which of its words was wrong.";
 const MEND: &str = "check data.type before anything else; answer SCHEMA_VALIDATION_FAILED for what is no request type";
@@ -37,7 +37,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// Any refusal will do where no skill is known yet: AAP's, or A2A's of the parameters.
-fn refused(answer: &Answer) -> Judged {
+fn refused(answer: &DealerAnswer) -> CheckResult {
     if answer.refusal.is_some() {
         return answer.refused(INVALID);
     }
@@ -47,22 +47,22 @@ fn refused(answer: &Answer) -> Judged {
     )
 }
 
-async fn text_only(run: &mut Run) -> Judged {
+async fn text_only(run: &mut ProbeRun) -> CheckResult {
     let parts = json!([{"text": "Do you have a used Honda?"}]);
     refused(&run.tell_parts(parts, Who::First).await?)
 }
 
-async fn payload(run: &mut Run, text: &str) -> Judged {
+async fn payload(run: &mut ProbeRun, text: &str) -> CheckResult {
     let payload: Value = tradepost_wire::json::from_str(text).unwrap_or_default();
     refused(&run.tell(&payload).await?)
 }
 
-async fn unknown_skill(run: &mut Run) -> Judged {
+async fn unknown_skill(run: &mut ProbeRun) -> CheckResult {
     let answer = run.tell(&json!({"type": "vehicle.reserve.request"})).await?;
     answer.refused(&[AapCode::UnsupportedSkill])
 }
 
-async fn undeclared(run: &mut Run) -> Judged {
+async fn undeclared(run: &mut ProbeRun) -> CheckResult {
     let absent = Skill::ALL.iter().filter(|skill| run.offers(**skill).is_err());
     let absent: Vec<Skill> = absent.copied().collect();
     not_here_if(absent.is_empty(), "the card lists every skill")?;

@@ -10,9 +10,11 @@ use tradepost_wire::json::{Value, json};
 
 use super::ask::{first, number};
 use super::input::judge_refusal;
-use crate::check::{Check, Judged, Verdict, checks, fail, found, judge, kept, not_here, unseen};
-use crate::run::Run;
-use crate::shape::{self, Wrong, text};
+use crate::check::{
+    Check, CheckResult, CheckVerdict, checks, fail, found, judge, kept, not_here, unseen,
+};
+use crate::run::ProbeRun;
+use crate::shape::{self, ShapeProblems, text};
 
 const WHY: &str = "It is the last look before somebody drives to the dealer.";
 const WHY_FIND: &str = "A vehicle that was found must be found again by each of its names.";
@@ -54,7 +56,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// The details of a vehicle on offer, by one of its names, and its listing.
-async fn look_up(run: &mut Run, name: &str) -> Result<(Value, Value), Verdict> {
+async fn look_up(run: &mut ProbeRun, name: &str) -> Result<(Value, Value), CheckVerdict> {
     run.offers(VEHICLE)?;
     let vehicles = run.vehicles().await?;
     let value = found(first(&vehicles, name), format!("no vehicle has a {name}"))?;
@@ -64,29 +66,31 @@ async fn look_up(run: &mut Run, name: &str) -> Result<(Value, Value), Verdict> {
     Ok((data.get("vehicle").unwrap_or(&data).clone(), listing))
 }
 
-async fn found_by(run: &mut Run, name: &str) -> Judged {
+async fn found_by(run: &mut ProbeRun, name: &str) -> CheckResult {
     let (vehicle, listing) = look_up(run, name).await?;
     let holds = vehicle.get(name) == listing.get(name);
     kept(holds, format!("the vehicle has the {name} {:?}", vehicle.get(name)))
 }
 
 /// By whatever name vehicles have.
-async fn any(run: &mut Run) -> Result<(Value, Value), Verdict> {
+async fn any(run: &mut ProbeRun) -> Result<(Value, Value), CheckVerdict> {
     let vehicles = run.vehicles().await?;
     let names = ["vehicle_id", "vin", "stock"];
     match names.into_iter().find(|name| first(&vehicles, name).is_some()) {
         Some(name) => match look_up(run, name).await {
             // That looking one up fails is the finding of another check, and counts once.
-            Err(Verdict::Fail(why)) => unseen(format!("there is no vehicle to look at: {why}")),
+            Err(CheckVerdict::Fail(why)) => {
+                unseen(format!("there is no vehicle to look at: {why}"))
+            }
             other => other,
         },
         None => not_here("no vehicle has a name"),
     }
 }
 
-async fn status(run: &mut Run) -> Judged {
+async fn status(run: &mut ProbeRun) -> CheckResult {
     let (vehicle, _) = any(run).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let status = text(&vehicle, "status").unwrap_or_default();
     wrong.unless(super::search::STATUSES.contains(&status), format!("the status is {status:?}"));
     let moment = text(&vehicle, "updated_at").unwrap_or_default();
@@ -94,31 +98,36 @@ async fn status(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn identity(run: &mut Run) -> Judged {
+async fn identity(run: &mut ProbeRun) -> CheckResult {
     let (vehicle, _) = any(run).await?;
     let has = |name| vehicle.get(name).is_some();
     kept(has("vin") || has("stock") || has("vehicle_id"), "the vehicle has none of them")
 }
 
-async fn price(run: &mut Run) -> Judged {
+async fn price(run: &mut ProbeRun) -> CheckResult {
     let (vehicle, listing) = any(run).await?;
     match (number(&vehicle, "price"), number(&listing, "price")) {
-        (Some(one), Some(other)) if one == other => Ok(Verdict::Pass),
+        (Some(one), Some(other)) if one == other => Ok(CheckVerdict::Pass),
         (None, None) => not_here("the vehicle has no price"),
         (one, other) => fail(format!("the price is {one:?} here and {other:?} in the search")),
     }
 }
 
-async fn unknown(run: &mut Run, members: &str) -> Judged {
+async fn unknown(run: &mut ProbeRun, members: &str) -> CheckResult {
     run.skill(VEHICLE, members).await?.refused(&[NOT_FOUND])
 }
 
-async fn refused(run: &mut Run, members: &str, codes: &[AapCode], pointer: &str) -> Judged {
+async fn refused(
+    run: &mut ProbeRun,
+    members: &str,
+    codes: &[AapCode],
+    pointer: &str,
+) -> CheckResult {
     let answer = run.skill(VEHICLE, members).await?;
     judge_refusal(run.version, &answer, codes, pointer)
 }
 
-async fn zip(run: &mut Run) -> Judged {
+async fn zip(run: &mut ProbeRun) -> CheckResult {
     // The VIN has nothing wrong with it, its check digit included: that `zip` was taken in v1.0 is
     // seen by the dealer having looked for the vehicle.
     let answer = run.skill(VEHICLE, r#"{"vin": "1M8GDM9AXKP042788", "zip": "94105"}"#).await?;

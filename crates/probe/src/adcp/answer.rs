@@ -5,17 +5,17 @@ use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::json::{Map, Value};
 
-use super::seller::Way;
-use crate::check::{Judged, one_of};
+use super::seller::SellerBinding;
+use crate::check::{CheckResult, one_of};
 use crate::exchange::Got;
-use crate::reply::{Reply, Said};
+use crate::reply::{AnswerContent, ProbedAnswer};
 use crate::shape::{items, state, text};
 
 /// An answer.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Answer {
+pub(super) struct TaskAnswer {
     pub(super) got: Got,
-    pub(super) way: Way,
+    pub(super) way: SellerBinding,
     /// The payload with its envelope; null when there is none.
     pub(super) payload: Value,
     /// Whether it came as structured content, or as a data part.
@@ -28,10 +28,10 @@ pub(super) struct Answer {
     pub(super) protocol: Option<Value>,
 }
 
-impl Answer {
+impl TaskAnswer {
     /// The answer to an MCP request: `message` is the JSON-RPC message, from the body or a stream.
     pub(super) fn of_mcp(got: Got, message: Option<Value>) -> Self {
-        let mut answer = Self { got, way: Way::Mcp, ..Self::default() };
+        let mut answer = Self { got, way: SellerBinding::Mcp, ..Self::default() };
         let message = message.unwrap_or_default();
         if let Some(error) = message.get("error").filter(|error| error.is_object()) {
             answer.protocol = Some(error.clone());
@@ -58,10 +58,10 @@ impl Answer {
     }
 
     /// The answer to a message of A2A.
-    pub(super) fn of_a2a(reply: Reply) -> Self {
-        let mut answer = Self { got: reply.got, way: Way::A2a, ..Self::default() };
+    pub(super) fn of_a2a(reply: ProbedAnswer) -> Self {
+        let mut answer = Self { got: reply.got, way: SellerBinding::A2a, ..Self::default() };
         match reply.said {
-            Said::Result(result) => {
+            AnswerContent::Result(result) => {
                 let task = result.get("task");
                 answer.is_failed = task.is_some_and(|task| state(task) == "TASK_STATE_FAILED");
                 let holder = task.or(result.get("message")).unwrap_or(&result);
@@ -80,8 +80,8 @@ impl Answer {
                     answer.payload = Value::Object(data);
                 }
             }
-            Said::Error(error) => answer.protocol = Some(error.whole),
-            Said::Stream(_) | Said::Other => {}
+            AnswerContent::Error(error) => answer.protocol = Some(error.whole),
+            AnswerContent::Stream(_) | AnswerContent::Other => {}
         }
         answer
     }
@@ -152,6 +152,6 @@ impl Answer {
 }
 
 /// Judges whether a refusal has one of these codes; the first is the expected one.
-pub(super) fn refused(answer: &Answer, codes: &[AdcpCode]) -> Judged {
+pub(super) fn refused(answer: &TaskAnswer, codes: &[AdcpCode]) -> CheckResult {
     one_of(codes, answer.code(), || answer.describe())
 }

@@ -3,12 +3,12 @@
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::TaskAnswer;
 use super::mcp;
-use super::seller::{Seen, Way};
+use super::seller::{SeenRefusal, SellerBinding};
 use crate::binding::Binding;
-use crate::check::{Verdict, not_here, unseen_if};
-use crate::run::{Ask, Field, Run, Who};
+use crate::check::{CheckVerdict, not_here, unseen_if};
+use crate::run::{HeaderOverride, ProbeRun, RequestOverrides, Who};
 
 /// The release that every request names unless it says otherwise.
 pub(super) const PIN: &str = "3.1";
@@ -17,14 +17,14 @@ pub(super) const PIN: &str = "3.1";
 const EXTENSION: &str = "adcontextprotocol.org/extensions/adcp/";
 
 /// Notes whether the card names AdCP.
-pub(crate) fn read_card(run: &mut Run) {
+pub(crate) fn read_card(run: &mut ProbeRun) {
     let extensions = run.card.iter().flat_map(|card| card.extensions.iter());
     let mut named = extensions.filter(|it| it.uri.contains(EXTENSION)).map(|it| it.uri.clone());
     run.seller.extension = named.next();
 }
 
 /// Makes the interface of the card the one that is probed, where the seller is asked over A2A.
-pub(crate) fn choose(run: &mut Run, way: Way) {
+pub(crate) fn choose(run: &mut ProbeRun, way: SellerBinding) {
     run.seller.way = way;
     let mut over_json = run.endpoints.iter().filter(|it| it.binding != Binding::Grpc);
     if let Some(endpoint) = over_json.next() {
@@ -32,9 +32,13 @@ pub(crate) fn choose(run: &mut Run, way: Way) {
     }
 }
 
-impl Run {
+impl ProbeRun {
     /// Calls a tool as the first caller.
-    pub(super) async fn tool(&mut self, tool: &str, arguments: Value) -> Result<Answer, Verdict> {
+    pub(super) async fn tool(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<TaskAnswer, CheckVerdict> {
         self.tool_as(Who::First, tool, arguments).await
     }
 
@@ -44,19 +48,23 @@ impl Run {
         who: Who<'_>,
         tool: &str,
         mut arguments: Value,
-    ) -> Result<Answer, Verdict> {
+    ) -> Result<TaskAnswer, CheckVerdict> {
         if let Some(members) = arguments.as_object_mut() {
             members.entry("adcp_version").or_insert_with(|| PIN.into());
             members.entry("context").or_insert_with(|| self.context());
         }
         let answer = match self.seller.way {
-            Way::Mcp => mcp::call(self, who, tool, arguments).await?,
-            Way::A2a => self.skill_of_a2a(who, tool, arguments).await?,
+            SellerBinding::Mcp => mcp::call(self, who, tool, arguments).await?,
+            SellerBinding::A2a => self.skill_of_a2a(who, tool, arguments).await?,
         };
         if answer.is_refusal()
             && let Some(exchange) = self.last().cloned()
         {
-            self.seller.seen.push(Seen { answer: answer.clone(), tool: tool.to_owned(), exchange });
+            self.seller.seen.push(SeenRefusal {
+                answer: answer.clone(),
+                tool: tool.to_owned(),
+                exchange,
+            });
         }
         Ok(answer)
     }
@@ -71,31 +79,31 @@ impl Run {
         who: Who<'_>,
         skill: &str,
         input: Value,
-    ) -> Result<Answer, Verdict> {
+    ) -> Result<TaskAnswer, CheckVerdict> {
         let mut uris = self.required_extensions();
         let ours = self.seller.extension.clone().unwrap_or_default();
         if !uris.contains(&ours) {
             uris.push(ours);
         }
         let uris = uris.join(", ");
-        let ask = Ask {
-            extensions: Field::Text(&uris),
+        let ask = RequestOverrides {
+            extensions: HeaderOverride::Text(&uris),
             who,
             expects_401: who != Who::First,
-            ..Ask::default()
+            ..RequestOverrides::default()
         };
         let id = self.fresh_of_one_length("m");
         let parts = json!([{"data": {"skill": skill, "input": input}}]);
         let message = json!({"messageId": id, "role": "ROLE_USER", "parts": parts});
         let reply = self.ask(ask, Operation::SendMessage, json!({"message": message})).await?;
-        Ok(Answer::of_a2a(reply))
+        Ok(TaskAnswer::of_a2a(reply))
     }
 
     /// The names of the tools that the seller offers.
-    pub(super) async fn tools(&mut self) -> Result<Vec<String>, Verdict> {
+    pub(super) async fn tools(&mut self) -> Result<Vec<String>, CheckVerdict> {
         match self.seller.way {
-            Way::Mcp => mcp::tools(self).await,
-            Way::A2a => {
+            SellerBinding::Mcp => mcp::tools(self).await,
+            SellerBinding::A2a => {
                 let skills = self.card.iter().flat_map(|card| card.skills.iter());
                 Ok(skills.map(|skill| skill.id.clone()).collect())
             }
@@ -106,7 +114,7 @@ impl Run {
     pub(super) async fn first_of(
         &mut self,
         wanted: &[(&'static str, &str)],
-    ) -> Result<(&'static str, Value), Verdict> {
+    ) -> Result<(&'static str, Value), CheckVerdict> {
         let offered = self.tools().await?;
         let found = wanted.iter().find(|(tool, _)| offered.iter().any(|name| name == tool));
         match found {
@@ -121,7 +129,7 @@ impl Run {
     }
 
     /// What `get_adcp_capabilities` answers, asked once for each way.
-    pub(super) async fn capabilities(&mut self) -> Result<Answer, Verdict> {
+    pub(super) async fn capabilities(&mut self) -> Result<TaskAnswer, CheckVerdict> {
         let answer = self.tool("get_adcp_capabilities", json!({})).await?;
         let holds = answer.is_refusal();
         unseen_if(holds, format!("get_adcp_capabilities gives {}", answer.describe()))?;
@@ -130,7 +138,7 @@ impl Run {
 
     /// The releases that the seller says it speaks, asked once for each way; empty when it does
     /// not say.
-    pub(super) async fn releases(&mut self) -> Result<Vec<String>, Verdict> {
+    pub(super) async fn releases(&mut self) -> Result<Vec<String>, CheckVerdict> {
         let key = format!("adcp releases {}", self.seller.way.name());
         if let Some(known) = self.memo.get(&key) {
             let known = known.clone()?;
@@ -152,7 +160,7 @@ impl Run {
     }
 
     /// Whether the seller speaks a release of 3.1 or later, as far as it says.
-    pub(super) async fn speaks_3_1(&mut self) -> Result<bool, Verdict> {
+    pub(super) async fn speaks_3_1(&mut self) -> Result<bool, CheckVerdict> {
         Ok(self.releases().await?.iter().any(|release| !release.starts_with("3.0")))
     }
 }

@@ -5,10 +5,12 @@ use tradepost_wire::adcp::error::{AdcpCode, Recovery};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use super::answer::{Answer, refused};
+use super::answer::{TaskAnswer, refused};
 use super::ask::PIN;
-use crate::check::{Check, Judged, Verdict, checks, fail_if, kept, not_here_if, skip_if, unseen};
-use crate::run::{Run, Who};
+use crate::check::{
+    Check, CheckResult, CheckVerdict, checks, fail_if, kept, not_here_if, skip_if, unseen,
+};
+use crate::run::{ProbeRun, Who};
 use crate::shape::{member, set};
 
 /// What nobody should read without a credential. Capabilities and products may be open.
@@ -63,7 +65,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "leave context and every other echo out of this refusal" => echo();
 ];
 
-async fn ask(run: &mut Run, who: Who<'_>, release: &str) -> Result<Answer, Verdict> {
+async fn ask(run: &mut ProbeRun, who: Who<'_>, release: &str) -> Result<TaskAnswer, CheckVerdict> {
     let holds = run.options.token.is_none();
     skip_if(holds, "needs a credential to compare with; give one with --token")?;
     let (tool, mut arguments) = run.first_of(PRIVATE).await?;
@@ -72,24 +74,24 @@ async fn ask(run: &mut Run, who: Who<'_>, release: &str) -> Result<Answer, Verdi
 }
 
 /// What a refusal should say, by the release that is spoken.
-async fn expected(run: &mut Run, modern: AdcpCode) -> Result<Vec<AdcpCode>, Verdict> {
+async fn expected(run: &mut ProbeRun, modern: AdcpCode) -> Result<Vec<AdcpCode>, CheckVerdict> {
     Ok(if run.speaks_3_1().await? { vec![modern] } else { vec![AdcpCode::AuthRequired, modern] })
 }
 
-async fn missing(run: &mut Run) -> Judged {
+async fn missing(run: &mut ProbeRun) -> CheckResult {
     let codes = expected(run, AdcpCode::AuthMissing).await?;
     let answer = ask(run, Who::Nobody, PIN).await?;
     refused(&answer, &codes)
 }
 
-async fn invalid(run: &mut Run) -> Judged {
+async fn invalid(run: &mut ProbeRun) -> CheckResult {
     let codes = expected(run, AdcpCode::AuthInvalid).await?;
     let answer = ask(run, Who::Token(NO_TOKEN), PIN).await?;
     refused(&answer, &codes)
 }
 
 /// That an error of a code, where there is one, is terminal.
-fn terminal(answer: &Answer, code: AdcpCode) -> Judged {
+fn terminal(answer: &TaskAnswer, code: AdcpCode) -> CheckResult {
     match answer.error() {
         Some(error) if member(error, "code") == code.name() => {
             let recovery = member(error, "recovery");
@@ -99,18 +101,18 @@ fn terminal(answer: &Answer, code: AdcpCode) -> Judged {
     }
 }
 
-async fn invalid_recovery(run: &mut Run) -> Judged {
+async fn invalid_recovery(run: &mut ProbeRun) -> CheckResult {
     let answer = ask(run, Who::Token(NO_TOKEN), PIN).await?;
     terminal(&answer, AdcpCode::AuthInvalid)
 }
 
-async fn challenge(run: &mut Run) -> Judged {
+async fn challenge(run: &mut ProbeRun) -> CheckResult {
     let answer = ask(run, Who::Nobody, PIN).await?;
     not_here_if(answer.got.status != 401, "the seller does not answer 401")?;
     kept(answer.got.header("www-authenticate").is_some(), "there is no WWW-Authenticate")
 }
 
-async fn pinned(run: &mut Run) -> Judged {
+async fn pinned(run: &mut ProbeRun) -> CheckResult {
     let holds = !run.releases().await?.iter().any(|release| release == "3.0");
     not_here_if(holds, "the seller does not say that it speaks 3.0")?;
     let answer = ask(run, Who::Nobody, "3.0").await?;
@@ -119,27 +121,27 @@ async fn pinned(run: &mut Run) -> Judged {
     refused(&answer, &[AdcpCode::AuthRequired])
 }
 
-async fn plant(run: &mut Run, arguments: &str) -> Result<Answer, Verdict> {
+async fn plant(run: &mut ProbeRun, arguments: &str) -> Result<TaskAnswer, CheckVerdict> {
     let arguments: Value = tradepost_wire::json::from_str(arguments).unwrap_or_default();
     run.tool("get_adcp_capabilities", arguments).await
 }
 
-async fn planted(run: &mut Run, arguments: &str) -> Judged {
+async fn planted(run: &mut ProbeRun, arguments: &str) -> CheckResult {
     let answer = plant(run, arguments).await?;
     refused(&answer, &[AdcpCode::CredentialInArgs])
 }
 
-async fn planted_recovery(run: &mut Run) -> Judged {
+async fn planted_recovery(run: &mut ProbeRun) -> CheckResult {
     let answer = plant(run, &json!({"ext": {"api_key": PLANTED}}).to_string()).await?;
     terminal(&answer, AdcpCode::CredentialInArgs)
 }
 
-async fn echo(run: &mut Run) -> Judged {
+async fn echo(run: &mut ProbeRun) -> CheckResult {
     for place in ["ext", "context"] {
         let answer = plant(run, &json!({place: {"api_key": PLANTED}}).to_string()).await?;
         let header = answer.got.headers.iter().any(|(_, value)| value.contains(PLANTED));
         let holds = header || answer.got.text().contains(PLANTED);
         fail_if(holds, format!("the answer repeats the credential of {place}"))?;
     }
-    Ok(Verdict::Pass)
+    Ok(CheckVerdict::Pass)
 }

@@ -3,12 +3,13 @@
 use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::json::{Value, json};
 
-use super::answer::{Answer, refused};
+use super::answer::{TaskAnswer, refused};
 use crate::check::{
-    Check, Judged, Verdict, checks, fail, judge, kept, not_here_if, unseen, unseen_if, warn,
+    Check, CheckResult, CheckVerdict, checks, fail, judge, kept, not_here_if, unseen, unseen_if,
+    warn,
 };
-use crate::run::Run;
-use crate::shape::{Wrong, items, text};
+use crate::run::ProbeRun;
+use crate::shape::{ShapeProblems, items, text};
 
 /// Tools that look at the release of a request, and what is sent to them otherwise.
 const VERSIONED: &[(&str, &str)] = &[
@@ -61,12 +62,12 @@ pub(super) const CHECKS: &[Check] = checks![
     "downshift to the highest release that is not above the buyer's" => minor();
 ];
 
-async fn answered(run: &mut Run) -> Judged {
+async fn answered(run: &mut ProbeRun) -> CheckResult {
     let answer = run.tool("get_adcp_capabilities", json!({})).await?;
     kept(answer.is_success(), format!("expected capabilities, and got {}", answer.describe()))
 }
 
-async fn versions(run: &mut Run) -> Judged {
+async fn versions(run: &mut ProbeRun) -> CheckResult {
     let answer = run.capabilities().await?;
     let adcp = answer.payload.get("adcp").cloned().unwrap_or_default();
     let Some(listed) = adcp.get("supported_versions") else {
@@ -75,7 +76,7 @@ async fn versions(run: &mut Run) -> Judged {
         }
         return fail("adcp has neither supported_versions nor major_versions");
     };
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     releases(listed, "supported_versions", &mut wrong);
     judge(&wrong.0)
 }
@@ -93,7 +94,7 @@ pub(super) fn is_release(release: &str) -> bool {
 }
 
 /// That a value is a list of releases with something in it.
-pub(super) fn releases(listed: &Value, name: &str, wrong: &mut Wrong) {
+pub(super) fn releases(listed: &Value, name: &str, wrong: &mut ShapeProblems) {
     let all = listed.as_array().map(Vec::as_slice).unwrap_or_default();
     wrong.unless(!all.is_empty(), format!("{name} lists nothing"));
     for release in all {
@@ -102,20 +103,22 @@ pub(super) fn releases(listed: &Value, name: &str, wrong: &mut Wrong) {
     }
 }
 
-async fn idempotency(run: &mut Run) -> Judged {
+async fn idempotency(run: &mut ProbeRun) -> CheckResult {
     const BOUNDS: std::ops::RangeInclusive<u64> = 3600..=604_800;
     let answer = run.capabilities().await?;
     let declared = answer.payload.pointer("/adcp/idempotency").cloned().unwrap_or_default();
     let lasts = declared.get("replay_ttl_seconds").and_then(Value::as_u64);
     match declared.get("supported").and_then(Value::as_bool) {
-        Some(true) if lasts.is_some_and(|seconds| BOUNDS.contains(&seconds)) => Ok(Verdict::Pass),
+        Some(true) if lasts.is_some_and(|seconds| BOUNDS.contains(&seconds)) => {
+            Ok(CheckVerdict::Pass)
+        }
         Some(true) => fail(format!("replay_ttl_seconds is {lasts:?}, not 3600 to 604800")),
-        Some(false) => Ok(Verdict::Pass),
+        Some(false) => Ok(CheckVerdict::Pass),
         None => fail("adcp.idempotency does not say whether it is supported"),
     }
 }
 
-async fn status(run: &mut Run) -> Judged {
+async fn status(run: &mut ProbeRun) -> CheckResult {
     let answer = run.capabilities().await?;
     let body = answer.payload;
     kept(
@@ -124,20 +127,20 @@ async fn status(run: &mut Run) -> Judged {
     )
 }
 
-async fn structured(run: &mut Run) -> Judged {
+async fn structured(run: &mut ProbeRun) -> CheckResult {
     let answer = run.capabilities().await?;
     kept(answer.is_structured, "the answer is text alone")
 }
 
-async fn flat(run: &mut Run) -> Judged {
+async fn flat(run: &mut ProbeRun) -> CheckResult {
     let answer = run.capabilities().await?;
     let nested = answer.payload.get("payload").is_some_and(Value::is_object);
-    if nested { fail("the answer has a member payload") } else { Ok(Verdict::Pass) }
+    if nested { fail("the answer has a member payload") } else { Ok(CheckVerdict::Pass) }
 }
 
-fn echoes(answer: &Answer, sent: &Value) -> Judged {
+fn echoes(answer: &TaskAnswer, sent: &Value) -> CheckResult {
     match answer.payload.get("context") {
-        Some(context) if context == sent => Ok(Verdict::Pass),
+        Some(context) if context == sent => Ok(CheckVerdict::Pass),
         Some(_) => fail("the context came back changed"),
         None => fail(format!("no context came back: {}", answer.describe())),
     }
@@ -148,13 +151,13 @@ fn sample() -> Value {
     json!({"z": 1, "a": {"n": null, "f": 0.1, "text": "Zürich ✓", "list": []}})
 }
 
-async fn context_of_result(run: &mut Run) -> Judged {
+async fn context_of_result(run: &mut ProbeRun) -> CheckResult {
     let answer = run.tool("get_adcp_capabilities", json!({"context": sample()})).await?;
     unseen_if(answer.is_refusal(), format!("get_adcp_capabilities gives {}", answer.describe()))?;
     echoes(&answer, &sample())
 }
 
-async fn refuse(run: &mut Run, context: Option<Value>) -> Result<Answer, Verdict> {
+async fn refuse(run: &mut ProbeRun, context: Option<Value>) -> Result<TaskAnswer, CheckVerdict> {
     let (tool, mut arguments) = run.first_of(VERSIONED).await?;
     if let Some(members) = arguments.as_object_mut() {
         members.insert("adcp_version".to_owned(), "99.0".into());
@@ -163,7 +166,7 @@ async fn refuse(run: &mut Run, context: Option<Value>) -> Result<Answer, Verdict
     run.tool(tool, arguments).await
 }
 
-async fn context_of_error(run: &mut Run) -> Judged {
+async fn context_of_error(run: &mut ProbeRun) -> CheckResult {
     let answer = refuse(run, Some(sample())).await?;
     if answer.is_success() {
         // That it has to be refused is what `adcp.version.unsupported` finds.
@@ -172,24 +175,24 @@ async fn context_of_error(run: &mut Run) -> Judged {
     echoes(&answer, &sample())
 }
 
-async fn unsupported(run: &mut Run) -> Judged {
+async fn unsupported(run: &mut ProbeRun) -> CheckResult {
     let answer = refuse(run, None).await?;
     refused(&answer, &[AdcpCode::VersionUnsupported])
 }
 
-async fn unsupported_details(run: &mut Run) -> Judged {
+async fn unsupported_details(run: &mut ProbeRun) -> CheckResult {
     let answer = refuse(run, None).await?;
     let holds = refused(&answer, &[AdcpCode::VersionUnsupported]).is_err();
     unseen_if(holds, "there is no VERSION_UNSUPPORTED")?;
     let details =
         answer.error().and_then(|error| error.get("details")).cloned().unwrap_or_default();
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let listed = details.get("supported_versions").unwrap_or(&Value::Null);
     releases(listed, "details.supported_versions", &mut wrong);
     judge(&wrong.0)
 }
 
-async fn minor(run: &mut Run) -> Judged {
+async fn minor(run: &mut ProbeRun) -> CheckResult {
     let holds = !run.releases().await?.iter().any(|release| release.starts_with("3."));
     not_here_if(holds, "the seller does not say that it speaks AdCP 3")?;
     let answer = run.tool("get_adcp_capabilities", json!({"adcp_version": "3.99"})).await?;

@@ -8,9 +8,9 @@ use tradepost_wire::json::{Map, Value};
 
 use super::capability::releases;
 use super::error::each_error;
-use crate::check::{Check, Judged, checks};
-use crate::run::Run;
-use crate::shape::{Wrong, member, text};
+use crate::check::{Check, CheckResult, checks};
+use crate::run::ProbeRun;
+use crate::shape::{ShapeProblems, member, text};
 
 const WHY_CLOSED: &str = "Each of these tells somebody what the seller thinks of somebody else.";
 
@@ -42,7 +42,7 @@ fn code(error: &Value) -> Option<AdcpCode> {
     AdcpCode::from_name(member(error, "code"))
 }
 
-async fn none(run: &mut Run) -> Judged {
+async fn none(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         let bare = [AdcpCode::AgentSuspended, AdcpCode::AgentBlocked, AdcpCode::ConfigurationError];
         let applies = code(error).is_some_and(|code| bare.contains(&code));
@@ -50,7 +50,7 @@ async fn none(run: &mut Run) -> Judged {
     })
 }
 
-async fn closed(run: &mut Run) -> Judged {
+async fn closed(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         let Some(held) = details(error) else { return };
         let place = format!("the details of {place}");
@@ -70,7 +70,7 @@ async fn closed(run: &mut Run) -> Judged {
     })
 }
 
-async fn conflict(run: &mut Run) -> Judged {
+async fn conflict(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         if code(error) == Some(AdcpCode::IdempotencyConflict) {
             let known =
@@ -82,13 +82,13 @@ async fn conflict(run: &mut Run) -> Judged {
 }
 
 /// A member that, where it is there, must be one of these words.
-fn word(held: &Map, name: &str, words: &[&str], place: &str, wrong: &mut Wrong) {
+fn word(held: &Map, name: &str, words: &[&str], place: &str, wrong: &mut ShapeProblems) {
     let Some(given) = held.get(name) else { return };
     let fine = given.as_str().is_some_and(|given| words.contains(&given));
     wrong.unless(fine, format!("details of {place} have the {name} {given}"));
 }
 
-async fn shape(run: &mut Run) -> Judged {
+async fn shape(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         let Some(code) = code(error) else { return };
         let empty = Map::new();
@@ -133,14 +133,14 @@ async fn shape(run: &mut Run) -> Judged {
     })
 }
 
-async fn object(run: &mut Run) -> Judged {
+async fn object(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         let fine = error.get("details").is_none_or(Value::is_object);
         wrong.unless(fine, format!("the details of {place} are no object"));
     })
 }
 
-async fn permission(run: &mut Run) -> Judged {
+async fn permission(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         let applies = code(error) == Some(AdcpCode::FieldNotPermitted);
         let holds = !applies || !member(error, "field").is_empty();

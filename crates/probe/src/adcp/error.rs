@@ -7,12 +7,12 @@ use tradepost_wire::adcp::error::{
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::Value;
 
-use super::answer::Answer;
-use super::seller::{Seen, Way};
-use crate::check::{Check, Judged, Verdict, checks, fail, skip_if};
+use super::answer::TaskAnswer;
+use super::seller::{SeenRefusal, SellerBinding};
+use crate::check::{Check, CheckResult, CheckVerdict, checks, fail, skip_if};
 use crate::leak;
-use crate::run::Run;
-use crate::shape::{self, Wrong, member, text};
+use crate::run::ProbeRun;
+use crate::shape::{self, ShapeProblems, member, text};
 
 const WHY: &str = "Buyer agents act on this object alone; what it lacks they cannot know.";
 const WHY_LAYERS: &str = "Some buyers read the envelope and some the payload.";
@@ -77,7 +77,10 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// Looks at every refusal, and shows those with which something is wrong.
-pub(super) fn each(run: &mut Run, look: impl Fn(&Seen, &mut Wrong)) -> Judged {
+pub(super) fn each(
+    run: &mut ProbeRun,
+    look: impl Fn(&SeenRefusal, &mut ShapeProblems),
+) -> CheckResult {
     let found = run
         .seller
         .seen
@@ -88,7 +91,10 @@ pub(super) fn each(run: &mut Run, look: impl Fn(&Seen, &mut Wrong)) -> Judged {
 }
 
 /// Looks at every error object; `place` is what names it.
-pub(super) fn each_error(run: &mut Run, look: impl Fn(&Value, &str, &mut Wrong)) -> Judged {
+pub(super) fn each_error(
+    run: &mut ProbeRun,
+    look: impl Fn(&Value, &str, &mut ShapeProblems),
+) -> CheckResult {
     each(run, |seen, wrong| {
         for error in seen.answer.errors() {
             let code = member(error, "code");
@@ -98,7 +104,7 @@ pub(super) fn each_error(run: &mut Run, look: impl Fn(&Value, &str, &mut Wrong))
     })
 }
 
-async fn object(run: &mut Run) -> Judged {
+async fn object(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let Some(error) = seen.answer.error() else {
             wrong.say(format!("{} gives {}", seen.tool, seen.answer.describe()));
@@ -110,13 +116,13 @@ async fn object(run: &mut Run) -> Judged {
 }
 
 /// Whether the task was run and failed, so that there is a payload beside the envelope.
-fn has_payload(answer: &Answer) -> bool {
+fn has_payload(answer: &TaskAnswer) -> bool {
     answer.protocol.is_none()
         && answer.payload.is_object()
         && (200..300).contains(&answer.got.status)
 }
 
-async fn layers(run: &mut Run) -> Judged {
+async fn layers(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         if !has_payload(&seen.answer) || seen.answer.error().is_none() {
             return;
@@ -128,7 +134,7 @@ async fn layers(run: &mut Run) -> Judged {
     })
 }
 
-async fn layers_agree(run: &mut Run) -> Judged {
+async fn layers_agree(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let listed = seen.answer.listed();
         let (Some(error), Some(first)) = (seen.answer.envelope_error(), listed.first()) else {
@@ -141,7 +147,7 @@ async fn layers_agree(run: &mut Run) -> Judged {
     })
 }
 
-async fn layer_kinds(run: &mut Run) -> Judged {
+async fn layer_kinds(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let payload = &seen.answer.payload;
         let fine = seen.answer.envelope_error().is_none_or(Value::is_object);
@@ -151,15 +157,15 @@ async fn layer_kinds(run: &mut Run) -> Judged {
     })
 }
 
-async fn marker(run: &mut Run) -> Judged {
+async fn marker(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let answer = &seen.answer;
         if !has_payload(answer) || answer.payload.get("adcp_error").is_none() {
             return;
         }
         let how = match answer.way {
-            Way::Mcp => "without isError",
-            Way::A2a => "in a task that did not fail",
+            SellerBinding::Mcp => "without isError",
+            SellerBinding::A2a => "in a task that did not fail",
         };
         wrong.unless(answer.is_failed, format!("{}: adcp_error {how}", seen.tool));
         let status = text(&answer.payload, "status");
@@ -168,18 +174,18 @@ async fn marker(run: &mut Run) -> Judged {
     })
 }
 
-fn is_structured_mcp(answer: &Answer) -> bool {
-    answer.way == Way::Mcp && answer.is_structured && answer.envelope_error().is_some()
+fn is_structured_mcp(answer: &TaskAnswer) -> bool {
+    answer.way == SellerBinding::Mcp && answer.is_structured && answer.envelope_error().is_some()
 }
 
-async fn text_layer(run: &mut Run) -> Judged {
+async fn text_layer(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let fine = !is_structured_mcp(&seen.answer) || seen.answer.text_layer().is_some();
         wrong.unless(fine, format!("{} gives no JSON in its text", seen.tool));
     })
 }
 
-async fn text_agrees(run: &mut Run) -> Judged {
+async fn text_agrees(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let answer = &seen.answer;
         let Some(layer) = answer.text_layer().filter(|_| is_structured_mcp(answer)) else { return };
@@ -191,13 +197,13 @@ async fn text_agrees(run: &mut Run) -> Judged {
     })
 }
 
-async fn pre_dispatch(run: &mut Run) -> Judged {
+async fn pre_dispatch(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let Some(protocol) = &seen.answer.protocol else { return };
         let number = protocol.get("code").and_then(Value::as_i64);
         let name = seen.answer.code().unwrap_or_default();
         let row = AdcpCode::from_name(name).and_then(|code| code.jsonrpc());
-        if let Some(expected) = row.filter(|_| seen.answer.way == Way::Mcp) {
+        if let Some(expected) = row.filter(|_| seen.answer.way == SellerBinding::Mcp) {
             let holds = number == Some(expected.into());
             wrong.unless(holds, format!("{name} came with {number:?}, not {expected}"));
         }
@@ -228,7 +234,7 @@ fn is_vendors(code: &str) -> bool {
     vendor_fits && starts(name) && (2..=40).contains(&name.len()) && is_code(name)
 }
 
-async fn code(run: &mut Run) -> Judged {
+async fn code(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, _, wrong| {
         let Some(given) = error.get("code") else { return };
         let Some(code) = given.as_str() else {
@@ -242,7 +248,7 @@ async fn code(run: &mut Run) -> Judged {
     })
 }
 
-async fn published(run: &mut Run) -> Judged {
+async fn published(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, _, wrong| {
         let code = member(error, "code");
         let known = code.is_empty() || AdcpCode::from_name(code).is_some() || is_vendors(code);
@@ -250,7 +256,7 @@ async fn published(run: &mut Run) -> Judged {
     })
 }
 
-async fn recovery(run: &mut Run) -> Judged {
+async fn recovery(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         match error.get("recovery") {
             None => wrong.say(format!("{place} has no recovery")),
@@ -262,7 +268,7 @@ async fn recovery(run: &mut Run) -> Judged {
     })
 }
 
-async fn recovery_agrees(run: &mut Run) -> Judged {
+async fn recovery_agrees(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         let row = AdcpCode::from_name(member(error, "code")).map(AdcpCode::recovery);
         let given = Recovery::from_name(member(error, "recovery"));
@@ -272,7 +278,7 @@ async fn recovery_agrees(run: &mut Run) -> Judged {
     })
 }
 
-async fn retry_after(run: &mut Run) -> Judged {
+async fn retry_after(run: &mut ProbeRun) -> CheckResult {
     let (least, most) = (f64::from(*RETRY_AFTER.start()), f64::from(*RETRY_AFTER.end()));
     each_error(run, |error, place, wrong| {
         let Some(given) = error.get("retry_after") else { return };
@@ -281,14 +287,14 @@ async fn retry_after(run: &mut Run) -> Judged {
     })
 }
 
-async fn bytes(run: &mut Run) -> Judged {
+async fn bytes(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         let length = error.to_string().len();
         wrong.unless(length <= MAX_BYTES, format!("{place} is {length} bytes long"));
     })
 }
 
-async fn lengths(run: &mut Run) -> Judged {
+async fn lengths(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         for (name, most) in [("message", 256), ("suggestion", 512)] {
             let length = member(error, name).len();
@@ -297,7 +303,7 @@ async fn lengths(run: &mut Run) -> Judged {
     })
 }
 
-async fn source(run: &mut Run) -> Judged {
+async fn source(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         let by_sdk = member(error, "source") == ErrorSource::Sdk.name();
         let named = error.get("sdk_id").is_some();
@@ -322,7 +328,7 @@ const SIGNS: &[(&str, &str)] = &[
     ("Bearer ey", "a token"),
 ];
 
-async fn leaks(run: &mut Run) -> Judged {
+async fn leaks(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let texts = seen.answer.texts.iter().map(String::as_str);
         let protocol = seen.answer.protocol.as_ref();
@@ -347,11 +353,11 @@ fn strings(value: &Value) -> Vec<String> {
     }
 }
 
-async fn credential(run: &mut Run) -> Judged {
+async fn credential(run: &mut ProbeRun) -> CheckResult {
     skip_if(run.options.token.is_none(), "no credential was sent; give one with --token")?;
     let echoes = run.seller.echoes.clone();
     if echoes.is_empty() {
-        return Ok(Verdict::Pass);
+        return Ok(CheckVerdict::Pass);
     }
     for exchange in echoes.into_iter().take(3) {
         run.cite(exchange);

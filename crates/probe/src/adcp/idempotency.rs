@@ -5,10 +5,12 @@
 use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::json::{Value, json};
 
-use super::answer::{Answer, refused};
-use crate::check::{Check, Judged, Verdict, checks, fail_if, judge, not_here_if, skip, unseen};
-use crate::run::Run;
-use crate::shape::Wrong;
+use super::answer::{TaskAnswer, refused};
+use crate::check::{
+    Check, CheckResult, CheckVerdict, checks, fail_if, judge, not_here_if, skip, unseen,
+};
+use crate::run::ProbeRun;
+use crate::shape::ShapeProblems;
 
 const WHY: &str =
     "A buyer that got no answer sends again; the key alone keeps it from buying twice.";
@@ -28,7 +30,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "keep a hash of the request with its key, and compare" => conflict();
 ];
 
-fn may_write(run: &Run) -> Result<(), Verdict> {
+fn may_write(run: &ProbeRun) -> Result<(), CheckVerdict> {
     if run.options.allow_writes {
         return Ok(());
     }
@@ -37,7 +39,7 @@ fn may_write(run: &Run) -> Result<(), Verdict> {
 
 /// A request that could change nothing even where the key is not looked at: its media buy does not
 /// exist.
-async fn keyed(run: &mut Run, key: Option<&str>) -> Judged {
+async fn keyed(run: &mut ProbeRun, key: Option<&str>) -> CheckResult {
     may_write(run)?;
     let (tool, mut arguments) = run
         .first_of(&[(
@@ -66,7 +68,7 @@ fn account(key: &str, operator: &str) -> Value {
 }
 
 /// Sends it the first time; the key and the answer.
-async fn first(run: &mut Run) -> Result<(String, Answer), Verdict> {
+async fn first(run: &mut ProbeRun) -> Result<(String, TaskAnswer), CheckVerdict> {
     may_write(run)?;
     let (tool, _) = run.first_of(&[("sync_accounts", "{}")]).await?;
     let declared =
@@ -80,11 +82,11 @@ async fn first(run: &mut Run) -> Result<(String, Answer), Verdict> {
     unseen(format!("sync_accounts gives {}", answer.describe()))
 }
 
-async fn replay(run: &mut Run) -> Judged {
+async fn replay(run: &mut ProbeRun) -> CheckResult {
     let (key, once) = first(run).await?;
     let again = run.tool("sync_accounts", account(&key, "tradepost-probe.example")).await?;
     fail_if(again.is_refusal(), format!("the second request gives {}", again.describe()))?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let marked = again.payload.get("replayed").and_then(Value::as_bool) == Some(true);
     wrong.unless(marked, "the second answer is not marked as replayed");
     let same = once.payload.get("accounts") == again.payload.get("accounts");
@@ -92,7 +94,7 @@ async fn replay(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn conflict(run: &mut Run) -> Judged {
+async fn conflict(run: &mut ProbeRun) -> CheckResult {
     let (key, _) = first(run).await?;
     let answer = run.tool("sync_accounts", account(&key, "other.tradepost-probe.example")).await?;
     refused(&answer, &[AdcpCode::IdempotencyConflict])

@@ -4,10 +4,10 @@
 use tradepost_wire::adcp::error::{AdcpCode, path};
 use tradepost_wire::json::{Value, json};
 
-use super::answer::{Answer, refused};
-use crate::check::{Check, Judged, Verdict, checks, fail, judge, kept, unseen, warn};
-use crate::run::Run;
-use crate::shape::{Wrong, items, member, text};
+use super::answer::{TaskAnswer, refused};
+use crate::check::{Check, CheckResult, CheckVerdict, checks, fail, judge, kept, unseen, warn};
+use crate::run::ProbeRun;
+use crate::shape::{ShapeProblems, items, member, text};
 
 /// A member of the wrong kind.
 const TYPE: &[(&str, &str)] = &[
@@ -75,34 +75,37 @@ pub(super) const CHECKS: &[Check] = checks![
 // requirements §1.11, 9
 const MALFORMED: &[AdcpCode] = &[AdcpCode::InvalidRequest, AdcpCode::ValidationError];
 
-async fn send(run: &mut Run, table: &[(&'static str, &str)]) -> Result<(Value, Answer), Verdict> {
+async fn send(
+    run: &mut ProbeRun,
+    table: &[(&'static str, &str)],
+) -> Result<(Value, TaskAnswer), CheckVerdict> {
     let (tool, arguments) = run.first_of(table).await?;
     let answer = run.tool(tool, arguments.clone()).await?;
     Ok((arguments, answer))
 }
 
-async fn malformed(run: &mut Run, table: &[(&'static str, &str)]) -> Judged {
+async fn malformed(run: &mut ProbeRun, table: &[(&'static str, &str)]) -> CheckResult {
     let (_, answer) = send(run, table).await?;
     refused(&answer, MALFORMED)
 }
 
-async fn field(run: &mut Run) -> Judged {
+async fn field(run: &mut ProbeRun) -> CheckResult {
     let (_, answer) = send(run, TYPE).await?;
     match answer.error() {
-        Some(error) if !member(error, "field").is_empty() => Ok(Verdict::Pass),
+        Some(error) if !member(error, "field").is_empty() => Ok(CheckVerdict::Pass),
         Some(_) => fail("the error has no field"),
         None => unseen("there is no error object"),
     }
 }
 
-async fn issues(run: &mut Run) -> Judged {
+async fn issues(run: &mut ProbeRun) -> CheckResult {
     let (arguments, answer) = send(run, SEVERAL).await?;
     let Some(error) = answer.error() else { return unseen("there is no error object") };
     let listed: Vec<_> = items(error, "issues").filter_map(|it| text(it, "pointer")).collect();
     if listed.is_empty() {
         return warn("the error has no issues");
     }
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     for name in arguments.as_object().into_iter().flatten().map(|(name, _)| name) {
         let pointer = format!("/{name}");
         let found = listed.iter().any(|it| path(it).starts_with(&path(&pointer)));
@@ -111,7 +114,7 @@ async fn issues(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn unknown_tool(run: &mut Run) -> Judged {
+async fn unknown_tool(run: &mut ProbeRun) -> CheckResult {
     let answer = run.tool("tradepost_probe_no_such_tool", json!({})).await?;
     // What has no AdCP error here is no fault: MCP and A2A have errors of their own for it.
     if answer.error().is_none() {

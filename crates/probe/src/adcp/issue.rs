@@ -6,9 +6,9 @@ use tradepost_wire::json::Value;
 
 use super::capability::is_release;
 use super::error::{each, each_error};
-use crate::check::{Check, Judged, checks};
-use crate::run::Run;
-use crate::shape::{Wrong, items, member, text};
+use crate::check::{Check, CheckResult, checks};
+use crate::run::ProbeRun;
+use crate::shape::{ShapeProblems, items, member, text};
 
 const WHY: &str = "A buyer agent mends its request by field and issues, and by nothing else.";
 const WHY_SCHEMA: &str = "A buyer looks the schema up by it, and finds nothing or another one.";
@@ -64,7 +64,7 @@ fn is_path(path: &str) -> bool {
     })
 }
 
-async fn field(run: &mut Run) -> Judged {
+async fn field(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         let Some(field) = error.get("field") else { return };
         // Translated from a pointer, a name may hold whatever names hold.
@@ -75,7 +75,7 @@ async fn field(run: &mut Run) -> Judged {
     })
 }
 
-async fn field_of_issues(run: &mut Run) -> Judged {
+async fn field_of_issues(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         let first = items(error, "issues").next().and_then(|issue| text(issue, "pointer"));
         let Some(expected) = first.map(path) else { return };
@@ -87,7 +87,7 @@ async fn field_of_issues(run: &mut Run) -> Judged {
     })
 }
 
-fn each_issue(run: &mut Run, look: impl Fn(&Value, &str, &mut Wrong)) -> Judged {
+fn each_issue(run: &mut ProbeRun, look: impl Fn(&Value, &str, &mut ShapeProblems)) -> CheckResult {
     each_error(run, |error, place, wrong| {
         let listed = error.get("issues").is_none_or(Value::is_array);
         wrong.unless(listed, format!("the issues of {place} are no list"));
@@ -97,7 +97,7 @@ fn each_issue(run: &mut Run, look: impl Fn(&Value, &str, &mut Wrong)) -> Judged 
     })
 }
 
-async fn members(run: &mut Run) -> Judged {
+async fn members(run: &mut ProbeRun) -> CheckResult {
     each_issue(run, |issue, place, wrong| {
         let place = format!("an issue of {place}");
         // The pointer of the whole document is empty.
@@ -107,7 +107,7 @@ async fn members(run: &mut Run) -> Judged {
     })
 }
 
-async fn pointer(run: &mut Run) -> Judged {
+async fn pointer(run: &mut ProbeRun) -> CheckResult {
     each_issue(run, |issue, place, wrong| {
         let pointer = member(issue, "pointer");
         let escapes = pointer.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
@@ -116,7 +116,7 @@ async fn pointer(run: &mut Run) -> Judged {
     })
 }
 
-async fn keyword(run: &mut Run) -> Judged {
+async fn keyword(run: &mut ProbeRun) -> CheckResult {
     each_issue(run, |issue, place, wrong| {
         let keyword = member(issue, "keyword");
         let known = keyword.is_empty() || KEYWORDS.split(' ').any(|known| known == keyword);
@@ -134,7 +134,7 @@ fn release_of(id: &str) -> Option<String> {
     (is_release(&release) && is_file).then_some(release)
 }
 
-async fn schema_id(run: &mut Run) -> Judged {
+async fn schema_id(run: &mut ProbeRun) -> CheckResult {
     let mut releases = run.releases().await?;
     for release in &mut releases {
         release.truncate(release.find('-').unwrap_or(release.len()));
@@ -147,7 +147,7 @@ async fn schema_id(run: &mut Run) -> Judged {
     })
 }
 
-async fn discriminator(run: &mut Run) -> Judged {
+async fn discriminator(run: &mut ProbeRun) -> CheckResult {
     each_issue(run, |issue, place, wrong| {
         let Some(pairs) = issue.get("discriminator") else { return };
         let pairs = pairs.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -161,7 +161,7 @@ async fn discriminator(run: &mut Run) -> Judged {
     })
 }
 
-async fn mirrored(run: &mut Run) -> Judged {
+async fn mirrored(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         for error in seen.answer.errors() {
             let older = error.pointer("/details/issues").is_some();

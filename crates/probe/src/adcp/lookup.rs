@@ -5,16 +5,16 @@ use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::TaskAnswer;
 use crate::check::{
-    Check, Judged, Verdict, checks, judge, kept, not_here, not_here_if, unseen, unseen_if,
+    Check, CheckResult, CheckVerdict, checks, judge, kept, not_here, not_here_if, unseen, unseen_if,
 };
-use crate::run::{Run, Who};
-use crate::shape::{Wrong, items, member, text};
+use crate::run::{ProbeRun, Who};
+use crate::shape::{ShapeProblems, items, member, text};
 
 /// A question about something by its id.
 #[derive(Debug)]
-pub(super) struct Lookup {
+pub(super) struct IdLookup {
     pub(super) tool: &'static str,
     /// The arguments; `$ID` stands for the id.
     arguments: &'static str,
@@ -37,10 +37,10 @@ const TASKS: Option<Source> = Some(("list_tasks", "tasks", "task_id"));
 const LISTS: Option<Source> = Some(("list_property_lists", "lists", "list_id"));
 const STANDARDS: Option<Source> = Some(("list_content_standards", "standards", "standards_id"));
 
-/// A table of lookups, each with the members of [`Lookup`] in their order.
+/// A table of lookups, each with the members of [`IdLookup`] in their order.
 macro_rules! lookups {
     ($( $tool:literal, $arguments:literal, $list:expr, $code:ident, $words:expr, $source:expr; )*) => {
-        &[$(Lookup {
+        &[$(IdLookup {
             tool: $tool,
             arguments: $arguments,
             list: $list,
@@ -52,7 +52,7 @@ macro_rules! lookups {
 }
 
 /// Those that only read.
-pub(super) const LOOKUPS: &[Lookup] = lookups![
+pub(super) const LOOKUPS: &[IdLookup] = lookups![
     "get_media_buy_delivery", r#"{"media_buy_ids": ["$ID"]}"#, Some("media_buy_ids"), MediaBuyNotFound, [], MEDIA_BUYS;
     "get_media_buys", r#"{"media_buy_ids": ["$ID"]}"#, Some("media_buy_ids"), MediaBuyNotFound, [], MEDIA_BUYS;
     "get_creative_delivery", r#"{"creative_ids": ["$ID"]}"#, Some("creative_ids"), CreativeNotFound, [], CREATIVES;
@@ -93,7 +93,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "set field to the parameter" => list();
 ];
 
-impl Lookup {
+impl IdLookup {
     /// The arguments for an id.
     pub(super) fn arguments(&self, id: &str) -> Value {
         let quoted = json!(id).to_string();
@@ -103,7 +103,10 @@ impl Lookup {
 
     /// An id that the first caller has and the second has not, as far as their lists tell; `None`
     /// when there is none.
-    pub(super) async fn foreign_id(&self, run: &mut Run) -> Result<Option<String>, Verdict> {
+    pub(super) async fn foreign_id(
+        &self,
+        run: &mut ProbeRun,
+    ) -> Result<Option<String>, CheckVerdict> {
         let Some((tool, list, name)) = self.source else { return Ok(None) };
         if !run.tools().await?.iter().any(|offered| offered == tool) {
             return Ok(None);
@@ -122,7 +125,9 @@ impl Lookup {
 }
 
 /// What each of the lookups that the seller offers gives for an id that nobody has.
-async fn asked(run: &mut Run) -> Result<Vec<(&'static Lookup, String, Answer)>, Verdict> {
+async fn asked(
+    run: &mut ProbeRun,
+) -> Result<Vec<(&'static IdLookup, String, TaskAnswer)>, CheckVerdict> {
     let offered = run.tools().await?;
     let mut all = Vec::new();
     for lookup in LOOKUPS.iter().filter(|it| offered.iter().any(|name| name == it.tool)) {
@@ -135,8 +140,11 @@ async fn asked(run: &mut Run) -> Result<Vec<(&'static Lookup, String, Answer)>, 
 }
 
 /// Looks at each error of a lookup.
-async fn each(run: &mut Run, look: impl Fn(&Lookup, &str, &Value, &mut Wrong)) -> Judged {
-    let mut wrong = Wrong::default();
+async fn each(
+    run: &mut ProbeRun,
+    look: impl Fn(&IdLookup, &str, &Value, &mut ShapeProblems),
+) -> CheckResult {
+    let mut wrong = ShapeProblems::default();
     let mut count = 0;
     for (lookup, id, answer) in asked(run).await? {
         if let Some(error) = answer.error() {
@@ -151,8 +159,8 @@ fn is_reference(error: &Value) -> bool {
     member(error, "code") == AdcpCode::ReferenceNotFound.name()
 }
 
-async fn coded(run: &mut Run, wanted: fn(AdcpCode) -> bool) -> Judged {
-    let mut wrong = Wrong::default();
+async fn coded(run: &mut ProbeRun, wanted: fn(AdcpCode) -> bool) -> CheckResult {
+    let mut wrong = ShapeProblems::default();
     let mut count = 0;
     for (lookup, _, answer) in asked(run).await?.iter().filter(|(it, ..)| wanted(it.code)) {
         count += 1;
@@ -164,15 +172,15 @@ async fn coded(run: &mut Run, wanted: fn(AdcpCode) -> bool) -> Judged {
     if count == 0 { not_here("the seller offers no such tool") } else { judge(&wrong.0) }
 }
 
-async fn dedicated(run: &mut Run) -> Judged {
+async fn dedicated(run: &mut ProbeRun) -> CheckResult {
     coded(run, |code| code != AdcpCode::ReferenceNotFound).await
 }
 
-async fn reference(run: &mut Run) -> Judged {
+async fn reference(run: &mut ProbeRun) -> CheckResult {
     coded(run, |code| code == AdcpCode::ReferenceNotFound).await
 }
 
-async fn minted(run: &mut Run) -> Judged {
+async fn minted(run: &mut ProbeRun) -> CheckResult {
     each(run, |lookup, _, error, wrong| {
         let code = member(error, "code");
         let own = code.ends_with("_NOT_FOUND")
@@ -183,7 +191,7 @@ async fn minted(run: &mut Run) -> Judged {
     .await
 }
 
-async fn echo(run: &mut Run) -> Judged {
+async fn echo(run: &mut ProbeRun) -> CheckResult {
     each(run, |lookup, id, error, wrong| {
         for name in ["message", "suggestion", "field"] {
             let repeats = member(error, name).contains(id);
@@ -193,7 +201,7 @@ async fn echo(run: &mut Run) -> Judged {
     .await
 }
 
-async fn generic(run: &mut Run) -> Judged {
+async fn generic(run: &mut ProbeRun) -> CheckResult {
     each(run, |lookup, _, error, wrong| {
         let message = member(error, "message").to_ascii_lowercase();
         let word = lookup.words.iter().find(|word| message.contains(**word));
@@ -204,7 +212,7 @@ async fn generic(run: &mut Run) -> Judged {
     .await
 }
 
-async fn field(run: &mut Run) -> Judged {
+async fn field(run: &mut ProbeRun) -> CheckResult {
     const NEUTRAL: &[&str] = &["", "id", "ids", "reference", "reference_id", "reference_ids"];
     each(run, |lookup, _, error, wrong| {
         let field = member(error, "field");
@@ -214,8 +222,8 @@ async fn field(run: &mut Run) -> Judged {
     .await
 }
 
-async fn list(run: &mut Run) -> Judged {
-    let mut wrong = Wrong::default();
+async fn list(run: &mut ProbeRun) -> CheckResult {
+    let mut wrong = ShapeProblems::default();
     let mut count = 0;
     for (lookup, _, answer) in asked(run).await? {
         let (Some(list), Some(error)) = (lookup.list, answer.error()) else { continue };

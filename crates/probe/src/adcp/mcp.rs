@@ -6,16 +6,16 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::mcp::{ClientInfo, DISCOVER, INITIALIZE, SERVER_META, Version};
 
-use super::answer::Answer;
+use super::answer::TaskAnswer;
 use super::lookup;
-use super::seller::{Session, Way};
+use super::seller::{ProbeSession, SellerBinding};
 use crate::check::{
-    Check, Judged, Profile, Verdict, checks, fail, fail_if, judge, kept, needed, not_here, skip_if,
-    unseen,
+    Check, CheckProfile, CheckResult, CheckVerdict, checks, fail, fail_if, judge, kept, needed,
+    not_here, skip_if, unseen,
 };
 use crate::exchange::Got;
-use crate::run::{Ask, Out, Run, Who};
-use crate::shape::{Wrong, items, text};
+use crate::run::{OutgoingRequest, ProbeRun, RequestOverrides, Who};
+use crate::shape::{ShapeProblems, items, text};
 
 /// What servers are told who asks.
 const CLIENT: ClientInfo =
@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 /// Looks for MCP at the address, and at its `/mcp`; remembers where it is.
-pub(crate) async fn find(run: &mut Run, address: &str) {
+pub(crate) async fn find(run: &mut ProbeRun, address: &str) {
     // The card's address is the given one with its scheme mended, and checked.
     let card = run.card_url.clone();
     let mut given = card.clone();
@@ -60,7 +60,7 @@ pub(crate) async fn find(run: &mut Run, address: &str) {
         candidates.insert(0, given);
     }
     if run.rehearses {
-        let is_asked_for = run.options.profile == Some(Profile::Adcp);
+        let is_asked_for = run.options.profile == Some(CheckProfile::Adcp);
         run.seller.mcp = candidates.into_iter().next().filter(|_| is_asked_for);
         return;
     }
@@ -78,7 +78,9 @@ pub(crate) async fn find(run: &mut Run, address: &str) {
                 run.memo.remove("adcp tools");
             }
             // Whoever asks for a credential here may be MCP; the checks then say what is wanted.
-            Err(Verdict::Skipped(_)) if run.options.profile == Some(Profile::Adcp) => return,
+            Err(CheckVerdict::Skipped(_)) if run.options.profile == Some(CheckProfile::Adcp) => {
+                return;
+            }
             Ok(Err(_)) | Err(_) => run.seller.mcp = None,
         }
     }
@@ -86,7 +88,7 @@ pub(crate) async fn find(run: &mut Run, address: &str) {
 
 /// Whether a server that speaks MCP has any of AdCP's tools. One that does not list its tools is given
 /// the benefit of the doubt: checks say what is wrong with it.
-async fn is_seller(run: &mut Run) -> bool {
+async fn is_seller(run: &mut ProbeRun) -> bool {
     let sells = |name: &String| {
         AdcpTool::from_name(name).is_some() || lookup::LOOKUPS.iter().any(|it| it.tool == name)
     };
@@ -107,21 +109,22 @@ fn key(who: Who<'_>) -> String {
 
 /// How a caller speaks with the server, found out where it is not known; or the answer that refused it. A server
 /// that has no handshake is looked up instead.
-async fn open(run: &mut Run, who: Who<'_>) -> Result<Result<Session, Got>, Verdict> {
+async fn open(run: &mut ProbeRun, who: Who<'_>) -> Result<Result<ProbeSession, Got>, CheckVerdict> {
     let key = key(who);
     if let Some((_, session)) = run.seller.sessions.iter().find(|(known, _)| *known == key) {
         return Ok(Ok(session.clone()));
     }
     // A server that has no handshake for one caller has none for others.
-    let is_stateless = |(_, session): &(String, Session)| matches!(session, Session::Stateless);
+    let is_stateless =
+        |(_, session): &(String, ProbeSession)| matches!(session, ProbeSession::Stateless);
     if run.seller.sessions.iter().any(is_stateless) {
-        run.seller.sessions.push((key, Session::Stateless));
-        return Ok(Ok(Session::Stateless));
+        run.seller.sessions.push((key, ProbeSession::Stateless));
+        return Ok(Ok(ProbeSession::Stateless));
     }
     let opened = post(run, who, None, INITIALIZE, CLIENT.handshake()).await;
     if run.rehearses {
         let version = Version::NEWEST_WITH_HANDSHAKE.name().to_owned();
-        let session = Session::Handshake { id: None, version };
+        let session = ProbeSession::Handshake { id: None, version };
         run.seller.sessions.push((key, session.clone()));
         return Ok(Ok(session));
     }
@@ -130,8 +133,8 @@ async fn open(run: &mut Run, who: Who<'_>) -> Result<Result<Session, Got>, Verdi
     let Some(result) = result.filter(|result| result.get("protocolVersion").is_some()) else {
         let refuses = message.is_some_and(|message| message.get("error").is_some());
         if refuses && !matches!(got.status, 401 | 403 | 429) && discover(run, who).await? {
-            run.seller.sessions.push((key, Session::Stateless));
-            return Ok(Ok(Session::Stateless));
+            run.seller.sessions.push((key, ProbeSession::Stateless));
+            return Ok(Ok(ProbeSession::Stateless));
         }
         return Ok(Err(got));
     };
@@ -140,7 +143,7 @@ async fn open(run: &mut Run, who: Who<'_>) -> Result<Result<Session, Got>, Verdi
     }
     let version = text(result, "protocolVersion").unwrap_or_default().to_owned();
     let session =
-        Session::Handshake { id: got.header("mcp-session-id").map(str::to_owned), version };
+        ProbeSession::Handshake { id: got.header("mcp-session-id").map(str::to_owned), version };
     let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     post_message(run, who, headers(&session), &note).await?;
     run.seller.sessions.push((key, session.clone()));
@@ -148,8 +151,8 @@ async fn open(run: &mut Run, who: Who<'_>) -> Result<Result<Session, Got>, Verdi
 }
 
 /// Looks a server up that may have no handshake: whether it speaks the newest version.
-async fn discover(run: &mut Run, who: Who<'_>) -> Result<bool, Verdict> {
-    let (_, message) = post(run, who, Some(&Session::Stateless), DISCOVER, Map::new()).await?;
+async fn discover(run: &mut ProbeRun, who: Who<'_>) -> Result<bool, CheckVerdict> {
+    let (_, message) = post(run, who, Some(&ProbeSession::Stateless), DISCOVER, Map::new()).await?;
     let result = message.and_then(|message| message.get("result").cloned()).unwrap_or_default();
     let named = result.get("supportedVersions").and_then(Value::as_array);
     let newest = Version::NEWEST.name();
@@ -161,29 +164,29 @@ async fn discover(run: &mut Run, who: Who<'_>) -> Result<bool, Verdict> {
 }
 
 /// The headers of a message after a handshake.
-fn headers(session: &Session) -> Vec<(&'static str, String)> {
+fn headers(session: &ProbeSession) -> Vec<(&'static str, String)> {
     match session {
-        Session::Handshake { id, version } => {
+        ProbeSession::Handshake { id, version } => {
             let id = id.clone().map(|id| ("mcp-session-id", id));
             let version = ("mcp-protocol-version", version.clone());
             [version].into_iter().chain(id).collect()
         }
-        Session::Stateless => Vec::new(),
+        ProbeSession::Stateless => Vec::new(),
     }
 }
 
 /// Posts a request; the JSON-RPC message of the answer, from the body or a stream.
 async fn post(
-    run: &mut Run,
+    run: &mut ProbeRun,
     who: Who<'_>,
-    session: Option<&Session>,
+    session: Option<&ProbeSession>,
     method: &str,
     params: Map,
-) -> Result<(Got, Option<Value>), Verdict> {
+) -> Result<(Got, Option<Value>), CheckVerdict> {
     // Always as long, so that answers differ in nothing else.
     let id = run.fresh_of_one_length("q");
     let (headers, params) = match session {
-        Some(Session::Stateless) => {
+        Some(ProbeSession::Stateless) => {
             let request = CLIENT.request(Version::NEWEST, method, params);
             (request.headers, request.params)
         }
@@ -205,11 +208,11 @@ async fn post(
 
 /// Posts a message.
 async fn post_message(
-    run: &mut Run,
+    run: &mut ProbeRun,
     who: Who<'_>,
     more: Vec<(&'static str, String)>,
     message: &Value,
-) -> Result<Got, Verdict> {
+) -> Result<Got, CheckVerdict> {
     let url: Url = match &run.seller.mcp {
         Some(url) => url.clone(),
         None => return not_here("the seller does not speak MCP"),
@@ -222,44 +225,45 @@ async fn post_message(
     if let Some(token) = run.token(who) {
         headers.push(("authorization", format!("Bearer {token}")));
     }
-    let ask = Ask { who, expects_401: who != Who::First, ..Ask::default() };
+    let ask =
+        RequestOverrides { who, expects_401: who != Who::First, ..RequestOverrides::default() };
     let body = message.to_string().into_bytes();
-    run.send(Out { method: Method::POST, url, headers, body, call: None }, ask).await
+    run.send(OutgoingRequest { method: Method::POST, url, headers, body, call: None }, ask).await
 }
 
 /// Sends a request in the session of a caller.
 async fn request(
-    run: &mut Run,
+    run: &mut ProbeRun,
     who: Who<'_>,
     method: &str,
     params: Value,
-) -> Result<Answer, Verdict> {
+) -> Result<TaskAnswer, CheckVerdict> {
     let params = params.as_object().cloned().unwrap_or_default();
     let session = match open(run, who).await? {
         Ok(session) => session,
         Err(got) => {
             let message = got.json();
-            let answer = Answer::of_mcp(got, message);
+            let answer = TaskAnswer::of_mcp(got, message);
             fail_if(who == Who::First, format!("initialize gives {}", answer.describe()))?;
             return Ok(answer);
         }
     };
     let (got, message) = post(run, who, Some(&session), method, params).await?;
-    Ok(Answer::of_mcp(got, message))
+    Ok(TaskAnswer::of_mcp(got, message))
 }
 
 /// Calls a tool.
 pub(super) async fn call(
-    run: &mut Run,
+    run: &mut ProbeRun,
     who: Who<'_>,
     tool: &str,
     arguments: Value,
-) -> Result<Answer, Verdict> {
+) -> Result<TaskAnswer, CheckVerdict> {
     request(run, who, "tools/call", json!({"name": tool, "arguments": arguments})).await
 }
 
 /// The result of `tools/list` as one caller gets it, all pages in one list.
-async fn list(run: &mut Run, who: Who<'_>) -> Result<Value, Verdict> {
+async fn list(run: &mut ProbeRun, who: Who<'_>) -> Result<Value, CheckVerdict> {
     const PAGES: usize = 20;
     let mut tools = Vec::new();
     let mut params = json!({});
@@ -284,7 +288,7 @@ async fn list(run: &mut Run, who: Who<'_>) -> Result<Value, Verdict> {
 }
 
 /// The tools, asked once.
-async fn known(run: &mut Run) -> Result<Value, Verdict> {
+async fn known(run: &mut ProbeRun) -> Result<Value, CheckVerdict> {
     if let Some(known) = run.memo.get("adcp tools") {
         return known.clone();
     }
@@ -298,18 +302,18 @@ async fn known(run: &mut Run) -> Result<Value, Verdict> {
 }
 
 /// The names of the tools.
-pub(super) async fn tools(run: &mut Run) -> Result<Vec<String>, Verdict> {
+pub(super) async fn tools(run: &mut ProbeRun) -> Result<Vec<String>, CheckVerdict> {
     let tools = match known(run).await {
         Ok(tools) => tools,
         // That there is no list is for one check to say.
-        Err(Verdict::Fail(why)) => return unseen(format!("there is no list of tools: {why}")),
+        Err(CheckVerdict::Fail(why)) => return unseen(format!("there is no list of tools: {why}")),
         Err(other) => return Err(other),
     };
     let tools = tools.as_array().into_iter().flatten();
     Ok(tools.filter_map(|tool| text(tool, "name")).map(str::to_owned).collect())
 }
 
-async fn served(run: &mut Run) -> Judged {
+async fn served(run: &mut ProbeRun) -> CheckResult {
     fail_if(
         run.seller.ways().is_empty() && run.seller.stranger.is_some(),
         "the MCP server at the address lists none of AdCP's tools, and no card names AdCP",
@@ -317,12 +321,12 @@ async fn served(run: &mut Run) -> Judged {
     kept(!run.seller.ways().is_empty(), "neither answers MCP nor has a card that names AdCP")
 }
 
-async fn initialize(run: &mut Run) -> Judged {
+async fn initialize(run: &mut ProbeRun) -> CheckResult {
     let answer = open(run, Who::First).await?;
     if let Err(got) = answer {
         return fail(format!("initialize gives HTTP {} and no result of MCP", got.status));
     }
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let (result, server) = match run.memo.get("adcp discover").cloned() {
         Some(result) => {
             let result = result?;
@@ -344,10 +348,10 @@ async fn initialize(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn listed(run: &mut Run) -> Judged {
+async fn listed(run: &mut ProbeRun) -> CheckResult {
     let tools = known(run).await?;
     let tools = tools.as_array().cloned().unwrap_or_default();
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     wrong.unless(!tools.is_empty(), "no tool is listed");
     let mut names: Vec<&str> = Vec::new();
     for tool in &tools {
@@ -361,21 +365,22 @@ async fn listed(run: &mut Run) -> Judged {
     judge(&wrong.0)
 }
 
-async fn identical(run: &mut Run) -> Judged {
+async fn identical(run: &mut ProbeRun) -> CheckResult {
     let holds = run.options.token_b.is_none();
     skip_if(holds, "needs two callers; give their tokens with --token and --token-b")?;
     let (first, second) = match run.seller.way {
-        Way::Mcp => {
+        SellerBinding::Mcp => {
             let first = known(run).await?;
             (first, list(run, Who::Second).await?)
         }
-        Way::A2a => {
+        SellerBinding::A2a => {
             let skills = |card: Value| card.get("skills").cloned().unwrap_or_default();
             let mut cards = Vec::new();
             for who in [Who::First, Who::Second] {
-                let ask = Ask { who, expects_401: true, ..Ask::default() };
+                let ask =
+                    RequestOverrides { who, expects_401: true, ..RequestOverrides::default() };
                 let headers = run.headers(&ask, false);
-                let out = Out {
+                let out = OutgoingRequest {
                     method: Method::GET,
                     url: run.card_url.clone(),
                     headers,

@@ -1,7 +1,7 @@
 //! What was measured of pairs of requests: what differs, and how long each took.
 
 use super::statistics::Compared;
-use crate::exchange::Exchange;
+use crate::exchange::RecordedExchange;
 use crate::report::Measured;
 
 /// What differs in a pair; `None` where nothing does.
@@ -11,7 +11,7 @@ pub(super) struct Difference {
     pub(super) body: Option<String>,
     pub(super) status: Option<String>,
     pub(super) headers: Option<String>,
-    pub(super) exchanges: Vec<Exchange>,
+    pub(super) exchanges: Vec<RecordedExchange>,
 }
 
 /// A lookup and its pairs.

@@ -4,20 +4,20 @@ use reqwest::Url;
 use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::answer::Answer;
+use super::answer::TaskAnswer;
 use super::pair::Paired;
-use crate::exchange::Exchange;
+use crate::exchange::RecordedExchange;
 use crate::report::Measured;
 
 /// By which way a seller is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Way {
+pub(crate) enum SellerBinding {
     #[default]
     Mcp,
     A2a,
 }
 
-impl Way {
+impl SellerBinding {
     /// As the report writes it.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -29,25 +29,25 @@ impl Way {
 
 /// What is known of a seller.
 #[derive(Debug, Default)]
-pub(crate) struct Seller {
+pub(crate) struct ProbedSeller {
     /// Where it speaks MCP.
     pub(crate) mcp: Option<Url>,
     /// The URI of the card's extension, where the card names AdCP.
     pub(crate) extension: Option<String>,
     /// By which way it is being asked.
-    pub(crate) way: Way,
-    pub(super) sessions: Vec<(String, Session)>,
-    pub(super) seen: Vec<Seen>,
-    pub(super) pairs: Vec<(Way, Paired)>,
+    pub(crate) way: SellerBinding,
+    pub(super) sessions: Vec<(String, ProbeSession)>,
+    pub(super) seen: Vec<SeenRefusal>,
+    pub(super) pairs: Vec<(SellerBinding, Paired)>,
     /// Answers that hold one of our credentials.
-    pub(crate) echoes: Vec<Exchange>,
+    pub(crate) echoes: Vec<RecordedExchange>,
     /// An MCP server at the address that has none of AdCP's tools.
     pub(crate) stranger: Option<Url>,
 }
 
 /// How a caller speaks with an MCP server.
 #[derive(Debug, Clone)]
-pub(super) enum Session {
+pub(super) enum ProbeSession {
     /// After a handshake.
     Handshake {
         /// The session, where the server keeps one.
@@ -61,18 +61,18 @@ pub(super) enum Session {
 
 /// A refusal that was seen.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
-    pub(super) answer: Answer,
+pub(super) struct SeenRefusal {
+    pub(super) answer: TaskAnswer,
     /// `get_products`; empty where no tool was called.
     pub(super) tool: String,
-    pub(super) exchange: Exchange,
+    pub(super) exchange: RecordedExchange,
 }
 
-impl Seller {
+impl ProbedSeller {
     /// The ways in which it can be asked.
-    pub(crate) fn ways(&self) -> Vec<Way> {
-        let mcp = self.mcp.is_some().then_some(Way::Mcp);
-        let a2a = self.extension.is_some().then_some(Way::A2a);
+    pub(crate) fn ways(&self) -> Vec<SellerBinding> {
+        let mcp = self.mcp.is_some().then_some(SellerBinding::Mcp);
+        let a2a = self.extension.is_some().then_some(SellerBinding::A2a);
         mcp.into_iter().chain(a2a).collect()
     }
 

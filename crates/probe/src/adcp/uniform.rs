@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use tradepost_wire::json::Value;
 
-use super::answer::Answer;
-use super::lookup::{LOOKUPS, Lookup};
+use super::answer::TaskAnswer;
+use super::lookup::{IdLookup, LOOKUPS};
 use super::pair::{Difference, Paired};
-use super::seller::Way;
+use super::seller::SellerBinding;
 use super::statistics::{Compared, compare};
-use crate::check::{Check, Judged, Verdict, checks, judge, not_here, warn};
-use crate::run::{Run, Who};
-use crate::shape::Wrong;
+use crate::check::{Check, CheckResult, CheckVerdict, checks, judge, not_here, warn};
+use crate::run::{ProbeRun, Who};
+use crate::shape::ShapeProblems;
 
 /// How many pairs of each lookup are sent.
 const PAIRS: usize = 16;
@@ -130,7 +130,7 @@ fn steady(value: &Value, id: &str) -> Value {
     }
 }
 
-fn body(answer: &Answer, id: &str) -> String {
+fn body(answer: &TaskAnswer, id: &str) -> String {
     let event =
         || answer.got.events().last().and_then(|data| tradepost_wire::json::from_str(data).ok());
     match answer.got.json().or_else(event) {
@@ -139,7 +139,7 @@ fn body(answer: &Answer, id: &str) -> String {
     }
 }
 
-fn headers(answer: &Answer) -> Vec<(String, String)> {
+fn headers(answer: &TaskAnswer) -> Vec<(String, String)> {
     let mut headers: Vec<_> = answer
         .got
         .headers
@@ -157,14 +157,19 @@ fn headers(answer: &Answer) -> Vec<(String, String)> {
     headers
 }
 
-fn errors(answer: &Answer, id: &str) -> Vec<String> {
+fn errors(answer: &TaskAnswer, id: &str) -> Vec<String> {
     answer.errors().iter().map(|error| without(&error.to_string(), id)).collect()
 }
 
 /// What is different about the answers for two ids.
-fn difference(tool: &str, (first, a): (&Answer, &str), (second, b): (&Answer, &str)) -> Difference {
+fn difference(
+    tool: &str,
+    (first, a): (&TaskAnswer, &str),
+    (second, b): (&TaskAnswer, &str),
+) -> Difference {
     let differs = |is: bool, what: &str| is.then(|| format!("{tool}: {what}"));
-    let status = |answer: &Answer| (answer.got.status, answer.is_failed, answer.protocol.is_some());
+    let status =
+        |answer: &TaskAnswer| (answer.got.status, answer.is_failed, answer.protocol.is_some());
     let (one, other) = (headers(first), headers(second));
     let odd = one.iter().chain(&other).find(|it| !one.contains(it) || !other.contains(it));
     Difference {
@@ -190,7 +195,7 @@ fn difference(tool: &str, (first, a): (&Answer, &str), (second, b): (&Answer, &s
 }
 
 /// Measures one lookup.
-async fn measure(run: &mut Run, lookup: &'static Lookup) -> Result<Paired, Verdict> {
+async fn measure(run: &mut ProbeRun, lookup: &'static IdLookup) -> Result<Paired, CheckVerdict> {
     let two = run.options.token.is_some() && run.options.token_b.is_some();
     let foreign = if two { lookup.foreign_id(run).await? } else { None };
     let who = if foreign.is_some() { Who::Second } else { Who::First };
@@ -229,7 +234,7 @@ async fn measure(run: &mut Run, lookup: &'static Lookup) -> Result<Paired, Verdi
 }
 
 /// Measures every lookup that the seller offers, once for each way.
-async fn all(run: &mut Run) -> Result<(), Verdict> {
+async fn all(run: &mut ProbeRun) -> Result<(), CheckVerdict> {
     let key = format!("adcp pairs {}", run.seller.way.name());
     if let Some(known) = run.memo.get(&key) {
         return known.clone().map(|_| ());
@@ -239,13 +244,13 @@ async fn all(run: &mut Run) -> Result<(), Verdict> {
     done
 }
 
-async fn measure_all(run: &mut Run) -> Result<(), Verdict> {
+async fn measure_all(run: &mut ProbeRun) -> Result<(), CheckVerdict> {
     let offered = run.tools().await?;
     let way = run.seller.way;
     for lookup in LOOKUPS.iter().filter(|it| offered.iter().any(|name| name == it.tool)) {
         match measure(run, lookup).await {
             Ok(paired) => run.seller.pairs.push((way, paired)),
-            Err(Verdict::NotApplicable(_)) => {}
+            Err(CheckVerdict::NotApplicable(_)) => {}
             Err(other) => return Err(other),
         }
     }
@@ -253,13 +258,13 @@ async fn measure_all(run: &mut Run) -> Result<(), Verdict> {
     if any { Ok(()) } else { not_here("the seller offers no lookup that can be compared") }
 }
 
-fn of(run: &Run, way: Way) -> impl Iterator<Item = &Paired> {
+fn of(run: &ProbeRun, way: SellerBinding) -> impl Iterator<Item = &Paired> {
     run.seller.pairs.iter().filter(move |(known, _)| *known == way).map(|(_, paired)| paired)
 }
 
-async fn differing(run: &mut Run, what: fn(&Difference) -> &Option<String>) -> Judged {
+async fn differing(run: &mut ProbeRun, what: fn(&Difference) -> &Option<String>) -> CheckResult {
     all(run).await?;
-    let mut wrong = Wrong::default();
+    let mut wrong = ShapeProblems::default();
     let mut cited = Vec::new();
     for paired in of(run, run.seller.way) {
         if let Some(found) = paired.differences.iter().find(|it| what(it).is_some()) {
@@ -274,7 +279,7 @@ async fn differing(run: &mut Run, what: fn(&Difference) -> &Option<String>) -> J
 }
 
 /// Only a warning: what a network adds nobody can take away.
-async fn latency(run: &mut Run) -> Judged {
+async fn latency(run: &mut ProbeRun) -> CheckResult {
     all(run).await?;
     let slow: Vec<String> = of(run, run.seller.way)
         .filter_map(|paired| {
@@ -286,7 +291,7 @@ async fn latency(run: &mut Run) -> Judged {
             ))
         })
         .collect();
-    if slow.is_empty() { Ok(Verdict::Pass) } else { warn(slow.join("; ")) }
+    if slow.is_empty() { Ok(CheckVerdict::Pass) } else { warn(slow.join("; ")) }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::http::date;
 use tradepost_wire::json::Value;
 
-use super::{Out, Run};
+use super::{OutgoingRequest, ProbeRun};
 use crate::exchange::Got;
 use crate::grpc;
 use crate::reply::streams;
@@ -18,10 +18,10 @@ use crate::reply::streams;
 const MAX_BODY: usize = 8 * 1024 * 1024;
 const SILENCE: Duration = Duration::from_secs(10);
 
-impl Run {
+impl ProbeRun {
     pub(super) async fn transfer(
         &self,
-        out: &Out,
+        out: &OutgoingRequest,
         leave_after: Option<usize>,
     ) -> Result<Got, String> {
         let mut request = Request::new(out.method.clone(), out.url.clone());

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use progress::Bar;
-use tradepost_probe::check::Profile;
-use tradepost_probe::report::Report;
+use tradepost_probe::check::CheckProfile;
+use tradepost_probe::report::AgentReport;
 use tradepost_probe::{
-    MAX_TEXT, Options, Progress, github, html, junit, markdown, probe_until, rehearse,
+    MAX_TEXT, ProbeOptions, RunProgress, github, html, junit, markdown, probe_until, rehearse,
 };
 use tradepost_server::clock::Clock;
 
@@ -171,7 +171,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     }
     let waived: Vec<_> = options.waivers.iter().map(|waiver| waiver.check.clone()).collect();
     let bar = Bar::new();
-    let mut progress = |progress: &Progress<'_>| bar.show(progress);
+    let mut progress = |progress: &RunProgress<'_>| bar.show(progress);
     let mut is_stopped = false;
     let report = block_on(async {
         let stop = stop_signal()?;
@@ -211,16 +211,16 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     }
 }
 
-fn options(arguments: &Arguments, context: &Context) -> Result<Options, Failure> {
+fn options(arguments: &Arguments, context: &Context) -> Result<ProbeOptions, Failure> {
     let waivers = arguments.waivers.as_deref().map(waivers::read).transpose()?.unwrap_or_default();
     let variable = |name: &str| context.filled(name).map(str::to_owned);
     let run_id = uuid::Uuid::now_v7().simple().to_string();
-    let mut options = Options::new(Clock::system().now(), run_id);
+    let mut options = ProbeOptions::new(Clock::system().now(), run_id);
     options.profile = match arguments.profile {
         Wanted::Auto => None,
-        Wanted::A2a => Some(Profile::A2a),
-        Wanted::Aap => Some(Profile::Aap),
-        Wanted::Adcp => Some(Profile::Adcp),
+        Wanted::A2a => Some(CheckProfile::A2a),
+        Wanted::Aap => Some(CheckProfile::Aap),
+        Wanted::Adcp => Some(CheckProfile::Adcp),
     };
     options.token = arguments.token.given(context);
     options.token_for = arguments.token.origins();
@@ -244,7 +244,7 @@ fn options(arguments: &Arguments, context: &Context) -> Result<Options, Failure>
     Ok(options)
 }
 
-fn write(report: &Report, arguments: &Arguments, output: Output) -> Outcome {
+fn write(report: &AgentReport, arguments: &Arguments, output: Output) -> Outcome {
     let usual = if output.is_json() { Format::Json } else { Format::Text };
     let format = arguments.format.unwrap_or(usual);
     // First, so that nothing is on standard output yet when one of them cannot be written.
@@ -263,7 +263,7 @@ fn write(report: &Report, arguments: &Arguments, output: Output) -> Outcome {
     Ok(())
 }
 
-fn written(report: &Report, format: Format) -> Result<String, Failure> {
+fn written(report: &AgentReport, format: Format) -> Result<String, Failure> {
     Ok(match format {
         Format::Text => text::summary(report),
         Format::Json => {

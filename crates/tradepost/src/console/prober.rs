@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use tradepost_buyer::HttpTransport;
 use tradepost_buyer::failure::CallFailure;
 use tradepost_buyer::transport::TransportLimits;
-use tradepost_probe::report::Report;
-use tradepost_probe::{Options, Progress, html, probe};
+use tradepost_probe::report::AgentReport;
+use tradepost_probe::{ProbeOptions, RunProgress, html, probe};
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{ProbeReport, Store};
@@ -97,10 +97,10 @@ impl Place {
     pub(super) async fn run(self, wanted: Wanted) {
         let prober = &self.0;
         let now = prober.clock.now();
-        let mut options = Options::new(now, uuid::Uuid::now_v7().simple().to_string());
+        let mut options = ProbeOptions::new(now, uuid::Uuid::now_v7().simple().to_string());
         options.rate = if wanted.is_limited { RATE } else { 0 };
         options.deadline = Some(DEADLINE);
-        let mut tell = |progress: &Progress<'_>| self.tell(progress);
+        let mut tell = |progress: &RunProgress<'_>| self.tell(progress);
         let found = probe(prober.transport.clone(), &wanted.address, options, &mut tell).await;
         let kept = kept(&wanted, now, found);
         let outcome = match kept {
@@ -112,7 +112,7 @@ impl Place {
         }
     }
 
-    fn tell(&self, progress: &Progress<'_>) {
+    fn tell(&self, progress: &RunProgress<'_>) {
         let mut at_work = self.0.at_work.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at_work) = at_work.as_mut() {
             (at_work.done, at_work.total) = (progress.done, progress.total);
@@ -125,7 +125,7 @@ impl Place {
 fn kept(
     wanted: &Wanted,
     at: Timestamp,
-    found: Result<Report, CallFailure>,
+    found: Result<AgentReport, CallFailure>,
 ) -> Result<ProbeReport, InternalError> {
     const WHAT: &str = "writing what the prober found";
     let (document, page) = match &found {

@@ -10,10 +10,10 @@ use crate::conformance::Profile;
 use tradepost::config::AuthSettings;
 use tradepost_buyer::HttpTransport;
 use tradepost_buyer::transport::TransportLimits;
-use tradepost_probe::check::{self, Level};
+use tradepost_probe::check::{self, RequirementLevel};
 use tradepost_probe::grade::Grade;
-use tradepost_probe::report::Report;
-use tradepost_probe::{Options, Waiver, checks, html, junit, probe};
+use tradepost_probe::report::AgentReport;
+use tradepost_probe::{ProbeOptions, Waiver, checks, html, junit, probe};
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_store::ApiKey;
 use tradepost_wire::aap::Version;
@@ -31,20 +31,20 @@ mod seen;
 /// What the cards of the tests name in place of the server.
 const NAMED: &[&str] = &["https://demo-toyota.example.com", "http://127.0.0.1:8080"];
 
-fn options() -> Options {
-    let mut options = Options::new(at(NOW), "0196865e7b0070008000000000000001");
+fn options() -> ProbeOptions {
+    let mut options = ProbeOptions::new(at(NOW), "0196865e7b0070008000000000000001");
     (options.allow_leads, options.allow_writes) = (true, true);
     (options.rate, options.budget) = (0, 2000);
     options
 }
 
-fn with(mut options: Options, change: impl FnOnce(&mut Options)) -> Options {
+fn with(mut options: ProbeOptions, change: impl FnOnce(&mut ProbeOptions)) -> ProbeOptions {
     change(&mut options);
     options
 }
 
 /// The options with tokens that are for servers at these addresses: an agent's gRPC may be elsewhere.
-fn tokens_for(options: Options, addresses: [&str; 2]) -> Options {
+fn tokens_for(options: ProbeOptions, addresses: [&str; 2]) -> ProbeOptions {
     let origin = |address: &str| {
         let host = address.trim_start_matches("http://");
         format!("http://{host}").parse().unwrap()
@@ -52,12 +52,12 @@ fn tokens_for(options: Options, addresses: [&str; 2]) -> Options {
     with(options, |it| it.token_for = addresses.map(origin).to_vec())
 }
 
-fn run(address: &str, options: Options) -> Report {
+fn run(address: &str, options: ProbeOptions) -> AgentReport {
     run_while(address, options, &mut || {})
 }
 
 /// The same, which does something after each step of the run.
-fn run_while(address: &str, options: Options, step: &mut (dyn FnMut() + Send)) -> Report {
+fn run_while(address: &str, options: ProbeOptions, step: &mut (dyn FnMut() + Send)) -> AgentReport {
     let limits = TransportLimits { timeout: Duration::from_secs(60), ..TransportLimits::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let transport = HttpTransport::new(limits);
@@ -70,7 +70,7 @@ fn in_front_of(server: std::net::SocketAddr) -> String {
 }
 
 /// The checks that failed, each once.
-fn failed(report: &Report) -> Vec<&'static str> {
+fn failed(report: &AgentReport) -> Vec<&'static str> {
     let mut ids: Vec<_> = report.failures().iter().map(|finding| finding.check.id).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -78,7 +78,7 @@ fn failed(report: &Report) -> Vec<&'static str> {
 }
 
 /// That nothing failed, with what did where something did.
-fn assert_a(report: &Report) {
+fn assert_a(report: &AgentReport) {
     let failures: Vec<_> = report
         .failures()
         .iter()
@@ -114,7 +114,7 @@ fn our_dealer_has_grade_a_in_every_version_it_speaks() {
         assert_a(&report);
         let on = |name: &str| report.findings.iter().filter(|it| it.on.starts_with(name)).count();
         assert!(on("AAP") >= 90 * count, "only {} checks of AAP were run", on("AAP"));
-        let counts = report.counts(Some(Level::Must));
+        let counts = report.counts(Some(RequirementLevel::Must));
         assert!(counts.pass > 120, "{counts:?}");
     }
 }
@@ -133,7 +133,10 @@ fn our_dealer_has_grade_a_over_http_json_and_when_it_wants_credentials() {
     assert_a(&report);
     assert!(report.findings.iter().any(|it| it.on == "HTTP+JSON"));
     let judged = |id: &str| {
-        report.findings.iter().any(|it| it.check.id == id && it.verdict == check::Verdict::Pass)
+        report
+            .findings
+            .iter()
+            .any(|it| it.check.id == id && it.verdict == check::CheckVerdict::Pass)
     };
     assert!(judged("a2a.auth.missing") && judged("a2a.auth.challenge"));
     let json = tradepost_wire::json::to_string(&report).unwrap();
@@ -160,7 +163,7 @@ fn our_conformance_agent_has_grade_a_for_two_callers() {
         assert_a(&report);
         let passed = |id: &str| {
             let found = report.findings.iter().filter(|finding| finding.check.id == id);
-            found.filter(|finding| finding.verdict == check::Verdict::Pass).count()
+            found.filter(|finding| finding.verdict == check::CheckVerdict::Pass).count()
         };
         assert_eq!(passed("a2a.access.identical"), 3, "{profile:?}");
         assert_eq!(passed("a2a.kit.third-turn"), 3, "{profile:?}");
@@ -176,7 +179,7 @@ fn the_echo_of_the_library_has_grade_a_on_every_binding() {
     let report = run(&format!("http://{address}"), options());
     assert_a(&report);
     let media_types = report.findings.iter().filter(|it| it.check.id == "a2a.input.media-type");
-    let passed = media_types.filter(|finding| finding.verdict == check::Verdict::Pass);
+    let passed = media_types.filter(|finding| finding.verdict == check::CheckVerdict::Pass);
     assert_eq!(passed.count(), 3, "once on each binding");
 }
 
@@ -257,9 +260,9 @@ fn every_check_is_documented_and_has_a_name_of_its_own() {
         assert!(!check.requirements.is_empty(), "{}", check.id);
     }
     let of = |profile| checks().filter(|check| check.profile() == profile).count();
-    assert!(of(check::Profile::Aap) >= 90, "{}", of(check::Profile::Aap));
-    assert!(of(check::Profile::Adcp) >= 70, "{}", of(check::Profile::Adcp));
-    assert!(of(check::Profile::A2a) >= 90, "{}", of(check::Profile::A2a));
+    assert!(of(check::CheckProfile::Aap) >= 90, "{}", of(check::CheckProfile::Aap));
+    assert!(of(check::CheckProfile::Adcp) >= 70, "{}", of(check::CheckProfile::Adcp));
+    assert!(of(check::CheckProfile::A2a) >= 90, "{}", of(check::CheckProfile::A2a));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tradepost_probe::Progress;
+use tradepost_probe::RunProgress;
 
 /// How often the time on the bar moves on while an answer is waited for.
 const TICK: Duration = Duration::from_millis(500);
@@ -28,7 +28,7 @@ impl Bar {
     }
 
     /// Shows what is being done.
-    pub(super) fn show(&self, progress: &Progress<'_>) {
+    pub(super) fn show(&self, progress: &RunProgress<'_>) {
         self.0.set_length(progress.total as u64);
         self.0.set_position(progress.done as u64);
         self.0.set_message(line(progress));
@@ -40,8 +40,8 @@ impl Bar {
     }
 }
 
-fn line(progress: &Progress<'_>) -> String {
-    let Progress { requests, failed, check, on, .. } = progress;
+fn line(progress: &RunProgress<'_>) -> String {
+    let RunProgress { requests, failed, check, on, .. } = progress;
     let failed = if *failed > 0 { format!("{failed} failed, ") } else { String::new() };
     format!("{failed}{requests} requests, {} on {on}", check.id)
 }
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_terminal_shows_the_check_that_has_begun_and_what_was_found_so_far() {
         let check = checks().find(|check| check.id == "a2a.card.etag").unwrap();
-        let progress = Progress {
+        let progress = RunProgress {
             done: 7,
             total: 200,
             requests: 12,

@@ -1,13 +1,13 @@
 //! The report for a terminal: what failed, why and how to mend it.
 
 use tradepost_buyer::text::{SENTENCE, WORD, plain};
-use tradepost_probe::check::{Level, Verdict};
+use tradepost_probe::check::{CheckVerdict, RequirementLevel};
 use tradepost_probe::rehearsal::Rehearsal;
-use tradepost_probe::report::{Finding, Report};
+use tradepost_probe::report::{AgentReport, CheckFinding};
 use tradepost_wire::catalog::Vocabulary as _;
 
 /// The report in words. The exchanges are in the other formats.
-pub(super) fn summary(report: &Report) -> String {
+pub(super) fn summary(report: &AgentReport) -> String {
     let mut out = Vec::new();
     let name = if report.agent.is_empty() { &report.address } else { &report.agent };
     out.push(format!("{}: {}", plain(name, WORD), report.verdict()));
@@ -15,7 +15,7 @@ pub(super) fn summary(report: &Report) -> String {
     if let Some(why) = &report.stopped {
         out.push(format!("  ended early: {why}"));
     }
-    for level in [Level::Must, Level::Should, Level::May] {
+    for level in [RequirementLevel::Must, RequirementLevel::Should, RequirementLevel::May] {
         let counts = report.counts(Some(level));
         let kept = counts.pass + counts.warn;
         let judged = kept + counts.fail + counts.waived;
@@ -51,11 +51,15 @@ pub(super) fn summary(report: &Report) -> String {
         out.push(format!("  found: {}", plain(finding.verdict.text(), SENTENCE)));
         out.push(format!("  mend:  {}", check.mend));
     }
-    others(&mut out, report, "warnings", |finding| matches!(finding.verdict, Verdict::Warn(_)));
-    others(&mut out, report, "not looked at, which counts against the grade", |finding| {
-        matches!(finding.verdict, Verdict::NotLookedAt(_))
+    others(&mut out, report, "warnings", |finding| {
+        matches!(finding.verdict, CheckVerdict::Warn(_))
     });
-    others(&mut out, report, "skipped", |finding| matches!(finding.verdict, Verdict::Skipped(_)));
+    others(&mut out, report, "not looked at, which counts against the grade", |finding| {
+        matches!(finding.verdict, CheckVerdict::NotLookedAt(_))
+    });
+    others(&mut out, report, "skipped", |finding| {
+        matches!(finding.verdict, CheckVerdict::Skipped(_))
+    });
     waived(&mut out, report);
     out.push(String::new());
     let requests = report.requests;
@@ -97,7 +101,12 @@ pub(super) fn rehearsal(rehearsal: &Rehearsal) -> String {
 }
 
 /// One line for each reason, with the checks that have it.
-fn others(out: &mut Vec<String>, report: &Report, heading: &str, wanted: fn(&Finding) -> bool) {
+fn others(
+    out: &mut Vec<String>,
+    report: &AgentReport,
+    heading: &str,
+    wanted: fn(&CheckFinding) -> bool,
+) {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for finding in report.findings.iter().filter(|finding| wanted(finding)) {
         let name = format!("{} on {}", finding.check.id, plain(&finding.on, WORD));
@@ -119,7 +128,7 @@ fn others(out: &mut Vec<String>, report: &Report, heading: &str, wanted: fn(&Fin
     }
 }
 
-fn waived(out: &mut Vec<String>, report: &Report) {
+fn waived(out: &mut Vec<String>, report: &AgentReport) {
     let waived: Vec<_> = report.findings.iter().filter(|it| it.waived.is_some()).collect();
     if !waived.is_empty() {
         out.push("\nwaived:".to_owned());

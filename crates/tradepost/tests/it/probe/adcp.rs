@@ -7,9 +7,9 @@ use crate::support::adcp::{Manner, Seller, TOKEN_A, TOKEN_B};
 const ALL: Manner = Manner { streams: false, has_card: true };
 const MCP: Manner = Manner { streams: false, has_card: false };
 
-fn options_of_two() -> Options {
+fn options_of_two() -> ProbeOptions {
     with(options(), |it| {
-        it.profile = Some(check::Profile::Adcp);
+        it.profile = Some(check::CheckProfile::Adcp);
         it.token = Some(TOKEN_A.to_owned());
         it.token_b = Some(TOKEN_B.to_owned());
     })
@@ -27,7 +27,7 @@ fn a_seller_that_does_everything_right_has_grade_a_by_mcp_and_by_a2a() {
     let undecided: Vec<_> = report
         .findings
         .iter()
-        .filter(|it| matches!(it.verdict, check::Verdict::Skipped(_) | check::Verdict::Warn(_)))
+        .filter(|it| matches!(it.verdict, check::CheckVerdict::Skipped(_) | check::CheckVerdict::Warn(_)))
         .map(|it| (it.check.id, it.verdict.text()))
         // A busy machine can make one of two answers slow.
         .filter(|(id, _)| *id != "adcp.uniform.latency")
@@ -35,7 +35,7 @@ fn a_seller_that_does_everything_right_has_grade_a_by_mcp_and_by_a2a() {
     assert!(undecided.is_empty(), "{undecided:?}");
     for on in ["MCP", "AdCP over A2A"] {
         let passed = report.findings.iter().filter(|it| it.on == on);
-        let passed = passed.filter(|it| it.verdict == check::Verdict::Pass).count();
+        let passed = passed.filter(|it| it.verdict == check::CheckVerdict::Pass).count();
         assert!(passed >= 38, "only {passed} checks passed on {on}");
     }
     for measured in &report.measured {
@@ -59,7 +59,7 @@ fn mcp_without_a_card_is_found_by_itself() {
     let seller = Seller::start(MCP);
     let report = run(&base(&seller), with(options_of_two(), |it| it.profile = None));
     assert_a(&report);
-    assert!(report.findings.iter().all(|it| it.check.profile() == check::Profile::Adcp));
+    assert!(report.findings.iter().all(|it| it.check.profile() == check::CheckProfile::Adcp));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_server_of_mcp_without_tools_of_adcp_is_no_seller() {
     let report = run(&address, with(options_of_two(), |it| it.profile = None));
     assert_eq!((failed(&report), report.grade), (vec!["a2a.card.served"], None));
     assert!(report.left_out.iter().any(|text| text.contains("is no AdCP seller")));
-    assert!(report.findings.iter().all(|it| it.check.profile() == check::Profile::A2a));
+    assert!(report.findings.iter().all(|it| it.check.profile() == check::CheckProfile::A2a));
 }
 
 /// Changes the envelope of whatever is refused, in every layer that has it.

@@ -5,7 +5,7 @@ use super::*;
 mod tasks;
 
 /// Probes a dealer of v1.1 behind a proxy.
-fn dealer_with(request: ChangeRequest, answer: ChangeAnswer) -> (TestServer, Report) {
+fn dealer_with(request: ChangeRequest, answer: ChangeAnswer) -> (TestServer, AgentReport) {
     let server = start_with(|config| {
         config.dealers[0].terms.versions = vec![Version::V1_1];
     });
@@ -29,7 +29,7 @@ fn requests(expected: &[&str], change: impl Fn(&mut Passing) + Send + Sync + 'st
 }
 
 #[track_caller]
-fn found(report: &Report, expected: &[&str]) {
+fn found(report: &AgentReport, expected: &[&str]) {
     let details: Vec<_> = report
         .failures()
         .iter()
@@ -37,7 +37,7 @@ fn found(report: &Report, expected: &[&str]) {
         .collect();
     assert_eq!(failed(report), expected, "{details:#?}");
     assert_ne!(report.grade, Some(Grade::A));
-    let breaks = report.failures().iter().any(|it| it.check.level == Level::Must);
+    let breaks = report.failures().iter().any(|it| it.check.level == RequirementLevel::Must);
     assert_eq!(report.breaks_a_must(), breaks);
 }
 

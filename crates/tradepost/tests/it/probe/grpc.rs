@@ -10,7 +10,7 @@ use crate::support::grpc::{self, Called};
 fn report_with(
     profile: Profile,
     change: impl Fn(&str, &mut Called) + Send + Sync + 'static,
-) -> Report {
+) -> AgentReport {
     let server = conformance::start_conformance(profile);
     let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
     let options = with(options(), |it| {
@@ -61,7 +61,7 @@ fn our_conformance_agent_is_probed_by_grpc_and_has_grade_a() {
     assert_a(&report);
     assert!(report.left_out.is_empty(), "{:?}", report.left_out);
     let on_grpc: Vec<_> = report.findings.iter().filter(|it| it.on == "GRPC").collect();
-    let passed = on_grpc.iter().filter(|it| it.verdict == check::Verdict::Pass).count();
+    let passed = on_grpc.iter().filter(|it| it.verdict == check::CheckVerdict::Pass).count();
     assert!(passed >= 50, "only {passed} checks passed");
     let verdict = |id: &str| {
         let found = on_grpc.iter().find(|it| it.check.id == id);
@@ -84,7 +84,7 @@ fn our_conformance_agent_is_probed_by_grpc_and_has_grade_a() {
         "a2a.stream.ends",
         "a2a.version.unsupported",
     ] {
-        assert_eq!(verdict(id), check::Verdict::Pass, "{id}");
+        assert_eq!(verdict(id), check::CheckVerdict::Pass, "{id}");
     }
     let sent = on_grpc.iter().flat_map(|it| &it.exchanges);
     let shown: Vec<_> = sent.filter_map(|exchange| exchange.answer.as_ref()).collect();
@@ -99,7 +99,7 @@ fn an_agent_that_wants_credentials_is_asked_without_them_by_grpc() {
         ["a2a.auth.missing", "a2a.auth.invalid", "a2a.auth.challenge", "a2a.grpc.challenge-info"]
     {
         let found = report.findings.iter().find(|it| it.on == "GRPC" && it.check.id == id).unwrap();
-        assert_eq!(found.verdict, check::Verdict::Pass, "{id}");
+        assert_eq!(found.verdict, check::CheckVerdict::Pass, "{id}");
     }
 }
 

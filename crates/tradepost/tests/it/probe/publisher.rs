@@ -20,7 +20,7 @@ fn our_own_publisher_has_grade_a_by_what_its_card_says() {
         let found = report.findings.iter().find(|finding| finding.check.id == id);
         found.map(|finding| finding.verdict.clone())
     };
-    assert_eq!(verdict("a2a.input.media-type"), Some(check::Verdict::Pass));
+    assert_eq!(verdict("a2a.input.media-type"), Some(check::CheckVerdict::Pass));
 }
 
 #[test]
@@ -28,14 +28,15 @@ fn our_own_publisher_has_grade_a_over_mcp_with_two_tenants_and_writing() {
     let seller = publisher::start();
     let token = |who| publisher::token(who);
     let asked = with(options(), |it| {
-        it.profile = Some(check::Profile::Adcp);
+        it.profile = Some(check::CheckProfile::Adcp);
         it.token = token("acme");
         it.token_b = token("nova");
         it.allow_writes = true;
     });
     let report = run(&format!("http://{}/mcp", seller.address), asked);
     assert_a(&report);
-    let passed = report.findings.iter().filter(|it| it.verdict == check::Verdict::Pass).count();
+    let passed =
+        report.findings.iter().filter(|it| it.verdict == check::CheckVerdict::Pass).count();
     assert!(passed >= 75, "only {passed} checks passed");
     for measured in &report.measured {
         assert_eq!((measured.same_error, measured.same_body), (16, 16), "{measured}");
@@ -47,7 +48,7 @@ fn our_own_publisher_has_grade_a_over_mcp_with_two_tenants_and_writing() {
 fn a_seller_of_the_newest_mcp_alone_has_grade_a() {
     let seller = publisher::start();
     let asked = with(options(), |it| {
-        it.profile = Some(check::Profile::Adcp);
+        it.profile = Some(check::CheckProfile::Adcp);
         it.token = publisher::token("acme");
         it.token_b = publisher::token("nova");
     });
@@ -55,7 +56,7 @@ fn a_seller_of_the_newest_mcp_alone_has_grade_a() {
     assert_a(&report);
     let passed = |id: &str| {
         let mut findings = report.findings.iter().filter(|finding| finding.check.id == id);
-        findings.any(|finding| finding.verdict == check::Verdict::Pass)
+        findings.any(|finding| finding.verdict == check::CheckVerdict::Pass)
     };
     for id in ["adcp.served", "adcp.mcp.initialize", "adcp.mcp.tools", "adcp.tools.identical"] {
         assert!(passed(id), "{id}");

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc;
 
-use tradepost_probe::check::Verdict;
+use tradepost_probe::check::CheckVerdict;
 use tradepost_probe::grade::Ungraded;
 use tradepost_probe::{markdown, probe_until, rehearse};
 
@@ -93,7 +93,7 @@ fn a_run_that_is_stopped_reports_what_was_seen() {
         let stop = async {
             let _ = stopped.await;
         };
-        let mut progress = |it: &tradepost_probe::Progress<'_>| {
+        let mut progress = |it: &tradepost_probe::RunProgress<'_>| {
             seen.push((it.done, it.finding.is_some()));
         };
         let transport = HttpTransport::new(TransportLimits::default());
@@ -193,7 +193,7 @@ fn a_dry_run_of_a_seller_shows_what_its_tools_would_be_asked() {
         streams: false,
         has_card: false,
     });
-    let options = with(options(), |it| it.profile = Some(check::Profile::Adcp));
+    let options = with(options(), |it| it.profile = Some(check::CheckProfile::Adcp));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let address = format!("http://{}", seller.address);
     let transport = HttpTransport::new(TransportLimits::default());
@@ -277,7 +277,7 @@ fn an_agent_that_refuses_every_sentence_is_not_looked_at() {
     let reason = "the agent takes none of the prober's messages (HTTP 200 with error -32602 \"I only \
                   talk about cars.\"); give a sentence that it takes with --text";
     let of_task = report.findings.iter().find(|it| it.check.id == "a2a.send.task").unwrap();
-    assert_eq!(of_task.verdict, Verdict::NotLookedAt(reason.to_owned()));
+    assert_eq!(of_task.verdict, CheckVerdict::NotLookedAt(reason.to_owned()));
     assert!(report.unjudged().iter().any(|it| it.reason == reason && it.by_agent));
     let json: Value = tradepost_wire::json::to_value(&report).unwrap();
     assert_eq!(json["musts"]["not_looked_at"], coverage.not_looked_at);
@@ -376,12 +376,12 @@ fn a_card_behind_a_token_is_read_with_it() {
     assert_eq!((report.grade, report.ungraded()), (None, Some(Ungraded::NotLookedAt)));
     assert_eq!(failed(&report), Vec::<&str>::new());
     let why = "the card wants a credential; give one with --token";
-    assert_eq!(report.findings[0].verdict, Verdict::Skipped(why.to_owned()));
+    assert_eq!(report.findings[0].verdict, CheckVerdict::Skipped(why.to_owned()));
 }
 
 #[test]
 fn tenants_are_asked_for_where_the_card_has_one_alone() {
-    let of = |report: &Report, id: &str| {
+    let of = |report: &AgentReport, id: &str| {
         let found = report.findings.iter().find(|finding| finding.check.id == id);
         found.map(|finding| finding.verdict.clone()).unwrap()
     };
@@ -401,7 +401,7 @@ fn tenants_are_asked_for_where_the_card_has_one_alone() {
     let address = proxy::start(server.address, NAMED, whole, Arc::new(|_, _| {}));
     let report = run(&address, options_for(&address));
     assert_a(&report);
-    let none = Verdict::NotApplicable("the card declares no tenant".to_owned());
+    let none = CheckVerdict::NotApplicable("the card declares no tenant".to_owned());
     assert!(checks.iter().all(|id| of(&report, id) == none));
     assert!(!asked.lock().unwrap().iter().any(|text| text.contains("tenant")));
 
@@ -427,7 +427,7 @@ fn tenants_are_asked_for_where_the_card_has_one_alone() {
     let address = proxy::start(server.address, NAMED, serve, declare.clone());
     let report = run(&address, options_for(&address));
     assert_a(&report);
-    assert!(checks.iter().all(|id| of(&report, id) == Verdict::Pass));
+    assert!(checks.iter().all(|id| of(&report, id) == CheckVerdict::Pass));
 
     // Without it the card promises what nobody serves.
     let address = proxy::start(server.address, NAMED, Arc::new(|_| {}), declare);

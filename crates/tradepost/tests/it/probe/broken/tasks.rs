@@ -17,7 +17,7 @@ fn events(expected: &[&str], change: impl Fn(&mut Vec<Value>) + Send + Sync + 's
     found(&run(&address, callers), expected);
 }
 
-fn two_callers(server: &conformance::ConformanceServer) -> Options {
+fn two_callers(server: &conformance::ConformanceServer) -> ProbeOptions {
     let token = |name| Some(server.caller(name, None).trim_start_matches("Bearer ").to_owned());
     with(options(), |it| {
         it.token = token("a");
@@ -83,7 +83,10 @@ fn whole_streams_pass_the_proxy_of_these_tests() {
         let of_check = report.findings.iter().filter(|it| it.check.id == id);
         let verdicts: Vec<_> = of_check.map(|it| (&it.on, &it.verdict)).collect();
         assert!(verdicts.len() >= 2, "{id}: {verdicts:?}");
-        assert!(verdicts.iter().all(|(_, it)| **it == check::Verdict::Pass), "{id}: {verdicts:?}");
+        assert!(
+            verdicts.iter().all(|(_, it)| **it == check::CheckVerdict::Pass),
+            "{id}: {verdicts:?}"
+        );
     }
 }
 
