@@ -11,9 +11,9 @@ use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 
-use super::refuse::{Whole, html};
+use super::refuse::{WholeAnswer, html};
 use super::script::{Garbage, Poison};
-use super::sent::Sent;
+use super::sent::SentRequest;
 
 /// How deep [`Garbage::Deep`] nests.
 const DEPTH: usize = 100_000;
@@ -26,13 +26,13 @@ const CHUNK: usize = 64 * 1024;
 
 /// The answer as it is.
 #[must_use]
-pub fn whole(whole: Whole) -> Response {
+pub fn whole(whole: WholeAnswer) -> Response {
     (whole.status, whole.headers, Body::from(whole.body)).into_response()
 }
 
 /// The first half of an answer that promises to be whole.
 #[must_use]
-pub fn truncated(real: Whole) -> Response {
+pub fn truncated(real: WholeAnswer) -> Response {
     let length = real.body.len();
     let half = real.body.slice(..length / 2);
     // The server ends the connection where a body fails, and sends what it has before it waits.
@@ -41,7 +41,7 @@ pub fn truncated(real: Whole) -> Response {
         Err(io::Error::from(io::ErrorKind::ConnectionAborted))
     });
     let body = Body::from_stream(stream::iter([Ok(half)]).chain(rest));
-    let mut response = whole(Whole { body: Bytes::new(), ..real });
+    let mut response = whole(WholeAnswer { body: Bytes::new(), ..real });
     *response.body_mut() = body;
     response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     response
@@ -49,33 +49,33 @@ pub fn truncated(real: Whole) -> Response {
 
 /// An answer that makes no sense.
 #[must_use]
-pub fn garbage(kind: Garbage, real: Whole, sent: &Sent) -> Response {
+pub fn garbage(kind: Garbage, real: WholeAnswer, sent: &SentRequest) -> Response {
     let ok = StatusCode::OK;
     let mut document: Value = tradepost_wire::json::from_slice(&real.body).unwrap_or_default();
     let garbled = match kind {
-        Garbage::Html => Whole::new(ok, "text/html", html("Welcome")),
-        Garbage::Empty => Whole { body: Bytes::new(), ..real },
+        Garbage::Html => WholeAnswer::new(ok, "text/html", html("Welcome")),
+        Garbage::Empty => WholeAnswer { body: Bytes::new(), ..real },
         Garbage::NotJson => {
             let text = String::from_utf8_lossy(&real.body).replacen(':', ",:", 1);
-            Whole { body: text.into(), ..real }
+            WholeAnswer { body: text.into(), ..real }
         }
-        Garbage::NotJsonRpc => Whole::json(ok, &json!({"ok": true, "answer": 42})),
+        Garbage::NotJsonRpc => WholeAnswer::json(ok, &json!({"ok": true, "answer": 42})),
         Garbage::WrongId => {
             member(&mut document, "id", json!("another-request"));
-            Whole { body: document.to_string().into(), ..real }
+            WholeAnswer { body: document.to_string().into(), ..real }
         }
         Garbage::TwoResults => {
             let error = json!({"code": -32603, "message": "Internal error"});
             member(&mut document, "error", error);
             member(&mut document, "result", json!({"message": {"parts": []}}));
-            Whole { body: document.to_string().into(), ..real }
+            WholeAnswer { body: document.to_string().into(), ..real }
         }
         Garbage::TwoMembers => {
             // Written as a text: no document holds a member twice.
             let text = document.to_string();
             let text = text.strip_suffix('}').unwrap_or(&text);
             let second = r#","result":{"message":{"role":"ROLE_AGENT","parts":[]}}}"#;
-            Whole { body: format!("{text}{second}").into(), ..real }
+            WholeAnswer { body: format!("{text}{second}").into(), ..real }
         }
         Garbage::OtherSkill => {
             let other = Skill::ALL.iter().find(|skill| Some(**skill) != sent.skill());
@@ -83,7 +83,7 @@ pub fn garbage(kind: Garbage, real: Whole, sent: &Sent) -> Response {
             if let Some(slot) = document.pointer_mut("/result/message/parts/0/data/type") {
                 *slot = kind.into();
             }
-            Whole { body: document.to_string().into(), ..real }
+            WholeAnswer { body: document.to_string().into(), ..real }
         }
         Garbage::Deep => {
             let body = format!(
@@ -92,13 +92,13 @@ pub fn garbage(kind: Garbage, real: Whole, sent: &Sent) -> Response {
                 "[".repeat(DEPTH),
                 "]".repeat(DEPTH)
             );
-            Whole::new(ok, "application/json", body)
+            WholeAnswer::new(ok, "application/json", body)
         }
         Garbage::InvalidUtf8 => {
             let mut body = real.body.to_vec();
             let end = body.len().saturating_sub(2);
             body.splice(end..end, *b"\"\xff\xfe\xc0\"");
-            Whole { body: body.into(), ..real }
+            WholeAnswer { body: body.into(), ..real }
         }
         Garbage::Huge => return huge(sent),
     };
@@ -112,7 +112,7 @@ fn member(document: &mut Value, name: &str, value: Value) {
 }
 
 /// A text without end, made while it is sent.
-fn huge(sent: &Sent) -> Response {
+fn huge(sent: &SentRequest) -> Response {
     let begin = format!(r#"{{"jsonrpc":"2.0","id":{},"result":""#, sent.id.as_json());
     let filling = Bytes::from(vec![b'x'; CHUNK]);
     let chunks = stream::repeat(filling).take(HUGE.div_ceil(CHUNK));
@@ -125,7 +125,7 @@ fn huge(sent: &Sent) -> Response {
 
 /// The same answer with poisoned texts.
 #[must_use]
-pub fn inject(poison: Poison, real: Whole) -> Whole {
+pub fn inject(poison: Poison, real: WholeAnswer) -> WholeAnswer {
     let Ok(mut document) = tradepost_wire::json::from_slice::<Value>(&real.body) else {
         return real;
     };
@@ -148,7 +148,7 @@ pub fn inject(poison: Poison, real: Whole) -> Whole {
         }
         .into();
     }
-    Whole { body: document.to_string().into(), ..real }
+    WholeAnswer { body: document.to_string().into(), ..real }
 }
 
 /// The members that hold what a seller has written for people: free text in every schema.

@@ -2,7 +2,7 @@
 //! who grades whoever buys from it. Several buyers may come at once: each that has a name ([`buyer`]) meets a
 //! seller of its own (`played`), and is graded by itself.
 //!
-//! True answers come from a [`Dealer`] or a publisher whom the program hands in ([`Cast`]), or from an agent
+//! True answers come from a [`TruthfulDealer`] or a publisher whom the program hands in ([`Cast`]), or from an agent
 //! without a profile ([`agent`]), through the same router as in a server. The script ([`script`]) decides for each request
 //! what happens instead: a refusal ([`mod@refuse`]), damage ([`damage`]), or nothing at all. Meanwhile
 //! [`watch`] compares what the buyer sends with what it has been told before ([`reply`]), and [`report`]
@@ -39,9 +39,9 @@ mod played;
 
 use buyer::{BuyerName, OfBuyer, Place};
 use played::PlayedSeller;
-use refuse::Whole;
+use refuse::WholeAnswer;
 use report::overview::Overview;
-use script::{Script, Target};
+use script::{AskedFor, Script};
 use sent::Digest;
 
 /// Where the report is: of all buyers, or below the base address of one of that one alone.
@@ -63,7 +63,7 @@ impl fmt::Display for Dropped {
 impl std::error::Error for Dropped {}
 
 /// A dealer who speaks AAP and answers truly, at any pace.
-pub trait Dealer: fmt::Debug + Send + Sync {
+pub trait TruthfulDealer: fmt::Debug + Send + Sync {
     /// Everything that can be asked of it, under the paths that a server has for it.
     fn router(&self) -> Router;
 
@@ -81,7 +81,7 @@ pub trait Cast: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When it cannot be set up.
-    fn dealer(&self, place: &Place) -> Result<Arc<dyn Dealer>, InternalError>;
+    fn dealer(&self, place: &Place) -> Result<Arc<dyn TruthfulDealer>, InternalError>;
 
     /// Everything that can be asked of a publisher who speaks AdCP, under the paths that a server has for it.
     ///
@@ -240,7 +240,7 @@ impl Sandbox {
 
 /// An error of the sandbox itself.
 fn problem(status: StatusCode, why: &str) -> Response {
-    damage::whole(Whole::json(status, &json!({"error": why})))
+    damage::whole(WholeAnswer::json(status, &json!({"error": why})))
 }
 
 /// The address of a request with another path.
@@ -255,6 +255,6 @@ fn short(digest: &Digest) -> String {
 }
 
 /// What a request was for, in the report.
-fn target_name(target: Option<Target>) -> &'static str {
-    target.map_or("(unknown)", Target::name)
+fn target_name(target: Option<AskedFor>) -> &'static str {
+    target.map_or("(unknown)", AskedFor::name)
 }

@@ -25,13 +25,13 @@ use tradepost_wire::a2a::card::WELL_KNOWN_PATH;
 use tradepost_wire::json::Value;
 
 use super::buyer::Place;
-use super::refuse::{self, Whole};
-use super::reply::Reply;
-use super::report::Report;
-use super::script::{self, Act, Per, Rule, Script, Sell, Seller, Target};
-use super::sent::Sent;
-use super::watch::{Finding, Watch};
-use super::{Cast, Dealer, Dropped, agent, damage};
+use super::refuse::{self, WholeAnswer};
+use super::reply::BuyerReply;
+use super::report::SandboxReport;
+use super::script::{self, AskedFor, Per, RuleAction, Script, ScriptRule, Sell, Seller};
+use super::sent::SentRequest;
+use super::watch::{BuyerGrader, FindingKind};
+use super::{Cast, Dropped, TruthfulDealer, agent, damage};
 
 /// The largest request that is read at all.
 const MAX_BODY: usize = 1024 * 1024;
@@ -53,7 +53,7 @@ pub(super) struct PlayedSeller {
     clock: Clock,
     started: Timestamp,
     /// Who answers, where it is a dealer.
-    dealer: Option<Arc<dyn Dealer>>,
+    dealer: Option<Arc<dyn TruthfulDealer>>,
     router: Router,
     state: Mutex<State>,
 }
@@ -61,7 +61,7 @@ pub(super) struct PlayedSeller {
 /// What changes from request to request.
 #[derive(Debug)]
 struct State {
-    watch: Watch,
+    watch: BuyerGrader,
     /// How many requests each rule has counted, where it counts them all.
     counted: Vec<u64>,
     units: Vec<FeedUnit>,
@@ -90,16 +90,16 @@ impl PlayedSeller {
             Seller::Agent => (agent::router(clock.clone(), &place.base_url)?, None, Vec::new()),
             Seller::Publisher => (cast.publisher(&place)?, None, Vec::new()),
         };
-        let watch = Watch::new(script.budget, script.seller.has(Target::Card));
+        let watch = BuyerGrader::new(script.budget, script.seller.has(AskedFor::Card));
         let counted = vec![0; script.rules.len()];
         let state = Mutex::new(State { watch, counted, units });
         Ok(Self { script, place, clock, started, dealer, router, state })
     }
 
     /// The report on its buyer so far.
-    pub(super) fn report(&self) -> Report {
+    pub(super) fn report(&self) -> SandboxReport {
         let buyer = self.place.buyer.clone();
-        Report::of(&self.script, buyer, self.started, &self.state().watch)
+        SandboxReport::of(&self.script, buyer, self.started, &self.state().watch)
     }
 
     /// Answers a request of its buyer; its path has nothing in it of which buyer that is.
@@ -116,17 +116,21 @@ impl PlayedSeller {
         match (request.method(), path.strip_suffix('/').unwrap_or(path)) {
             (_, ELSEWHERE_PATH) => {
                 let message = "the request came to where a redirect led";
-                self.state().watch.find_elsewhere(Finding::RedirectFollowed, message);
+                self.state().watch.find_elsewhere(FindingKind::RedirectFollowed, message);
                 let page = refuse::html("You are elsewhere now");
-                return Ok(damage::whole(Whole::new(StatusCode::OK, "text/html", page)));
+                return Ok(damage::whole(WholeAnswer::new(StatusCode::OK, "text/html", page)));
             }
             // A publisher is played over MCP alone, so that nobody is sent to its other interfaces.
-            (&Method::GET, WELL_KNOWN_PATH) if !self.script.seller.has(Target::Card) => {
-                return Ok(damage::whole(refuse::http(404, script::Page::Json, &<_>::default())));
+            (&Method::GET, WELL_KNOWN_PATH) if !self.script.seller.has(AskedFor::Card) => {
+                return Ok(damage::whole(refuse::http(
+                    404,
+                    script::BodyKind::Json,
+                    &<_>::default(),
+                )));
             }
             (&Method::GET, WELL_KNOWN_PATH) => {
                 let (parts, _) = request.into_parts();
-                let sent = Sent::card(&parts);
+                let sent = SentRequest::card(&parts);
                 return self.play(parts, Bytes::new(), sent, arrived, finished).await;
             }
             (&Method::POST, path) if path == self.endpoint() => {}
@@ -135,12 +139,12 @@ impl PlayedSeller {
         let (parts, body) = request.into_parts();
         let Ok(body) = Limited::new(body, MAX_BODY).collect().await.map(|body| body.to_bytes())
         else {
-            return Ok(damage::whole(refuse::http(413, script::Page::Html, &<_>::default())));
+            return Ok(damage::whole(refuse::http(413, script::BodyKind::Html, &<_>::default())));
         };
         let sent = match self.script.seller {
-            Seller::Dealer => Some(Sent::message(&parts, &body, arrived)),
-            Seller::Agent => Some(Sent::call(&parts, &body)),
-            Seller::Publisher => Sent::tool(&parts, &body),
+            Seller::Dealer => Some(SentRequest::message(&parts, &body, arrived)),
+            Seller::Agent => Some(SentRequest::call(&parts, &body)),
+            Seller::Publisher => SentRequest::tool(&parts, &body),
         };
         match sent {
             Some(sent) => self.play(parts, body, sent, arrived, finished).await,
@@ -158,9 +162,9 @@ impl PlayedSeller {
     }
 
     /// Leads the buyer to another place of its own.
-    fn elsewhere(&self) -> Whole {
+    fn elsewhere(&self) -> WholeAnswer {
         let page = refuse::html("Moved");
-        let mut whole = Whole::new(StatusCode::TEMPORARY_REDIRECT, "text/html", page);
+        let mut whole = WholeAnswer::new(StatusCode::TEMPORARY_REDIRECT, "text/html", page);
         let location = format!("{}{ELSEWHERE_PATH}", self.place.path());
         if let Ok(location) = HeaderValue::from_str(&location) {
             whole.headers.insert(header::LOCATION, location);
@@ -173,7 +177,7 @@ impl PlayedSeller {
         &self,
         parts: Parts,
         body: Bytes,
-        sent: Sent,
+        sent: SentRequest,
         arrived: Timestamp,
         finished: &Sender<u64>,
     ) -> Result<Response, Dropped> {
@@ -181,41 +185,53 @@ impl PlayedSeller {
         // It counts also when the buyer goes away while it waits.
         let _finished = Finished(finished);
         // Without a rule it is done, and answered.
-        let answer = Rule { acted: true, ..Rule::default() };
+        let answer = ScriptRule { acted: true, ..ScriptRule::default() };
         let rule = rule.unwrap_or(&answer);
         // Done first, also where a refusal is told: a lead can be taken
         // without its buyer hearing of it.
         let real = if rule.acted {
             let real = self.really(Request::from_parts(parts, Body::from(body))).await;
-            let is_card = sent.target == Some(Target::Card);
+            let is_card = sent.target == Some(AskedFor::Card);
             Some(if is_card { self.with_what_is_played(real) } else { real })
         } else {
             None
         };
         let now = self.clock.now();
         let taken = real.as_ref().is_some_and(|real| {
-            Reply::read(real.status, &real.headers, &real.body, now) == Reply::Success
+            BuyerReply::read(real.status, &real.headers, &real.body, now) == BuyerReply::Success
         });
         let words = &rule.words;
         let outcome = match (&rule.act, real) {
-            (Act::Refuse(code), _) => Outcome::Whole(refuse::profile(*code, words, &sent, now)),
-            (Act::Fail(code), _) => Outcome::Whole(refuse::task(*code, words, &sent)),
-            (Act::Protocol(code), _) => Outcome::Whole(refuse::protocol(*code, words, &sent)),
-            (Act::Http(status, page), _) => Outcome::Whole(refuse::http(*status, *page, words)),
-            (Act::Redirect, _) => Outcome::Whole(self.elsewhere()),
-            (Act::Truncate, Some(real)) => Outcome::Senseless(damage::truncated(real)),
-            (Act::Garbage(kind), Some(real)) => {
+            (RuleAction::Refuse(code), _) => {
+                Outcome::Whole(refuse::profile(*code, words, &sent, now))
+            }
+            (RuleAction::Fail(code), _) => Outcome::Whole(refuse::task(*code, words, &sent)),
+            (RuleAction::Protocol(code), _) => {
+                Outcome::Whole(refuse::protocol(*code, words, &sent))
+            }
+            (RuleAction::Http(status, page), _) => {
+                Outcome::Whole(refuse::http(*status, *page, words))
+            }
+            (RuleAction::Redirect, _) => Outcome::Whole(self.elsewhere()),
+            (RuleAction::Truncate, Some(real)) => Outcome::Senseless(damage::truncated(real)),
+            (RuleAction::Garbage(kind), Some(real)) => {
                 Outcome::Senseless(damage::garbage(*kind, real, &sent))
             }
-            (Act::Inject(poison), Some(real)) => Outcome::Whole(damage::inject(*poison, real)),
-            (Act::Sell(which), Some(real)) => {
+            (RuleAction::Inject(poison), Some(real)) => {
+                Outcome::Whole(damage::inject(*poison, real))
+            }
+            (RuleAction::Sell(which), Some(real)) => {
                 self.sell(*which, &real.body, now).await;
                 Outcome::Whole(real)
             }
-            (Act::Answer, Some(real)) => Outcome::Whole(real),
-            (Act::Drop, _)
+            (RuleAction::Answer, Some(real)) => Outcome::Whole(real),
+            (RuleAction::Drop, _)
             | (
-                Act::Answer | Act::Truncate | Act::Garbage(_) | Act::Inject(_) | Act::Sell(_),
+                RuleAction::Answer
+                | RuleAction::Truncate
+                | RuleAction::Garbage(_)
+                | RuleAction::Inject(_)
+                | RuleAction::Sell(_),
                 None,
             ) => Outcome::Nothing,
         };
@@ -228,10 +244,10 @@ impl PlayedSeller {
         }
         let now = self.clock.now();
         let reply = match &outcome {
-            Outcome::Whole(Whole { status, headers, body }) => {
-                Reply::read(*status, headers, body, now)
+            Outcome::Whole(WholeAnswer { status, headers, body }) => {
+                BuyerReply::read(*status, headers, body, now)
             }
-            Outcome::Senseless(_) | Outcome::Nothing => Reply::Nothing,
+            Outcome::Senseless(_) | Outcome::Nothing => BuyerReply::Nothing,
         };
         // Before it is sent: the buyer's next request may be there at once.
         self.state().watch.answered(number, &sent, &reply, taken, now);
@@ -244,7 +260,7 @@ impl PlayedSeller {
 
     /// Grades a request and finds its rule. Every rule counts what it concerns, also when
     /// another one decides.
-    fn begin(&self, sent: &Sent, arrived: Timestamp) -> (u64, Option<&Rule>) {
+    fn begin(&self, sent: &SentRequest, arrived: Timestamp) -> (u64, Option<&ScriptRule>) {
         let mut state = self.state();
         let (number, attempt) = state.watch.arrived(sent, arrived);
         let passed = self.started.duration_until(arrived);
@@ -276,24 +292,24 @@ impl PlayedSeller {
         self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {})
     }
 
-    async fn really(&self, request: Request) -> Whole {
+    async fn really(&self, request: Request) -> WholeAnswer {
         let (parts, body) = self.forward(request).await.into_parts();
         let body = Limited::new(body, MAX_ANSWER).collect().await;
         let body = body.map(|body| body.to_bytes()).unwrap_or_default();
         let mut headers = parts.headers;
         // Damage changes the length of a body.
         headers.remove(header::CONTENT_LENGTH);
-        Whole { status: parts.status, headers, body }
+        WholeAnswer { status: parts.status, headers, body }
     }
 
     /// An agent's card without the bindings that the sandbox does not play.
-    fn with_what_is_played(&self, card: Whole) -> Whole {
+    fn with_what_is_played(&self, card: WholeAnswer) -> WholeAnswer {
         let mut document: Value = tradepost_wire::json::from_slice(&card.body).unwrap_or_default();
         let interfaces = document.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
         match (self.script.seller, interfaces) {
             (Seller::Agent, Some(interfaces)) => {
                 interfaces.retain(|it| it.get("protocolBinding") == Some(&"JSONRPC".into()));
-                Whole { body: document.to_string().into(), ..card }
+                WholeAnswer { body: document.to_string().into(), ..card }
             }
             (Seller::Agent | Seller::Dealer | Seller::Publisher, _) => card,
         }
@@ -334,7 +350,7 @@ impl PlayedSeller {
 /// What is sent.
 enum Outcome {
     /// An answer that can be understood.
-    Whole(Whole),
+    Whole(WholeAnswer),
     /// One that cannot.
     Senseless(Response),
     /// None.

@@ -18,15 +18,15 @@ use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::mcp::ToolResult;
 
-use super::script::{Page, Words};
-use super::sent::Sent;
+use super::script::{BodyKind, RefusalWords};
+use super::sent::SentRequest;
 
 /// How long a script's `RATE_LIMITED` asks to wait, unless it says.
 const WAIT: Duration = Duration::from_secs(1);
 
 /// An answer of which everything is known.
 #[derive(Debug, Clone)]
-pub struct Whole {
+pub struct WholeAnswer {
     /// The HTTP status.
     pub status: StatusCode,
     /// The headers, without the length.
@@ -35,7 +35,7 @@ pub struct Whole {
     pub body: Bytes,
 }
 
-impl Whole {
+impl WholeAnswer {
     /// An answer with a body of this type.
     #[must_use]
     pub fn new(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Self {
@@ -52,7 +52,7 @@ impl Whole {
 
     /// The same, with a `Retry-After` header where the script has one.
     #[must_use]
-    pub fn later(mut self, words: &Words) -> Self {
+    pub fn later(mut self, words: &RefusalWords) -> Self {
         let value = words.retry_after.as_deref().and_then(|text| HeaderValue::from_str(text).ok());
         if let Some(value) = value {
             self.headers.insert(header::RETRY_AFTER, value);
@@ -63,7 +63,12 @@ impl Whole {
 
 /// The profile's no.
 #[must_use]
-pub fn profile(code: AapCode, words: &Words, sent: &Sent, now: Timestamp) -> Whole {
+pub fn profile(
+    code: AapCode,
+    words: &RefusalWords,
+    sent: &SentRequest,
+    now: Timestamp,
+) -> WholeAnswer {
     let mut refusal = refusal(code, sent, now);
     if let Some(message) = &words.message {
         refusal.message.clone_from(message);
@@ -80,7 +85,7 @@ pub fn profile(code: AapCode, words: &Words, sent: &Sent, now: Timestamp) -> Who
         "jsonrpc": "2.0", "id": sent.id,
         "error": {"code": code.jsonrpc(), "message": message, "data": data},
     });
-    let mut whole = Whole::json(status(words, StatusCode::OK), &body).later(words);
+    let mut whole = WholeAnswer::json(status(words, StatusCode::OK), &body).later(words);
     let uri = HeaderValue::from_static(sent.version.uri());
     whole.headers.insert(HeaderName::from_static(a2a::EXTENSIONS_HEADER), uri);
     whole
@@ -88,7 +93,7 @@ pub fn profile(code: AapCode, words: &Words, sent: &Sent, now: Timestamp) -> Who
 
 /// A publisher's no: the task fails.
 #[must_use]
-pub fn task(code: TaskCode, words: &Words, sent: &Sent) -> Whole {
+pub fn task(code: TaskCode, words: &RefusalWords, sent: &SentRequest) -> WholeAnswer {
     let message = words.message.clone().unwrap_or_else(|| code.docs().trim().to_owned());
     let mut error = AdcpError::new(code, message);
     error.details.clone_from(&words.details);
@@ -111,11 +116,11 @@ pub fn task(code: TaskCode, words: &Words, sent: &Sent) -> Whole {
     let result =
         ToolResult { document: document.to_string().into(), is_shown: true, text, is_error: true };
     let body = String::from(result.body(&sent.id, sent.release));
-    Whole::new(status(words, StatusCode::OK), "application/json", body)
+    WholeAnswer::new(status(words, StatusCode::OK), "application/json", body)
 }
 
 /// A refusal with this code that could be true of the request.
-fn refusal(code: AapCode, sent: &Sent, now: Timestamp) -> AapRefusal {
+fn refusal(code: AapCode, sent: &SentRequest, now: Timestamp) -> AapRefusal {
     let data = sent.data.as_ref();
     let appointment_at = data.and_then(|data| data.pointer("/appointment/appointment_at"));
     let asked = SampleRequest {
@@ -133,7 +138,7 @@ fn refusal(code: AapCode, sent: &Sent, now: Timestamp) -> AapRefusal {
 
 /// The protocol's no.
 #[must_use]
-pub fn protocol(code: ProtocolCode, words: &Words, sent: &Sent) -> Whole {
+pub fn protocol(code: ProtocolCode, words: &RefusalWords, sent: &SentRequest) -> WholeAnswer {
     let message = words.message.clone().unwrap_or_else(|| code.title().to_owned());
     let mut refusal = ProtocolRefusal::new(code, message);
     let mut usual = StatusCode::OK;
@@ -181,7 +186,7 @@ pub fn protocol(code: ProtocolCode, words: &Words, sent: &Sent) -> Whole {
     let data = refusal.has_details().then_some(&refusal);
     let error = json!({"code": code.jsonrpc(), "message": refusal.message, "data"?: data});
     let body = json!({"jsonrpc": "2.0", "id": sent.id, "error": error});
-    let mut whole = Whole::json(status(words, usual), &body);
+    let mut whole = WholeAnswer::json(status(words, usual), &body);
     if let Some(wait) = wait {
         whole.headers.insert(header::RETRY_AFTER, HeaderValue::from_static(wait));
     }
@@ -195,15 +200,17 @@ pub fn protocol(code: ProtocolCode, words: &Words, sent: &Sent) -> Whole {
 
 /// The no of HTTP, or of something in front of the dealer.
 #[must_use]
-pub fn http(status: u16, page: Page, words: &Words) -> Whole {
+pub fn http(status: u16, page: BodyKind, words: &RefusalWords) -> WholeAnswer {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let reason = status.canonical_reason().unwrap_or("Error");
     let mut whole = match page {
-        Page::Empty => Whole { status, headers: HeaderMap::new(), body: Bytes::new() },
-        Page::Html => {
-            Whole::new(status, "text/html", html(&format!("{} {reason}", status.as_u16())))
+        BodyKind::Empty => WholeAnswer { status, headers: HeaderMap::new(), body: Bytes::new() },
+        BodyKind::Html => {
+            WholeAnswer::new(status, "text/html", html(&format!("{} {reason}", status.as_u16())))
         }
-        Page::Json => Whole::json(status, &json!({"error": reason, "status": status.as_u16()})),
+        BodyKind::Json => {
+            WholeAnswer::json(status, &json!({"error": reason, "status": status.as_u16()}))
+        }
     };
     if status == StatusCode::UNAUTHORIZED {
         whole.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -220,6 +227,6 @@ pub fn html(title: &str) -> String {
     )
 }
 
-fn status(words: &Words, usual: StatusCode) -> StatusCode {
+fn status(words: &RefusalWords, usual: StatusCode) -> StatusCode {
     words.status.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(usual)
 }

@@ -14,7 +14,7 @@ use tradepost_wire::json::Value;
 
 /// What a buyer has been told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
+pub enum BuyerReply {
     /// Nothing that it could understand: the request may have had an effect.
     Nothing,
     /// Yes.
@@ -30,7 +30,7 @@ pub enum Reply {
     },
 }
 
-impl Reply {
+impl BuyerReply {
     /// What an answer says, as a careful buyer reads it.
     #[must_use]
     pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Self {
@@ -118,10 +118,10 @@ mod tests {
         }
         let now = "2026-04-30T12:00:00Z".parse().unwrap();
         let status = StatusCode::from_u16(status).unwrap();
-        match Reply::read(status, &headers, body.to_string().as_bytes(), now) {
-            Reply::Nothing => "nothing".to_owned(),
-            Reply::Success => "yes".to_owned(),
-            Reply::Refusal { code, retryable, wait } => {
+        match BuyerReply::read(status, &headers, body.to_string().as_bytes(), now) {
+            BuyerReply::Nothing => "nothing".to_owned(),
+            BuyerReply::Success => "yes".to_owned(),
+            BuyerReply::Refusal { code, retryable, wait } => {
                 format!("{code} {retryable} {:?}", wait.map(|wait| wait.as_millis()))
             }
         }

@@ -10,7 +10,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use super::buyer::BuyerName;
 use super::script::Script;
 use super::target_name;
-use super::watch::{Doubt, Exchange, Finding, Found, Level, Watch};
+use super::watch::{
+    BuyerGrader, BuyerMistake, FindingKind, FindingLevel, GradedExchange, UnknownResult,
+};
 
 pub mod overview;
 
@@ -21,23 +23,28 @@ const SHOWN: usize = 5;
 
 /// A report on one buyer.
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct SandboxReport {
     script: String,
     /// The buyer; `None` for the one without a name.
     buyer: Option<BuyerName>,
     since: Timestamp,
     requests: u64,
     /// How often each finding was made, in the order of their table.
-    counts: Vec<(Finding, u64)>,
-    findings: Vec<Found>,
-    exchanges: Vec<Exchange>,
-    in_doubt: Vec<Doubt>,
+    counts: Vec<(FindingKind, u64)>,
+    findings: Vec<BuyerMistake>,
+    exchanges: Vec<GradedExchange>,
+    in_doubt: Vec<UnknownResult>,
 }
 
-impl Report {
+impl SandboxReport {
     /// What has been found so far.
     #[must_use]
-    pub fn of(script: &Script, buyer: Option<BuyerName>, since: Timestamp, watch: &Watch) -> Self {
+    pub fn of(
+        script: &Script,
+        buyer: Option<BuyerName>,
+        since: Timestamp,
+        watch: &BuyerGrader,
+    ) -> Self {
         Self {
             script: script.name.clone(),
             buyer,
@@ -52,7 +59,7 @@ impl Report {
 
     /// How many findings there are of this level.
     #[must_use]
-    pub fn count(&self, level: Level) -> u64 {
+    pub fn count(&self, level: FindingLevel) -> u64 {
         let of_level = self.counts.iter().filter(|(finding, _)| finding.level() == level);
         of_level.map(|(_, count)| count).sum()
     }
@@ -60,13 +67,14 @@ impl Report {
     /// Whether the buyer did nothing wrong. What is only unwise does not count.
     #[must_use]
     pub fn is_well_behaved(&self) -> bool {
-        self.count(Level::Wrong) == 0
+        self.count(FindingLevel::Wrong) == 0
     }
 
     /// What the buyer did, in a few words. An end in doubt is no finding, and still something.
     #[must_use]
     pub fn verdict(&self) -> String {
-        let mut verdict = match (self.count(Level::Wrong), self.count(Level::Unwise)) {
+        let mut verdict = match (self.count(FindingLevel::Wrong), self.count(FindingLevel::Unwise))
+        {
             (0, 0) if self.in_doubt.is_empty() => "well-behaved: nothing found".to_owned(),
             (0, 0) => "well-behaved: nothing wrong".to_owned(),
             (0, unwise) => format!("well-behaved: nothing wrong, {unwise} unwise"),
@@ -79,12 +87,12 @@ impl Report {
     }
 
     /// The findings of one kind.
-    fn found(&self, finding: Finding) -> impl Iterator<Item = &Found> {
+    fn found(&self, finding: FindingKind) -> impl Iterator<Item = &BuyerMistake> {
         self.findings.iter().filter(move |found| found.finding == finding)
     }
 
     /// What a finding is about, in a line: the request, what it was for, and what is wrong with it.
-    fn line(&self, found: &Found) -> String {
+    fn line(&self, found: &BuyerMistake) -> String {
         let exchange = self.exchanges.iter().find(|it| it.number == found.exchange);
         let target = exchange.map_or("", |exchange| target_name(exchange.target));
         format!("request {} {target}: {}", found.exchange, plain(&found.message, SENTENCE))
@@ -117,14 +125,14 @@ impl Report {
 }
 
 /// What nobody has told a buyer.
-fn what_is_open(doubt: &Doubt) -> String {
-    let Doubt { exchange, attempts, .. } = doubt;
+fn what_is_open(doubt: &UnknownResult) -> String {
+    let UnknownResult { exchange, attempts, .. } = doubt;
     let times = if *attempts == 1 { "time" } else { "times" };
     format!("request {exchange} was sent {attempts} {times}, and nothing final was said")
 }
 
 /// What a buyer has to find out, or to say.
-fn what_to_do(doubt: &Doubt) -> String {
+fn what_to_do(doubt: &UnknownResult) -> String {
     let seller = if doubt.taken { "has" } else { "does not have" };
     let way = if doubt.keyed {
         "send it again under its key, or say that it may have arrived"
@@ -135,6 +143,6 @@ fn what_to_do(doubt: &Doubt) -> String {
 }
 
 /// What a finding means, in a sentence.
-fn means(finding: Finding) -> &'static str {
+fn means(finding: FindingKind) -> &'static str {
     finding.docs().trim()
 }

@@ -24,9 +24,9 @@ pub struct Script {
     /// Whom it plays.
     pub seller: Seller,
     /// What the buyer may spend.
-    pub budget: Budget,
+    pub budget: RequestBudget,
     /// In the order in which they are tried.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<ScriptRule>,
 }
 
 words! {
@@ -44,19 +44,19 @@ words! {
 impl Seller {
     /// Whether this can be asked of it.
     #[must_use]
-    pub fn has(self, target: Target) -> bool {
+    pub fn has(self, target: AskedFor) -> bool {
         match target {
-            Target::Skill(_) => self == Self::Dealer,
-            Target::Operation(_) => self == Self::Agent,
-            Target::Tool(_) => self == Self::Publisher,
-            Target::Card => self != Self::Publisher,
+            AskedFor::Skill(_) => self == Self::Dealer,
+            AskedFor::Operation(_) => self == Self::Agent,
+            AskedFor::Tool(_) => self == Self::Publisher,
+            AskedFor::Card => self != Self::Publisher,
         }
     }
 }
 
 /// What a well-behaved buyer stays within.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
+pub struct RequestBudget {
     /// How often one intent may be sent, the first time included.
     pub attempts: u32,
     /// From the first attempt of an intent to its last one.
@@ -69,7 +69,7 @@ pub struct Budget {
     pub patience: SignedDuration,
 }
 
-impl Default for Budget {
+impl Default for RequestBudget {
     fn default() -> Self {
         Self {
             attempts: 4,
@@ -83,24 +83,24 @@ impl Default for Budget {
 
 /// One rule.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Rule {
+pub struct ScriptRule {
     /// For which requests.
-    pub when: When,
+    pub when: RuleCondition,
     /// What happens.
-    pub act: Act,
+    pub act: RuleAction,
     /// How long the answer is kept back.
     pub latency: SignedDuration,
     /// What a refusal says besides what its code says.
-    pub words: Words,
+    pub words: RefusalWords,
     /// Whether the dealer has done what was asked all the same.
     pub acted: bool,
 }
 
 /// For which requests a rule is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct When {
+pub struct RuleCondition {
     /// What is asked for; every message when empty.
-    pub on: Vec<Target>,
+    pub on: Vec<AskedFor>,
     /// These, counted from 1.
     pub nth: Vec<u64>,
     /// Every so many.
@@ -115,15 +115,15 @@ pub struct When {
     pub until: Option<SignedDuration>,
 }
 
-impl When {
+impl RuleCondition {
     /// Whether the rule is for requests of this kind, which it counts.
     #[must_use]
-    pub fn concerns(&self, target: Option<Target>) -> bool {
+    pub fn concerns(&self, target: Option<AskedFor>) -> bool {
         match target {
             Some(target) if !self.on.is_empty() => self.on.contains(&target),
             // What no skill was found in is still a message; the card is none.
-            Some(Target::Card) => false,
-            Some(Target::Skill(_) | Target::Operation(_) | Target::Tool(_)) | None => {
+            Some(AskedFor::Card) => false,
+            Some(AskedFor::Skill(_) | AskedFor::Operation(_) | AskedFor::Tool(_)) | None => {
                 self.on.is_empty()
             }
         }
@@ -142,7 +142,7 @@ impl When {
 
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub enum AskedFor {
     /// A skill of a dealer.
     Skill(Skill),
     /// An operation of an agent.
@@ -153,7 +153,7 @@ pub enum Target {
     Card,
 }
 
-impl Target {
+impl AskedFor {
     /// The name of the card in scripts; skills, operations and tools have their own.
     pub const CARD: &'static str = "card";
 
@@ -192,7 +192,7 @@ words! {
 
 /// What happens to a request.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub enum Act {
+pub enum RuleAction {
     /// It is answered.
     #[default]
     Answer,
@@ -203,7 +203,7 @@ pub enum Act {
     /// The protocol says no.
     Protocol(ProtocolCode),
     /// HTTP says no.
-    Http(u16, Page),
+    Http(u16, BodyKind),
     /// The connection ends without an answer.
     Drop,
     /// The answer ends in its middle.
@@ -220,7 +220,7 @@ pub enum Act {
 
 /// What a refusal says besides what its code says.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Words {
+pub struct RefusalWords {
     /// Members that replace or join those of `details` (a profile's refusals alone).
     pub details: Map,
     /// Instead of the usual sentence.
@@ -235,7 +235,7 @@ pub struct Words {
 
 words! {
     /// The body of an answer of HTTP.
-    pub enum Page {
+    pub enum BodyKind {
         /// None.
         Empty = "empty",
         /// What a proxy shows to people.

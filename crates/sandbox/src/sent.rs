@@ -17,8 +17,8 @@ use tradepost_wire::json::Value;
 use tradepost_wire::jsonrpc::{self, Id};
 use tradepost_wire::{canonical, mcp, problem};
 
-use super::script::Target;
-use super::watch::Finding;
+use super::script::AskedFor;
+use super::watch::FindingKind;
 
 /// How far a consent may lie in the future before it is called wrong.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
@@ -28,9 +28,9 @@ pub type Digest = [u8; 32];
 
 /// What has been sent to the endpoint, or a request for the card.
 #[derive(Debug)]
-pub struct Sent {
+pub struct SentRequest {
     /// What is asked for, as far as that can be read.
-    pub target: Option<Target>,
+    pub target: Option<AskedFor>,
     /// The id to answer.
     pub id: Id,
     /// The version of AAP that is spoken.
@@ -48,43 +48,43 @@ pub struct Sent {
     /// What else may change the answer: who calls, and in which versions.
     pub circumstances: Digest,
     /// What a lead's consent permits.
-    pub consent: Option<Consent>,
+    pub consent: Option<GradedConsent>,
     /// What is wrong with the request by itself.
-    pub findings: Vec<(Finding, String)>,
+    pub findings: Vec<(FindingKind, String)>,
 }
 
 /// A consent, as far as it is graded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Consent {
+pub struct GradedConsent {
     /// Of which grant: its moment and its words.
     pub grant: Digest,
     /// On which channels the dealer may answer.
     pub channels: BTreeSet<String>,
 }
 
-impl Sent {
+impl SentRequest {
     /// A request for the agent card.
     #[must_use]
     pub fn card(parts: &Parts) -> Self {
-        Self { target: Some(Target::Card), ..Self::nothing(parts) }
+        Self { target: Some(AskedFor::Card), ..Self::nothing(parts) }
     }
 
     /// The operation of a request with its parameters, unless it is none of A2A 1.0.
     fn open(&mut self, parts: &Parts, body: &[u8]) -> Option<(Operation, Option<Value>)> {
         if parts.headers.get(a2a::VERSION_HEADER).is_none() {
-            self.find(Finding::VersionMissing, "the request names no protocol version");
+            self.find(FindingKind::VersionMissing, "the request names no protocol version");
         }
         let envelope = match jsonrpc::read(body) {
             Ok(envelope) => envelope,
             Err(reject) => {
-                self.find(Finding::RequestInvalid, reject.message);
+                self.find(FindingKind::RequestInvalid, reject.message);
                 return None;
             }
         };
         self.id = envelope.id;
         let operation = Operation::from_name(&envelope.method);
         if operation.is_none() {
-            self.find(Finding::RequestInvalid, "the method is none of A2A 1.0");
+            self.find(FindingKind::RequestInvalid, "the method is none of A2A 1.0");
         }
         Some((operation?, envelope.params))
     }
@@ -98,11 +98,11 @@ impl Sent {
         let message = match a2a::request::read(operation, params.as_ref()) {
             Ok(A2aRequest::SendMessage(send)) => send.message,
             Ok(_) => {
-                sent.find(Finding::RequestInvalid, "AAP uses SendMessage alone");
+                sent.find(FindingKind::RequestInvalid, "AAP uses SendMessage alone");
                 return sent;
             }
             Err(refusal) => {
-                sent.find(Finding::RequestInvalid, refusal.message);
+                sent.find(FindingKind::RequestInvalid, refusal.message);
                 return sent;
             }
         };
@@ -116,7 +116,7 @@ impl Sent {
             .collect();
         let known = |uri: &String| Version::ALL.iter().any(|version| version.uri() == uri);
         if !activated.iter().chain(&message.extensions).any(known) {
-            sent.find(Finding::ExtensionMissing, "the request names no version of AAP");
+            sent.find(FindingKind::ExtensionMissing, "the request names no version of AAP");
         }
         let named = [activated.as_slice(), message.extensions.as_slice()];
         sent.version = Version::choose(Version::ALL, named, data.first().copied());
@@ -125,7 +125,7 @@ impl Sent {
             [data] => sent.payload(data, now),
             others => {
                 let refusal = aap::data_part_problem(others.len());
-                sent.find(Finding::RequestInvalid, refusal.message);
+                sent.find(FindingKind::RequestInvalid, refusal.message);
             }
         }
         sent
@@ -137,14 +137,14 @@ impl Sent {
     pub fn call(parts: &Parts, body: &[u8]) -> Self {
         let mut sent = Self::nothing(parts);
         let Some((operation, params)) = sent.open(parts, body) else { return sent };
-        sent.target = Some(Target::Operation(operation));
+        sent.target = Some(AskedFor::Operation(operation));
         match a2a::request::read(operation, params.as_ref()) {
             Ok(A2aRequest::SendMessage(send) | A2aRequest::SendStreamingMessage(send)) => {
                 sent.message_id = Some(send.message.message_id.clone());
                 sent.key.clone_from(&sent.message_id);
             }
             Ok(_) => {}
-            Err(refusal) => sent.find(Finding::RequestInvalid, refusal.message),
+            Err(refusal) => sent.find(FindingKind::RequestInvalid, refusal.message),
         }
         let mut wanted = params.unwrap_or_default();
         sent.data = Some(wanted.clone());
@@ -167,16 +167,16 @@ impl Sent {
         let mut request = match read {
             Ok(request) => request.filter(|request| request.method == mcp::CALL)?,
             Err(fail) => {
-                sent.find(Finding::RequestInvalid, fail.message);
+                sent.find(FindingKind::RequestInvalid, fail.message);
                 return Some(sent);
             }
         };
         (sent.id, sent.release) = (request.id.clone(), request.lifecycle);
         let Some(tool) = request.tool(|_| true).ok().and_then(AdcpTool::of_name) else {
-            sent.find(Finding::RequestInvalid, "the request calls no tool of AdCP");
+            sent.find(FindingKind::RequestInvalid, "the request calls no tool of AdCP");
             return Some(sent);
         };
-        sent.target = Some(Target::Tool(tool));
+        sent.target = Some(AskedFor::Tool(tool));
         sent.arguments(tool, request.take_arguments().into());
         Some(sent)
     }
@@ -186,12 +186,12 @@ impl Sent {
     fn arguments(&mut self, tool: AdcpTool, arguments: Value) {
         for place in credentials::find(&arguments) {
             let message = format!("a credential at {}", problem::clip(&place));
-            self.find(Finding::CredentialSent, message);
+            self.find(FindingKind::CredentialSent, message);
         }
         let issues = rules::check(tool, &arguments, Internals::Off).err();
         for issue in issues.into_iter().flat_map(|issues| issues.into_error().issues) {
             let message = format!("{} {}", problem::clip(&issue.pointer), issue.message);
-            self.find(Finding::RequestInvalid, message);
+            self.find(FindingKind::RequestInvalid, message);
         }
         let mut wanted = arguments.clone();
         self.data = Some(arguments);
@@ -209,12 +209,12 @@ impl Sent {
     #[must_use]
     pub fn has_effect(&self) -> bool {
         match self.target {
-            Some(Target::Skill(skill)) => skill == Skill::LeadSubmit,
-            Some(Target::Operation(operation)) => {
+            Some(AskedFor::Skill(skill)) => skill == Skill::LeadSubmit,
+            Some(AskedFor::Operation(operation)) => {
                 matches!(operation, Operation::SendMessage | Operation::SendStreamingMessage)
             }
-            Some(Target::Tool(tool)) => tool.mutates(),
-            Some(Target::Card) | None => false,
+            Some(AskedFor::Tool(tool)) => tool.mutates(),
+            Some(AskedFor::Card) | None => false,
         }
     }
 
@@ -222,9 +222,9 @@ impl Sent {
     #[must_use]
     pub fn wants_key(&self) -> bool {
         match self.target {
-            Some(Target::Skill(skill)) => skill == Skill::LeadSubmit,
-            Some(Target::Tool(tool)) => tool.keyed(),
-            Some(Target::Operation(_) | Target::Card) | None => false,
+            Some(AskedFor::Skill(skill)) => skill == Skill::LeadSubmit,
+            Some(AskedFor::Tool(tool)) => tool.keyed(),
+            Some(AskedFor::Operation(_) | AskedFor::Card) | None => false,
         }
     }
 
@@ -232,9 +232,9 @@ impl Sent {
     #[must_use]
     pub fn noun(&self) -> &'static str {
         match self.target {
-            Some(Target::Operation(_)) => "message",
-            Some(Target::Tool(_)) => "task",
-            Some(Target::Skill(_) | Target::Card) | None => "lead",
+            Some(AskedFor::Operation(_)) => "message",
+            Some(AskedFor::Tool(_)) => "task",
+            Some(AskedFor::Skill(_) | AskedFor::Card) | None => "lead",
         }
     }
 
@@ -263,7 +263,7 @@ impl Sent {
         }
     }
 
-    fn find(&mut self, finding: Finding, message: impl Into<String>) {
+    fn find(&mut self, finding: FindingKind, message: impl Into<String>) {
         self.findings.push((finding, message.into()));
     }
 
@@ -273,9 +273,9 @@ impl Sent {
         self.key = data.get("idempotency_key").and_then(Value::as_str).map(str::to_owned);
         let skill = match aap::identify(data, Skill::ALL) {
             Ok(skill) => skill,
-            Err(refusal) => return self.find(Finding::RequestInvalid, refusal.message),
+            Err(refusal) => return self.find(FindingKind::RequestInvalid, refusal.message),
         };
-        self.target = Some(Target::Skill(skill));
+        self.target = Some(AskedFor::Skill(skill));
         if skill == Skill::LeadSubmit {
             self.consent = data.get("consent").map(consent);
         }
@@ -284,16 +284,16 @@ impl Sent {
         let Err(refusal) = aap::parse(skill, self.version, data, &terms) else { return };
         let finding = match refusal.code.remedy() {
             Remedy::AskConsent if refusal.code == AapCode::InvalidConsent => {
-                Finding::ConsentInvalid
+                FindingKind::ConsentInvalid
             }
-            Remedy::AskConsent => Finding::ConsentMissing,
+            Remedy::AskConsent => FindingKind::ConsentMissing,
             Remedy::NotOffered
             | Remedy::Correct
             | Remedy::SearchAgain
             | Remedy::AskTime
             | Remedy::NewKey
             | Remedy::SlowDown
-            | Remedy::TryAgain => Finding::RequestInvalid,
+            | Remedy::TryAgain => FindingKind::RequestInvalid,
         };
         self.find(finding, refusal.message);
     }
@@ -302,8 +302,8 @@ impl Sent {
     #[must_use]
     pub fn skill(&self) -> Option<Skill> {
         match self.target? {
-            Target::Skill(skill) => Some(skill),
-            Target::Operation(_) | Target::Tool(_) | Target::Card => None,
+            AskedFor::Skill(skill) => Some(skill),
+            AskedFor::Operation(_) | AskedFor::Tool(_) | AskedFor::Card => None,
         }
     }
 
@@ -341,12 +341,12 @@ fn intent(data: &Value) -> Digest {
     Sha256::digest(canonical::to_string(&data)).into()
 }
 
-fn consent(consent: &Value) -> Consent {
+fn consent(consent: &Value) -> GradedConsent {
     let member = |name: &str| consent.get(name).cloned().unwrap_or(Value::Null);
     let grant = Value::Array(vec![member("granted_at"), member("consent_text")]);
     let channels = consent.get("allowed_channels").and_then(Value::as_array);
     let channels = channels.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-    Consent {
+    GradedConsent {
         grant: Sha256::digest(canonical::to_string(&grant)).into(),
         channels: channels.collect(),
     }

@@ -10,15 +10,15 @@ use jiff::Timestamp;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::problem::clip;
 
-use super::reply::Reply;
-use super::script::{Budget, Target};
-use super::sent::{Digest, Sent};
+use super::reply::BuyerReply;
+use super::script::{AskedFor, RequestBudget};
+use super::sent::{Digest, SentRequest};
 
 mod doubt;
 mod finding;
 
-pub use doubt::Doubt;
-pub use finding::{Finding, Level};
+pub use doubt::UnknownResult;
+pub use finding::{FindingKind, FindingLevel};
 
 /// How many intents, keys, messages, grants and vehicles are remembered of each.
 const MAX_REMEMBERED: usize = 10_000;
@@ -28,36 +28,36 @@ const MAX_LISTED: usize = 1_000;
 
 /// The grader.
 #[derive(Debug, Default)]
-pub struct Watch {
-    budget: Budget,
+pub struct BuyerGrader {
+    budget: RequestBudget,
     /// How many requests there were.
     pub(super) requests: u64,
     retries: u32,
     card_read: bool,
-    intents: Remembered<Digest, Intent>,
+    intents: RecentKeys<Digest, BuyerIntent>,
     /// Which intent has a key, and since which exchange.
-    keys: Remembered<String, (Digest, u64)>,
-    messages: Remembered<String, Digest>,
-    grants: Remembered<Digest, BTreeSet<String>>,
+    keys: RecentKeys<String, (Digest, u64)>,
+    messages: RecentKeys<String, Digest>,
+    grants: RecentKeys<Digest, BTreeSet<String>>,
     /// What the seller has called gone.
-    gone: Remembered<String, ()>,
+    gone: RecentKeys<String, ()>,
     /// The last exchanges.
-    pub(super) exchanges: VecDeque<Exchange>,
+    pub(super) exchanges: VecDeque<GradedExchange>,
     /// The last findings.
-    pub(super) findings: VecDeque<Found>,
+    pub(super) findings: VecDeque<BuyerMistake>,
     /// How often each finding was made, in the order of their table.
-    pub(super) counts: Vec<(Finding, u64)>,
+    pub(super) counts: Vec<(FindingKind, u64)>,
 }
 
 /// A request and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exchange {
+pub struct GradedExchange {
     /// Counted from 1.
     pub number: u64,
     /// When it arrived.
     pub at: Timestamp,
     /// What was asked for.
-    pub target: Option<Target>,
+    pub target: Option<AskedFor>,
     /// The names of the payload's members.
     pub members: Vec<String>,
     /// What tells the attempts of one intent from those of others.
@@ -69,14 +69,14 @@ pub struct Exchange {
     /// The rule that decided, counted from 1.
     pub rule: Option<usize>,
     /// What the buyer has been told; `None` as long as it waits.
-    pub reply: Option<Reply>,
+    pub reply: Option<BuyerReply>,
 }
 
 /// Something that a buyer did wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct BuyerMistake {
     /// What.
-    pub finding: Finding,
+    pub finding: FindingKind,
     /// In which exchange.
     pub exchange: u64,
     /// What exactly, without anything of a customer.
@@ -85,13 +85,13 @@ pub struct Found {
 
 /// What a buyer wants, over all attempts.
 #[derive(Debug)]
-struct Intent {
+struct BuyerIntent {
     attempts: u32,
     first: Timestamp,
     /// When the last attempt was answered, or arrived when it has not been.
     last: Timestamp,
     number: u64,
-    reply: Option<Reply>,
+    reply: Option<BuyerReply>,
     circumstances: Digest,
     key: Option<String>,
     /// Whether it has an effect, as a lead has.
@@ -102,29 +102,33 @@ struct Intent {
     taken: bool,
 }
 
-impl Watch {
+impl BuyerGrader {
     /// A grader of a buyer with this budget, of whom it is expected to read a card first or not.
     #[must_use]
-    pub fn new(budget: Budget, has_card: bool) -> Self {
+    pub fn new(budget: RequestBudget, has_card: bool) -> Self {
         Self { budget, card_read: !has_card, ..Self::default() }
     }
 
     /// Grades a request on its arrival, and gives it its number and which attempt it is.
-    pub fn arrived(&mut self, sent: &Sent, at: Timestamp) -> (u64, u32) {
+    pub fn arrived(&mut self, sent: &SentRequest, at: Timestamp) -> (u64, u32) {
         self.requests += 1;
         let number = self.requests;
         for (finding, message) in &sent.findings {
             self.find(*finding, number, message.clone());
         }
         match sent.target {
-            Some(Target::Card) => self.card_read = true,
-            Some(Target::Skill(_) | Target::Operation(_)) | None if !self.card_read => {
+            Some(AskedFor::Card) => self.card_read = true,
+            Some(AskedFor::Skill(_) | AskedFor::Operation(_)) | None if !self.card_read => {
                 // As if it had been: one finding says it, and each message
                 // after it would repeat it.
                 self.card_read = true;
-                self.find(Finding::CardUnread, number, "a message came before the card was read");
+                self.find(
+                    FindingKind::CardUnread,
+                    number,
+                    "a message came before the card was read",
+                );
             }
-            Some(Target::Skill(_) | Target::Operation(_) | Target::Tool(_)) | None => {}
+            Some(AskedFor::Skill(_) | AskedFor::Operation(_) | AskedFor::Tool(_)) | None => {}
         }
         let attempt = sent.intent.map_or(1, |intent| self.intent(sent, intent, number, at));
         if sent.wants_key() {
@@ -133,7 +137,7 @@ impl Watch {
         if sent.skill() == Some(Skill::LeadSubmit) {
             self.lead(sent, number);
         }
-        let exchange = Exchange {
+        let exchange = GradedExchange {
             number,
             at,
             target: sent.target,
@@ -159,8 +163,8 @@ impl Watch {
     pub fn answered(
         &mut self,
         number: u64,
-        sent: &Sent,
-        reply: &Reply,
+        sent: &SentRequest,
+        reply: &BuyerReply,
         taken: bool,
         at: Timestamp,
     ) {
@@ -173,20 +177,21 @@ impl Watch {
             (intent.reply, intent.last) = (Some(reply.clone()), at);
             intent.taken |= taken;
         }
-        let refused_for_good = matches!(reply, Reply::Refusal { retryable: false, .. });
+        let refused_for_good = matches!(reply, BuyerReply::Refusal { retryable: false, .. });
         // Only what is taken has a key: what was refused is sent corrected, under the same one.
         if let Some(key) = sent.key.as_ref().filter(|_| refused_for_good)
             && self.keys.get(key).is_some_and(|(_, since)| *since == number)
         {
             self.keys.remove(key);
         }
-        let gone = matches!(reply, Reply::Refusal { code, .. }
+        let gone = matches!(reply, BuyerReply::Refusal { code, .. }
             if code == "VEHICLE_UNAVAILABLE" || code == "VEHICLE_NOT_FOUND");
         for (name, id) in sent.vehicle() {
             let vehicle = format!("{name} {id}");
             if gone {
                 self.gone.insert(vehicle, ());
-            } else if *reply == Reply::Success && sent.skill() == Some(Skill::InventoryVehicle) {
+            } else if *reply == BuyerReply::Success && sent.skill() == Some(Skill::InventoryVehicle)
+            {
                 // What the seller offers again may be asked for again.
                 self.gone.remove(&vehicle);
             }
@@ -194,23 +199,23 @@ impl Watch {
     }
 
     /// Records something that has nothing to do with a message.
-    pub fn find_elsewhere(&mut self, finding: Finding, message: &str) {
+    pub fn find_elsewhere(&mut self, finding: FindingKind, message: &str) {
         let number = self.requests;
         self.find(finding, number, message);
     }
 
-    fn intent(&mut self, sent: &Sent, digest: Digest, number: u64, at: Timestamp) -> u32 {
+    fn intent(&mut self, sent: &SentRequest, digest: Digest, number: u64, at: Timestamp) -> u32 {
         if let Some(id) = &sent.message_id {
             match self.messages.get(id) {
                 Some(known) if *known != digest => {
                     let message = "another message had this id";
-                    self.find(Finding::MessageIdReused, number, message);
+                    self.find(FindingKind::MessageIdReused, number, message);
                 }
                 Some(_) => {}
                 None => self.messages.insert(id.clone(), digest),
             }
         }
-        let fresh = Intent {
+        let fresh = BuyerIntent {
             attempts: 1,
             first: at,
             last: at,
@@ -237,49 +242,49 @@ impl Watch {
         for (finding, message) in found {
             self.find(finding, number, message);
         }
-        let Budget { attempts: most, elapsed: longest, retries, .. } = self.budget;
+        let RequestBudget { attempts: most, elapsed: longest, retries, .. } = self.budget;
         if !begins_anew && attempts > most {
             let message = format!("attempt {attempts} of an intent; {most} are permitted");
-            self.find(Finding::BudgetAttempts, number, message);
+            self.find(FindingKind::BudgetAttempts, number, message);
         }
         if !begins_anew && elapsed > longest {
             let message = format!("{elapsed:#} after the first attempt; {longest:#} are permitted");
-            self.find(Finding::BudgetElapsed, number, message);
+            self.find(FindingKind::BudgetElapsed, number, message);
         }
         if !begins_anew && self.retries > retries {
             let message = format!("retry {} in all; {retries} are permitted", self.retries);
-            self.find(Finding::BudgetRetries, number, message);
+            self.find(FindingKind::BudgetRetries, number, message);
         }
         attempts
     }
 
-    fn key(&mut self, sent: &Sent, number: u64) {
+    fn key(&mut self, sent: &SentRequest, number: u64) {
         let noun = sent.noun();
         match (&sent.key, sent.intent) {
             (Some(key), Some(intent)) => match self.keys.get(key) {
                 Some((known, since)) if *known != intent => {
                     let message = format!("exchange {since} used this key for another {noun}");
-                    self.find(Finding::KeyReused, number, message);
+                    self.find(FindingKind::KeyReused, number, message);
                 }
                 Some(_) => {}
                 None => self.keys.insert(key.clone(), (intent, number)),
             },
             (None, _) => {
                 let message = format!("the {noun} has no idempotency_key");
-                self.find(Finding::KeyMissing, number, message);
+                self.find(FindingKind::KeyMissing, number, message);
             }
             (Some(_), None) => {}
         }
     }
 
-    fn lead(&mut self, sent: &Sent, number: u64) {
+    fn lead(&mut self, sent: &SentRequest, number: u64) {
         if let Some(consent) = &sent.consent {
             match self.grants.get_mut(&consent.grant) {
                 Some(before) if !consent.channels.is_subset(before) => {
                     // From now on these count as permitted, so that one widening is one finding.
                     before.extend(consent.channels.iter().cloned());
                     let message = "the same words of the same moment permit more than before";
-                    self.find(Finding::ConsentStretched, number, message);
+                    self.find(FindingKind::ConsentStretched, number, message);
                 }
                 Some(_) => {}
                 None => self.grants.insert(consent.grant, consent.channels.clone()),
@@ -290,16 +295,16 @@ impl Watch {
         });
         if let Some(vehicle) = gone {
             let message = format!("the seller has said that {vehicle} is gone");
-            self.find(Finding::VehicleGone, number, message);
+            self.find(FindingKind::VehicleGone, number, message);
         }
     }
 
-    fn exchange(&mut self, number: u64) -> Option<&mut Exchange> {
+    fn exchange(&mut self, number: u64) -> Option<&mut GradedExchange> {
         self.exchanges.iter_mut().rev().find(|exchange| exchange.number == number)
     }
 
-    fn find(&mut self, finding: Finding, exchange: u64, message: impl Into<String>) {
-        push(&mut self.findings, Found { finding, exchange, message: message.into() });
+    fn find(&mut self, finding: FindingKind, exchange: u64, message: impl Into<String>) {
+        push(&mut self.findings, BuyerMistake { finding, exchange, message: message.into() });
         match self.counts.iter_mut().find(|(known, _)| *known == finding) {
             Some((_, count)) => *count += 1,
             None => self.counts.push((finding, 1)),
@@ -310,9 +315,10 @@ impl Watch {
     /// The leads, messages to an agent, and tasks, of which their buyer cannot know whether the seller has
     /// them, oldest first.
     #[must_use]
-    pub fn in_doubt(&self) -> Vec<Doubt> {
+    pub fn in_doubt(&self) -> Vec<UnknownResult> {
         let open = self.intents.values.iter().filter(|(_, it)| it.has_effect && it.is_open());
-        let mut doubts: Vec<_> = open.map(|(digest, intent)| Doubt::of(*digest, intent)).collect();
+        let mut doubts: Vec<_> =
+            open.map(|(digest, intent)| UnknownResult::of(*digest, intent)).collect();
         doubts.sort_unstable_by_key(|doubt| doubt.exchange);
         doubts
     }
@@ -320,41 +326,42 @@ impl Watch {
 
 /// Whether a request begins its intent anew, and what is wrong with sending it again.
 fn judge(
-    previous: &Intent,
-    sent: &Sent,
-    budget: Budget,
+    previous: &BuyerIntent,
+    sent: &SentRequest,
+    budget: RequestBudget,
     at: Timestamp,
-) -> (bool, Vec<(Finding, String)>) {
+) -> (bool, Vec<(FindingKind, String)>) {
     let mut found = Vec::new();
     let before = previous.number;
     let changed = sent.circumstances != previous.circumstances;
     let other_key = sent.key != previous.key || sent.key.is_none();
     let passed = previous.last.duration_until(at);
     let (begins_anew, wait) = match &previous.reply {
-        None | Some(Reply::Nothing) => (false, None),
-        Some(Reply::Success) => (true, None),
-        Some(Reply::Refusal { retryable: true, wait, .. }) => (false, *wait),
-        Some(Reply::Refusal { code, .. }) => {
+        None | Some(BuyerReply::Nothing) => (false, None),
+        Some(BuyerReply::Success) => (true, None),
+        Some(BuyerReply::Refusal { retryable: true, wait, .. }) => (false, *wait),
+        Some(BuyerReply::Refusal { code, .. }) => {
             let excused = changed || code == "IDEMPOTENCY_CONFLICT" && sent.key != previous.key;
             if !excused {
                 let message = format!("exchange {before} was refused with {code}, for good");
-                found.push((Finding::RetryOfFinal, message));
+                found.push((FindingKind::RetryOfFinal, message));
             }
             (excused, None)
         }
     };
-    let refused_for_good = matches!(previous.reply, Some(Reply::Refusal { retryable: false, .. }));
+    let refused_for_good =
+        matches!(previous.reply, Some(BuyerReply::Refusal { retryable: false, .. }));
     if sent.skill() == Some(Skill::LeadSubmit) && other_key && !refused_for_good {
         let message = match (&previous.key, &sent.key) {
             (None, None) => format!("the lead of exchange {before} again, without a key"),
             _ => format!("the lead of exchange {before} again, under another key"),
         };
-        found.push((Finding::LeadDoubled, message));
+        found.push((FindingKind::LeadDoubled, message));
     }
     let doubled = match sent.target {
-        Some(Target::Operation(_)) => Some((Finding::MessageDoubled, "message", "id")),
-        Some(Target::Tool(_)) => Some((Finding::TaskDoubled, "task", "key")),
-        Some(Target::Skill(_) | Target::Card) | None => None,
+        Some(AskedFor::Operation(_)) => Some((FindingKind::MessageDoubled, "message", "id")),
+        Some(AskedFor::Tool(_)) => Some((FindingKind::TaskDoubled, "task", "key")),
+        Some(AskedFor::Skill(_) | AskedFor::Card) | None => None,
     };
     if let Some((finding, noun, name)) = doubled
         && sent.has_effect()
@@ -370,10 +377,10 @@ fn judge(
     let owed = wait.unwrap_or_default().min(budget.patience);
     if passed < owed {
         let message = format!("after {passed:#}; exchange {before} asked for {owed:#}");
-        found.push((Finding::RetryEarly, message));
+        found.push((FindingKind::RetryEarly, message));
     } else if passed < budget.pause {
         let message = format!("{passed:#} after exchange {before}");
-        found.push((Finding::RetryWithoutPause, message));
+        found.push((FindingKind::RetryWithoutPause, message));
     }
     (false, found)
 }
@@ -388,18 +395,18 @@ fn push<T>(list: &mut VecDeque<T>, item: T) {
 
 /// The last values of so many keys.
 #[derive(Debug)]
-struct Remembered<K, V> {
+struct RecentKeys<K, V> {
     values: HashMap<K, V>,
     order: VecDeque<K>,
 }
 
-impl<K, V> Default for Remembered<K, V> {
+impl<K, V> Default for RecentKeys<K, V> {
     fn default() -> Self {
         Self { values: HashMap::new(), order: VecDeque::new() }
     }
 }
 
-impl<K: Hash + Eq + Clone, V> Remembered<K, V> {
+impl<K: Hash + Eq + Clone, V> RecentKeys<K, V> {
     fn get(&self, key: &K) -> Option<&V> {
         self.values.get(key)
     }

@@ -8,8 +8,8 @@ use tradepost_probe::markdown::{plain, table};
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::overview::Overview;
-use super::{Report, SHOWN, means, what_is_open, what_to_do};
-use crate::watch::{Finding, Level};
+use super::{SHOWN, SandboxReport, means, what_is_open, what_to_do};
+use crate::watch::{FindingKind, FindingLevel};
 
 impl Overview {
     /// What was played, and how all buyers behaved.
@@ -20,7 +20,7 @@ impl Overview {
     }
 }
 
-impl Report {
+impl SandboxReport {
     /// The buyer, in words.
     fn heading(&self) -> String {
         match &self.buyer {
@@ -30,7 +30,7 @@ impl Report {
     }
 
     /// How often a finding was made, and the first of its lines.
-    fn lines(&self, finding: Finding) -> String {
+    fn lines(&self, finding: FindingKind) -> String {
         let count = self.counts.iter().find(|(known, _)| *known == finding);
         let count = count.map_or(0, |(_, count)| *count);
         let lines: Vec<String> =
@@ -47,7 +47,7 @@ pub(super) fn junit(overview: &Overview) -> String {
     Document { name: format!("tradepost {}", overview.title()), suites }.write()
 }
 
-fn suite(report: &Report) -> Suite {
+fn suite(report: &SandboxReport) -> Suite {
     let name = report.heading();
     let case = |level: &'static str, name: String, outcome: Outcome| Case {
         class: format!("{level} {}", report.heading()),
@@ -60,16 +60,16 @@ fn suite(report: &Report) -> Suite {
         return Suite { name, cases: vec![case("wrong", "a request came".to_owned(), outcome)] };
     }
     let mut cases: Vec<Case> = Vec::new();
-    for finding in Finding::ALL.iter().copied() {
+    for finding in FindingKind::ALL.iter().copied() {
         let level = finding.level().name();
         let was_made = report.counts.iter().any(|(known, _)| *known == finding);
         let text = format!("{}. {}", finding.rule(), finding.hint());
         let outcome = match (was_made, finding.level()) {
             (false, _) => Outcome::Passed,
-            (true, Level::Wrong) => {
+            (true, FindingLevel::Wrong) => {
                 Outcome::Failed { kind: level, message: report.lines(finding), text }
             }
-            (true, Level::Unwise) => {
+            (true, FindingLevel::Unwise) => {
                 let message = format!("{level}, {}", report.lines(finding));
                 Outcome::Skipped { message, text: Some(text) }
             }
@@ -94,12 +94,12 @@ fn suite(report: &Report) -> Suite {
 /// The report in Markdown.
 pub(super) fn markdown(overview: &Overview) -> String {
     let mut out = format!("## {}\n\n", plain(&overview.title()));
-    let row = |report: &Report| {
+    let row = |report: &SandboxReport| {
         vec![
             plain(&report.heading()),
             report.requests.to_string(),
-            report.count(Level::Wrong).to_string(),
-            report.count(Level::Unwise).to_string(),
+            report.count(FindingLevel::Wrong).to_string(),
+            report.count(FindingLevel::Unwise).to_string(),
             report.in_doubt.len().to_string(),
         ]
     };
@@ -145,8 +145,8 @@ pub(super) fn github(overview: &Overview) -> String {
     for report in &overview.reports {
         for (finding, _) in &report.counts {
             let (severity, title) = match finding.level() {
-                Level::Wrong => (Severity::Error, "wrong"),
-                Level::Unwise => (Severity::Warning, "unwise"),
+                FindingLevel::Wrong => (Severity::Error, "wrong"),
+                FindingLevel::Unwise => (Severity::Warning, "unwise"),
             };
             let title = format!("{title}: {finding} of {}", report.heading());
             let text = format!(

@@ -10,9 +10,9 @@ use tradepost_wire::format::rfc3339;
 use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{Value, json};
 
-use super::{Report, build, means};
-use crate::refuse::Whole;
-use crate::watch::{Finding, Level};
+use super::{SandboxReport, build, means};
+use crate::refuse::WholeAnswer;
+use crate::watch::{FindingKind, FindingLevel};
 use crate::{damage, short, target_name};
 
 /// The form of a report.
@@ -48,13 +48,13 @@ impl FromStr for Form {
 /// The reports on all buyers, the one without a name first.
 #[derive(Debug, Clone)]
 pub struct Overview {
-    pub(super) reports: Vec<Report>,
+    pub(super) reports: Vec<SandboxReport>,
 }
 
 impl Overview {
     /// Puts reports together. Of the buyer without a name nothing is said where others came and it did not.
     #[must_use]
-    pub fn of(mut reports: Vec<Report>) -> Self {
+    pub fn of(mut reports: Vec<SandboxReport>) -> Self {
         let named_ones = reports.iter().any(|report| report.buyer.is_some());
         reports.retain(|report| !named_ones || report.buyer.is_some() || report.has_news());
         Self { reports }
@@ -62,14 +62,14 @@ impl Overview {
 
     /// How many findings there are of this level.
     #[must_use]
-    pub fn count(&self, level: Level) -> u64 {
+    pub fn count(&self, level: FindingLevel) -> u64 {
         self.reports.iter().map(|report| report.count(level)).sum()
     }
 
     /// Whether no buyer did anything wrong. What is only unwise does not count.
     #[must_use]
     pub fn is_well_behaved(&self) -> bool {
-        self.count(Level::Wrong) == 0
+        self.count(FindingLevel::Wrong) == 0
     }
 
     /// The report in one of its forms.
@@ -91,11 +91,11 @@ impl Overview {
         let buyers = reports().map(|report| {
             json!({
                 "buyer": report.buyer_name(), "requests": report.requests,
-                "well_behaved": report.is_well_behaved(), "wrong": report.count(Level::Wrong),
-                "unwise": report.count(Level::Unwise), "in_doubt": report.in_doubt.len(),
+                "well_behaved": report.is_well_behaved(), "wrong": report.count(FindingLevel::Wrong),
+                "unwise": report.count(FindingLevel::Unwise), "in_doubt": report.in_doubt.len(),
             })
         });
-        let counts = Finding::ALL.iter().filter_map(|finding| {
+        let counts = FindingKind::ALL.iter().filter_map(|finding| {
             let counted = reports().flat_map(|report| &report.counts);
             let count: u64 =
                 counted.filter(|(known, _)| known == finding).map(|(_, count)| count).sum();
@@ -113,20 +113,20 @@ impl Overview {
             "since": since.map(rfc3339),
             "requests": reports().map(|report| report.requests).sum::<u64>(),
             "well_behaved": self.is_well_behaved(),
-            "wrong": self.count(Level::Wrong),
-            "unwise": self.count(Level::Unwise),
-            "in_doubt": reports().flat_map(Report::doubt_documents).collect::<Vec<_>>(),
+            "wrong": self.count(FindingLevel::Wrong),
+            "unwise": self.count(FindingLevel::Unwise),
+            "in_doubt": reports().flat_map(SandboxReport::doubt_documents).collect::<Vec<_>>(),
             "counts": counts.collect::<Vec<_>>(),
             "buyers": buyers.collect::<Vec<_>>(),
-            "findings": reports().flat_map(Report::finding_documents).collect::<Vec<_>>(),
-            "exchanges": reports().flat_map(Report::exchange_documents).collect::<Vec<_>>(),
+            "findings": reports().flat_map(SandboxReport::finding_documents).collect::<Vec<_>>(),
+            "exchanges": reports().flat_map(SandboxReport::exchange_documents).collect::<Vec<_>>(),
         })
     }
 
     /// For people: each buyer by itself.
     #[must_use]
     pub fn text(&self) -> String {
-        let texts: Vec<String> = self.reports.iter().map(Report::text).collect();
+        let texts: Vec<String> = self.reports.iter().map(SandboxReport::text).collect();
         let mut out = texts.join("\n");
         if self.reports.len() > 1 {
             let all = self.reports.len();
@@ -160,11 +160,11 @@ impl Overview {
             Form::Markdown => "text/markdown; charset=utf-8",
             Form::Text | Form::Github => "text/plain; charset=utf-8",
         };
-        damage::whole(Whole::new(StatusCode::OK, media_type, self.write(form)))
+        damage::whole(WholeAnswer::new(StatusCode::OK, media_type, self.write(form)))
     }
 }
 
-impl Report {
+impl SandboxReport {
     /// Whether the buyer has called, or was seen where a redirect led.
     fn has_news(&self) -> bool {
         self.requests > 0 || !self.findings.is_empty()

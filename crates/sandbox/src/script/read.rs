@@ -7,7 +7,10 @@ use tradepost_wire::parse::{self, of_text, read_object};
 use tradepost_wire::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 use tradepost_wire::toml::{self, TomlMistake, Variables, parse_duration};
 
-use super::{Act, Budget, Garbage, Page, Rule, Script, Seller, Target, When, Words};
+use super::{
+    AskedFor, BodyKind, Garbage, RefusalWords, RequestBudget, RuleAction, RuleCondition, Script,
+    ScriptRule, Seller,
+};
 
 /// The longest name.
 const MAX_NAME: usize = 64;
@@ -54,7 +57,7 @@ fn script(value: &Value, problems: &mut Problems) -> Option<Script> {
 }
 
 /// Says what of a rule the seller does not have.
-fn fits(seller: Seller, rule: &Rule, at: &DocumentPlace<'_>, problems: &mut Problems) {
+fn fits(seller: Seller, rule: &ScriptRule, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let mut say = |key: &str, message: &str| {
         parse::reject(&at.key(key), problems, message);
     };
@@ -73,21 +76,21 @@ fn fits(seller: Seller, rule: &Rule, at: &DocumentPlace<'_>, problems: &mut Prob
         );
     }
     let of_others = match &rule.act {
-        Act::Refuse(_) if seller == Seller::Agent => Some("refuse"),
-        Act::Inject(_) if seller == Seller::Agent => Some("inject"),
-        Act::Sell(_) => Some("sell"),
-        Act::Garbage(Garbage::OtherSkill) => Some("garbage"),
-        Act::Protocol(_) if seller == Seller::Publisher => Some("protocol"),
-        Act::Refuse(_)
-        | Act::Fail(_)
-        | Act::Answer
-        | Act::Protocol(_)
-        | Act::Http(..)
-        | Act::Drop
-        | Act::Truncate
-        | Act::Garbage(_)
-        | Act::Inject(_)
-        | Act::Redirect => None,
+        RuleAction::Refuse(_) if seller == Seller::Agent => Some("refuse"),
+        RuleAction::Inject(_) if seller == Seller::Agent => Some("inject"),
+        RuleAction::Sell(_) => Some("sell"),
+        RuleAction::Garbage(Garbage::OtherSkill) => Some("garbage"),
+        RuleAction::Protocol(_) if seller == Seller::Publisher => Some("protocol"),
+        RuleAction::Refuse(_)
+        | RuleAction::Fail(_)
+        | RuleAction::Answer
+        | RuleAction::Protocol(_)
+        | RuleAction::Http(..)
+        | RuleAction::Drop
+        | RuleAction::Truncate
+        | RuleAction::Garbage(_)
+        | RuleAction::Inject(_)
+        | RuleAction::Redirect => None,
     };
     match (seller, of_others) {
         (Seller::Agent, Some(key)) => {
@@ -109,14 +112,14 @@ fn refusal(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Act> {
+) -> Option<RuleAction> {
     match seller {
-        Seller::Dealer | Seller::Agent => parse::word(value, at, problems).map(Act::Refuse),
-        Seller::Publisher => parse::word(value, at, problems).map(Act::Fail),
+        Seller::Dealer | Seller::Agent => parse::word(value, at, problems).map(RuleAction::Refuse),
+        Seller::Publisher => parse::word(value, at, problems).map(RuleAction::Fail),
     }
 }
 
-fn budget(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Budget> {
+fn budget(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<RequestBudget> {
     read_object!(value, at, problems, closed {
         optional "attempts" => attempts: at_least_one,
         optional "elapsed" => elapsed: duration,
@@ -124,8 +127,8 @@ fn budget(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opt
         optional "pause" => pause: duration,
         optional "patience" => patience: duration,
     });
-    let usual = Budget::default();
-    Some(Budget {
+    let usual = RequestBudget::default();
+    Some(RequestBudget {
         attempts: attempts.map_or(usual.attempts, |n| u32::try_from(n).unwrap_or(u32::MAX)),
         elapsed: elapsed.unwrap_or(usual.elapsed),
         retries: retries.unwrap_or(usual.retries),
@@ -147,7 +150,7 @@ fn rule(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Rule> {
+) -> Option<ScriptRule> {
     let before = problems.total();
     read_object!(value, at, problems, closed {
         optional "on" => on: targets,
@@ -169,7 +172,7 @@ fn rule(
         optional "inject" => inject: parse::word,
         optional "sell" => sell: parse::word,
         optional "redirect" => redirect: only_true,
-        optional "body" => body: parse::word::<Page>,
+        optional "body" => body: parse::word::<BodyKind>,
         optional "acted" => acted: parse::boolean,
         optional "details" => details: table,
         optional "message" => message: sentence,
@@ -198,26 +201,34 @@ fn rule(
     if problems.total() > before {
         return None;
     }
-    let dropped_after = drop == Some(Moment::After);
+    let dropped_after = drop == Some(DropMoment::After);
     let act = [
         refuse,
-        protocol.map(Act::Protocol),
-        http.map(|status| Act::Http(status, body.unwrap_or(Page::Empty))),
-        drop.map(|_| Act::Drop),
-        truncate.map(|()| Act::Truncate),
-        garbage.map(Act::Garbage),
-        inject.map(Act::Inject),
-        sell.map(Act::Sell),
-        redirect.map(|()| Act::Redirect),
+        protocol.map(RuleAction::Protocol),
+        http.map(|status| RuleAction::Http(status, body.unwrap_or(BodyKind::Empty))),
+        drop.map(|_| RuleAction::Drop),
+        truncate.map(|()| RuleAction::Truncate),
+        garbage.map(RuleAction::Garbage),
+        inject.map(RuleAction::Inject),
+        sell.map(RuleAction::Sell),
+        redirect.map(|()| RuleAction::Redirect),
     ];
     let act = act.into_iter().flatten().next().unwrap_or_default();
     let shows_the_answer = match &act {
-        Act::Answer | Act::Truncate | Act::Garbage(_) | Act::Inject(_) | Act::Sell(_) => true,
-        Act::Drop => dropped_after,
-        Act::Refuse(_) | Act::Fail(_) | Act::Protocol(_) | Act::Http(..) | Act::Redirect => false,
+        RuleAction::Answer
+        | RuleAction::Truncate
+        | RuleAction::Garbage(_)
+        | RuleAction::Inject(_)
+        | RuleAction::Sell(_) => true,
+        RuleAction::Drop => dropped_after,
+        RuleAction::Refuse(_)
+        | RuleAction::Fail(_)
+        | RuleAction::Protocol(_)
+        | RuleAction::Http(..)
+        | RuleAction::Redirect => false,
     };
-    Some(Rule {
-        when: When {
+    Some(ScriptRule {
+        when: RuleCondition {
             on: on.unwrap_or_default(),
             nth: nth.unwrap_or_default(),
             every,
@@ -228,7 +239,7 @@ fn rule(
         },
         act,
         latency: latency.unwrap_or_default(),
-        words: Words {
+        words: RefusalWords {
             details: details.unwrap_or_default(),
             message,
             retryable,
@@ -252,15 +263,15 @@ const MODIFIERS: &[(&str, &[&str])] = &[
 
 /// When a connection ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Moment {
+enum DropMoment {
     Before,
     After,
 }
 
-fn moment(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Moment> {
+fn moment(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<DropMoment> {
     match value.as_str() {
-        Some("before") => Some(Moment::Before),
-        Some("after") => Some(Moment::After),
+        Some("before") => Some(DropMoment::Before),
+        Some("after") => Some(DropMoment::After),
         Some(_) | None => {
             parse::not_one_of(at, problems, &["before", "after"]);
             None
@@ -277,13 +288,17 @@ fn only_true(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> 
     None
 }
 
-fn targets(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Vec<Target>> {
+fn targets(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<Vec<AskedFor>> {
     let one = |value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems| {
         const HINT: &str = "must be card, dealer.information, inventory.facets, \
                             inventory.search, inventory.vehicle or lead.submit; with \
                             seller = \"agent\" card or an operation of A2A; with \
                             seller = \"publisher\" a tool of AdCP";
-        of_text((value, at, problems), HINT, Target::from_name)
+        of_text((value, at, problems), HINT, AskedFor::from_name)
     };
     if value.is_string() {
         return one(value, at, problems).map(|target| vec![target]);

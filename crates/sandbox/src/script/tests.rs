@@ -104,7 +104,7 @@ fn a_rule_counts_what_it_concerns_and_fits_where_all_its_conditions_hold() {
         let script = read(&format!("name = \"x\"\n[[rules]]\nlatency = \"1ms\"\n{text}")).unwrap();
         script.rules.into_iter().next().unwrap().when
     };
-    let fitting = |when: &When| -> Vec<u64> {
+    let fitting = |when: &RuleCondition| -> Vec<u64> {
         (1..=7).filter(|count| when.fits(*count, SignedDuration::from_secs(5))).collect()
     };
     for (text, expected) in [
@@ -121,8 +121,8 @@ fn a_rule_counts_what_it_concerns_and_fits_where_all_its_conditions_hold() {
     ] {
         assert_eq!(fitting(&rule(text)), expected, "{text}");
     }
-    let search = Some(Target::Skill(Skill::InventorySearch));
-    let lead = Some(Target::Skill(Skill::LeadSubmit));
+    let search = Some(AskedFor::Skill(Skill::InventorySearch));
+    let lead = Some(AskedFor::Skill(Skill::LeadSubmit));
     for (text, expected) in [
         ("", [true, true, false, true]),
         ("on = \"inventory.search\"", [true, false, false, false]),
@@ -130,7 +130,7 @@ fn a_rule_counts_what_it_concerns_and_fits_where_all_its_conditions_hold() {
     ] {
         let when = rule(text);
         let concerned =
-            [search, lead, Some(Target::Card), None].map(|target| when.concerns(target));
+            [search, lead, Some(AskedFor::Card), None].map(|target| when.concerns(target));
         assert_eq!(concerned, expected, "{text}");
     }
 }

@@ -5,13 +5,13 @@ use tradepost_wire::aap::AapCode;
 use tradepost_wire::adcp::error::{AdcpCode as TaskCode, RecoveryRule};
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::Intent;
-use crate::reply::Reply;
+use super::BuyerIntent;
+use crate::reply::BuyerReply;
 use crate::sent::Digest;
 
 /// A lead, a message to an agent, or a task, of which its buyer cannot know whether the seller has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Doubt {
+pub struct UnknownResult {
     /// Its last exchange.
     pub exchange: u64,
     /// What tells its attempts from those of other intents.
@@ -24,8 +24,8 @@ pub struct Doubt {
     pub taken: bool,
 }
 
-impl Doubt {
-    pub(super) fn of(digest: Digest, intent: &Intent) -> Self {
+impl UnknownResult {
+    pub(super) fn of(digest: Digest, intent: &BuyerIntent) -> Self {
         Self {
             exchange: intent.number,
             intent: digest,
@@ -36,17 +36,17 @@ impl Doubt {
     }
 }
 
-impl Intent {
+impl BuyerIntent {
     /// Whether what its buyer was told leaves open what the dealer has done.
     pub(super) fn is_open(&self) -> bool {
         match &self.reply {
             // An answer that never came, or that made no sense.
-            None | Some(Reply::Nothing) => true,
-            Some(Reply::Success) => false,
+            None | Some(BuyerReply::Nothing) => true,
+            Some(BuyerReply::Success) => false,
             // A dealer who had taken it would have repeated the receipt.
-            Some(Reply::Refusal { code, retryable: false, .. }) if settles(code) => false,
+            Some(BuyerReply::Refusal { code, retryable: false, .. }) if settles(code) => false,
             // Whoever fails in the middle may have done it before (RFC 9110 §15.6).
-            Some(Reply::Refusal { code, .. }) => self.was_open || code.starts_with("HTTP 5"),
+            Some(BuyerReply::Refusal { code, .. }) => self.was_open || code.starts_with("HTTP 5"),
         }
     }
 }

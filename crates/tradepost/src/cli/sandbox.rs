@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::runtime::Builder;
 use tradepost_sandbox::report::overview::{Form, Overview};
 use tradepost_sandbox::script::{self, Script, Seller};
-use tradepost_sandbox::watch::Level;
+use tradepost_sandbox::watch::FindingLevel;
 use tradepost_sandbox::{REPORT_PATH, Sandbox, server};
 use tradepost_server::clock::Clock;
 use tradepost_server::http::mcp::PATH;
@@ -105,7 +105,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     if report.is_well_behaved() {
         return Ok(());
     }
-    let wrong = report.count(Level::Wrong);
+    let wrong = report.count(FindingLevel::Wrong);
     let failure = Failure::new(BADLY_BEHAVED, format!("a buyer did wrong, findings: {wrong}"));
     if !context.output.is_json() {
         Err(failure)

@@ -10,7 +10,7 @@ use tradepost_dealer::demo::DEALER_ID;
 use tradepost_dealer::import::FeedUnit;
 use tradepost_publisher::demo;
 use tradepost_sandbox::buyer::Place;
-use tradepost_sandbox::{Cast, Dealer};
+use tradepost_sandbox::{Cast, TruthfulDealer};
 use tradepost_server::auth::Principal;
 use tradepost_server::clock::Clock;
 use tradepost_server::desk::AgentRegistry;
@@ -76,7 +76,7 @@ impl DemoCast {
 }
 
 impl Cast for DemoCast {
-    fn dealer(&self, place: &Place) -> Result<Arc<dyn Dealer>, InternalError> {
+    fn dealer(&self, place: &Place) -> Result<Arc<dyn TruthfulDealer>, InternalError> {
         let mut config = read::demo();
         for dealer in &mut config.dealers {
             dealer.rate_limit.requests = 0;
@@ -106,7 +106,7 @@ struct DemoDealer {
     desk: Arc<AgentRegistry>,
 }
 
-impl Dealer for DemoDealer {
+impl TruthfulDealer for DemoDealer {
     fn router(&self) -> Router {
         site(Arc::clone(&self.desk)).into()
     }

@@ -1,7 +1,7 @@
 //! Each finding and the behaviour that leads to it, next to behaviour that does not.
 
 use jiff::SignedDuration;
-use tradepost_sandbox::watch::{Finding, Level};
+use tradepost_sandbox::watch::{FindingKind, FindingLevel};
 use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -381,7 +381,7 @@ fn a_badly_behaved_buyer_is_caught_and_a_well_behaved_one_is_not() {
         assert_eq!(report["well_behaved"], !wrong, "{behaviour}");
         caught.extend(expected);
     }
-    let missing: Vec<_> = Finding::ALL
+    let missing: Vec<_> = FindingKind::ALL
         .iter()
         .map(|finding| finding.name())
         .filter(|id| !caught.contains(id))
@@ -425,7 +425,7 @@ fn the_report_reads_well_in_text() {
 fn the_page_about_the_sandbox_names_every_finding_and_every_scenario() {
     let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sandbox.md");
     let page = std::fs::read_to_string(page).unwrap();
-    for finding in Finding::ALL {
+    for finding in FindingKind::ALL {
         let line = format!("| `{finding}` | {} |", finding.level());
         assert!(page.contains(&line), "{line}");
     }
@@ -433,7 +433,7 @@ fn the_page_about_the_sandbox_names_every_finding_and_every_scenario() {
         let line = format!("| `{}` | {} |", script.name, script.description);
         assert!(page.contains(&line), "{line}");
     }
-    assert_eq!(Level::Wrong.name(), "wrong");
+    assert_eq!(FindingLevel::Wrong.name(), "wrong");
 }
 
 #[test]
