@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
-use folder::Folder;
+use folder::AcmeFolder;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tradepost_server::clock::Clock;
@@ -19,7 +19,7 @@ use tradepost_server::tls::challenge::Challenges;
 use tradepost_server::tls::{self, LoadedFiles, PemFiles, ServerIdentity, peer};
 use tradepost_wire::backoff::{Backoff, drawn};
 use tradepost_wire::format::rfc3339;
-use trouble::{Code, Trouble};
+use trouble::{AcmeError, AcmeErrorCode};
 
 use crate::config::acme::{Acme, CERTIFICATE};
 
@@ -28,7 +28,7 @@ mod order;
 pub mod trouble;
 mod web;
 
-pub use folder::Standing;
+pub use folder::OrderHistory;
 
 /// How often is looked whether something is due, whatever a clock that was set meanwhile says.
 const LOOK: Duration = Duration::from_secs(600);
@@ -62,13 +62,13 @@ const SEVERAL: u32 = 3;
 /// What orders certificates.
 pub struct Orders {
     settings: Acme,
-    folder: Folder,
+    folder: AcmeFolder,
     clock: Clock,
     edge: ClockAndRandom,
     /// By which this process is late or early: those that got certificates at once do not come back at
     /// once.
     spread: f64,
-    standing: RwLock<Standing>,
+    standing: RwLock<OrderHistory>,
     /// Whether that is newer than the file's.
     is_unwritten: AtomicBool,
     hurry: Notify,
@@ -88,16 +88,16 @@ pub fn challenges(settings: &Acme) -> Challenges {
 
 /// How orders went, of whichever process.
 #[must_use]
-pub fn standing(settings: &Acme) -> Standing {
-    Folder::new(settings.folder.clone()).standing(&wanted(settings)).unwrap_or_default()
+pub fn standing(settings: &Acme) -> OrderHistory {
+    AcmeFolder::new(settings.folder.clone()).standing(&wanted(settings)).unwrap_or_default()
 }
 
 /// Whether an authority could be asked at all.
 ///
 /// # Errors
 /// That the file with those who vouch for it cannot be used.
-pub fn check(settings: &Acme) -> Result<(), Trouble> {
-    web::Web::open(settings).map(drop)
+pub fn check(settings: &Acme) -> Result<(), AcmeError> {
+    web::AcmeClient::open(settings).map(drop)
 }
 
 /// What is wanted, in one line: when another one is, failures of the old one say nothing.
@@ -109,7 +109,7 @@ impl Orders {
     /// Orders that are not yet begun.
     #[must_use]
     pub fn new(settings: Acme, clock: Clock, edge: ClockAndRandom) -> Self {
-        let folder = Folder::new(settings.folder.clone());
+        let folder = AcmeFolder::new(settings.folder.clone());
         let standing = RwLock::new(folder.standing(&wanted(&settings)).unwrap_or_default());
         let spread = (edge.random)();
         Self {
@@ -139,7 +139,7 @@ impl Orders {
     pub fn hurry(&self) {
         let mut standing = self.current();
         // What the authority asks for is not ours to shorten.
-        let is_asked = standing.code == Some(Code::Limited);
+        let is_asked = standing.code == Some(AcmeErrorCode::Limited);
         if standing.next_at.is_some() && standing.failures > 0 && !is_asked {
             standing.next_at = None;
             self.keep(standing);
@@ -169,7 +169,7 @@ impl Orders {
     }
 
     /// How orders went, also those of other processes.
-    fn current(&self) -> Standing {
+    fn current(&self) -> OrderHistory {
         let known = self.standing.read().unwrap_or_else(PoisonError::into_inner).clone();
         // What could not be written down is known here alone; nor does what cannot be read say anything.
         if self.is_unwritten.load(Ordering::Relaxed) {
@@ -184,7 +184,7 @@ impl Orders {
         standing
     }
 
-    fn keep(&self, standing: Standing) {
+    fn keep(&self, standing: OrderHistory) {
         let kept = self.folder.keep_standing(&standing);
         self.is_unwritten.store(kept.is_err(), Ordering::Relaxed);
         if let Err(trouble) = kept {
@@ -218,16 +218,19 @@ impl Orders {
         let ordered = tokio::time::timeout(DEADLINE, self.order(identity)).await;
         let ordered = ordered.unwrap_or_else(|_| {
             let minutes = DEADLINE.as_secs() / 60;
-            Err(Trouble::new(Code::Slow, format_args!("it took more than {minutes} minutes")))
+            Err(AcmeError::new(
+                AcmeErrorCode::Slow,
+                format_args!("it took more than {minutes} minutes"),
+            ))
         });
         match ordered {
             Ok(end) => {
                 tracing::info!(names, expires_at = %end, "a certificate was issued");
-                self.keep(Standing {
+                self.keep(OrderHistory {
                     issued_by: Some(self.settings.directory.clone()),
                     next_at: now.checked_add(BETWEEN).ok(),
                     wanted: standing.wanted,
-                    ..Standing::default()
+                    ..OrderHistory::default()
                 });
                 Duration::ZERO
             }
@@ -236,11 +239,19 @@ impl Orders {
     }
 
     /// Notes that an order has failed. How long to wait.
-    fn failed(&self, standing: Standing, trouble: Trouble, identity: &ServerIdentity) -> Duration {
+    fn failed(
+        &self,
+        standing: OrderHistory,
+        trouble: AcmeError,
+        identity: &ServerIdentity,
+    ) -> Duration {
         let backoff = match trouble.code {
             _ if trouble.is_spent => REFUSED,
-            Code::Folder | Code::Unreachable | Code::Slow => UNHEARD,
-            Code::Limited | Code::Refused | Code::Unproven | Code::Unusable => REFUSED,
+            AcmeErrorCode::Folder | AcmeErrorCode::Unreachable | AcmeErrorCode::Slow => UNHEARD,
+            AcmeErrorCode::Limited
+            | AcmeErrorCode::Refused
+            | AcmeErrorCode::Unproven
+            | AcmeErrorCode::Unusable => REFUSED,
         };
         let pause = backoff.pause(standing.failures);
         let pause = drawn(pause / 2, pause, (self.edge.random)());
@@ -255,7 +266,7 @@ impl Orders {
         } else {
             tracing::warn!(code, cause, hint, next, "{NONE}; the old one stays");
         }
-        self.keep(Standing {
+        self.keep(OrderHistory {
             failures: standing.failures.saturating_add(1),
             next_at,
             code: Some(trouble.code),
@@ -267,7 +278,7 @@ impl Orders {
 
     /// When a certificate is to be ordered: now, unless the one that is there is for all names, from the
     /// authority that is named now, and has more than a third of its life before it.
-    fn due(&self, standing: &Standing, now: Timestamp) -> Timestamp {
+    fn due(&self, standing: &OrderHistory, now: Timestamp) -> Timestamp {
         let held = held(&self.settings.file(), &self.settings.domains).ok();
         let by_it = standing.issued_by.as_deref() == Some(self.settings.directory.as_str());
         let Some((begin, end)) = held.filter(|_| by_it) else { return now };
@@ -278,12 +289,12 @@ impl Orders {
     }
 
     /// Has one issued, and puts it in place when it can be used. When it ends.
-    async fn order(&self, identity: &ServerIdentity) -> Result<Timestamp, Trouble> {
-        let web = web::Web::open(&self.settings)?;
+    async fn order(&self, identity: &ServerIdentity) -> Result<Timestamp, AcmeError> {
+        let web = web::AcmeClient::open(&self.settings)?;
         let pem = order::obtain(&self.settings, &self.folder, &web).await;
-        let pem = pem.map_err(|trouble| Trouble { wait: web.wait(), ..trouble })?;
+        let pem = pem.map_err(|trouble| AcmeError { wait: web.wait(), ..trouble })?;
         let half = self.folder.write_half(CERTIFICATE, pem.as_bytes());
-        let half = half.map_err(Trouble::of_a_spent_order)?;
+        let half = half.map_err(AcmeError::of_a_spent_order)?;
         let (_, end) = held(&half, &self.settings.domains)
             .and_then(|(begin, end)| {
                 let good = end > self.clock.now();
@@ -291,10 +302,10 @@ impl Orders {
             })
             .map_err(|says| {
                 let _ = std::fs::remove_file(&half);
-                Trouble::all(Code::Unusable, says)
+                AcmeError::all(AcmeErrorCode::Unusable, says)
             })?;
         let put = self.folder.put_in_place(&half, CERTIFICATE);
-        put.map_err(Trouble::of_a_spent_order)?;
+        put.map_err(AcmeError::of_a_spent_order)?;
         // Not before somebody looks at the files the next time.
         identity.refresh();
         Ok(end)

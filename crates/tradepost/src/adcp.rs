@@ -23,7 +23,7 @@ use tradepost_server::outbox::sender::HttpSender;
 use tradepost_store::Store;
 use tradepost_wire::adcp::signing::SignedKind;
 
-use crate::config::{ListenOrigin, Publisher, WebhookKeyFile};
+use crate::config::{ListenOrigin, PublisherConfig, WebhookKeyFile};
 use seller::PublisherAgent;
 
 pub mod card;
@@ -53,7 +53,7 @@ const NOTICE_PATIENCE: Duration = Duration::from_secs(15);
 /// # Errors
 /// When the store fails, a key cannot be read, or this machine has no certificates to trust.
 pub fn open(
-    config: Publisher,
+    config: PublisherConfig,
     store: &Arc<Store>,
     means: &AuthDeps,
     origin: ListenOrigin,
@@ -96,10 +96,10 @@ pub fn open(
         let (id, url) = (whose.id.clone(), whose.url.clone());
         Some(SigningAgent { whose: Arc::clone(whose), id, url, keys })
     });
-    let web = published::Web::new(egress.apart(), clock.clone());
+    let web = published::GuardedWeb::new(egress.apart(), clock.clone());
     let identity = identity(&profile, agents.collect(), web, (store, clock.now()), &addresses)?;
     let vault = vault::StoreVault::new(Arc::clone(store), &profile.id);
-    let ground = notices::Ground {
+    let ground = notices::NotificationDeps {
         vault: Arc::new(vault.clone()),
         stir: vault.stir(),
         sender: HttpSender::new(egress.apart(), NOTICE_PATIENCE),
@@ -108,8 +108,8 @@ pub fn open(
         shared: Some(Arc::clone(store)),
     };
     let notices = notices::Notices::new(&profile.id, Arc::clone(&key), ground);
-    let upstream = config.upstream.map(|it| upstream::Upstream::new(it, clock)).transpose()?;
-    let signer = world::Signer {
+    let upstream = config.upstream.map(|it| upstream::AdServer::new(it, clock)).transpose()?;
+    let signer = world::SubscriberSigner {
         key: Arc::clone(&key),
         sender: HttpSender::new(egress.apart(), world::CHALLENGE_PATIENCE),
         clock: clock.clone(),
@@ -158,16 +158,16 @@ fn load(file: &WebhookKeyFile, doing: &'static str) -> Result<SigningKey, Intern
 fn identity(
     profile: &PublisherProfile,
     agents: Vec<SigningAgent<Arc<BuyerAgent>>>,
-    web: published::Web,
+    web: published::GuardedWeb,
     (store, now): (&Arc<Store>, Timestamp),
     addresses: &[String],
-) -> Result<Option<identity::Identity>, InternalError> {
+) -> Result<Option<identity::SignatureIdentity>, InternalError> {
     let Some(policy) = profile.signing.requests.clone() else { return Ok(None) };
     let signers = Signers::open(Arc::new(web), agents, |path| std::fs::read_to_string(path))
         .map_err(InternalError::on("reading the file with a buyer agent's keys"))?;
     let (used, replay) = replay::Lasting::open(store, &profile.id, now)?;
     let checklist = Checklist::new(SignedKind::Request, policy.digest, signers, replay);
-    Ok(Some(identity::Identity::new(policy, checklist, used, addresses)))
+    Ok(Some(identity::SignatureIdentity::new(policy, checklist, used, addresses)))
 }
 
 /// Where a publisher is called that is reached under `base_url`.

@@ -16,15 +16,15 @@ use tradepost_server::fault::InternalError;
 use tradepost_store::{AlertNotice, Store};
 use tradepost_wire::format::hex;
 
-use crate::config::Alerts as Settings;
-use crate::config::delivery::Delivery;
-use crate::delivery::carrier::{self, Carrier, Letter};
+use crate::config::AlertConfig as Settings;
+use crate::config::delivery::DeliveryConfig;
+use crate::delivery::carrier::{self, DeliveryCarrier, Letter};
 
 mod message;
 pub mod watch;
 
-pub use message::Message;
-use watch::{Found, Problem, Watch};
+pub use message::AlertMessage;
+use watch::{AlertProblem, AlertWatch, WatchResult};
 
 /// How often the facts are gathered.
 const LOOK: Duration = Duration::from_secs(30);
@@ -33,27 +33,27 @@ const LOOK: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Tells destinations what is amiss.
-pub struct Alerts {
+pub struct AlertSender {
     settings: Settings,
-    watch: Watch,
+    watch: AlertWatch,
     store: Arc<Store>,
     clock: Clock,
-    destinations: Vec<Way>,
+    destinations: Vec<AlertChannel>,
     /// What was amiss when it was last looked, and since when.
     seen: Mutex<BTreeMap<String, Timestamp>>,
 }
 
 /// A destination and the way to it.
-struct Way {
-    delivery: Delivery,
-    carrier: Arc<dyn Carrier>,
+struct AlertChannel {
+    delivery: DeliveryConfig,
+    carrier: Arc<dyn DeliveryCarrier>,
     /// What it was told; nobody has read it while `None`.
     board: Mutex<Option<Board>>,
     /// Until when it is left alone, and how long that was.
     pause: Mutex<Option<(Timestamp, SignedDuration)>>,
 }
 
-opaque!(Alerts);
+opaque!(AlertSender);
 
 /// What a destination was told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,10 +87,13 @@ impl Board {
 
     /// What is amiss after a look in which nothing could be counted: what was told of that goes on, for
     /// nobody knows better.
-    fn uncounted(&self, mut amiss: Vec<(Problem, Timestamp)>) -> Vec<(Problem, Timestamp)> {
-        for row in self.noticed.values().filter(|row| Problem::is_of_store(&row.key)) {
+    fn uncounted(
+        &self,
+        mut amiss: Vec<(AlertProblem, Timestamp)>,
+    ) -> Vec<(AlertProblem, Timestamp)> {
+        for row in self.noticed.values().filter(|row| AlertProblem::is_of_store(&row.key)) {
             let AlertNotice { key, what, level, since, .. } = row.clone();
-            amiss.push((Problem { key, what, level, lasts: true }, since));
+            amiss.push((AlertProblem { key, what, level, lasts: true }, since));
         }
         amiss
     }
@@ -99,11 +102,11 @@ impl Board {
     #[must_use]
     pub fn due(
         &self,
-        amiss: &[(Problem, Timestamp)],
+        amiss: &[(AlertProblem, Timestamp)],
         settings: &Settings,
         now: Timestamp,
-    ) -> Option<(Message, Self)> {
-        let mut message = Message { at: now, ..Message::default() };
+    ) -> Option<(AlertMessage, Self)> {
+        let mut message = AlertMessage { at: now, ..AlertMessage::default() };
         let mut noticed = BTreeMap::new();
         for (problem, since) in amiss {
             let before = self.noticed.get(&problem.key);
@@ -130,7 +133,7 @@ impl Board {
     }
 
     /// By what a message after this state is known: the same for the same news.
-    fn id(&self, destination: &str, message: &Message) -> String {
+    fn id(&self, destination: &str, message: &AlertMessage) -> String {
         let mut hasher = Sha256::new();
         let last = self.last.map(|last| last.as_millisecond()).unwrap_or_default();
         hasher.update(format!("tradepost alert 1\n{destination}\n{last}\n"));
@@ -141,22 +144,22 @@ impl Board {
     }
 }
 
-impl Alerts {
+impl AlertSender {
     /// For the destinations of a configuration.
     ///
     /// # Errors
     /// When a way cannot be set up, for want of a secret or of a certificate.
     pub fn open(
         settings: Settings,
-        watch: Watch,
+        watch: AlertWatch,
         store: Arc<Store>,
         clock: Clock,
     ) -> Result<Self, InternalError> {
-        let way = |delivery: &Delivery| {
+        let way = |delivery: &DeliveryConfig| {
             let carrier = carrier::open(delivery, &clock)
                 .map_err(|why| InternalError::new("setting up a destination of alerts", why))?;
             let (board, pause) = (Mutex::default(), Mutex::default());
-            Ok(Way { delivery: delivery.clone(), carrier, board, pause })
+            Ok(AlertChannel { delivery: delivery.clone(), carrier, board, pause })
         };
         let destinations =
             settings.destinations.iter().map(way).collect::<Result<_, InternalError>>()?;
@@ -188,13 +191,13 @@ impl Alerts {
     }
 
     /// Adds since when it is so, and leaves out what may be over in a moment: that has to be there twice.
-    fn remember(&self, found: Found, now: Timestamp) -> Vec<(Problem, Timestamp)> {
-        let Found { problems, is_counted } = found;
+    fn remember(&self, found: WatchResult, now: Timestamp) -> Vec<(AlertProblem, Timestamp)> {
+        let WatchResult { problems, is_counted } = found;
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let since = |key: &str| seen.get(key).copied();
         let known: Vec<_> =
             problems.into_iter().map(|problem| (since(&problem.key), problem)).collect();
-        seen.retain(|key, _| !is_counted && Problem::is_of_store(key));
+        seen.retain(|key, _| !is_counted && AlertProblem::is_of_store(key));
         seen.extend(known.iter().map(|(since, it)| (it.key.clone(), since.unwrap_or(now))));
         let lasting = known.into_iter().filter(|(since, it)| it.lasts || since.is_some());
         lasting.map(|(since, problem)| (problem, since.unwrap_or(now))).collect()
@@ -202,8 +205,8 @@ impl Alerts {
 
     async fn tell(
         &self,
-        way: &Way,
-        amiss: &[(Problem, Timestamp)],
+        way: &AlertChannel,
+        amiss: &[(AlertProblem, Timestamp)],
         is_counted: bool,
         now: Timestamp,
     ) {
@@ -249,7 +252,7 @@ impl Alerts {
 
     /// What a destination was told: as the store has it, because another process may have told it, or as it
     /// is remembered here while the store cannot be read.
-    async fn board(&self, way: &Way) -> Board {
+    async fn board(&self, way: &AlertChannel) -> Board {
         let (store, name) = (Arc::clone(&self.store), way.delivery.destination.name.clone());
         let read = tokio::task::spawn_blocking(move || store.noticed_alerts(&name)).await;
         let kept = read.ok().and_then(Result::ok).map(Board::of);
@@ -284,18 +287,25 @@ mod tests {
         Timestamp::UNIX_EPOCH.checked_add(SignedDuration::from_mins(minutes)).unwrap()
     }
 
-    fn problem(key: &str, level: u64) -> (Problem, Timestamp) {
-        (Problem { key: key.into(), what: format!("{key} {level}"), level, lasts: true }, at(0))
+    fn problem(key: &str, level: u64) -> (AlertProblem, Timestamp) {
+        (
+            AlertProblem { key: key.into(), what: format!("{key} {level}"), level, lasts: true },
+            at(0),
+        )
     }
 
     /// What is told of a state of things, as the keys of what is new, goes on and is over.
-    fn noticed(board: &mut Board, minutes: i64, amiss: &[(Problem, Timestamp)]) -> Option<String> {
+    fn noticed(
+        board: &mut Board,
+        minutes: i64,
+        amiss: &[(AlertProblem, Timestamp)],
+    ) -> Option<String> {
         let (message, after) = board.due(amiss, &settings(), at(minutes))?;
         *board = Board::of(after.rows());
         let keys = |rows: &[AlertNotice]| {
             rows.iter().map(|it| it.key.clone()).collect::<Vec<_>>().join(",")
         };
-        let Message { new, goes_on, over, .. } = &message;
+        let AlertMessage { new, goes_on, over, .. } = &message;
         Some(format!("{}/{}/{}", keys(new), keys(goes_on), keys(over)))
     }
 
@@ -362,7 +372,7 @@ mod tests {
     #[test]
     fn a_message_that_was_not_noted_has_the_same_id_when_it_comes_again() {
         let board = Board::default();
-        let id = |minutes, amiss: &[(Problem, Timestamp)]| {
+        let id = |minutes, amiss: &[(AlertProblem, Timestamp)]| {
             let (message, _) = board.due(amiss, &settings(), at(minutes)).unwrap();
             board.id("ops", &message)
         };

@@ -21,7 +21,7 @@ use tradepost_wire::json::{self, Value, json};
 
 pub mod sealed;
 
-use sealed::{Opened, Sealed, Secret};
+use sealed::{BackupSecret, OpenedReader, SealedWriter};
 
 /// The version of the table of contents.
 const FORMAT: u64 = 1;
@@ -198,7 +198,7 @@ pub fn unfinished(folder: &Path) -> io::Result<NamedTempFile> {
 pub fn write(
     data: &Path,
     scratch: &Path,
-    secret: &Secret,
+    secret: &BackupSecret,
     keys: &OperatorKeys,
     now: Timestamp,
     to: &mut impl Write,
@@ -216,7 +216,7 @@ pub fn write(
     let text = json::to_string(&manifest.0).map_err(InternalError::on(WHAT))?;
     let put = || {
         let length = u32::try_from(text.len()).map_err(io::Error::other)?;
-        let mut sealed = Sealed::new(to, secret)?;
+        let mut sealed = SealedWriter::new(to, secret)?;
         sealed.write_all(&length.to_be_bytes())?;
         sealed.write_all(text.as_bytes())?;
         io::copy(&mut file, &mut sealed)?;
@@ -233,10 +233,10 @@ pub fn write(
 /// machine failed.
 pub fn read(
     from: impl Read,
-    secret: &Secret,
+    secret: &BackupSecret,
     database: &mut impl Write,
 ) -> Result<Manifest, Unusable> {
-    let mut opened = Opened::new(from, secret).map_err(unreadable)?;
+    let mut opened = OpenedReader::new(from, secret).map_err(unreadable)?;
     let mut length = [0; 4];
     opened.read_exact(&mut length).map_err(unreadable)?;
     let length = u32::from_be_bytes(length);
@@ -363,7 +363,7 @@ mod tests {
         let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
         let units = tradepost_dealer::demo::units(50, 7, now);
         store.replace_inventory("one", &units, now, false).unwrap();
-        for secret in [Secret::None, Secret::Key([7; 32])] {
+        for secret in [BackupSecret::None, BackupSecret::Key([7; 32])] {
             let room = scratch(&data).unwrap();
             let mut bytes = Vec::new();
             let written =
@@ -398,9 +398,15 @@ mod tests {
         let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
         let mut bytes = Vec::new();
         let room = scratch(&data).unwrap();
-        let written =
-            write(&data, room.path(), &Secret::None, &OperatorKeys::default(), now, &mut bytes)
-                .unwrap();
+        let written = write(
+            &data,
+            room.path(),
+            &BackupSecret::None,
+            &OperatorKeys::default(),
+            now,
+            &mut bytes,
+        )
+        .unwrap();
         let units = tradepost_dealer::demo::units(1, 7, now);
         store.replace_inventory("one", &units, now, false).unwrap();
         let later = folder.path().join("later.sqlite");

@@ -50,7 +50,7 @@ pub mod serve;
 mod token;
 
 pub use context::{Context, Outcome};
-use output::{Failure, Output};
+use output::{CommandFailure, Output};
 
 /// Sell to AI agents, and buy from sellers that do.
 #[derive(Debug, Parser)]
@@ -206,11 +206,11 @@ pub fn run(
 }
 
 /// A mistake on the command line, for programs.
-fn misread(error: &clap::Error) -> Failure {
+fn misread(error: &clap::Error) -> CommandFailure {
     // The first paragraph says what is wrong; usage follows.
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
     let first = first.strip_prefix("error: ").unwrap_or(first);
     let message = first.split_whitespace().collect::<Vec<_>>().join(" ");
-    Failure::usage(message).hint("run tradepost --help, or --help after a command")
+    CommandFailure::usage(message).hint("run tradepost --help, or --help after a command")
 }

@@ -20,7 +20,7 @@ use tradepost_wire::aap::Version;
 use tradepost_wire::words;
 
 use crate::adcp::seller::Front;
-use delivery::{Delivery, PublisherDestination, PublisherDestinations, Secret};
+use delivery::{ConfigSecret, DeliveryConfig, PublisherDestination, PublisherDestinations};
 
 pub mod acme;
 pub mod delivery;
@@ -32,15 +32,15 @@ pub mod read;
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The process.
-    pub server: Server,
+    pub server: ServerConfig,
     /// The dealers. There is a dealer or a publisher; ids and hosts are unique.
-    pub dealers: Vec<Dealer>,
+    pub dealers: Vec<DealerConfig>,
     /// The publishers.
-    pub publishers: Vec<Publisher>,
+    pub publishers: Vec<PublisherConfig>,
     /// What becomes of personal data.
     pub privacy: Privacy,
     /// Whom to tell what is amiss; nobody when `None`.
-    pub alerts: Option<Alerts>,
+    pub alerts: Option<AlertConfig>,
     /// Where traces go; there are none when `None`.
     pub traces: Option<Traces>,
 }
@@ -65,18 +65,18 @@ pub struct Traces {
     /// What the server is called there.
     pub service: String,
     /// The bearer token.
-    pub bearer: Option<Secret>,
+    pub bearer: Option<ConfigSecret>,
 }
 
 /// Who is told what is amiss, and how often.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Alerts {
+pub struct AlertConfig {
     /// How much time there is at least between two messages to one destination.
     pub every: SignedDuration,
     /// After how long what goes on is told again.
     pub remind: SignedDuration,
     /// Who is told; names are unique.
-    pub destinations: Vec<Delivery>,
+    pub destinations: Vec<DeliveryConfig>,
     /// How much of what the console refuses is worth a message.
     pub access: AccessThresholds,
 }
@@ -100,7 +100,7 @@ impl Default for AccessThresholds {
 
 /// How the process behaves.
 #[derive(Debug, Clone)]
-pub struct Server {
+pub struct ServerConfig {
     /// Where it listens.
     pub listen: SocketAddr,
     /// Where it answers the people who run it, besides.
@@ -113,7 +113,7 @@ pub struct Server {
     /// How many requests may be at work at once; beyond it sellers take turns.
     pub max_running_requests: usize,
     /// The console for the dealers' people, which there is none of when `None`.
-    pub console: Option<Console>,
+    pub console: Option<ConsoleConfig>,
     /// The largest request body in bytes.
     pub max_body_bytes: usize,
     /// How long a request may take to arrive, headers and body each.
@@ -149,7 +149,7 @@ pub struct Server {
     pub acme: Option<acme::Acme>,
 }
 
-impl Server {
+impl ServerConfig {
     /// The keys by which two differ that hold for as long as a process runs.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
@@ -194,7 +194,7 @@ impl Server {
 
 /// The console for the dealers' people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Console {
+pub struct ConsoleConfig {
     /// Where it listens: on this machine, unless TLS is spoken or a proxy speaks it.
     pub listen: SocketAddr,
     /// The absolute base address under which browsers reach it, without a slash at the end, where a
@@ -220,10 +220,10 @@ words! {
     }
 }
 
-impl Console {
+impl ConsoleConfig {
     /// Where browsers reach it, without a slash at the end.
     #[must_use]
-    pub fn base(&self, server: &Server) -> String {
+    pub fn base(&self, server: &ServerConfig) -> String {
         let scheme = if server.tls.is_some() { "https" } else { "http" };
         self.public_url.clone().unwrap_or_else(|| format!("{scheme}://{}", self.listen))
     }
@@ -231,7 +231,7 @@ impl Console {
 
 /// A dealer or dealer group: one agent, one card.
 #[derive(Debug, Clone)]
-pub struct Dealer {
+pub struct DealerConfig {
     /// Who it is, and on which terms it sells.
     pub terms: tradepost_dealer::settings::DealerSettings,
     /// The host names (without port) that lead to this dealer. Empty only when there is a single
@@ -251,7 +251,7 @@ pub struct Dealer {
     /// Documentation for people.
     pub documentation_url: Option<String>,
     /// How often one caller may call.
-    pub rate_limit: RateLimit,
+    pub rate_limit: RateLimitConfig,
     /// Whether a request without `A2A-Version` is refused (C-33).
     pub require_version: bool,
     /// Whether v1.0 is spoken over HTTP+JSON too, which v1.1 has no more.
@@ -263,14 +263,14 @@ pub struct Dealer {
     /// How its card is signed; it is not when `None` (A2A §8.4).
     pub card_signing: Option<CardSigning>,
     /// Where its leads are delivered to; names are unique.
-    pub deliveries: Vec<Delivery>,
+    pub deliveries: Vec<DeliveryConfig>,
     /// Where its inventory comes from by itself; names are unique.
-    pub feeds: Vec<feeds::Feed>,
+    pub feeds: Vec<feeds::FeedConfig>,
 }
 
 /// A publisher: one agent, one card.
 #[derive(Debug, Clone)]
-pub struct Publisher {
+pub struct PublisherConfig {
     /// Who it is and on which terms it sells; what it has to sell is read when it opens.
     pub profile: PublisherProfile,
     /// How it is reached, and who may call.
@@ -283,7 +283,7 @@ pub struct Publisher {
     /// The file with what it sells; it sells nothing when `None`.
     pub catalogue: Option<PathBuf>,
     /// The ad server that knows what is sold out; the catalogue is all there is when `None`.
-    pub upstream: Option<Upstream>,
+    pub upstream: Option<UpstreamConfig>,
     /// How often one caller may call.
     pub rates: Rates,
     /// For development: webhooks and governance agents may be on this machine, also without TLS.
@@ -297,12 +297,12 @@ pub struct Publisher {
     /// Where the keys of buyer agents that sign are, by the agents' ids.
     pub signers: BTreeMap<String, AgentKeys>,
     /// With what verifiers of creatives know the publisher, by their addresses.
-    pub verifiers: Vec<(String, Secret)>,
+    pub verifiers: Vec<(String, ConfigSecret)>,
     /// Where its people are told of what was sold and what waits for them.
     pub deliveries: Vec<PublisherDestination>,
 }
 
-impl Publisher {
+impl PublisherConfig {
     /// Where its people are told of events, with its id.
     #[must_use]
     pub fn destinations(&self) -> PublisherDestinations {
@@ -322,7 +322,7 @@ pub struct WebhookKeyFile {
 
 /// The ad server behind a publisher.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Upstream {
+pub struct UpstreamConfig {
     /// Where it is asked: an address with http or https.
     pub url: String,
     /// How long it may take.
@@ -337,11 +337,11 @@ pub struct Upstream {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
     /// What changes nothing.
-    pub read: RateLimit,
+    pub read: RateLimitConfig,
     /// What changes something.
-    pub write: RateLimit,
+    pub write: RateLimitConfig,
     /// New idempotency keys.
-    pub insert: RateLimit,
+    pub insert: RateLimitConfig,
 }
 
 /// A time that is never negative where it stands in a configuration.
@@ -349,7 +349,7 @@ fn lasting(time: SignedDuration) -> Duration {
     Duration::try_from(time).unwrap_or(Duration::MAX)
 }
 
-impl RateLimit {
+impl RateLimitConfig {
     /// The limit itself.
     #[must_use]
     pub fn limit(&self) -> limit::RateLimit {
@@ -357,7 +357,7 @@ impl RateLimit {
     }
 }
 
-impl Dealer {
+impl DealerConfig {
     /// Whether there is an HTTP+JSON binding: v1.0 is the only version that has one.
     #[must_use]
     pub fn speaks_http_json(&self) -> bool {
@@ -378,7 +378,7 @@ pub struct CardSigning {
 
 /// How often one caller may call: `requests` in `window`, refilled evenly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RateLimit {
+pub struct RateLimitConfig {
     /// How many at once; 0 switches the limit off.
     pub requests: u32,
     /// In how much time.

@@ -27,17 +27,17 @@ use tradepost_server::turns::FairScheduler;
 use tradepost_store::Store;
 use tradepost_store::staff::StaffMember;
 
-use crate::aap::seller::Seller;
-use crate::config::{Console as Settings, SecondFactorPolicy, Server};
+use crate::aap::seller::DealerAgent;
+use crate::config::{ConsoleConfig as Settings, SecondFactorPolicy, ServerConfig};
 use crate::delivery::Deliveries;
-use crate::wiring::{Sellers, Wiring};
+use crate::wiring::{RunningDealers, Wiring};
 pub(crate) use attempts::name_bucket;
 use confirm::Confirmation;
-use door::{Door, Visitor};
+use door::{SignInService, Visitor};
 use metrics::ConsoleMetrics;
-use reply::Reply;
-use request::Asked;
-use route::{Act, Row};
+use reply::ConsoleReply;
+use request::ConsoleRequest;
+use route::{ConsoleRoute, RouteAction};
 
 mod account;
 mod actions;
@@ -81,11 +81,11 @@ const TURN_TIME: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Console {
     store: Arc<Store>,
-    sellers: Arc<Sellers>,
+    sellers: Arc<RunningDealers>,
     deliveries: Arc<Deliveries>,
     clock: Clock,
-    door: Door,
-    provider: Option<oidc::Provider>,
+    door: SignInService,
+    provider: Option<oidc::OidcProvider>,
     offers: offer::Offers,
     prober: Arc<prober::Prober>,
     metrics: ConsoleMetrics,
@@ -99,11 +99,11 @@ pub struct Console {
 }
 
 /// What a request comes to.
-type Answer = Result<Reply, Stop>;
+type Answer = Result<ConsoleReply, PageError>;
 
 /// Why there is no page.
 #[derive(Debug)]
-enum Stop {
+enum PageError {
     /// Whoever asks has to sign in first.
     SignIn,
     /// The role has nothing to do there.
@@ -124,7 +124,7 @@ enum Stop {
     Broken(InternalError),
 }
 
-from!(Stop { Broken(InternalError) });
+from!(PageError { Broken(InternalError) });
 
 impl Console {
     /// Sets it up on what a process has. It is reached at the address that the settings name, over
@@ -135,12 +135,12 @@ impl Console {
     pub fn open(
         wiring: &Wiring,
         settings: &Settings,
-        server: &Server,
+        server: &ServerConfig,
     ) -> Result<Self, InternalError> {
         let clock = wiring.clock.clone();
         wiring.console_metrics.begin();
         let base = settings.base(server);
-        let provider = |of| oidc::Provider::open(of, &base, wiring.means());
+        let provider = |of| oidc::OidcProvider::open(of, &base, wiring.means());
         let limits = http::HttpSettings {
             max_pending_bytes: FORMS_BYTES,
             read_timeout: FORM_TIME,
@@ -152,7 +152,7 @@ impl Console {
             store: Arc::clone(&wiring.store),
             sellers: Arc::clone(&wiring.sellers),
             deliveries: Arc::clone(&wiring.deliveries),
-            door: Door::new(settings, server.tls.is_some(), &clock, &*wiring.store)?,
+            door: SignInService::new(settings, server.tls.is_some(), &clock, &*wiring.store)?,
             prober: Arc::new(prober::Prober::new(Arc::clone(&wiring.store), clock.clone())),
             clock,
             metrics: wiring.console_metrics.clone(),
@@ -172,25 +172,34 @@ impl Console {
     }
 
     /// Judges by its head a request that comes with a form; whether the form is worth reading.
-    fn needs_form(&self, asked: &Asked, row: &Row, id: &str) -> Result<bool, Stop> {
+    fn needs_form(
+        &self,
+        asked: &ConsoleRequest,
+        row: &ConsoleRoute,
+        id: &str,
+    ) -> Result<bool, PageError> {
         match row.act {
-            Act::Inside(_) | Act::Renewing(_) => self.permitted(asked, row, id).map(|_| true),
+            RouteAction::Inside(_) | RouteAction::Renewing(_) => {
+                self.permitted(asked, row, id).map(|_| true)
+            }
             // Without the cookie that came with the form, nothing that is filled in counts.
-            Act::Outside(_) => Ok(asked.has_cookies()),
-            Act::File(..) | Act::Abroad(_) => Ok(false),
+            RouteAction::Outside(_) => Ok(asked.has_cookies()),
+            RouteAction::File(..) | RouteAction::Abroad(_) => Ok(false),
         }
     }
 
     /// Answers a request, but for those that ask another server.
-    fn answer(&self, asked: &Asked, row: &Row, id: &str) -> Reply {
+    fn answer(&self, asked: &ConsoleRequest, row: &ConsoleRoute, id: &str) -> ConsoleReply {
         let answer = match row.act {
-            Act::File(media_type, text) => Ok(Reply::of(media_type, text.to_owned())),
-            Act::Outside(act) => act(self, asked),
-            Act::Abroad(_) => Err(Stop::NotFound),
-            Act::Inside(act) => self.admitted(asked, row, id).and_then(|mut visitor| {
+            RouteAction::File(media_type, text) => {
+                Ok(ConsoleReply::of(media_type, text.to_owned()))
+            }
+            RouteAction::Outside(act) => act(self, asked),
+            RouteAction::Abroad(_) => Err(PageError::NotFound),
+            RouteAction::Inside(act) => self.admitted(asked, row, id).and_then(|mut visitor| {
                 self.act_confirmed(&mut visitor, row, |visitor| act(self, visitor))
             }),
-            Act::Renewing(act) => self.admitted(asked, row, id).and_then(|mut visitor| {
+            RouteAction::Renewing(act) => self.admitted(asked, row, id).and_then(|mut visitor| {
                 self.act_confirmed(&mut visitor, row, |visitor| act(self, visitor))
             }),
         };
@@ -201,7 +210,7 @@ impl Console {
     fn act_confirmed<'a>(
         &self,
         visitor: &mut Visitor<'a>,
-        row: &Row,
+        row: &ConsoleRoute,
         act: impl FnOnce(&mut Visitor<'a>) -> Answer,
     ) -> Answer {
         if !row.asks_password {
@@ -219,7 +228,11 @@ impl Console {
     }
 
     /// Records that somebody asked for what the role does not permit.
-    fn record_refused(&self, visitor: &Visitor<'_>, row: &Row) -> Result<(), InternalError> {
+    fn record_refused(
+        &self,
+        visitor: &Visitor<'_>,
+        row: &ConsoleRoute,
+    ) -> Result<(), InternalError> {
         self.metrics.count_refused_action(visitor.member.role);
         let mut entry =
             self.entry(&visitor.member, visitor.dealer_id(), AuditAction::AccessRefused, None);
@@ -228,26 +241,36 @@ impl Console {
     }
 
     /// Whoever asks, if they are in and their role may have what they ask for.
-    fn permitted<'a>(&self, asked: &'a Asked, row: &Row, id: &'a str) -> Result<Visitor<'a>, Stop> {
+    fn permitted<'a>(
+        &self,
+        asked: &'a ConsoleRequest,
+        row: &ConsoleRoute,
+        id: &'a str,
+    ) -> Result<Visitor<'a>, PageError> {
         let visitor = self.visitor(asked, id)?;
         // Before anything is looked up: what is forbidden looks the same whether it is there or not.
         if !row.right.is_of(visitor.member.role) {
             self.record_refused(&visitor, row)?;
-            return Err(Stop::Forbidden);
+            return Err(PageError::Forbidden);
         }
         Ok(visitor)
     }
 
     /// The same, if the form is one that was handed to them.
-    fn admitted<'a>(&self, asked: &'a Asked, row: &Row, id: &'a str) -> Result<Visitor<'a>, Stop> {
+    fn admitted<'a>(
+        &self,
+        asked: &'a ConsoleRequest,
+        row: &ConsoleRoute,
+        id: &'a str,
+    ) -> Result<Visitor<'a>, PageError> {
         let visitor = self.permitted(asked, row, id)?;
         // Another site can have a browser send the cookie, and cannot
         // know what stands in our forms.
         if row.changes() && !asked.proves(&visitor.secret) {
-            return Err(Stop::Stale);
+            return Err(PageError::Stale);
         }
         if !row.before_factor && self.must_set_up_factor(&visitor)? {
-            return Err(Stop::SetUpFactor);
+            return Err(PageError::SetUpFactor);
         }
         Ok(visitor)
     }
@@ -259,9 +282,9 @@ impl Console {
     /// When no turn came in time, or nothing came of the work.
     async fn in_turn<T: Send + 'static>(
         self: &Arc<Self>,
-        asked: &Arc<Asked>,
-        work: impl FnOnce(&Self, &Asked) -> T + Send + 'static,
-    ) -> Result<T, Stop> {
+        asked: &Arc<ConsoleRequest>,
+        work: impl FnOnce(&Self, &ConsoleRequest) -> T + Send + 'static,
+    ) -> Result<T, PageError> {
         let console = Arc::clone(self);
         let asked = Arc::clone(asked);
         let task = tokio::spawn(async move {
@@ -269,7 +292,7 @@ impl Console {
                 if asked.is_sign_in_form() { &console.sign_in_turns } else { &console.turns };
             let turn = turns.turn("console", LimitKey::address(asked.address));
             let Ok(_turn) = tokio::time::timeout(TURN_TIME, turn).await else {
-                return Err(Stop::Busy);
+                return Err(PageError::Busy);
             };
             let worker = Arc::clone(&console);
             let done = piece("a page of the console", move || work(&worker, &asked)).await;
@@ -279,7 +302,7 @@ impl Console {
     }
 
     /// The dealers whose people somebody is of, in the order of the configuration.
-    fn dealers(&self, visitor: &Visitor<'_>) -> Vec<Arc<Seller>> {
+    fn dealers(&self, visitor: &Visitor<'_>) -> Vec<Arc<DealerAgent>> {
         let mut sellers = self.sellers.all();
         if let Some(id) = visitor.dealer_id() {
             sellers.retain(|seller| seller.dealer.terms.id == id);
@@ -288,9 +311,13 @@ impl Console {
     }
 
     /// Of these dealers the one with an id, or the first.
-    fn dealer(&self, visitor: &Visitor<'_>, id: Option<&str>) -> Result<Arc<Seller>, Stop> {
-        let is_meant = |it: &Arc<Seller>| id.is_none_or(|id| it.dealer.terms.id == id);
-        self.dealers(visitor).into_iter().find(is_meant).ok_or(Stop::NotFound)
+    fn dealer(
+        &self,
+        visitor: &Visitor<'_>,
+        id: Option<&str>,
+    ) -> Result<Arc<DealerAgent>, PageError> {
+        let is_meant = |it: &Arc<DealerAgent>| id.is_none_or(|id| it.dealer.terms.id == id);
+        self.dealers(visitor).into_iter().find(is_meant).ok_or(PageError::NotFound)
     }
 
     /// An entry for the record of a dealer, or of what concerns all of them.
@@ -326,15 +353,15 @@ async fn respond(console: Arc<Console>, request: Request) -> Response {
     let Some(path) = route::path(parts.uri.path()) else {
         return early(bare(StatusCode::NOT_FOUND, "nothing is here\n"), &parts, body);
     };
-    let mut asked = Arc::new(Asked::of_head(&parts, path, console.trust_forwarded_for));
-    let Some((row, id)) = Row::of(&parts.method, path) else {
-        return early(console.stopped(&asked, Stop::NotFound).into_response(), &parts, body);
+    let mut asked = Arc::new(ConsoleRequest::of_head(&parts, path, console.trust_forwarded_for));
+    let Some((row, id)) = ConsoleRoute::of(&parts.method, path) else {
+        return early(console.stopped(&asked, PageError::NotFound).into_response(), &parts, body);
     };
     let id: Arc<str> = id.into();
     if row.form_bytes() > 0 {
         // It is judged again with the form: meanwhile the session may have ended.
         let named = Arc::clone(&id);
-        let judge = move |console: &Console, asked: &Asked| {
+        let judge = move |console: &Console, asked: &ConsoleRequest| {
             let needs_form = console.needs_form(asked, row, &named);
             needs_form.map_err(|stop| console.stopped(asked, stop).into_response())
         };
@@ -350,11 +377,12 @@ async fn respond(console: Arc<Console>, request: Request) -> Response {
             Err(answer) => return early(answer, &parts, body),
         }
     }
-    let response = if let Act::Abroad(act) = row.act {
+    let response = if let RouteAction::Abroad(act) = row.act {
         let answer = act(Arc::clone(&console), Arc::clone(&asked)).await;
         answer.unwrap_or_else(|stop| console.stopped(&asked, stop)).into_response()
     } else {
-        let answer = move |console: &Console, asked: &Asked| console.answer(asked, row, &id);
+        let answer =
+            move |console: &Console, asked: &ConsoleRequest| console.answer(asked, row, &id);
         let answered = console.in_turn(&asked, answer).await;
         answered.unwrap_or_else(|stop| console.stopped(&asked, stop)).into_response()
     };
@@ -389,7 +417,7 @@ fn unreadable(unread: BodyError) -> Response {
 }
 
 /// That work for a request came to no result: the log says why.
-fn no_result() -> Stop {
+fn no_result() -> PageError {
     InternalError::new("answering a request to the console", "the work came to no result").into()
 }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use carrier::{Carrier, Failed, Letter, Verdict};
+use carrier::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tradepost_dealer::delivery::{
@@ -29,8 +29,8 @@ use tradepost_server::outbox::{ClockAndRandom, OutboxLimits};
 use tradepost_server::traces::{self, SpanKind, Tracer};
 use tradepost_store::{BlockedPushes, HostedState, Store};
 
-use crate::config::Dealer;
-use crate::config::delivery::{Delivery, PublisherDestination, PublisherDestinations};
+use crate::config::DealerConfig;
+use crate::config::delivery::{DeliveryConfig, PublisherDestination, PublisherDestinations};
 
 pub mod carrier;
 pub(crate) mod http;
@@ -78,13 +78,13 @@ pub struct Deliveries {
 #[derive(Debug)]
 struct Outlet {
     source: Source,
-    destinations: Vec<Way>,
+    destinations: Vec<DeliveryChannel>,
 }
 
 /// Whose destinations they are.
 #[derive(Debug)]
 enum Source {
-    Dealer(Arc<Dealer>),
+    Dealer(Arc<DealerConfig>),
     /// The publisher with this id.
     Publisher(String),
 }
@@ -107,11 +107,11 @@ impl Outlet {
 
 /// A destination and the way to it.
 #[derive(Debug)]
-struct Way {
-    delivery: Delivery,
+struct DeliveryChannel {
+    delivery: DeliveryConfig,
     /// Of a publisher's events, what it is told of; everything when empty.
     events: Vec<StaffEventKind>,
-    carrier: Arc<dyn Carrier>,
+    carrier: Arc<dyn DeliveryCarrier>,
 }
 
 opaque!(Deliveries);
@@ -139,7 +139,7 @@ impl Deliveries {
     /// # Errors
     /// When a way cannot be set up, for want of a secret or of a certificate, or the store fails; then
     /// everything stays.
-    pub fn replace(&self, dealers: &[Arc<Dealer>]) -> Result<(), InternalError> {
+    pub fn replace(&self, dealers: &[Arc<DealerConfig>]) -> Result<(), InternalError> {
         let before = self.outlets();
         let outlets = outlets(dealers, &before, &self.clock)?;
         let known: HashSet<_> = before.iter().map(Arc::as_ptr).collect();
@@ -249,7 +249,7 @@ impl Deliveries {
                 let carried = traces::within(begun.as_ref(), way.carrier.carry(letter));
                 let sent = tokio::time::timeout(most, carried).await;
                 // Nobody knows how far it came.
-                sent.unwrap_or_else(|_| Err(Verdict::Doubtful.of("no answer in time")))
+                sent.unwrap_or_else(|_| Err(AttemptVerdict::Doubtful.of("no answer in time")))
             }
             Err(failed) => Err(failed),
         };
@@ -280,8 +280,8 @@ impl Deliveries {
         self: &Arc<Self>,
         record: &DeliveryRecord,
         outlet: &Outlet,
-        way: &Way,
-    ) -> Result<Option<Result<Letter, Failed>>, InternalError> {
+        way: &DeliveryChannel,
+    ) -> Result<Option<Result<Letter, AttemptFailed>>, InternalError> {
         let Some(dealer) = outlet.dealer() else {
             let (publisher, event) = (record.dealer_id.clone(), record.event);
             let kept = self.read(move |store| store.staff_event(&publisher, event)).await?;
@@ -301,7 +301,7 @@ impl Deliveries {
         }
         // Its key may be found again.
         if let Some(why) = &lead.submission.unreadable {
-            return Ok(Some(Err(Verdict::Later.of(why.clone()))));
+            return Ok(Some(Err(AttemptVerdict::Later.of(why.clone()))));
         }
         let id = record.id();
         let parcel = DeliveryContent {
@@ -336,12 +336,13 @@ impl Deliveries {
     async fn failed(
         &self,
         record: &DeliveryRecord,
-        delivery: &Delivery,
-        failed: Failed,
+        delivery: &DeliveryConfig,
+        failed: AttemptFailed,
     ) -> Result<(), InternalError> {
         let (key, now) = (record.key, self.clock.now());
         let next = self.next(record, delivery, &failed, now);
-        let (answer, is_doubtful) = (failed.answer.clone(), failed.verdict == Verdict::Doubtful);
+        let (answer, is_doubtful) =
+            (failed.answer.clone(), failed.verdict == AttemptVerdict::Doubtful);
         self.store.write(move |tx| tx.delivery_failed(key, &answer, is_doubtful, next)).await?;
         tell(record, &failed.answer, next.is_err());
         Ok(())
@@ -351,11 +352,11 @@ impl Deliveries {
     fn next(
         &self,
         record: &DeliveryRecord,
-        delivery: &Delivery,
-        failed: &Failed,
+        delivery: &DeliveryConfig,
+        failed: &AttemptFailed,
         now: Timestamp,
     ) -> Result<Timestamp, Timestamp> {
-        if failed.verdict == Verdict::Refused {
+        if failed.verdict == AttemptVerdict::Refused {
             return Err(now);
         }
         let schedule = RetrySchedule {
@@ -441,7 +442,7 @@ fn log_staff_failure(record: &DeliveryRecord, answer: &str, is_dead: bool) {
 
 /// Where the leads of dealers go; what is the same as before is kept.
 fn outlets(
-    dealers: &[Arc<Dealer>],
+    dealers: &[Arc<DealerConfig>],
     before: &[Arc<Outlet>],
     clock: &Clock,
 ) -> Result<Arc<[Arc<Outlet>]>, InternalError> {
@@ -452,7 +453,7 @@ fn outlets(
             Source::Dealer(dealer) => Some((Arc::as_ptr(dealer), outlet)),
             Source::Publisher(_) => None,
         }).collect();
-    let outlet = |dealer: &Arc<Dealer>| match before.get(&Arc::as_ptr(dealer)) {
+    let outlet = |dealer: &Arc<DealerConfig>| match before.get(&Arc::as_ptr(dealer)) {
         Some(same) => Ok(Arc::clone(same)),
         None => Ok(Arc::new(Outlet {
             destinations: ways(dealer, clock)
@@ -465,27 +466,30 @@ fn outlets(
 
 /// Why destinations of a dealer cannot be reached, by their places.
 #[must_use]
-pub fn unusable(dealer: &Dealer) -> Vec<(usize, String)> {
+pub fn unusable(dealer: &DealerConfig) -> Vec<(usize, String)> {
     let clock = Clock::system();
     let why_not = |(place, delivery)| Some((place, carrier::open(delivery, &clock).err()?));
     dealer.deliveries.iter().enumerate().filter_map(why_not).collect()
 }
 
 /// The ways to a dealer's destinations.
-fn ways(dealer: &Dealer, clock: &Clock) -> Result<Vec<Way>, String> {
-    let way = |delivery: &Delivery| {
+fn ways(dealer: &DealerConfig, clock: &Clock) -> Result<Vec<DeliveryChannel>, String> {
+    let way = |delivery: &DeliveryConfig| {
         let carrier = carrier::open(delivery, clock)?;
-        Ok(Way { delivery: delivery.clone(), events: Vec::new(), carrier })
+        Ok(DeliveryChannel { delivery: delivery.clone(), events: Vec::new(), carrier })
     };
     dealer.deliveries.iter().map(way).collect()
 }
 
 /// The ways to those who are told of a publisher's events.
-fn publisher_ways(of: &PublisherDestinations, clock: &Clock) -> Result<Vec<Way>, String> {
+fn publisher_ways(
+    of: &PublisherDestinations,
+    clock: &Clock,
+) -> Result<Vec<DeliveryChannel>, String> {
     let way = |wanted: &PublisherDestination| {
         let PublisherDestination { delivery, events } = wanted;
         let carrier = carrier::open(delivery, clock)?;
-        Ok(Way { delivery: delivery.clone(), events: events.clone(), carrier })
+        Ok(DeliveryChannel { delivery: delivery.clone(), events: events.clone(), carrier })
     };
     of.destinations.iter().map(way).collect()
 }
@@ -509,9 +513,9 @@ fn find<'a>(
     outlets: &'a [Arc<Outlet>],
     dealer_id: &str,
     destination: &str,
-) -> Option<(&'a Outlet, &'a Way)> {
+) -> Option<(&'a Outlet, &'a DeliveryChannel)> {
     let outlet = outlets.iter().find(|outlet| outlet.id() == dealer_id)?;
-    let named = |way: &&Way| way.delivery.destination.name == destination;
+    let named = |way: &&DeliveryChannel| way.delivery.destination.name == destination;
     Some((outlet, outlet.destinations.iter().find(named)?))
 }
 

@@ -27,7 +27,7 @@ pub use kept::Keeping;
 
 words! {
     /// How something stands.
-    pub enum State {
+    pub enum FindingState {
         /// As it should be.
         Ok = "ok",
         /// It works, and will not for ever or not for everybody.
@@ -69,13 +69,13 @@ words! {
 
 /// What was found out about something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct DoctorFinding {
     /// What was looked at.
     pub area: Area,
     /// Which of these.
     pub subject: String,
     /// How it stands.
-    pub state: State,
+    pub state: FindingState,
     /// In words: a lower-case fragment without a full stop.
     pub says: String,
     /// What to do about it, unless all is well.
@@ -84,30 +84,34 @@ pub struct Finding {
 
 /// A part of the world that findings are about.
 #[derive(Debug, Clone)]
-pub(crate) struct About {
+pub(crate) struct FindingSubject {
     area: Area,
     subject: String,
 }
 
-impl About {
+impl FindingSubject {
     pub(crate) fn new(area: Area, subject: impl Into<String>) -> Self {
         Self { area, subject: subject.into() }
     }
 
-    pub(crate) fn ok(&self, says: impl Into<String>) -> Finding {
-        self.finding(State::Ok, says.into(), None)
+    pub(crate) fn ok(&self, says: impl Into<String>) -> DoctorFinding {
+        self.finding(FindingState::Ok, says.into(), None)
     }
 
-    pub(crate) fn warning(&self, says: impl Into<String>, hint: impl Into<String>) -> Finding {
-        self.finding(State::Warning, says.into(), Some(hint.into()))
+    pub(crate) fn warning(
+        &self,
+        says: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> DoctorFinding {
+        self.finding(FindingState::Warning, says.into(), Some(hint.into()))
     }
 
-    pub(crate) fn bad(&self, says: impl Into<String>, hint: impl Into<String>) -> Finding {
-        self.finding(State::Bad, says.into(), Some(hint.into()))
+    pub(crate) fn bad(&self, says: impl Into<String>, hint: impl Into<String>) -> DoctorFinding {
+        self.finding(FindingState::Bad, says.into(), Some(hint.into()))
     }
 
-    fn finding(&self, state: State, says: String, hint: Option<String>) -> Finding {
-        Finding { area: self.area, subject: self.subject.clone(), state, says, hint }
+    fn finding(&self, state: FindingState, says: String, hint: Option<String>) -> DoctorFinding {
+        DoctorFinding { area: self.area, subject: self.subject.clone(), state, says, hint }
     }
 }
 
@@ -124,34 +128,38 @@ pub struct Examiner {
 
 /// What a look has found, and what time it was elsewhere.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
-    findings: Vec<Finding>,
+pub(crate) struct CheckOutcome {
+    findings: Vec<DoctorFinding>,
     /// By how much others were ahead of our clock, and who they are.
     clocks: Vec<(String, SignedDuration)>,
 }
 
-impl From<Vec<Finding>> for Seen {
-    fn from(findings: Vec<Finding>) -> Self {
+impl From<Vec<DoctorFinding>> for CheckOutcome {
+    fn from(findings: Vec<DoctorFinding>) -> Self {
         Self { findings, clocks: Vec::new() }
     }
 }
 
-impl From<Finding> for Seen {
-    fn from(finding: Finding) -> Self {
+impl From<DoctorFinding> for CheckOutcome {
+    fn from(finding: DoctorFinding) -> Self {
         vec![finding].into()
     }
 }
 
 /// Looks that run beside each other; their findings come in the order in which they were begun.
 struct Looks {
-    running: JoinSet<(usize, Seen)>,
+    running: JoinSet<(usize, CheckOutcome)>,
     begun: usize,
     patience: Duration,
 }
 
 impl Looks {
     /// Begins one. What has not come by the deadline is said to be amiss.
-    fn begin(&mut self, about: About, look: impl Future<Output = Seen> + Send + 'static) {
+    fn begin(
+        &mut self,
+        about: FindingSubject,
+        look: impl Future<Output = CheckOutcome> + Send + 'static,
+    ) {
         let (number, patience) = (self.begun, self.patience);
         self.begun += 1;
         self.running.spawn(async move {
@@ -159,14 +167,18 @@ impl Looks {
             let late = |_| {
                 let says = format!("no answer in {} s", patience.as_secs());
                 let hint = "see what holds it up; --timeout waits longer";
-                Seen::from(about.bad(says, hint))
+                CheckOutcome::from(about.bad(says, hint))
             };
             (number, seen.unwrap_or_else(late))
         });
     }
 
     /// The same for what waits for a disk.
-    fn begin_blocking(&mut self, about: About, look: impl FnOnce() -> Seen + Send + 'static) {
+    fn begin_blocking(
+        &mut self,
+        about: FindingSubject,
+        look: impl FnOnce() -> CheckOutcome + Send + 'static,
+    ) {
         let broken = about.clone();
         self.begin(about, async move {
             let seen = tokio::task::spawn_blocking(look).await;
@@ -191,13 +203,13 @@ impl Examiner {
     }
 
     /// Looks at everything.
-    pub async fn examine(&self) -> Vec<Finding> {
+    pub async fn examine(&self) -> Vec<DoctorFinding> {
         let mut looks = Looks { running: JoinSet::new(), begun: 0, patience: self.patience };
         self.look_at_what_is_kept(&mut looks);
         self.look_at_the_machine(&mut looks);
         self.look_from_outside(&mut looks);
         self.look_at_ways(&mut looks);
-        let mut seen: Vec<(usize, Seen)> = Vec::new();
+        let mut seen: Vec<(usize, CheckOutcome)> = Vec::new();
         while let Some(ended) = looks.running.join_next().await {
             seen.extend(ended);
         }
@@ -225,9 +237,9 @@ const HARMLESS: SignedDuration = SignedDuration::from_secs(5);
 const HARMFUL: SignedDuration = SignedDuration::from_secs(60);
 
 /// Whether our clock agrees with others'. Of several the nearest counts: any of them may be wrong.
-fn judge_clock(clocks: &[(String, SignedDuration)]) -> Option<Finding> {
+fn judge_clock(clocks: &[(String, SignedDuration)]) -> Option<DoctorFinding> {
     let (whose, ahead) = clocks.iter().min_by_key(|(_, ahead)| ahead.abs())?;
-    let about = About::new(Area::Clock, "this machine");
+    let about = FindingSubject::new(Area::Clock, "this machine");
     let seconds = ahead.abs().as_secs();
     let way = if ahead.is_negative() { "ahead of" } else { "behind" };
     let says = format!("{seconds} s {way} the one of {whose}");
@@ -246,7 +258,11 @@ fn judge_clock(clocks: &[(String, SignedDuration)]) -> Option<Finding> {
 const SOON: SignedDuration = SignedDuration::from_hours(21 * 24);
 
 /// What the end of a certificate means.
-pub(crate) fn judge_end(about: &About, end: Option<Timestamp>, now: Timestamp) -> Finding {
+pub(crate) fn judge_end(
+    about: &FindingSubject,
+    end: Option<Timestamp>,
+    now: Timestamp,
+) -> DoctorFinding {
     let hint = "renew it: whoever renews it by itself should have done so by now";
     match end {
         None => about.ok("trusted; when it ends cannot be read"),
@@ -263,7 +279,7 @@ pub(crate) fn judge_end(about: &About, end: Option<Timestamp>, now: Timestamp) -
 mod tests {
     use super::*;
 
-    fn clock(seconds: &[i64]) -> Option<State> {
+    fn clock(seconds: &[i64]) -> Option<FindingState> {
         let others = seconds.iter().map(|s| ("x".to_owned(), SignedDuration::from_secs(*s)));
         judge_clock(&others.collect::<Vec<_>>()).map(|finding| finding.state)
     }
@@ -271,19 +287,22 @@ mod tests {
     #[test]
     fn a_clock_is_as_wrong_as_the_nearest_of_the_others_says() {
         assert_eq!(clock(&[]), None);
-        assert_eq!(clock(&[-5, 4_000]), Some(State::Ok));
-        assert_eq!(clock(&[6]), Some(State::Warning));
-        assert_eq!(clock(&[-60, 61]), Some(State::Warning));
-        assert_eq!(clock(&[-61, 3_600]), Some(State::Bad));
+        assert_eq!(clock(&[-5, 4_000]), Some(FindingState::Ok));
+        assert_eq!(clock(&[6]), Some(FindingState::Warning));
+        assert_eq!(clock(&[-60, 61]), Some(FindingState::Warning));
+        assert_eq!(clock(&[-61, 3_600]), Some(FindingState::Bad));
     }
 
     #[test]
     fn a_certificate_is_warned_of_before_it_ends() {
         let now: Timestamp = "2026-04-30T12:00:00Z".parse().unwrap();
-        let about = About::new(Area::Tls, "x");
-        for (days, state) in
-            [(-1, State::Bad), (0, State::Bad), (20, State::Warning), (21, State::Ok)]
-        {
+        let about = FindingSubject::new(Area::Tls, "x");
+        for (days, state) in [
+            (-1, FindingState::Bad),
+            (0, FindingState::Bad),
+            (20, FindingState::Warning),
+            (21, FindingState::Ok),
+        ] {
             let end = now.checked_add(SignedDuration::from_hours(24 * days)).unwrap();
             assert_eq!(judge_end(&about, Some(end), now).state, state, "{days}");
         }
@@ -293,7 +312,8 @@ mod tests {
     async fn what_never_answers_is_said_to_be_amiss_and_keeps_nothing_else_waiting() {
         let patience = Duration::from_secs(10);
         let mut looks = Looks { running: JoinSet::new(), begun: 0, patience };
-        let (silent, quick) = (About::new(Area::Dns, "silent"), About::new(Area::Dns, "quick"));
+        let (silent, quick) =
+            (FindingSubject::new(Area::Dns, "silent"), FindingSubject::new(Area::Dns, "quick"));
         let found = quick.clone();
         looks.begin(silent, std::future::pending());
         looks.begin(quick, async move { vec![found.ok("there")].into() });
@@ -301,8 +321,10 @@ mod tests {
         while let Some(Ok((number, seen))) = looks.running.join_next().await {
             states.push((number, seen.findings[0].state, seen.findings[0].says.clone()));
         }
-        let expected =
-            [(1, State::Ok, "there".to_owned()), (0, State::Bad, "no answer in 10 s".into())];
+        let expected = [
+            (1, FindingState::Ok, "there".to_owned()),
+            (0, FindingState::Bad, "no answer in 10 s".into()),
+        ];
         assert_eq!(states, expected);
     }
 }

@@ -18,10 +18,10 @@ use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
 
-use crate::config::Dealer;
-use crate::config::feeds::{Feed, From, MappingSource};
-use folder::Watch;
-use run::Taker;
+use crate::config::DealerConfig;
+use crate::config::feeds::{FeedConfig, From, MappingSource};
+use folder::FolderWatch;
+use run::FeedResultSink;
 
 pub mod folder;
 pub mod guard;
@@ -43,22 +43,22 @@ const SELDOM: u32 = 20;
 
 /// A feed of a dealer, ready to be run.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct FeedSource {
     /// Whose it is.
-    pub dealer: Arc<Dealer>,
+    pub dealer: Arc<DealerConfig>,
     /// What it is.
-    pub feed: Feed,
+    pub feed: FeedConfig,
     /// How its columns are understood.
     pub mapping: Option<Mapping>,
 }
 
-impl Source {
+impl FeedSource {
     /// The feeds of a dealer.
     ///
     /// # Errors
     /// Every mistake in their mapping files.
-    pub fn of(dealer: &Arc<Dealer>) -> Result<Vec<Self>, String> {
-        let source = |feed: &Feed| {
+    pub fn of(dealer: &Arc<DealerConfig>) -> Result<Vec<Self>, String> {
+        let source = |feed: &FeedConfig| {
             let mapping = match &feed.mapping {
                 None => None,
                 Some(MappingSource::Preset(preset)) => Some(Mapping::of(*preset)),
@@ -90,23 +90,23 @@ impl Source {
 
 /// A feed, and how it stands.
 #[derive(Debug)]
-pub struct Standing<'a> {
+pub struct FeedStatus<'a> {
     /// What it is.
-    pub feed: &'a Feed,
+    pub feed: &'a FeedConfig,
     /// Where it is.
     pub state: FeedState,
     /// Its last run, if it had one.
     pub last: Option<FeedRun>,
 }
 
-impl<'a> Standing<'a> {
+impl<'a> FeedStatus<'a> {
     /// How the feeds of a dealer stand, in the order of the configuration.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn of_all(store: &Store, dealer: &'a Dealer) -> Result<Vec<Self>, InternalError> {
+    pub fn of_all(store: &Store, dealer: &'a DealerConfig) -> Result<Vec<Self>, InternalError> {
         let id = &dealer.terms.id;
-        let of = |feed: &'a Feed| {
+        let of = |feed: &'a FeedConfig| {
             let state = store.feed_state(id, &feed.name)?;
             let last = store.feed_runs(id, &feed.name, 1)?.into_iter().next();
             Ok(Self { feed, state, last })
@@ -125,9 +125,9 @@ impl<'a> Standing<'a> {
 pub struct Feeds {
     store: Arc<Store>,
     clock: Clock,
-    sources: RwLock<Arc<[Arc<Source>]>>,
+    sources: RwLock<Arc<[Arc<FeedSource>]>>,
     /// What is known of the files in folders, by dealer and feed.
-    watches: Mutex<BTreeMap<(String, String), Watch>>,
+    watches: Mutex<BTreeMap<(String, String), FolderWatch>>,
     /// Who looks after the feeds of which dealer at this moment.
     busy: Mutex<BTreeMap<String, Arc<AtomicBool>>>,
     /// Since when feeds that were never taken are waited for.
@@ -158,9 +158,12 @@ impl Feeds {
     ///
     /// # Errors
     /// When a mapping file cannot be used.
-    pub fn sources_of(&self, dealers: &[Arc<Dealer>]) -> Result<Arc<[Arc<Source>]>, InternalError> {
+    pub fn sources_of(
+        &self,
+        dealers: &[Arc<DealerConfig>],
+    ) -> Result<Arc<[Arc<FeedSource>]>, InternalError> {
         let before = self.sources();
-        let mut known: BTreeMap<*const Dealer, Vec<&Arc<Source>>> = BTreeMap::new();
+        let mut known: BTreeMap<*const DealerConfig, Vec<&Arc<FeedSource>>> = BTreeMap::new();
         for source in before.iter() {
             known.entry(Arc::as_ptr(&source.dealer)).or_default().push(source);
         }
@@ -170,15 +173,15 @@ impl Feeds {
                 all.extend(same.iter().map(|source| Arc::clone(source)));
                 continue;
             }
-            let sources =
-                Source::of(dealer).map_err(|why| InternalError::new("setting up a feed", why))?;
+            let sources = FeedSource::of(dealer)
+                .map_err(|why| InternalError::new("setting up a feed", why))?;
             all.extend(sources.into_iter().map(Arc::new));
         }
         Ok(all.into())
     }
 
     /// Looks after other feeds from now on.
-    pub fn replace(&self, sources: Arc<[Arc<Source>]>) {
+    pub fn replace(&self, sources: Arc<[Arc<FeedSource>]>) {
         *self.sources.write().unwrap_or_else(PoisonError::into_inner) = sources;
     }
 
@@ -187,7 +190,7 @@ impl Feeds {
         self.fresh.notified().await;
     }
 
-    fn sources(&self) -> Arc<[Arc<Source>]> {
+    fn sources(&self) -> Arc<[Arc<FeedSource>]> {
         Arc::clone(&self.sources.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -221,9 +224,10 @@ impl Feeds {
     }
 
     /// The feeds to look after now: those in folders always, the others seldom.
-    fn by_dealer(&self, seldom: bool) -> BTreeMap<String, Vec<Arc<Source>>> {
-        let mut all: BTreeMap<String, Vec<Arc<Source>>> = BTreeMap::new();
-        let is_due = |source: &&Arc<Source>| seldom || matches!(source.feed.from, From::Folder(_));
+    fn by_dealer(&self, seldom: bool) -> BTreeMap<String, Vec<Arc<FeedSource>>> {
+        let mut all: BTreeMap<String, Vec<Arc<FeedSource>>> = BTreeMap::new();
+        let is_due =
+            |source: &&Arc<FeedSource>| seldom || matches!(source.feed.from, From::Folder(_));
         for source in self.sources().iter().filter(is_due) {
             all.entry(source.id().to_owned()).or_default().push(Arc::clone(source));
         }
@@ -235,7 +239,7 @@ impl Feeds {
         Arc::clone(busy.entry(dealer.to_owned()).or_default())
     }
 
-    async fn look_after(self: &Arc<Self>, source: Arc<Source>, seldom: bool) {
+    async fn look_after(self: &Arc<Self>, source: Arc<FeedSource>, seldom: bool) {
         let name = source.feed.name.clone();
         let dealer = source.id().to_owned();
         let looked = match &source.feed.from {
@@ -263,8 +267,8 @@ impl Feeds {
     /// Takes what has come into a folder.
     fn look_into(
         &self,
-        source: &Source,
-        folder: &crate::config::feeds::Folder,
+        source: &FeedSource,
+        folder: &crate::config::feeds::FeedFolder,
     ) -> Result<(), InternalError> {
         let key = (source.id().to_owned(), source.feed.name.clone());
         let mut watch = {
@@ -287,9 +291,9 @@ impl Feeds {
 
     fn take_files(
         &self,
-        source: &Source,
-        watch: &mut Watch,
-        files: Vec<folder::Found>,
+        source: &FeedSource,
+        watch: &mut FolderWatch,
+        files: Vec<folder::FoundFile>,
     ) -> Result<(), InternalError> {
         // Where somebody else has the lease, the next look finds the files again.
         let (store, clock) = (&self.store, &self.clock);
@@ -298,7 +302,7 @@ impl Feeds {
             let state = store.feed_state(source.id(), &source.feed.name)?;
             for found in files {
                 if state.mark.as_ref().is_none_or(|mark| *mark < found.mark) {
-                    let run = Taker { store, clock, source }.file(&found)?;
+                    let run = FeedResultSink { store, clock, source }.file(&found)?;
                     self.finished(&run);
                 }
                 watch.pass(found.mark);
@@ -310,7 +314,7 @@ impl Feeds {
 
     async fn ask(
         self: &Arc<Self>,
-        source: &Arc<Source>,
+        source: &Arc<FeedSource>,
         pull: &crate::config::feeds::Pull,
     ) -> Result<(), InternalError> {
         let (store, clock, name) =
@@ -329,7 +333,7 @@ impl Feeds {
         let work = move || {
             let (store, clock) = (&feeds.store, &feeds.clock);
             let run = run::leased(store, clock, &[source.id()], || {
-                Taker { store, clock, source: &source }.answer(fetched)
+                FeedResultSink { store, clock, source: &source }.answer(fetched)
             })?;
             if let Some(Some(run)) = run {
                 feeds.finished(&run);
@@ -348,7 +352,7 @@ impl Feeds {
     }
 
     /// Notes that a feed is older than it may be, or no more.
-    fn judge_age(&self, source: &Source) -> Result<(), InternalError> {
+    fn judge_age(&self, source: &FeedSource) -> Result<(), InternalError> {
         let (dealer, feed) = (source.id().to_owned(), source.feed.name.clone());
         let state = self.store.feed_state(&dealer, &feed)?;
         let now = self.clock.now();

@@ -9,7 +9,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 
 catalog! {
     /// A permission, as keys and tokens name it.
-    pub enum Scope {}
+    pub enum KeyScope {}
     /// Read what the dealer says about itself.
     DealerRead = "dealer:read" {}
     /// Search and read what is on offer.
@@ -24,21 +24,21 @@ catalog! {
     TasksWrite = "tasks:write" {}
 }
 
-impl From<Scope> for Permission {
-    fn from(scope: Scope) -> Self {
+impl From<KeyScope> for Permission {
+    fn from(scope: KeyScope) -> Self {
         Self::new(scope.name())
     }
 }
 
 /// The scope that a skill requires.
 #[must_use]
-pub const fn of_skill(skill: Skill) -> Scope {
+pub const fn of_skill(skill: Skill) -> KeyScope {
     match skill {
-        Skill::DealerInformation => Scope::DealerRead,
+        Skill::DealerInformation => KeyScope::DealerRead,
         Skill::InventoryFacets | Skill::InventorySearch | Skill::InventoryVehicle => {
-            Scope::InventoryRead
+            KeyScope::InventoryRead
         }
-        Skill::LeadSubmit => Scope::LeadWrite,
+        Skill::LeadSubmit => KeyScope::LeadWrite,
     }
 }
 
@@ -47,7 +47,7 @@ pub const fn of_skill(skill: Skill) -> Scope {
 #[must_use]
 pub fn of_operation(operation: Operation) -> Permission {
     if operation == Operation::GetExtendedAgentCard {
-        Scope::DealerRead.into()
+        KeyScope::DealerRead.into()
     } else {
         permission::required(operation)
     }
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn whoever_has_one_scope_passes_only_where_it_is_required() {
-        for held in Scope::ALL {
+        for held in KeyScope::ALL {
             let principal = Principal { name: "k".to_owned(), scopes: Scopes::only([*held]) };
             let check =
                 |operation, needed| permit::check(&principal, operation, Some(needed)).is_ok();
@@ -71,7 +71,7 @@ mod tests {
             }
             for operation in Operation::ALL {
                 let needed = of_operation(*operation);
-                let known = Scope::from_name(needed.name());
+                let known = KeyScope::from_name(needed.name());
                 assert!(known.is_some(), "{operation} requires what no key can hold");
                 assert_eq!(check(*operation, needed), known == Some(*held), "{held} {operation}");
             }

@@ -17,16 +17,16 @@ use tradepost_wire::parse::reject;
 use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use crate::config::read::{self, ForAll};
-use crate::config::{Config, Dealer};
+use crate::config::{Config, DealerConfig};
 use crate::delivery;
-use crate::feeds::Source;
+use crate::feeds::FeedSource;
 
 pub mod api;
 pub mod code;
 pub mod roster;
 mod secrets;
 
-pub use code::Code;
+pub use code::HostingErrorCode;
 
 /// Members that name a file or a folder of the machine.
 const PLACES: &str = "key_file known_hosts jwks_file bearer_file hmac_key_file password_file ca_file \
@@ -53,7 +53,7 @@ impl Fixed {
         let named = dealers.clone().flat_map(|dealer| dealer.hosts.iter());
         let named = named.chain(config.publishers.iter().flat_map(|it| it.front.hosts.iter()));
         let named = named.chain(config.server.directory_hosts.iter());
-        let facts = |dealer: &Dealer| {
+        let facts = |dealer: &DealerConfig| {
             (dealer.terms.id.clone(), (dealer.terms.name.clone(), dealer.hosts.clone()))
         };
         Self {
@@ -76,28 +76,28 @@ impl Fixed {
 
 /// Why a change is not made.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum HostingError {
     /// We say no.
-    Refused(Refusal),
+    Refused(HostingRefusal),
     /// We broke.
     Broken(InternalError),
 }
 
-from!(Trouble { Broken(InternalError), Refused(Refusal) });
+from!(HostingError { Broken(InternalError), Refused(HostingRefusal) });
 
 /// A no, with everything that is wrong.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct HostingRefusal {
     /// The row of the catalog.
-    pub code: Code,
+    pub code: HostingErrorCode,
     /// For people: a fragment, without anything that was a secret.
     pub message: String,
     /// Every mistake in the document, with its place.
     pub problems: Problems,
 }
 
-impl Refusal {
-    fn new(code: Code, message: impl Into<String>) -> Self {
+impl HostingRefusal {
+    fn new(code: HostingErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), problems: Problems::new() }
     }
 
@@ -105,7 +105,7 @@ impl Refusal {
         let count = problems.total();
         let noun = if count == 1 { "mistake" } else { "mistakes" };
         let message = format!("the document has {count} {noun}");
-        Self { code: Code::InvalidDealer, message, problems }
+        Self { code: HostingErrorCode::InvalidDealer, message, problems }
     }
 
     /// It as programs read it.
@@ -137,15 +137,15 @@ pub struct House {
 impl House {
     /// Reads a document, with every mistake in it. Of a patch `said` is what it says: what was in the
     /// document before may name files.
-    fn read(&self, document: &Value, said: &Value) -> Result<Arc<Dealer>, Trouble> {
+    fn read(&self, document: &Value, said: &Value) -> Result<Arc<DealerConfig>, HostingError> {
         let mut problems = Problems::new();
         look_for_markers(said, &DocumentPlace::Root, self.is_local, &mut problems);
         let read = read::dealer(document, self.fixed.process);
         let dealer = read.map_err(|found| problems.append(found)).ok();
-        let dealer = problems.into_result(dealer).map_err(Refusal::of_document)?;
+        let dealer = problems.into_result(dealer).map_err(HostingRefusal::of_document)?;
         if self.fixed.has(&dealer.terms.id) {
             let message = format!("the configuration file has a seller {}", dealer.terms.id);
-            return Err(Refusal::new(Code::ReadOnly, message).into());
+            return Err(HostingRefusal::new(HostingErrorCode::ReadOnly, message).into());
         }
         let places = dealer.hosts.iter().enumerate();
         let taken = places.filter(|(_, host)| self.fixed.hosts.contains(host));
@@ -162,7 +162,7 @@ impl House {
     ///
     /// # Errors
     /// Why not: every mistake of the first document that has one.
-    pub fn add(&self, documents: &[Value], again: bool) -> Result<Vec<String>, Trouble> {
+    pub fn add(&self, documents: &[Value], again: bool) -> Result<Vec<String>, HostingError> {
         // All are read before any is kept, so that a mistake in the
         // last one leaves nothing behind.
         let mut fresh: Vec<NewHosted> = Vec::with_capacity(documents.len());
@@ -191,7 +191,7 @@ impl House {
         said: &Value,
         patch: bool,
         expected: Option<i64>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), HostingError> {
         let known = self.one(id)?;
         let before = parse(&known.document)?;
         // What was shown has marks in the places of secrets; sent back, they mean what is kept.
@@ -203,7 +203,7 @@ impl House {
             let message = "must be the id of the dealer, which does not change";
             let mut problems = Problems::new();
             reject(&DocumentPlace::Root.key("id"), &mut problems, message);
-            return Err(Refusal::of_document(problems).into());
+            return Err(HostingRefusal::of_document(problems).into());
         }
         let dealer = self.read(&document, &said)?;
         // What a patch was made of must be what it is put upon.
@@ -222,14 +222,14 @@ impl House {
         id: &str,
         state: HostedState,
         expected: Option<i64>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), HostingError> {
         self.check_fixed(id)?;
         let changed = self.store.set_hosted_state(id, state, expected, self.clock.now())?;
         changed.map(drop).map_err(|conflict| refused(&conflict))
     }
 
     /// A dealer that can be changed, or was removed by somebody else in between.
-    fn one(&self, id: &str) -> Result<HostedDealer, Trouble> {
+    fn one(&self, id: &str) -> Result<HostedDealer, HostingError> {
         self.check_fixed(id)?;
         let known = self.store.hosted(id)?;
         let known = known.filter(|known| known.state != HostedState::Removed);
@@ -237,10 +237,10 @@ impl House {
     }
 
     // What the file says would be back at the next start, whatever was changed here.
-    fn check_fixed(&self, id: &str) -> Result<(), Trouble> {
+    fn check_fixed(&self, id: &str) -> Result<(), HostingError> {
         if self.fixed.has(id) {
             let message = format!("{id} is in the configuration file");
-            return Err(Refusal::new(Code::ReadOnly, message).into());
+            return Err(HostingRefusal::new(HostingErrorCode::ReadOnly, message).into());
         }
         Ok(())
     }
@@ -249,7 +249,7 @@ impl House {
     ///
     /// # Errors
     /// That there is none.
-    pub fn show(&self, id: &str) -> Result<Value, Trouble> {
+    pub fn show(&self, id: &str) -> Result<Value, HostingError> {
         if let Some((name, hosts)) = self.fixed.dealers.get(id) {
             return Ok(of_file(id, name, hosts));
         }
@@ -274,7 +274,7 @@ impl House {
         after: &str,
         limit: u32,
         all: bool,
-    ) -> Result<(Vec<Value>, Option<String>), Trouble> {
+    ) -> Result<(Vec<Value>, Option<String>), HostingError> {
         let mut found: BTreeMap<String, Value> = BTreeMap::new();
         for (id, (name, hosts)) in &self.fixed.dealers {
             if id.as_str() > after {
@@ -312,7 +312,7 @@ impl House {
 ///
 /// # Errors
 /// When the store fails.
-pub fn kept_dealers(store: &Store, fixed: &Fixed) -> Result<Vec<Dealer>, InternalError> {
+pub fn kept_dealers(store: &Store, fixed: &Fixed) -> Result<Vec<DealerConfig>, InternalError> {
     // Revisions begin at 1, so that these are all of them.
     let hosted = store.hosted_since(0)?;
     let there = hosted.iter().filter(|known| known.state != HostedState::Removed);
@@ -320,7 +320,7 @@ pub fn kept_dealers(store: &Store, fixed: &Fixed) -> Result<Vec<Dealer>, Interna
 }
 
 /// A dealer as it is kept.
-fn read_kept(known: &HostedDealer, process: ForAll) -> Result<Dealer, InternalError> {
+fn read_kept(known: &HostedDealer, process: ForAll) -> Result<DealerConfig, InternalError> {
     let document = parse(&known.document)?;
     let unread =
         |problems: Problems| InternalError::new("reading a hosted dealer", problems.to_string());
@@ -328,7 +328,7 @@ fn read_kept(known: &HostedDealer, process: ForAll) -> Result<Dealer, InternalEr
 }
 
 /// What is kept of a document.
-fn kept(dealer: &Dealer, document: &Value) -> NewHosted {
+fn kept(dealer: &DealerConfig, document: &Value) -> NewHosted {
     NewHosted {
         dealer_id: dealer.terms.id.clone(),
         document: document.to_string(),
@@ -341,7 +341,7 @@ fn parse(document: &str) -> Result<Value, InternalError> {
 }
 
 /// What files and ways are named has to be there.
-fn usable(dealer: &Arc<Dealer>) -> Result<(), Refusal> {
+fn usable(dealer: &Arc<DealerConfig>) -> Result<(), HostingRefusal> {
     let mut problems = Problems::new();
     if let Some(signing) = &dealer.card_signing
         && let Err(why) = SigningKey::load(&signing.key_file, signing.kid.as_deref())
@@ -356,10 +356,10 @@ fn usable(dealer: &Arc<Dealer>) -> Result<(), Refusal> {
     for (index, why) in delivery::unusable(dealer) {
         reject(&at.index(index), &mut problems, why);
     }
-    if let Err(why) = Source::of(dealer) {
+    if let Err(why) = FeedSource::of(dealer) {
         reject(&DocumentPlace::Root.key("feeds"), &mut problems, why);
     }
-    if problems.is_empty() { Ok(()) } else { Err(Refusal::of_document(problems)) }
+    if problems.is_empty() { Ok(()) } else { Err(HostingRefusal::of_document(problems)) }
 }
 
 /// Finds what must not stand in a document: the mark of a secret that was left out, and from far away the
@@ -428,10 +428,10 @@ fn of_file(id: &str, name: &str, hosts: &[String]) -> Value {
     json!({"id": id, "name": name, "hosts": hosts, "state": "serving", "source": "file"})
 }
 
-fn hosts_taken(taken: &[(usize, String)]) -> Refusal {
+fn hosts_taken(taken: &[(usize, String)]) -> HostingRefusal {
     let hosts: Vec<_> = taken.iter().map(|(_, host)| host.as_str()).collect();
     let message = format!("another seller has {}", hosts.join(", "));
-    let mut refusal = Refusal::new(Code::HostTaken, message);
+    let mut refusal = HostingRefusal::new(HostingErrorCode::HostTaken, message);
     let at = DocumentPlace::Root.key("hosts");
     for (place, _) in taken {
         reject(&at.index(*place), &mut refusal.problems, "another seller has this host");
@@ -439,23 +439,26 @@ fn hosts_taken(taken: &[(usize, String)]) -> Refusal {
     refusal
 }
 
-fn refused(conflict: &HostingConflict) -> Trouble {
+fn refused(conflict: &HostingConflict) -> HostingError {
     let refusal = match conflict {
         HostingConflict::IdTaken(id) => {
-            Refusal::new(Code::IdTaken, format!("there is a dealer {id}"))
+            HostingRefusal::new(HostingErrorCode::IdTaken, format!("there is a dealer {id}"))
         }
         HostingConflict::IdRemoved(id) => {
             let message = format!("there was a dealer {id}, whose leads and consents are kept");
-            Refusal::new(Code::IdRemoved, message)
+            HostingRefusal::new(HostingErrorCode::IdRemoved, message)
         }
-        HostingConflict::NoSuchDealer => Refusal::new(Code::NotFound, "there is no such dealer"),
-        HostingConflict::Changed(revision) => {
-            Refusal::new(Code::RevisionConflict, format!("its revision is {revision} by now"))
+        HostingConflict::NoSuchDealer => {
+            HostingRefusal::new(HostingErrorCode::NotFound, "there is no such dealer")
         }
+        HostingConflict::Changed(revision) => HostingRefusal::new(
+            HostingErrorCode::RevisionConflict,
+            format!("its revision is {revision} by now"),
+        ),
         HostingConflict::HostsTaken(taken) => {
             let places = taken.iter().map(|(_, place, host)| (*place, host.clone()));
             hosts_taken(&places.collect::<Vec<_>>())
         }
     };
-    Trouble::Refused(refusal)
+    HostingError::Refused(refusal)
 }

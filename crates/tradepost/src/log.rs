@@ -17,7 +17,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer, reload};
 
-use crate::config::Server;
+use crate::config::ServerConfig;
 
 /// How many lines may wait to be written.
 const QUEUE: usize = 4_096;
@@ -32,7 +32,7 @@ type Mistake = Box<dyn Error + Send + Sync>;
 
 /// The running log. When it is dropped, the lines that wait are written, if somebody reads them.
 pub struct Log {
-    queue: Queue,
+    queue: LogQueue,
     refilter: Box<dyn Fn(Targets) -> Result<(), Mistake> + Send + Sync>,
 }
 
@@ -43,9 +43,9 @@ impl Log {
     ///
     /// # Errors
     /// When the filter cannot be read, there is a log already, or no thread can be started.
-    pub fn start(server: &Server) -> Result<Self, Mistake> {
+    pub fn start(server: &ServerConfig) -> Result<Self, Mistake> {
         let (filter, handle) = reload::Layer::new(server.log_filter.parse::<Targets>()?);
-        let queue = Queue::start(io::stderr(), server.log_json)?;
+        let queue = LogQueue::start(io::stderr(), server.log_json)?;
         let lines = queue.clone();
         let form = form(server.log_json, move || lines.clone());
         tracing_subscriber::registry().with(filter).with(form).try_init()?;
@@ -70,7 +70,7 @@ impl Log {
 impl Drop for Log {
     fn drop(&mut self) {
         let (done, written) = sync_channel(1);
-        let mut end = Entry::End(done);
+        let mut end = LogLine::End(done);
         // Where the queue stays full nobody reads, and nobody would read these lines either.
         for _ in 0..TRIES {
             match self.queue.entries.try_send(end) {
@@ -100,7 +100,7 @@ where
 }
 
 /// What waits to be written.
-enum Entry {
+enum LogLine {
     Line(Vec<u8>),
     /// To be told when everything before it is written.
     End(SyncSender<()>),
@@ -108,25 +108,25 @@ enum Entry {
 
 /// The way to the thread that writes.
 #[derive(Clone)]
-struct Queue {
-    entries: SyncSender<Entry>,
+struct LogQueue {
+    entries: SyncSender<LogLine>,
     dropped: Arc<AtomicU64>,
 }
 
-impl Queue {
+impl LogQueue {
     fn start(out: impl Write + Send + 'static, json: bool) -> io::Result<Self> {
         let (entries, waiting) = sync_channel(QUEUE);
         let dropped = Arc::new(AtomicU64::new(0));
-        let mut writer = Writer { out, dropped: Arc::clone(&dropped), json };
+        let mut writer = LogThread { out, dropped: Arc::clone(&dropped), json };
         std::thread::Builder::new().name("log".to_owned()).spawn(move || writer.run(&waiting))?;
         Ok(Self { entries, dropped })
     }
 }
 
-impl Write for Queue {
+impl Write for LogQueue {
     /// Takes a whole line, which is what the formatter writes at once.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.entries.try_send(Entry::Line(line.to_vec())).is_err() {
+        if self.entries.try_send(LogLine::Line(line.to_vec())).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
         Ok(line.len())
@@ -138,14 +138,14 @@ impl Write for Queue {
 }
 
 /// The thread that writes.
-struct Writer<W> {
+struct LogThread<W> {
     out: W,
     dropped: Arc<AtomicU64>,
     json: bool,
 }
 
-impl<W: Write> Writer<W> {
-    fn run(&mut self, entries: &Receiver<Entry>) {
+impl<W: Write> LogThread<W> {
+    fn run(&mut self, entries: &Receiver<LogLine>) {
         let mut since_look = 0;
         loop {
             let entry = match entries.try_recv() {
@@ -159,13 +159,13 @@ impl<W: Write> Writer<W> {
                 }
             };
             match entry {
-                Entry::Line(line) => {
+                LogLine::Line(line) => {
                     if self.out.write_all(&line).is_err() {
                         self.dropped.fetch_add(1, Ordering::Relaxed);
                     }
                     since_look += 1;
                 }
-                Entry::End(done) => {
+                LogLine::End(done) => {
                     self.tell_dropped();
                     let _ = done.send(());
                 }
@@ -190,14 +190,14 @@ impl<W: Write> Writer<W> {
 /// A line that says how many are missing, in the form of the others.
 fn line_about(lines: u64, json: bool) -> Vec<u8> {
     let (entries, written) = sync_channel(1);
-    let queue = Queue { entries, dropped: Arc::default() };
+    let queue = LogQueue { entries, dropped: Arc::default() };
     let log = tracing_subscriber::registry().with(form(json, move || queue.clone()));
     tracing::subscriber::with_default(log, || {
         tracing::warn!(lines, "lines of the log could not be written and are missing");
     });
     match written.try_recv() {
-        Ok(Entry::Line(line)) => line,
-        Ok(Entry::End(_)) | Err(_) => unreachable!("the subscriber has just written the line"),
+        Ok(LogLine::Line(line)) => line,
+        Ok(LogLine::End(_)) | Err(_) => unreachable!("the subscriber has just written the line"),
     }
 }
 
@@ -235,7 +235,7 @@ mod tests {
     fn a_reader_that_stalls_stops_nobody_and_is_told_how_many_lines_it_missed() {
         let ((stall, go), (written, read)) = (mpsc::channel(), mpsc::channel());
         let reader = Reader { go, closed: Arc::default(), written };
-        let mut queue = Queue::start(reader, false).unwrap();
+        let mut queue = LogQueue::start(reader, false).unwrap();
         for number in 0..2 * QUEUE {
             queue.write_all(format!("{number}\n").as_bytes()).unwrap();
         }
@@ -255,11 +255,11 @@ mod tests {
         drop(stall);
         let closed = Arc::new(AtomicBool::new(true));
         let reader = Reader { go, closed: Arc::clone(&closed), written };
-        let mut queue = Queue::start(reader, true).unwrap();
+        let mut queue = LogQueue::start(reader, true).unwrap();
         let entries = queue.entries.clone();
         let settle = || {
             let (done, written) = sync_channel(1);
-            entries.send(Entry::End(done)).unwrap();
+            entries.send(LogLine::End(done)).unwrap();
             written.recv().unwrap();
         };
         queue.write_all(b"one\n").unwrap();

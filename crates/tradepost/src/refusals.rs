@@ -33,22 +33,22 @@ const FORGOTTEN: SignedDuration = SignedDuration::from_mins(10);
 
 /// Remembers what was refused.
 #[derive(Debug)]
-pub struct Refusals {
+pub struct RefusalRecorder {
     store: Arc<Store>,
     clock: Clock,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<UnwrittenRefusals>,
 }
 
 /// What is not written yet.
 #[derive(Debug, Default)]
-struct Waiting {
+struct UnwrittenRefusals {
     refusals: Vec<RefusalRecord>,
     /// By agent, hour and code, so that processes which share a database count in one order.
     counts: BTreeMap<(String, Timestamp, &'static str), i64>,
     forgotten_at: Option<Timestamp>,
 }
 
-impl Refusals {
+impl RefusalRecorder {
     /// Remembers in a store.
     #[must_use]
     pub fn new(store: Arc<Store>, clock: Clock) -> Self {
@@ -110,7 +110,7 @@ impl Refusals {
     }
 }
 
-impl RefusalSink for Refusals {
+impl RefusalSink for RefusalRecorder {
     fn note(&self, refused: RefusedRequest) {
         let RefusedRequest { agent, at, code, error_id, operation, caller, misfits } = refused;
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);

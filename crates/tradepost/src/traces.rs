@@ -31,14 +31,14 @@ const GATHER: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where parts of traces go.
-pub struct Queue {
+pub struct TraceQueue {
     sender: Sender<Span>,
     lost: Arc<AtomicU64>,
 }
 
-opaque!(Queue);
+opaque!(TraceQueue);
 
-impl Spans for Queue {
+impl Spans for TraceQueue {
     fn take(&self, span: Span) {
         if self.sender.try_send(span).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -61,7 +61,7 @@ opaque!(Exporter);
 ///
 /// # Errors
 /// When the secret cannot be read, or this machine has no certificates to trust.
-pub fn open(settings: Settings) -> Result<(Queue, Exporter), InternalError> {
+pub fn open(settings: Settings) -> Result<(TraceQueue, Exporter), InternalError> {
     const WHAT: &str = "setting up traces";
     let header = settings.bearer.as_ref().map(|secret| {
         let token = secret.read().map_err(|why| format!("traces.bearer: {why}"))?;
@@ -71,7 +71,7 @@ pub fn open(settings: Settings) -> Result<(Queue, Exporter), InternalError> {
     let client = client::unguarded(PATIENCE, settings.endpoint.starts_with("https://"))?;
     let (sender, receiver) = channel(QUEUE);
     let lost = Arc::new(AtomicU64::new(0));
-    let queue = Queue { sender, lost: Arc::clone(&lost) };
+    let queue = TraceQueue { sender, lost: Arc::clone(&lost) };
     Ok((queue, Exporter { settings, bearer, client, receiver, lost }))
 }
 

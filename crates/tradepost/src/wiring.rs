@@ -26,16 +26,16 @@ use tradepost_store::{ChangeNotice, Counted, Store};
 
 use crate::aap::conversation::Conversations;
 use crate::aap::inventories::Inventories;
-use crate::aap::seller::{Ground, Seller};
+use crate::aap::seller::{DealerAgent, DealerDeps};
 use crate::adcp;
 use crate::adcp::notices::Notices;
-use crate::config::{Config, Publisher, Server};
+use crate::config::{Config, PublisherConfig, ServerConfig};
 use crate::console::metrics::ConsoleMetrics;
 use crate::delivery::Deliveries;
 use crate::feeds::{self, Feeds};
 use crate::hosting::roster::Roster;
 use crate::hosting::{Fixed, House};
-use crate::refusals::Refusals;
+use crate::refusals::RefusalRecorder;
 
 pub mod demo;
 
@@ -52,7 +52,7 @@ pub struct Wiring {
     /// What delivers the leads of its dealers, once somebody runs it.
     pub deliveries: Arc<Deliveries>,
     /// Its dealers at work.
-    pub sellers: Arc<Sellers>,
+    pub sellers: Arc<RunningDealers>,
     /// What they keep.
     pub store: Arc<Store>,
     /// What time it is.
@@ -60,9 +60,9 @@ pub struct Wiring {
     /// What brings the inventories of its dealers, once somebody runs it.
     pub feeds: Arc<Feeds>,
     /// What remembers refusals, once somebody runs it.
-    pub refusals: Arc<Refusals>,
+    pub refusals: Arc<RefusalRecorder>,
     publishers: Vec<SharedAgent>,
-    ground: Ground,
+    ground: DealerDeps,
     /// Who the dealers are. Whoever changes that holds it while everything takes it over.
     roster: Mutex<Roster>,
     /// Whether the store has dealers, too.
@@ -80,12 +80,12 @@ pub struct Wiring {
 
 /// The dealers of a process at work, who can be replaced while it runs.
 #[derive(Debug)]
-pub struct Sellers(RwLock<Vec<Arc<Seller>>>);
+pub struct RunningDealers(RwLock<Vec<Arc<DealerAgent>>>);
 
-impl Sellers {
+impl RunningDealers {
     /// All of them, in the order of the configuration.
     #[must_use]
-    pub fn all(&self) -> Vec<Arc<Seller>> {
+    pub fn all(&self) -> Vec<Arc<DealerAgent>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -108,7 +108,7 @@ impl Wiring {
         store.keep_free(server.min_free_space);
         let means = means(&store, &clock);
         let patience = server.http().request_timeout;
-        let destinations: Vec<_> = publishers.iter().map(Publisher::destinations).collect();
+        let destinations: Vec<_> = publishers.iter().map(PublisherConfig::destinations).collect();
         let open = |publisher| adcp::open(publisher, &store, &means, origin, patience);
         let publishers = publishers.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let notices = publishers.iter().map(|publisher| Arc::clone(&publisher.notices)).collect();
@@ -121,7 +121,7 @@ impl Wiring {
         deliveries.add_publishers(&destinations)?;
         let deliveries = Arc::new(deliveries);
         let feeds = Arc::new(Feeds::new(Arc::clone(&store), clock.clone()));
-        let ground = Ground {
+        let ground = DealerDeps {
             inventories: Inventories::new(&store, &clock, server.memory_budget),
             seal: Conversations::seal(&store)?,
             store: Arc::clone(&store),
@@ -138,9 +138,9 @@ impl Wiring {
         let console_metrics = ConsoleMetrics::default();
         let register = |registry: &mut Registry| console_metrics.register(registry);
         let (desk, counted) = desk_counting(&server, &store, clock.clone(), Vec::new(), register);
-        let refusals = Arc::new(Refusals::new(Arc::clone(&store), clock.clone()));
+        let refusals = Arc::new(RefusalRecorder::new(Arc::clone(&store), clock.clone()));
         desk.set_refusal_sink(Arc::clone(&refusals) as _);
-        let sellers = Arc::new(Sellers(RwLock::default()));
+        let sellers = Arc::new(RunningDealers(RwLock::default()));
         let wiring = Self {
             desk,
             notices,
@@ -331,7 +331,7 @@ impl Wiring {
 /// A desk with these agents on a store, and the ids of those whose rows are counted.
 #[must_use]
 pub fn desk(
-    server: &Server,
+    server: &ServerConfig,
     store: &Arc<Store>,
     clock: Clock,
     agents: Vec<SharedAgent>,
@@ -341,7 +341,7 @@ pub fn desk(
 
 /// The same, with metrics that `register` adds.
 fn desk_counting(
-    server: &Server,
+    server: &ServerConfig,
     store: &Arc<Store>,
     clock: Clock,
     agents: Vec<SharedAgent>,

@@ -9,7 +9,7 @@ use tradepost_wire::aap::Version;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, json};
 
-use crate::config::Dealer;
+use crate::config::DealerConfig;
 
 /// Writes a dealer's card, with the identity that belongs to its content: `identify` gets the
 /// content's hash.
@@ -17,14 +17,14 @@ use crate::config::Dealer;
 /// # Errors
 /// What `identify` returns.
 pub fn publish<E>(
-    dealer: &Dealer,
+    dealer: &DealerConfig,
     base_url: &str,
     identify: impl FnOnce(&str) -> Result<CardIdentity, E>,
 ) -> Result<PublishedCard, E> {
     PublishedCard::new(|id| describe(dealer, base_url, id), identify)
 }
 
-fn describe(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
+fn describe(dealer: &DealerConfig, base_url: &str, id: &str) -> AgentCard {
     AgentCard {
         name: dealer.terms.name.clone(),
         description: dealer.description.clone(),
@@ -68,7 +68,7 @@ fn describe(dealer: &Dealer, base_url: &str, id: &str) -> AgentCard {
     }
 }
 
-fn bindings(dealer: &Dealer) -> &'static [Binding] {
+fn bindings(dealer: &DealerConfig) -> &'static [Binding] {
     if dealer.speaks_http_json() {
         &[Binding::JsonRpc, Binding::HttpJson]
     } else {
@@ -76,7 +76,7 @@ fn bindings(dealer: &Dealer) -> &'static [Binding] {
     }
 }
 
-fn extension(dealer: &Dealer, version: Version, id: &str) -> AgentExtension {
+fn extension(dealer: &DealerConfig, version: Version, id: &str) -> AgentExtension {
     let mut params = json!({"id": id, "version": version.full()});
     if let Some(params) = params.as_object_mut().filter(|_| version.lists_schemas()) {
         let base = version.schema_base_url();

@@ -25,7 +25,7 @@ pub struct Inventories {
     budget: usize,
     recent: Arc<InventoryCache>,
     /// Those that are loaded, in no order.
-    loaded: Mutex<Vec<Weak<Shared>>>,
+    loaded: Mutex<Vec<Weak<SharedInventories>>>,
     /// Counts uses.
     uses: AtomicU64,
     /// The generations of all, while somebody goes round.
@@ -45,13 +45,13 @@ impl Drop for Round<'_> {
 
 /// A dealer's inventory, in memory or not.
 #[derive(Debug, Clone)]
-pub struct Shelf(Arc<Shared>);
+pub struct InventoryHandle(Arc<SharedInventories>);
 
-struct Shared {
+struct SharedInventories {
     dealer_id: String,
     tombstone_lifetime: SignedDuration,
     all: Arc<Inventories>,
-    held: RwLock<Option<Held>>,
+    held: RwLock<Option<LoadedInventory>>,
     /// When it was last used, in uses.
     used: AtomicU64,
     bytes: AtomicUsize,
@@ -60,7 +60,7 @@ struct Shared {
 }
 
 /// What is loaded.
-struct Held {
+struct LoadedInventory {
     inventory: Arc<Inventory>,
     generation: i64,
 }
@@ -101,8 +101,12 @@ impl Inventories {
 
     /// The inventory of a dealer, not loaded yet.
     #[must_use]
-    pub fn of(self: &Arc<Self>, dealer_id: &str, tombstone_lifetime: SignedDuration) -> Shelf {
-        Shelf(Arc::new(Shared {
+    pub fn of(
+        self: &Arc<Self>,
+        dealer_id: &str,
+        tombstone_lifetime: SignedDuration,
+    ) -> InventoryHandle {
+        InventoryHandle(Arc::new(SharedInventories {
             dealer_id: dealer_id.to_owned(),
             tombstone_lifetime,
             all: Arc::clone(self),
@@ -117,18 +121,19 @@ impl Inventories {
     #[must_use]
     pub fn loaded(&self) -> (usize, usize) {
         let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = |shelf: Arc<Shared>| shelf.bytes.load(Ordering::Relaxed);
+        let bytes = |shelf: Arc<SharedInventories>| shelf.bytes.load(Ordering::Relaxed);
         let bytes = loaded.iter().filter_map(Weak::upgrade).map(bytes);
         bytes.fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes))
     }
 
     /// Notes that a shelf is loaded, and gives up those that were not used for the longest time until
     /// there is room.
-    fn note(&self, shelf: &Arc<Shared>) {
+    fn note(&self, shelf: &Arc<SharedInventories>) {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         loaded.retain(|other| other.upgrade().is_some_and(|other| !Arc::ptr_eq(&other, shelf)));
-        let mut others: Vec<Arc<Shared>> = loaded.iter().filter_map(Weak::upgrade).collect();
-        let bytes = |shelf: &Arc<Shared>| shelf.bytes.load(Ordering::Relaxed);
+        let mut others: Vec<Arc<SharedInventories>> =
+            loaded.iter().filter_map(Weak::upgrade).collect();
+        let bytes = |shelf: &Arc<SharedInventories>| shelf.bytes.load(Ordering::Relaxed);
         let mut total = bytes(shelf) + others.iter().map(bytes).sum::<usize>();
         if total <= self.budget {
             // Mostly there is room, and who was used when does not matter.
@@ -149,7 +154,7 @@ impl Inventories {
     }
 }
 
-impl Shelf {
+impl InventoryHandle {
     /// What is on offer now. Loads it when it is not in memory.
     ///
     /// # Errors
@@ -196,7 +201,7 @@ impl Shelf {
     }
 }
 
-impl Shared {
+impl SharedInventories {
     fn held(&self) -> Option<Arc<Inventory>> {
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
         let inventory = held.as_ref().map(|held| Arc::clone(&held.inventory))?;
@@ -221,7 +226,7 @@ impl Shared {
         let inventory = Arc::new(inventory.remembered_in(&all.recent));
         self.bytes.store(inventory.memory().total(), Ordering::Relaxed);
         self.touch();
-        let held = Held { inventory: Arc::clone(&inventory), generation };
+        let held = LoadedInventory { inventory: Arc::clone(&inventory), generation };
         // The lock is given back at once: `note` takes those of other shelves while it holds its
         // own, and two loads would wait for each other.
         *self.held.write().unwrap_or_else(PoisonError::into_inner) = Some(held);
@@ -236,7 +241,7 @@ impl Shared {
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for SharedInventories {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared").field("dealer_id", &self.dealer_id).finish_non_exhaustive()
     }
@@ -262,7 +267,7 @@ mod tests {
         let size = alone.of("one", lifetime).load().unwrap().memory().total() as u64;
         let all = Inventories::new(&store, &clock, size * 5 / 2);
         let [one, two, three] = ["one", "two", "three"].map(|dealer| all.of(dealer, lifetime));
-        let is_loaded = |shelf: &Shelf| shelf.0.generation().is_some();
+        let is_loaded = |shelf: &InventoryHandle| shelf.0.generation().is_some();
         assert_eq!(all.loaded(), (0, 0), "nothing is loaded before it is asked for");
         two.refresh().unwrap();
         assert!(!is_loaded(&two), "what is not loaded is not looked after");

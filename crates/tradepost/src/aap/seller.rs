@@ -41,16 +41,16 @@ use tradepost_wire::json::{Value, json};
 use super::answer;
 use super::card;
 use super::conversation::Conversations;
-use super::inventories::{Inventories, Shelf};
-use crate::config::{Dealer, ListenOrigin};
+use super::inventories::{Inventories, InventoryHandle};
+use crate::config::{DealerConfig, ListenOrigin};
 use crate::delivery::Deliveries;
 use crate::gate;
 
 /// A dealer at work.
 #[derive(Debug)]
-pub struct Seller {
+pub struct DealerAgent {
     /// Its configuration.
-    pub dealer: Arc<Dealer>,
+    pub dealer: Arc<DealerConfig>,
     /// Its card.
     pub card: PublishedCard,
     /// The address under which the card says that it is.
@@ -59,7 +59,7 @@ pub struct Seller {
     clock: Clock,
     profile: Arc<DealerInformation>,
     /// What is on offer.
-    pub inventory: Shelf,
+    pub inventory: InventoryHandle,
     limiter: Limiter,
     conversations: Conversations,
     deliveries: Arc<Deliveries>,
@@ -71,7 +71,7 @@ pub struct Seller {
 
 /// What dealers stand on.
 #[derive(Debug, Clone)]
-pub struct Ground {
+pub struct DealerDeps {
     /// What they keep.
     pub store: Arc<Store>,
     /// What credentials are judged with.
@@ -87,7 +87,7 @@ pub struct Ground {
 }
 
 /// Why a message gets no reply.
-enum Refused {
+enum MessageRefused {
     /// The profile says so.
     Profile(aap::AapRefusal),
     /// The caller may not.
@@ -96,19 +96,19 @@ enum Refused {
     Broken(InternalError),
 }
 
-from!(Refused { Profile(aap::AapRefusal), Denied(AuthRefusal), Broken(InternalError) });
+from!(MessageRefused { Profile(aap::AapRefusal), Denied(AuthRefusal), Broken(InternalError) });
 
-impl Seller {
+impl DealerAgent {
     /// Sets a dealer up, which may be suspended.
     ///
     /// # Errors
     /// When the store fails, or a key file cannot be used.
     pub fn open(
-        dealer: &Arc<Dealer>,
+        dealer: &Arc<DealerConfig>,
         is_suspended: bool,
-        ground: &Ground,
+        ground: &DealerDeps,
     ) -> Result<Self, InternalError> {
-        let Ground { store, means, origin, deliveries, inventories, seal } = ground;
+        let DealerDeps { store, means, origin, deliveries, inventories, seal } = ground;
         let clock = &means.clock;
         let base_url = base_url(dealer, *origin);
         let card = card::publish(dealer, &base_url, |hash| {
@@ -181,7 +181,7 @@ impl Seller {
             Ok(reply) => {
                 AgentOutcome::Answer(Box::new(answer::message(version, conversation.id, reply)))
             }
-            Err(Refused::Profile(refusal)) => {
+            Err(MessageRefused::Profile(refusal)) => {
                 let called = data.first();
                 let called =
                     called.and_then(|data| aap::identify(data, &self.dealer.terms.skills).ok());
@@ -189,8 +189,8 @@ impl Seller {
                 refusal.skill = called.map(Skill::name);
                 AgentOutcome::Profile(Box::new(refusal))
             }
-            Err(Refused::Denied(denied)) => AgentOutcome::Denied(denied),
-            Err(Refused::Broken(fault)) => {
+            Err(MessageRefused::Denied(denied)) => AgentOutcome::Denied(denied),
+            Err(MessageRefused::Broken(fault)) => {
                 AgentOutcome::Profile(Box::new(self.broken(version, &fault)))
             }
         }
@@ -231,7 +231,7 @@ impl Seller {
         conversation: &Conversation,
         version: Version,
         data: &[&Value],
-    ) -> Result<AapReply, Refused> {
+    ) -> Result<AapReply, MessageRefused> {
         self.limiter.admit(&caller.limit_key()).map_err(rate_limited)?;
         let &[data] = data else {
             return Err(aap::data_part_problem(data.len()).into());
@@ -253,7 +253,7 @@ impl Seller {
         conversation: &Conversation,
         call: AapRequest,
         now: Timestamp,
-    ) -> Result<AapReply, Refused> {
+    ) -> Result<AapReply, MessageRefused> {
         let terms = &self.dealer.terms;
         match call {
             // Who the dealer is needs no inventory, and is answered while none can be loaded.
@@ -293,7 +293,7 @@ impl Seller {
         }
     }
 
-    async fn repeat(&self, question: CacheKey) -> Result<AapReply, Refused> {
+    async fn repeat(&self, question: CacheKey) -> Result<AapReply, MessageRefused> {
         let inventory = self.inventory.inventory().await?;
         Ok(skills::repeat(&inventory, &question).map_err(InternalError::on(LOOKING))?)
     }
@@ -302,7 +302,7 @@ impl Seller {
 /// What is being done while a skill reads.
 const LOOKING: &str = "looking at the inventory";
 
-impl Agent for Seller {
+impl Agent for DealerAgent {
     fn id(&self) -> &str {
         &self.dealer.terms.id
     }
@@ -446,7 +446,7 @@ const WITHOUT_ARGUMENTS: [Skill; 3] =
     [Skill::DealerInformation, Skill::InventorySearch, Skill::InventoryFacets];
 
 /// The versions of its profile that a dealer speaks on a binding.
-fn versions(dealer: &Dealer, binding: Binding) -> &[Version] {
+fn versions(dealer: &DealerConfig, binding: Binding) -> &[Version] {
     match binding {
         Binding::JsonRpc => &dealer.terms.versions,
         // Later versions have no such binding.
@@ -465,7 +465,7 @@ fn rate_limited(RateLimitExceeded { wait, limit }: RateLimitExceeded) -> aap::Aa
 /// The address under which the card says that the agent is: the public one, or the first host, or
 /// where the process listens. A host without a public address has a proxy before it, which has to
 /// speak TLS on the usual port, unless the process does so itself.
-fn base_url(dealer: &Dealer, origin: ListenOrigin) -> String {
+fn base_url(dealer: &DealerConfig, origin: ListenOrigin) -> String {
     if let Some(url) = &dealer.public_url {
         return url.trim_end_matches('/').to_owned();
     }
@@ -482,7 +482,7 @@ fn base_url(dealer: &Dealer, origin: ListenOrigin) -> String {
 }
 
 /// What the protocol says about a message before anybody looks into its data (`E-031`, C-26).
-fn check_envelope(dealer: &Dealer, request: &SendMessage) -> Result<(), ProtocolRefusal> {
+fn check_envelope(dealer: &DealerConfig, request: &SendMessage) -> Result<(), ProtocolRefusal> {
     if request.message.task_id.is_some() {
         let message = "this agent keeps no tasks; leave taskId out";
         return Err(ProtocolRefusal::new(A2aCode::TaskNotFound, message));

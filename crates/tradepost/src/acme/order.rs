@@ -12,9 +12,9 @@ use sha2::{Digest as _, Sha256};
 use tradepost_server::tls::challenge::Challenges;
 use tradepost_wire::{format, json};
 
-use super::folder::Folder;
-use super::trouble::{Code, Trouble, words};
-use super::web::Web;
+use super::folder::AcmeFolder;
+use super::trouble::{AcmeError, AcmeErrorCode, words};
+use super::web::AcmeClient;
 use crate::config::acme::{Acme, CERTIFICATE};
 
 /// How often is asked whether an authority has made up its mind.
@@ -28,7 +28,7 @@ const ROOM: usize = 16 * 1024;
 
 /// An account, as it is kept.
 #[derive(Serialize, Deserialize)]
-struct Known {
+struct AcmeAccount {
     /// Whom the authority may write to, as it was told last.
     contact: Vec<String>,
     credentials: AccountCredentials,
@@ -36,11 +36,15 @@ struct Known {
 
 /// Has a certificate issued: its key and, after it, the certificate and those between it and the
 /// authority, in PEM.
-pub(super) async fn obtain(settings: &Acme, folder: &Folder, web: &Web) -> Result<String, Trouble> {
+pub(super) async fn obtain(
+    settings: &Acme,
+    folder: &AcmeFolder,
+    web: &AcmeClient,
+) -> Result<String, AcmeError> {
     let account = account(settings, folder, web).await?;
     let names: Vec<_> = settings.domains.iter().cloned().map(Identifier::Dns).collect();
     let order = match account.new_order(&NewOrder::new(&names)).await {
-        Err(error) if Trouble::is_of_a_lost_account(&error) => {
+        Err(error) if AcmeError::is_of_a_lost_account(&error) => {
             // Its authority has forgotten the account: there is nothing to lose with it.
             let account = introduce(settings, folder, web).await?;
             account.new_order(&NewOrder::new(&names)).await
@@ -48,7 +52,7 @@ pub(super) async fn obtain(settings: &Acme, folder: &Folder, web: &Web) -> Resul
         order => order,
     };
     let mut order = order?;
-    let shown = Shown { challenges: super::challenges(settings), folder };
+    let shown = ShownChallenge { challenges: super::challenges(settings), folder };
     if let Some(cause) = show(&mut order, &shown).await? {
         return Err(unproven(&mut order, Some(cause)).await);
     }
@@ -56,7 +60,7 @@ pub(super) async fn obtain(settings: &Acme, folder: &Folder, web: &Web) -> Resul
         Ok(OrderStatus::Ready) => {}
         Ok(_) => return Err(unproven(&mut order, None).await),
         Err(Error::Api(problem)) => {
-            return Err(unproven(&mut order, Some(Trouble::of_problem(&problem))).await);
+            return Err(unproven(&mut order, Some(AcmeError::of_problem(&problem))).await);
         }
         Err(error) => return Err(error.into()),
     }
@@ -70,26 +74,33 @@ pub(super) async fn obtain(settings: &Acme, folder: &Folder, web: &Web) -> Resul
         order.finalize_csr(request.der()).await?;
         order.poll_certificate(&ASKING).await
     };
-    let chain = issued.await.map_err(|error| Trouble::from(error).of_a_spent_order())?;
+    let chain = issued.await.map_err(|error| AcmeError::from(error).of_a_spent_order())?;
     Ok(format!("{}{chain}", key.serialize_pem()))
 }
 
-fn unmade(error: rcgen::Error) -> Trouble {
-    Trouble::new(Code::Refused, format_args!("the request could not be written: {error}"))
+fn unmade(error: rcgen::Error) -> AcmeError {
+    AcmeError::new(
+        AcmeErrorCode::Refused,
+        format_args!("the request could not be written: {error}"),
+    )
 }
 
 /// The account with the authority: the one that is known, or a new one.
-async fn account(settings: &Acme, folder: &Folder, web: &Web) -> Result<Account, Trouble> {
+async fn account(
+    settings: &Acme,
+    folder: &AcmeFolder,
+    web: &AcmeClient,
+) -> Result<Account, AcmeError> {
     let name = account_file(settings);
     let Some(bytes) = folder.read(&name)? else {
         return introduce(settings, folder, web).await;
     };
-    let known: Known =
-        json::from_slice(&bytes).map_err(|_| Trouble::of_file(&name, "cannot be read"))?;
+    let known: AcmeAccount =
+        json::from_slice(&bytes).map_err(|_| AcmeError::of_file(&name, "cannot be read"))?;
     let builder = Account::builder_with_http(Box::new(web.clone()));
     let same_contact = known.contact == settings.contact;
     let kept = json::to_value(&known.credentials)
-        .map_err(|_| Trouble::of_file(&name, "cannot be written"))?;
+        .map_err(|_| AcmeError::of_file(&name, "cannot be written"))?;
     let account = builder.from_credentials(known.credentials).await?;
     if !same_contact {
         let contact = addresses(settings);
@@ -101,7 +112,11 @@ async fn account(settings: &Acme, folder: &Folder, web: &Web) -> Result<Account,
 }
 
 /// A new account. The terms have been agreed to: a configuration without that is none.
-async fn introduce(settings: &Acme, folder: &Folder, web: &Web) -> Result<Account, Trouble> {
+async fn introduce(
+    settings: &Acme,
+    folder: &AcmeFolder,
+    web: &AcmeClient,
+) -> Result<Account, AcmeError> {
     let contact = addresses(settings);
     let contact: Vec<_> = contact.iter().map(String::as_str).collect();
     let new = NewAccount {
@@ -113,13 +128,13 @@ async fn introduce(settings: &Acme, folder: &Folder, web: &Web) -> Result<Accoun
     let (account, credentials) = builder.create(&new, settings.directory.clone(), None).await?;
     let name = account_file(settings);
     let credentials =
-        json::to_value(&credentials).map_err(|_| Trouble::of_file(&name, "cannot be written"))?;
+        json::to_value(&credentials).map_err(|_| AcmeError::of_file(&name, "cannot be written"))?;
     keep(settings, folder, &credentials)?;
     tracing::info!("the authority has a new account of ours");
     Ok(account)
 }
 
-fn keep(settings: &Acme, folder: &Folder, credentials: &json::Value) -> Result<(), Trouble> {
+fn keep(settings: &Acme, folder: &AcmeFolder, credentials: &json::Value) -> Result<(), AcmeError> {
     let known = json::json!({"contact": settings.contact, "credentials": credentials});
     folder.write(&account_file(settings), known.to_string().as_bytes())
 }
@@ -136,7 +151,10 @@ fn account_file(settings: &Acme) -> String {
 
 /// Shows the authority what it asks for, for each name that it has not looked at yet. What it says at once
 /// against one of them.
-async fn show(order: &mut Order, shown: &Shown<'_>) -> Result<Option<Trouble>, Trouble> {
+async fn show(
+    order: &mut Order,
+    shown: &ShownChallenge<'_>,
+) -> Result<Option<AcmeError>, AcmeError> {
     let mut cause = None;
     let mut authorizations = order.authorizations();
     while let Some(next) = authorizations.next().await {
@@ -147,12 +165,12 @@ async fn show(order: &mut Order, shown: &Shown<'_>) -> Result<Option<Trouble>, T
         let name = authorization.identifier().to_string();
         let Some(mut challenge) = authorization.challenge(ChallengeType::TlsAlpn01) else {
             let says = format!("{name}: the authority does not offer tls-alpn-01");
-            return Err(Trouble::new(Code::Refused, says));
+            return Err(AcmeError::new(AcmeErrorCode::Refused, says));
         };
         shown.put(&name, challenge.key_authorization().digest().as_ref())?;
         match challenge.set_ready().await {
             // The others are looked at all the same, so that all is said that is wrong.
-            Err(Error::Api(problem)) => cause = Some(Trouble::of_problem(&problem)),
+            Err(Error::Api(problem)) => cause = Some(AcmeError::of_problem(&problem)),
             other => other?,
         }
     }
@@ -160,7 +178,7 @@ async fn show(order: &mut Order, shown: &Shown<'_>) -> Result<Option<Trouble>, T
 }
 
 /// Which names the authority did not believe, and why: all of them.
-async fn unproven(order: &mut Order, cause: Option<Trouble>) -> Trouble {
+async fn unproven(order: &mut Order, cause: Option<AcmeError>) -> AcmeError {
     let mut says = Vec::new();
     let mut authorizations = order.authorizations();
     while let Some(next) = authorizations.next().await {
@@ -174,23 +192,25 @@ async fn unproven(order: &mut Order, cause: Option<Trouble>) -> Trouble {
     }
     match cause {
         Some(cause) if says.is_empty() => cause,
-        None if says.is_empty() => {
-            Trouble::new(Code::Unproven, "the authority has ended the order and does not say why")
-        }
-        Some(_) | None => Trouble::all(Code::Unproven, says),
+        None if says.is_empty() => AcmeError::new(
+            AcmeErrorCode::Unproven,
+            "the authority has ended the order and does not say why",
+        ),
+        Some(_) | None => AcmeError::all(AcmeErrorCode::Unproven, says),
     }
 }
 
 /// What the authority is shown, for as long as an order is open.
-struct Shown<'a> {
+struct ShownChallenge<'a> {
     challenges: Challenges,
-    folder: &'a Folder,
+    folder: &'a AcmeFolder,
 }
 
-impl Shown<'_> {
+impl ShownChallenge<'_> {
     /// A certificate of ours with the digest in it that the authority looks for (RFC 8737 §3).
-    fn put(&self, name: &str, digest: &[u8]) -> Result<(), Trouble> {
-        let unasked = || Trouble::new(Code::Refused, format_args!("{name} was not ordered"));
+    fn put(&self, name: &str, digest: &[u8]) -> Result<(), AcmeError> {
+        let unasked =
+            || AcmeError::new(AcmeErrorCode::Refused, format_args!("{name} was not ordered"));
         let file = self.challenges.file(name).ok_or_else(unasked)?;
         if digest.len() != 32 {
             return Err(unasked());
@@ -205,7 +225,7 @@ impl Shown<'_> {
     }
 }
 
-impl Drop for Shown<'_> {
+impl Drop for ShownChallenge<'_> {
     fn drop(&mut self) {
         for file in self.challenges.files() {
             let _ = std::fs::remove_file(file);

@@ -17,7 +17,7 @@ const TYPE: &str = "urn:ietf:params:acme:error:";
 
 words! {
     /// Why there is no new certificate.
-    pub enum Code {
+    pub enum AcmeErrorCode {
         /// The folder, or something in it, cannot be used.
         Folder = "ACME_FOLDER_UNUSABLE",
         /// The authority cannot be reached, or what answers is none.
@@ -35,7 +35,7 @@ words! {
     }
 }
 
-impl Code {
+impl AcmeErrorCode {
     /// What to do.
     #[must_use]
     pub const fn hint(self) -> &'static str {
@@ -66,9 +66,9 @@ impl Code {
 
 /// That there is no new certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
+pub struct AcmeError {
     /// Why.
-    pub code: Code,
+    pub code: AcmeErrorCode,
     /// Everything that was wrong, in words.
     pub says: Vec<String>,
     /// How long the authority wants to be left alone.
@@ -77,14 +77,14 @@ pub struct Trouble {
     pub is_spent: bool,
 }
 
-impl Trouble {
+impl AcmeError {
     /// One thing that is wrong.
-    pub(super) fn new(code: Code, says: impl fmt::Display) -> Self {
+    pub(super) fn new(code: AcmeErrorCode, says: impl fmt::Display) -> Self {
         Self::all(code, vec![says.to_string()])
     }
 
     /// Several.
-    pub(super) fn all(code: Code, says: Vec<String>) -> Self {
+    pub(super) fn all(code: AcmeErrorCode, says: Vec<String>) -> Self {
         let says = says.iter().map(|text| plain(text, LONGEST)).collect();
         Self { code, says, wait: None, is_spent: false }
     }
@@ -96,17 +96,17 @@ impl Trouble {
 
     /// Something about a file of ours.
     pub(super) fn of_file(name: &str, why: impl fmt::Display) -> Self {
-        Self::new(Code::Folder, format_args!("{name}: {why}"))
+        Self::new(AcmeErrorCode::Folder, format_args!("{name}: {why}"))
     }
 
     /// What an authority says.
     pub(super) fn of_problem(problem: &Problem) -> Self {
         let kind = kind(problem);
         let code = match kind.as_str() {
-            "rateLimited" => Code::Limited,
-            "serverInternal" => Code::Unreachable,
-            "caa" | "connection" | "dns" | "incorrectResponse" | "tls" => Code::Unproven,
-            _ => Code::Refused,
+            "rateLimited" => AcmeErrorCode::Limited,
+            "serverInternal" => AcmeErrorCode::Unreachable,
+            "caa" | "connection" | "dns" | "incorrectResponse" | "tls" => AcmeErrorCode::Unproven,
+            _ => AcmeErrorCode::Refused,
         };
         Self::all(code, words(problem))
     }
@@ -117,26 +117,31 @@ impl Trouble {
     }
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for AcmeError {
     fn from(error: Error) -> Self {
         match error {
             Error::Api(problem) => Self::of_problem(&problem),
-            Error::Timeout(_) => Self::new(Code::Slow, "the order was not decided in time"),
+            Error::Timeout(_) => {
+                Self::new(AcmeErrorCode::Slow, "the order was not decided in time")
+            }
             Error::Crypto | Error::KeyRejected => {
                 Self::of_file("the account", "its key cannot be used")
             }
             // Of these the words are the library's own, and a body is not among them.
-            Error::Json(_) | Error::Http(_) | Error::InvalidUri(_) => {
-                Self::new(Code::Unreachable, "what was answered is not what an ACME server says")
+            Error::Json(_) | Error::Http(_) | Error::InvalidUri(_) => Self::new(
+                AcmeErrorCode::Unreachable,
+                "what was answered is not what an ACME server says",
+            ),
+            Error::Unsupported(what) | Error::Str(what) => {
+                Self::new(AcmeErrorCode::Unreachable, what)
             }
-            Error::Unsupported(what) | Error::Str(what) => Self::new(Code::Unreachable, what),
-            Error::Other(error) => Self::new(Code::Unreachable, innermost(error.as_ref())),
-            other => Self::new(Code::Unreachable, innermost(&other)),
+            Error::Other(error) => Self::new(AcmeErrorCode::Unreachable, innermost(error.as_ref())),
+            other => Self::new(AcmeErrorCode::Unreachable, innermost(&other)),
         }
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for AcmeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.says.join("; "))
     }
@@ -175,19 +180,19 @@ fn short(kind: Option<&str>) -> String {
 mod tests {
     use super::*;
 
-    fn problem(text: &str) -> Trouble {
-        Trouble::of_problem(&tradepost_wire::json::from_str(text).unwrap())
+    fn problem(text: &str) -> AcmeError {
+        AcmeError::of_problem(&tradepost_wire::json::from_str(text).unwrap())
     }
 
     #[test]
     fn what_an_authority_says_is_sorted_and_made_harmless() {
         for (kind, code) in [
-            ("rateLimited", Code::Limited),
-            ("serverInternal", Code::Unreachable),
-            ("connection", Code::Unproven),
-            ("caa", Code::Unproven),
-            ("rejectedIdentifier", Code::Refused),
-            ("somethingNew", Code::Refused),
+            ("rateLimited", AcmeErrorCode::Limited),
+            ("serverInternal", AcmeErrorCode::Unreachable),
+            ("connection", AcmeErrorCode::Unproven),
+            ("caa", AcmeErrorCode::Unproven),
+            ("rejectedIdentifier", AcmeErrorCode::Refused),
+            ("somethingNew", AcmeErrorCode::Refused),
         ] {
             let text = format!(r#"{{"type": "{TYPE}{kind}", "detail": "a\u001b[2J\nb"}}"#);
             let trouble = problem(&text);

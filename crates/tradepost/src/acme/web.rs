@@ -13,7 +13,7 @@ use reqwest::Client;
 use tradepost_server::egress::client;
 use tradepost_wire::http::date;
 
-use super::trouble::{Code, Trouble};
+use super::trouble::{AcmeError, AcmeErrorCode};
 use crate::config::acme::Acme;
 
 /// How long an answer may take.
@@ -24,26 +24,27 @@ const LARGEST: usize = 1 << 20;
 
 /// What asks an authority.
 #[derive(Debug, Clone)]
-pub(super) struct Web {
+pub(super) struct AcmeClient {
     client: Client,
     /// How long it wants to be left alone, as it said last.
     wait: Arc<Mutex<Option<Duration>>>,
 }
 
-impl Web {
-    pub(super) fn open(settings: &Acme) -> Result<Self, Trouble> {
+impl AcmeClient {
+    pub(super) fn open(settings: &Acme) -> Result<Self, AcmeError> {
         let read = |path: &PathBuf| {
             let read = std::fs::read(path).map_err(|error| error.kind().to_string());
             let roots = read.and_then(|pem| {
                 let of_pem = reqwest::Certificate::from_pem_bundle(&pem);
                 of_pem.ok().filter(|roots| !roots.is_empty()).ok_or("has no certificate".into())
             });
-            roots.map_err(|why| Trouble::of_file("server.tls.acme.ca_file", why))
+            roots.map_err(|why| AcmeError::of_file("server.tls.acme.ca_file", why))
         };
         let roots = settings.ca_file.as_ref().map(read).transpose()?.unwrap_or_default();
         let secure = settings.directory.starts_with("https://");
         let client = client::trusting(PATIENCE, secure, roots);
-        let client = client.map_err(|fault| Trouble::new(Code::Unreachable, fault.chain()))?;
+        let client =
+            client.map_err(|fault| AcmeError::new(AcmeErrorCode::Unreachable, fault.chain()))?;
         Ok(Self { client, wait: Arc::default() })
     }
 
@@ -95,7 +96,7 @@ impl Web {
     }
 }
 
-impl HttpClient for Web {
+impl HttpClient for AcmeClient {
     fn request(
         &self,
         request: Request<BodyWrapper<Bytes>>,

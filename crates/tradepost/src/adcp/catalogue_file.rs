@@ -10,7 +10,7 @@ use tradepost_publisher::catalogue::Catalogue;
 
 /// By what a file that was written again differs, and one that was put in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Trace {
+struct FileVersion {
     modified: Option<SystemTime>,
     bytes: u64,
 }
@@ -20,12 +20,12 @@ struct Trace {
 pub struct CatalogueFile {
     path: PathBuf,
     /// As it was when it was last looked at; `None` where it could not be.
-    seen: Mutex<Option<Trace>>,
+    seen: Mutex<Option<FileVersion>>,
 }
 
 /// What came of looking.
 #[derive(Debug, PartialEq)]
-pub enum Found {
+pub enum CatalogueFileState {
     /// Nothing new.
     Same,
     /// It was read again.
@@ -43,13 +43,13 @@ impl CatalogueFile {
 
     /// Reads it when it is not as it was. Whoever calls waits for the disk.
     #[must_use]
-    pub fn look(&self) -> Found {
+    pub fn look(&self) -> CatalogueFileState {
         // Before the file is read: what is written in between is noticed at the next look.
         let now = trace(&self.path);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         // Also where it is gone still: that is said once.
         if *seen == now {
-            return Found::Same;
+            return CatalogueFileState::Same;
         }
         *seen = now;
         drop(seen);
@@ -57,19 +57,23 @@ impl CatalogueFile {
     }
 }
 
-fn trace(path: &Path) -> Option<Trace> {
+fn trace(path: &Path) -> Option<FileVersion> {
     let metadata = fs::metadata(path).ok()?;
-    Some(Trace { modified: metadata.modified().ok(), bytes: metadata.len() })
+    Some(FileVersion { modified: metadata.modified().ok(), bytes: metadata.len() })
 }
 
-fn read(path: &Path) -> Found {
+fn read(path: &Path) -> CatalogueFileState {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) => return Found::Unusable(vec![format!("it cannot be read: {error}")]),
+        Err(error) => {
+            return CatalogueFileState::Unusable(vec![format!("it cannot be read: {error}")]);
+        }
     };
     match Catalogue::parse(&text) {
-        Ok(catalogue) => Found::Read(Box::new(catalogue)),
-        Err(mistakes) => Found::Unusable(mistakes.iter().map(ToString::to_string).collect()),
+        Ok(catalogue) => CatalogueFileState::Read(Box::new(catalogue)),
+        Err(mistakes) => {
+            CatalogueFileState::Unusable(mistakes.iter().map(ToString::to_string).collect())
+        }
     }
 }
 
@@ -92,25 +96,27 @@ mod tests {
         let path = folder.path().join("catalogue.json");
         let file = CatalogueFile::new(path.clone());
         // It was read when the process began: that it is not there was told then.
-        assert_eq!(file.look(), Found::Same);
+        assert_eq!(file.look(), CatalogueFileState::Same);
         write(&path, r#"{"agent_url": "https://a.example"}"#, 0);
-        assert!(matches!(file.look(), Found::Read(_)));
-        assert_eq!(file.look(), Found::Same);
+        assert!(matches!(file.look(), CatalogueFileState::Read(_)));
+        assert_eq!(file.look(), CatalogueFileState::Same);
         write(&path, r#"{"prodcuts": [], "policies": 5}"#, 1);
-        let Found::Unusable(lines) = file.look() else { unreachable!("it has mistakes") };
+        let CatalogueFileState::Unusable(lines) = file.look() else {
+            unreachable!("it has mistakes")
+        };
         let text = lines.join("\n");
         for place in ["/prodcuts: ", "/policies: ", "/agent_url: "] {
             assert!(text.contains(place), "{text}");
         }
-        assert_eq!(file.look(), Found::Same);
+        assert_eq!(file.look(), CatalogueFileState::Same);
         fs::remove_file(&path).unwrap();
-        let Found::Unusable(lines) = file.look() else { unreachable!("it is gone") };
+        let CatalogueFileState::Unusable(lines) = file.look() else { unreachable!("it is gone") };
         assert!(lines[0].starts_with("it cannot be read: "), "{lines:?}");
-        assert_eq!(file.look(), Found::Same);
+        assert_eq!(file.look(), CatalogueFileState::Same);
         write(&path, r#"{"agent_url": "https://b.example"}"#, 2);
-        assert!(matches!(file.look(), Found::Read(_)));
+        assert!(matches!(file.look(), CatalogueFileState::Read(_)));
         // As long as before, and newer.
         write(&path, r#"{"agent_url": "https://c.example"}"#, 3);
-        assert!(matches!(file.look(), Found::Read(_)));
+        assert!(matches!(file.look(), CatalogueFileState::Read(_)));
     }
 }

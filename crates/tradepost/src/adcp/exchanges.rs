@@ -24,12 +24,12 @@ const PAGE_SIZE: u32 = 50;
 
 /// The tasks of late.
 #[derive(Debug, Default)]
-pub struct Exchanges(Mutex<Kept>);
+pub struct Exchanges(Mutex<KeptExchanges>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptExchanges {
     /// The tasks of each tenant, the oldest first.
-    by_tenant: HashMap<String, VecDeque<Entry>>,
+    by_tenant: HashMap<String, VecDeque<KeptExchange>>,
     /// Whose they are, by the place in the order of coming.
     order: BTreeMap<u64, String>,
     next: u64,
@@ -37,7 +37,7 @@ struct Kept {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct KeptExchange {
     place: u64,
     task: Task,
     size: usize,
@@ -56,7 +56,7 @@ impl Exchanges {
         kept.bytes += size;
         kept.order.insert(place, tenant.to_owned());
         let own = kept.by_tenant.entry(tenant.to_owned()).or_default();
-        own.push_back(Entry { place, task, size });
+        own.push_back(KeptExchange { place, task, size });
         // Whoever asks a lot pushes out its own tasks and no others.
         if own.len() > EACH {
             kept.forget(tenant);
@@ -101,7 +101,7 @@ impl Exchanges {
         Some(TaskPage { tasks, next_page_token: next, page_size, total_size: found.len() })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, KeptExchanges> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -112,7 +112,7 @@ impl PageTokens for Exchanges {
     }
 }
 
-impl Kept {
+impl KeptExchanges {
     /// Forgets the oldest task of a tenant.
     fn forget(&mut self, tenant: &str) {
         let Some(own) = self.by_tenant.get_mut(tenant) else { return };

@@ -1,7 +1,7 @@
 //! Who has signed a request (RFC 9421, AdCP "Signed requests"): the checklist in its published
 //! order, from headers and raw bytes to the buyer agent whose key it was.
 //!
-//! [`Identity::judge`] is asked before credentials are looked at. A signature that is there and
+//! [`SignatureIdentity::judge`] is asked before credentials are looked at. A signature that is there and
 //! wrong ends the request, whatever other credential came with it, or else whoever can damage a
 //! signature could take it away.
 
@@ -21,7 +21,7 @@ use super::replay::Lasting;
 
 /// A request as it came.
 #[derive(Debug, Clone, Copy)]
-pub struct Received<'r> {
+pub struct ReceivedRequest<'r> {
     /// The method.
     pub method: &'r Method,
     /// The target as the request line has it.
@@ -34,7 +34,7 @@ pub struct Received<'r> {
 
 /// What a request says about its sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum SenderClaim {
     /// An agent has signed it.
     Signed(Arc<BuyerAgent>),
     /// Nobody has signed it.
@@ -57,7 +57,7 @@ from!(Unbelieved { Signature(SignatureError), Denied(AuthRefusal) });
 
 /// Finds out who signs.
 #[derive(Debug)]
-pub struct Identity {
+pub struct SignatureIdentity {
     policy: RequestSigning,
     checklist: Checklist<Arc<BuyerAgent>>,
     /// What was used, also before this process.
@@ -66,7 +66,7 @@ pub struct Identity {
     places: Vec<TargetUri>,
 }
 
-impl Identity {
+impl SignatureIdentity {
     /// On these terms, for what these agents sign. `addresses` are those under which agents reach
     /// the publisher: what was signed for another is not taken here.
     #[must_use]
@@ -92,9 +92,9 @@ impl Identity {
     /// credential it has; or that nobody can tell.
     pub async fn judge(
         &self,
-        received: &Received<'_>,
+        received: &ReceivedRequest<'_>,
         now: Timestamp,
-    ) -> Result<Standing, Unbelieved> {
+    ) -> Result<SenderClaim, Unbelieved> {
         let headers = received.headers;
         // One of the two without the other is a signature that is wrong, and not none at all.
         if !headers.contains_key("signature") && !headers.contains_key("signature-input") {
@@ -110,13 +110,13 @@ impl Identity {
         if signed::is_ambiguous(received.body) {
             return Err(SignatureError::BodyMalformed.into());
         }
-        Ok(Standing::Signed(signed.whose))
+        Ok(SenderClaim::Signed(signed.whose))
     }
 
     /// Whose signature it is, which is used up by that.
     async fn signed(
         &self,
-        received: &Received<'_>,
+        received: &ReceivedRequest<'_>,
         now: Timestamp,
     ) -> Result<SignedContent<Arc<BuyerAgent>>, SignatureError> {
         let target = self.target(received)?;
@@ -128,7 +128,7 @@ impl Identity {
     }
 
     /// The address that the sender meant, under our own scheme.
-    fn target(&self, received: &Received<'_>) -> Result<TargetUri, SignatureError> {
+    fn target(&self, received: &ReceivedRequest<'_>) -> Result<TargetUri, SignatureError> {
         // A proxy in front may be who speaks TLS: what counts is our
         // address, and not this connection.
         let scheme = self.places.first().map_or("https", TargetUri::scheme);
@@ -137,12 +137,12 @@ impl Identity {
         signed::target(Some(&self.places), scheme, path, message)
     }
 
-    fn unsigned(&self, body: &[u8]) -> Result<Standing, SignatureError> {
+    fn unsigned(&self, body: &[u8]) -> Result<SenderClaim, SignatureError> {
         // What is not JSON is for the binding to refuse.
         let Ok(body) = tradepost_wire::json::from_slice::<Value>(body) else {
-            return Ok(Standing::Unsigned { needed: false });
+            return Ok(SenderClaim::Unsigned { needed: false });
         };
-        let called = Called::of(&body);
+        let called = CalledTool::of(&body);
         // Whoever can change a request on its way could choose how webhooks are signed.
         if called.arguments.is_some_and(chooses_credentials) {
             return Err(SignatureError::Required);
@@ -152,7 +152,7 @@ impl Identity {
             (None, Some(method)) => self.policy.methods_required_for.contains(method),
             (None, None) => false,
         };
-        Ok(Standing::Unsigned { needed })
+        Ok(SenderClaim::Unsigned { needed })
     }
 }
 
@@ -164,7 +164,7 @@ pub fn challenge(fault: SignatureError) -> String {
 
 /// What a request calls, on whichever binding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Called<'b> {
+struct CalledTool<'b> {
     /// The tool, when it calls one.
     tool: Option<&'b str>,
     /// The method of the protocol, when it calls no tool.
@@ -172,7 +172,7 @@ struct Called<'b> {
     arguments: Option<&'b Value>,
 }
 
-impl<'b> Called<'b> {
+impl<'b> CalledTool<'b> {
     fn of(body: &'b Value) -> Self {
         let params = body.get("params");
         let method = body.get("method").and_then(Value::as_str);

@@ -19,7 +19,7 @@ use super::misfits;
 
 /// Which members the data part may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum InvocationForm {
     /// `skill` and `input`, and nothing else.
     Profile,
     /// The same, or `parameters` in place of `input`, as clients send it that do not speak by the profile:
@@ -27,7 +27,7 @@ pub enum Form {
     Loose,
 }
 
-impl Form {
+impl InvocationForm {
     /// That of messages in a release of A2A, of a caller that activates these extensions.
     #[must_use]
     pub fn of(release: A2aRelease, activated: &[String]) -> Self {
@@ -61,7 +61,11 @@ pub enum Invoked {
 ///
 /// # Errors
 /// `INVALID_PARAMS` with everything that is wrong.
-pub fn read(message: &Message, form: Form, tools: &[AdcpTool]) -> Result<Invocation, A2aRefusal> {
+pub fn read(
+    message: &Message,
+    form: InvocationForm,
+    tools: &[AdcpTool],
+) -> Result<Invocation, A2aRefusal> {
     let mut wrong = Vec::new();
     let mut data = Vec::new();
     for (index, part) in message.parts.iter().enumerate() {
@@ -98,7 +102,7 @@ pub fn read(message: &Message, form: Form, tools: &[AdcpTool]) -> Result<Invocat
 fn invocation(
     value: &Value,
     at: &str,
-    form: Form,
+    form: InvocationForm,
     tools: &[AdcpTool],
     wrong: &mut Vec<FieldViolation>,
 ) -> Option<Invocation> {
@@ -112,7 +116,7 @@ fn invocation(
         let skill = "must be the id of a skill of the agent card";
         wrong.push(violation(format!("{at}.skill"), skill));
     }
-    let alias = members.get("parameters").filter(|_| form == Form::Loose);
+    let alias = members.get("parameters").filter(|_| form == InvocationForm::Loose);
     let input = match (members.get("input"), alias) {
         (Some(Value::Object(input)), None) | (None, Some(Value::Object(input))) => {
             Some(input.clone())
@@ -128,10 +132,10 @@ fn invocation(
         }
     };
     let known = |name: &str| {
-        matches!(name, "skill" | "input") || name == "parameters" && form == Form::Loose
+        matches!(name, "skill" | "input") || name == "parameters" && form == InvocationForm::Loose
     };
     // What a client adds that does not speak by the profile is its own affair.
-    if form == Form::Profile && members.keys().any(|name| !known(name)) {
+    if form == InvocationForm::Profile && members.keys().any(|name| !known(name)) {
         let others = "has members besides skill and input; put the request into input";
         wrong.push(violation(at.to_owned(), others));
     }

@@ -41,7 +41,7 @@ const JSON: &str = "application/json";
 pub struct Notices {
     publisher: String,
     key: Arc<WebhookKey>,
-    ground: Ground,
+    ground: NotificationDeps,
     /// When what was not taken is tried again.
     pub schedule: RetrySchedule,
     stopping: AtomicBool,
@@ -49,7 +49,7 @@ pub struct Notices {
 
 /// What it stands on.
 #[derive(Debug)]
-pub struct Ground {
+pub struct NotificationDeps {
     /// What the publisher keeps.
     pub vault: Arc<dyn PublisherStore>,
     /// Told when something was kept.
@@ -68,7 +68,7 @@ pub struct Ground {
 impl Notices {
     /// Delivers what the publisher with this id keeps, signed by `key`.
     #[must_use]
-    pub fn new(publisher: &str, key: Arc<WebhookKey>, ground: Ground) -> Self {
+    pub fn new(publisher: &str, key: Arc<WebhookKey>, ground: NotificationDeps) -> Self {
         let schedule = RetrySchedule { attempts: ATTEMPTS, ..RetrySchedule::default() };
         let (publisher, stopping) = (publisher.to_owned(), AtomicBool::new(false));
         Self { publisher, key, ground, schedule, stopping }

@@ -15,14 +15,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The web behind the guard.
 #[derive(Debug)]
-pub struct Web {
+pub struct GuardedWeb {
     egress: Egress,
     clock: Clock,
     plain: OnceLock<HttpTransport>,
     secure: OnceLock<HttpTransport>,
 }
 
-impl Web {
+impl GuardedWeb {
     /// Goes where `egress` permits.
     #[must_use]
     pub fn new(egress: Egress, clock: Clock) -> Self {
@@ -55,7 +55,7 @@ impl Web {
     }
 }
 
-impl PublishedKeys for Web {
+impl PublishedKeys for GuardedWeb {
     fn get<'a>(&'a self, url: &'a str) -> Fetching<'a> {
         Box::pin(self.fetch(url))
     }

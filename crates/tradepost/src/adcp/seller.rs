@@ -31,11 +31,11 @@ use tradepost_wire::adcp::{AdcpAnswer, AdcpTool};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::catalogue_file::{CatalogueFile, Found};
+use super::catalogue_file::{CatalogueFile, CatalogueFileState};
 use super::exchanges::Exchanges;
 use super::http;
-use super::identity::Identity;
-use super::invocation::{self, Form, Invoked};
+use super::identity::SignatureIdentity;
+use super::invocation::{self, InvocationForm, Invoked};
 use super::keys;
 use super::notices::Notices;
 
@@ -93,7 +93,7 @@ pub struct PublisherAgent {
     /// The tools as MCP lists them: made once, when somebody asks first.
     pub(super) listing: OnceLock<McpListing>,
     /// Finds out who signs; `None` when signatures are ignored.
-    pub identity: Option<Identity>,
+    pub identity: Option<SignatureIdentity>,
     /// What receivers of webhooks find our keys by.
     pub documents: Documents,
     /// Delivers notifications, once somebody runs it.
@@ -139,8 +139,8 @@ impl PublisherAgent {
         let Some(menu) = &self.menu else { return };
         let publisher = self.id();
         match menu.look() {
-            Found::Same => {}
-            Found::Read(catalogue) => {
+            CatalogueFileState::Same => {}
+            CatalogueFileState::Read(catalogue) => {
                 let now = self.publisher();
                 // The file was touched and says the same: what was worked out of it stays.
                 if *catalogue == now.profile.catalogue {
@@ -151,7 +151,7 @@ impl PublisherAgent {
                 *self.publisher.write().unwrap_or_else(PoisonError::into_inner) = next;
                 tracing::info!(publisher, products, "the catalogue was read again");
             }
-            Found::Unusable(mistakes) => {
+            CatalogueFileState::Unusable(mistakes) => {
                 tracing::error!(
                     publisher,
                     "the catalogue cannot be used; what was sold before still is"
@@ -237,7 +237,7 @@ impl PublisherAgent {
         &self,
         caller: &Caller,
         message: &Message,
-        form: Form,
+        form: InvocationForm,
     ) -> Result<Task, A2aRefusal> {
         let tenant = self.caller(caller).tenant();
         // Every task here has ended (`E-17`), and one that is not
@@ -282,7 +282,7 @@ impl PublisherAgent {
         let caller = incoming.caller;
         let performed = match &incoming.request {
             A2aRequest::SendMessage(send) => {
-                let form = Form::of(incoming.release, incoming.activated);
+                let form = InvocationForm::of(incoming.release, incoming.activated);
                 let sent = self.send(caller, &send.message, form).await;
                 sent.map(agent::AgentAnswer::Begun)
             }

@@ -32,17 +32,17 @@ const PAUSES: Backoff = Backoff { first: Duration::from_secs(1), longest: Durati
 
 /// An ad server.
 #[derive(Debug)]
-pub struct Upstream {
-    settings: config::Upstream,
+pub struct AdServer {
+    settings: config::UpstreamConfig,
     client: Client,
     clock: Clock,
     // Whoever comes while it is being asked waits, and has the same answer.
-    state: Mutex<State>,
+    state: Mutex<AdServerState>,
 }
 
 /// What is known of it. When is by the clock's running.
 #[derive(Debug, Default)]
-struct State {
+struct AdServerState {
     /// What it said last, and when.
     known: Option<(Vec<String>, Duration)>,
     /// How often in a row it was asked in vain.
@@ -50,12 +50,12 @@ struct State {
     /// Until when it is left alone.
     paused_until: Option<Duration>,
     /// Why it was asked in vain the last time.
-    trouble: Option<Trouble>,
+    trouble: Option<AdServerError>,
 }
 
 /// Why it was asked in vain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trouble {
+enum AdServerError {
     /// It does not answer, or not in time, or with something that is no answer.
     Silent,
     /// It refuses the request itself: what is set up here does not fit it.
@@ -64,16 +64,16 @@ enum Trouble {
 
 /// What it answers: `{"sold_out": ["product_id", …]}`; other members are its own.
 #[derive(Debug, Deserialize)]
-struct Answer {
+struct AdServerAnswer {
     sold_out: Vec<String>,
 }
 
-impl Upstream {
+impl AdServer {
     /// The ad server of these settings.
     ///
     /// # Errors
     /// When this machine has no certificates to trust.
-    pub fn new(settings: config::Upstream, clock: &Clock) -> Result<Self, InternalError> {
+    pub fn new(settings: config::UpstreamConfig, clock: &Clock) -> Result<Self, InternalError> {
         let timeout = Duration::try_from(settings.timeout).unwrap_or(Duration::from_secs(1));
         let client = client::unguarded(timeout, settings.url.starts_with("https://"))?;
         Ok(Self { settings, client, clock: clock.clone(), state: Mutex::default() })
@@ -96,7 +96,7 @@ impl Upstream {
                 Ok(sold_out) => {
                     let fresh = supply(&sold_out, 0, None);
                     let known = Some((sold_out, self.clock.elapsed()));
-                    *state = State { known, ..State::default() };
+                    *state = AdServerState { known, ..AdServerState::default() };
                     return Ok(fresh);
                 }
                 Err((trouble, cause)) => {
@@ -112,7 +112,7 @@ impl Upstream {
     }
 
     /// What it said before, when that can still be used.
-    fn earlier(&self, state: &State) -> Result<Supply, Unavailable> {
+    fn earlier(&self, state: &AdServerState) -> Result<Supply, Unavailable> {
         let now = self.clock.elapsed();
         if let Some((sold_out, at)) = &state.known
             && now.saturating_sub(*at) < span(self.settings.keep)
@@ -122,8 +122,8 @@ impl Upstream {
             return Ok(supply(sold_out, age(*at, now), Some(stale)));
         }
         match state.trouble {
-            Some(Trouble::Refused) => Err(Unavailable::Misconfigured { setting: SETTING }),
-            Some(Trouble::Silent) | None => {
+            Some(AdServerError::Refused) => Err(Unavailable::Misconfigured { setting: SETTING }),
+            Some(AdServerError::Silent) | None => {
                 let until = state.paused_until.unwrap_or(now);
                 // Never early: a part of a second counts as a whole one.
                 let left = until.saturating_sub(now) + Duration::from_millis(999);
@@ -134,9 +134,10 @@ impl Upstream {
     }
 
     /// Asks it. The cause of a failure is for the log.
-    async fn ask(&self) -> Result<Vec<String>, (Trouble, String)> {
+    async fn ask(&self) -> Result<Vec<String>, (AdServerError, String)> {
         // Without the address, in which there may be a secret.
-        let silent = |error: reqwest::Error| (Trouble::Silent, error.without_url().to_string());
+        let silent =
+            |error: reqwest::Error| (AdServerError::Silent, error.without_url().to_string());
         let mut request =
             self.client.get(&self.settings.url).header(header::ACCEPT, "application/json");
         if let Some(trace) = traces::current() {
@@ -146,19 +147,20 @@ impl Upstream {
         match response.status() {
             StatusCode::OK => {}
             status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) => {
-                return Err((Trouble::Refused, format!("it answered {status}")));
+                return Err((AdServerError::Refused, format!("it answered {status}")));
             }
-            status => return Err((Trouble::Silent, format!("it answered {status}"))),
+            status => return Err((AdServerError::Silent, format!("it answered {status}"))),
         }
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(silent)? {
             body.extend_from_slice(&chunk);
             if body.len() > MAX_ANSWER {
-                return Err((Trouble::Silent, "its answer is too large".to_owned()));
+                return Err((AdServerError::Silent, "its answer is too large".to_owned()));
             }
         }
-        let answer: Answer = tradepost_wire::json::from_slice(&body)
-            .map_err(|_| (Trouble::Silent, "its answer is not in the agreed form".to_owned()))?;
+        let answer: AdServerAnswer = tradepost_wire::json::from_slice(&body).map_err(|_| {
+            (AdServerError::Silent, "its answer is not in the agreed form".to_owned())
+        })?;
         Ok(answer.sold_out)
     }
 }

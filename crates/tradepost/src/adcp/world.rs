@@ -22,7 +22,7 @@ use tradepost_wire::a2a::error::whole_seconds;
 use tradepost_wire::json::{Map, Value};
 
 use super::keys::{GovernanceKey, WebhookKey};
-use super::upstream::Upstream;
+use super::upstream::AdServer;
 use crate::config::{self, Rates};
 
 /// How long a governance agent may take to decide, at most, with all the requests that it wants for it.
@@ -36,7 +36,7 @@ pub const CHALLENGE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// With what addresses of subscribers are asked.
 #[derive(Debug)]
-pub struct Signer {
+pub struct SubscriberSigner {
     /// The key of webhooks.
     pub key: Arc<WebhookKey>,
     /// Who sends.
@@ -60,9 +60,9 @@ pub struct Outside {
     /// With which decisions are signed.
     pub(super) governance: Option<Arc<GovernanceKey>>,
     /// The ad server behind it.
-    pub(super) upstream: Option<Upstream>,
+    pub(super) upstream: Option<AdServer>,
     /// By which addresses of subscribers know who asks them.
-    pub(super) signer: Option<Signer>,
+    pub(super) signer: Option<SubscriberSigner>,
     /// Those that verifiers accept from it.
     pub(super) verifiers: Credentials,
     /// How long a governance agent may take to decide, over all requests to it.
@@ -83,7 +83,7 @@ impl Outside {
         clock: &Clock,
         egress: Egress,
     ) -> Self {
-        let limiter = |rate: config::RateLimit, lane: &str| {
+        let limiter = |rate: config::RateLimitConfig, lane: &str| {
             let limiter = Limiter::new(rate.limit(), clock.clone());
             limiter.among(&format!("{publisher} {lane}"), permits.cloned())
         };

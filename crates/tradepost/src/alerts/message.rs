@@ -5,11 +5,11 @@ use tradepost_dealer::delivery::{ChatStyle, MessageFormat, WrittenMessage, chat}
 use tradepost_store::AlertNotice;
 use tradepost_wire::json::{Value, json};
 
-use crate::config::delivery::Delivery;
+use crate::config::delivery::DeliveryConfig;
 
 /// All that is amiss, and what is so no more.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Message {
+pub struct AlertMessage {
     /// When it was written.
     pub at: Timestamp,
     /// What the destination does not know yet, or knows less of.
@@ -20,7 +20,7 @@ pub struct Message {
     pub over: Vec<AlertNotice>,
 }
 
-impl Message {
+impl AlertMessage {
     /// What it is about in one line.
     #[must_use]
     pub fn subject(&self) -> String {
@@ -37,7 +37,7 @@ impl Message {
 
     /// Writes it.
     #[must_use]
-    pub fn write(&self, to: &Delivery, id: &str) -> WrittenMessage {
+    pub fn write(&self, to: &DeliveryConfig, id: &str) -> WrittenMessage {
         let subject = self.subject();
         let body = match &to.destination.form {
             // Mail: what would be ADF for leads is text for people here.
@@ -124,7 +124,7 @@ mod tests {
             (0, 0, 2, "all is well again"),
         ] {
             let (new, goes_on, over) = (rows(new), rows(goes_on), rows(over));
-            let message = Message { at: Timestamp::UNIX_EPOCH, new, goes_on, over };
+            let message = AlertMessage { at: Timestamp::UNIX_EPOCH, new, goes_on, over };
             assert_eq!(message.subject(), format!("Tradepost: {subject}"));
         }
     }

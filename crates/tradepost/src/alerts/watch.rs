@@ -32,7 +32,7 @@ const ACCESS: &str = "access/";
 
 /// Something that is amiss.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct AlertProblem {
     /// By which it is known.
     pub key: String,
     /// What it is, in words.
@@ -45,15 +45,15 @@ pub struct Problem {
 
 /// What was found in a look.
 #[derive(Debug)]
-pub struct Found {
+pub struct WatchResult {
     /// Everything that is amiss, as far as it could be seen.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<AlertProblem>,
     /// Whether what the store counts was counted. Where it was not, nobody knows what is over.
     pub is_counted: bool,
 }
 
 /// What is looked at.
-pub struct Watch {
+pub struct AlertWatch {
     /// Whether anything new can be taken.
     pub desk: Arc<AgentRegistry>,
     /// What is kept.
@@ -70,9 +70,9 @@ pub struct Watch {
     pub access: AccessThresholds,
 }
 
-opaque!(Watch);
+opaque!(AlertWatch);
 
-impl Problem {
+impl AlertProblem {
     /// Whether what is known by this key is counted by the store.
     #[must_use]
     pub fn is_of_store(key: &str) -> bool {
@@ -80,14 +80,14 @@ impl Problem {
     }
 }
 
-impl Watch {
+impl AlertWatch {
     /// Everything that is amiss.
-    pub async fn problems(&self, now: Timestamp) -> Found {
+    pub async fn problems(&self, now: Timestamp) -> WatchResult {
         let mut problems = Vec::new();
         if let Err(why) = self.desk.check().await {
             // It may be over at the next look, as when the database starts again.
             let what = format!("nothing new is taken: {why}");
-            problems.push(Problem { key: "store".into(), what, level: 0, lasts: false });
+            problems.push(AlertProblem { key: "store".into(), what, level: 0, lasts: false });
         }
         let (store, agents) = (Arc::clone(&self.store), (self.agents)());
         let counted = tokio::task::spawn_blocking(move || {
@@ -107,17 +107,17 @@ impl Watch {
             Err(fault) => {
                 tracing::warn!(cause = %fault.chain(), "what is amiss could not be counted");
                 let what = "the store cannot be read".to_owned();
-                problems.push(Problem { key: "reading".into(), what, level: 0, lasts: false });
+                problems.push(AlertProblem { key: "reading".into(), what, level: 0, lasts: false });
             }
         }
         problems.extend(self.little_room());
         problems.extend(self.certificate(now));
         problems.extend(self.orders());
-        Found { problems, is_counted }
+        WatchResult { problems, is_counted }
     }
 
     /// What the console has refused, where it is more in about an hour than it should be.
-    fn refused_often(&self, count: &AccessCount) -> Option<Problem> {
+    fn refused_often(&self, count: &AccessCount) -> Option<AlertProblem> {
         let AccessThresholds { failed_sign_ins, locked_sign_ins, refused_actions } = self.access;
         let number = count.happened;
         let kinds = [
@@ -137,7 +137,7 @@ impl Watch {
         let (_, threshold, what) = kind?;
         // Twice as much is news, and one more is not.
         let level = number.checked_div(threshold)?.checked_ilog2()?;
-        Some(Problem {
+        Some(AlertProblem {
             key: format!("{ACCESS}{}", count.action.name()),
             what: format!("{number} {what} in the last hour; the console's audit says more"),
             level: level.into(),
@@ -145,11 +145,11 @@ impl Watch {
         })
     }
 
-    fn little_room(&self) -> Option<Problem> {
+    fn little_room(&self) -> Option<AlertProblem> {
         let (folder, least) = self.disk.as_ref()?;
         let free = room(folder).ok()?.free;
         let is_full = free < *least;
-        (free < least.saturating_mul(AMPLE)).then(|| Problem {
+        (free < least.saturating_mul(AMPLE)).then(|| AlertProblem {
             key: "disk".into(),
             what: format!(
                 "{} MiB are free on the disk; below {} leads are refused",
@@ -163,17 +163,17 @@ impl Watch {
         })
     }
 
-    fn orders(&self) -> Option<Problem> {
+    fn orders(&self) -> Option<AlertProblem> {
         let (orders, identity) = self.orders.as_ref().zip(self.identity.as_ref())?;
         let (what, is_bad) = orders.amiss(identity)?;
-        Some(Problem { key: "acme".into(), what, level: is_bad.into(), lasts: true })
+        Some(AlertProblem { key: "acme".into(), what, level: is_bad.into(), lasts: true })
     }
 
-    fn certificate(&self, now: Timestamp) -> Option<Problem> {
+    fn certificate(&self, now: Timestamp) -> Option<AlertProblem> {
         let end = self.identity.as_ref()?.expiry_warning(now)?;
         let has_ended = end <= now;
         let word = if has_ended { "has ended" } else { "ends" };
-        Some(Problem {
+        Some(AlertProblem {
             key: "certificate".into(),
             what: format!("the certificate of server.tls {word} on {}", rfc3339(end)),
             level: has_ended.into(),
@@ -183,9 +183,9 @@ impl Watch {
 }
 
 /// What was given up, and what is stale.
-fn waiting(amiss: Amiss) -> Vec<Problem> {
+fn waiting(amiss: Amiss) -> Vec<AlertProblem> {
     let Amiss { dead, stale } = amiss;
-    let dead = dead.into_iter().map(|(agent, number)| Problem {
+    let dead = dead.into_iter().map(|(agent, number)| AlertProblem {
         what: match number {
             1 => format!("{agent}: 1 delivery was given up"),
             _ => format!("{agent}: {number} deliveries were given up"),
@@ -194,7 +194,7 @@ fn waiting(amiss: Amiss) -> Vec<Problem> {
         level: number,
         lasts: true,
     });
-    let stale = stale.into_iter().map(|(agent, feed, taken_at)| Problem {
+    let stale = stale.into_iter().map(|(agent, feed, taken_at)| AlertProblem {
         what: match taken_at {
             Some(at) => format!("{agent}: the feed {feed} is stale, taken last on {}", rfc3339(at)),
             None => format!("{agent}: the feed {feed} is stale, and was never taken"),

@@ -43,7 +43,7 @@ const PASSPHRASE: usize = 12;
 
 /// With what a backup is sealed.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Secret {
+pub enum BackupSecret {
     /// It is not encrypted.
     None,
     /// With something that people can remember.
@@ -52,13 +52,13 @@ pub enum Secret {
     Key([u8; 32]),
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for BackupSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }
 }
 
-impl Secret {
+impl BackupSecret {
     /// Reads the first line of a file as a passphrase.
     ///
     /// # Errors
@@ -115,18 +115,18 @@ fn head(kind: u8, salt: [u8; SALT], cost: Cost) -> Head {
 }
 
 /// What makes tags, and finds them right or wrong.
-enum Seal {
+enum ChunkSealer {
     Digest,
     Key(Box<LessSafeKey>),
 }
 
-impl Seal {
-    fn new(secret: &Secret, salt: &[u8; SALT], cost: Cost) -> io::Result<Self> {
+impl ChunkSealer {
+    fn new(secret: &BackupSecret, salt: &[u8; SALT], cost: Cost) -> io::Result<Self> {
         let failed = || io::Error::other("the key cannot be derived");
         let base = match secret {
-            Secret::None => return Ok(Self::Digest),
-            Secret::Key(key) => *key,
-            Secret::Passphrase(text) => {
+            BackupSecret::None => return Ok(Self::Digest),
+            BackupSecret::Key(key) => *key,
+            BackupSecret::Passphrase(text) => {
                 let params = Params::new(cost.memory, cost.passes, 1, Some(32));
                 let argon =
                     Argon2::new(Algorithm::Argon2id, Version::V0x13, params.map_err(|_| failed())?);
@@ -152,7 +152,7 @@ impl Seal {
     }
 
     /// Seals a chunk; its tag follows it.
-    fn seal(&self, head: &Head, place: &Place, chunk: &mut Vec<u8>) -> io::Result<()> {
+    fn seal(&self, head: &Head, place: &ChunkPosition, chunk: &mut Vec<u8>) -> io::Result<()> {
         match self {
             Self::Digest => {
                 let digest = digest(head, place, chunk);
@@ -166,7 +166,7 @@ impl Seal {
     }
 
     /// Opens a chunk with its tag, which is taken away; whether it was right.
-    fn open(&self, head: &Head, place: &Place, chunk: &mut Vec<u8>) -> bool {
+    fn open(&self, head: &Head, place: &ChunkPosition, chunk: &mut Vec<u8>) -> bool {
         let Some(length) = chunk.len().checked_sub(self.tag()) else { return false };
         let is_right = match self {
             Self::Digest => {
@@ -180,19 +180,19 @@ impl Seal {
     }
 }
 
-fn digest(head: &Head, place: &Place, chunk: &[u8]) -> [u8; 32] {
+fn digest(head: &Head, place: &ChunkPosition, chunk: &[u8]) -> [u8; 32] {
     let hasher = Sha256::new().chain_update(head).chain_update(place.bytes());
     hasher.chain_update(chunk).finalize().into()
 }
 
 /// Which chunk it is, and whether it is the last.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct ChunkPosition {
     number: u64,
     is_last: bool,
 }
 
-impl Place {
+impl ChunkPosition {
     /// Eleven bytes of its number and one that says whether it is the last.
     fn bytes(self) -> [u8; 12] {
         let mut bytes = [0; 12];
@@ -211,30 +211,36 @@ impl Place {
 }
 
 /// Seals what is written to it.
-pub struct Sealed<W> {
+pub struct SealedWriter<W> {
     to: W,
-    seal: Seal,
+    seal: ChunkSealer,
     head: Head,
-    place: Place,
+    place: ChunkPosition,
     chunk: Vec<u8>,
 }
 
-impl<W: Write> Sealed<W> {
+impl<W: Write> SealedWriter<W> {
     /// Begins with the head.
     ///
     /// # Errors
     /// When it cannot be written, or this machine has no random numbers.
-    pub fn new(mut to: W, secret: &Secret) -> io::Result<Self> {
+    pub fn new(mut to: W, secret: &BackupSecret) -> io::Result<Self> {
         let mut salt = [0; SALT];
         getrandom::fill(&mut salt).map_err(io::Error::other)?;
         let cost = match secret {
-            Secret::Passphrase(_) => COST,
-            Secret::None | Secret::Key(_) => Cost { memory: 0, passes: 0 },
+            BackupSecret::Passphrase(_) => COST,
+            BackupSecret::None | BackupSecret::Key(_) => Cost { memory: 0, passes: 0 },
         };
         let head = head(secret.kind(), salt, cost);
-        let seal = Seal::new(secret, &salt, cost)?;
+        let seal = ChunkSealer::new(secret, &salt, cost)?;
         to.write_all(&head)?;
-        Ok(Self { to, seal, head, place: Place::default(), chunk: Vec::with_capacity(CHUNK + 32) })
+        Ok(Self {
+            to,
+            seal,
+            head,
+            place: ChunkPosition::default(),
+            chunk: Vec::with_capacity(CHUNK + 32),
+        })
     }
 
     fn put(&mut self) -> io::Result<()> {
@@ -256,7 +262,7 @@ impl<W: Write> Sealed<W> {
     }
 }
 
-impl<W: Write> Write for Sealed<W> {
+impl<W: Write> Write for SealedWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // A full chunk waits for a further byte: only then it is not the last.
         if self.chunk.len() == CHUNK && !bytes.is_empty() {
@@ -273,11 +279,11 @@ impl<W: Write> Write for Sealed<W> {
 }
 
 /// Hands out what was sealed.
-pub struct Opened<R> {
+pub struct OpenedReader<R> {
     from: R,
-    seal: Seal,
+    seal: ChunkSealer,
     head: Head,
-    place: Place,
+    place: ChunkPosition,
     chunk: Vec<u8>,
     /// How much of the chunk was handed out.
     given: usize,
@@ -286,12 +292,12 @@ pub struct Opened<R> {
     is_done: bool,
 }
 
-impl<R: Read> Opened<R> {
+impl<R: Read> OpenedReader<R> {
     /// Reads the head.
     ///
     /// # Errors
     /// That it is no backup, or sealed in another way (`InvalidData`), or that it cannot be read.
-    pub fn new(mut from: R, secret: &Secret) -> io::Result<Self> {
+    pub fn new(mut from: R, secret: &BackupSecret) -> io::Result<Self> {
         let mut head = [0; HEAD];
         let read = from.read_exact(&mut head);
         let wrong = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
@@ -310,7 +316,9 @@ impl<R: Read> Opened<R> {
             return wrong("the backup is of a newer version");
         }
         match (kind, secret) {
-            (0, Secret::None) | (1, Secret::Passphrase(_)) | (2, Secret::Key(_)) => {}
+            (0, BackupSecret::None)
+            | (1, BackupSecret::Passphrase(_))
+            | (2, BackupSecret::Key(_)) => {}
             (0, _) => return wrong("the backup is not encrypted; leave the secret out"),
             (1, _) => return wrong("the backup is encrypted: name its --passphrase-file"),
             (2, _) => return wrong("the backup is encrypted: name its --backup-key-file"),
@@ -325,13 +333,13 @@ impl<R: Read> Opened<R> {
         if cost.memory > MOST.memory || cost.passes > MOST.passes {
             return wrong(CHANGED);
         }
-        let seal = Seal::new(secret, &salt, cost)
+        let seal = ChunkSealer::new(secret, &salt, cost)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, CHANGED))?;
         Ok(Self {
             from,
             seal,
             head,
-            place: Place::default(),
+            place: ChunkPosition::default(),
             chunk: Vec::new(),
             given: 0,
             ahead: Vec::new(),
@@ -351,10 +359,10 @@ impl<R: Read> Opened<R> {
         }
         if !self.seal.open(&self.head, &self.place, &mut read) {
             let what = match (&self.seal, self.place.number) {
-                (Seal::Key(_), 0) => {
+                (ChunkSealer::Key(_), 0) => {
                     "the key or passphrase is not the one of this backup, or the backup was changed"
                 }
-                (Seal::Key(_) | Seal::Digest, _) => CHANGED,
+                (ChunkSealer::Key(_) | ChunkSealer::Digest, _) => CHANGED,
             };
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
@@ -365,7 +373,7 @@ impl<R: Read> Opened<R> {
     }
 }
 
-impl<R: Read> Read for Opened<R> {
+impl<R: Read> Read for OpenedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.given == self.chunk.len() {
             if self.is_done {
@@ -385,27 +393,27 @@ impl<R: Read> Read for Opened<R> {
 mod tests {
     use super::*;
 
-    fn sealed(secret: &Secret, text: &[u8]) -> Vec<u8> {
+    fn sealed(secret: &BackupSecret, text: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut sealed = Sealed::new(&mut bytes, secret).unwrap();
+        let mut sealed = SealedWriter::new(&mut bytes, secret).unwrap();
         sealed.write_all(text).unwrap();
         sealed.finish().unwrap();
         bytes
     }
 
-    fn opened(secret: &Secret, bytes: &[u8]) -> Result<Vec<u8>, String> {
+    fn opened(secret: &BackupSecret, bytes: &[u8]) -> Result<Vec<u8>, String> {
         let mut text = Vec::new();
-        let mut opened = Opened::new(bytes, secret).map_err(|error| error.to_string())?;
+        let mut opened = OpenedReader::new(bytes, secret).map_err(|error| error.to_string())?;
         opened.read_to_end(&mut text).map_err(|error| error.to_string())?;
         Ok(text)
     }
 
     #[test]
     fn texts_of_every_length_come_back_and_are_hidden_by_a_key() {
-        let key = Secret::Key([1; 32]);
+        let key = BackupSecret::Key([1; 32]);
         for length in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 17] {
             let text = vec![b'x'; length];
-            for (secret, tag) in [(&Secret::None, 32), (&key, 16)] {
+            for (secret, tag) in [(&BackupSecret::None, 32), (&key, 16)] {
                 let bytes = sealed(secret, &text);
                 assert_eq!(bytes.len(), HEAD + length + tag * length.div_ceil(CHUNK).max(1));
                 assert_eq!(opened(secret, &bytes).unwrap(), text, "{length}");
@@ -417,9 +425,9 @@ mod tests {
     #[test]
     fn chunks_cannot_be_cut_off_swapped_repeated_or_taken_from_another_file() {
         let text: Vec<u8> = (0..3 * CHUNK + 5).map(|n| (n / CHUNK) as u8).collect();
-        for secret in [Secret::None, Secret::Key([1; 32])] {
+        for secret in [BackupSecret::None, BackupSecret::Key([1; 32])] {
             let bytes = sealed(&secret, &text);
-            let step = CHUNK + if secret == Secret::None { 32 } else { 16 };
+            let step = CHUNK + if secret == BackupSecret::None { 32 } else { 16 };
             let cut = |n: usize| HEAD + n * step;
             let chunk = |n: usize| &bytes[cut(n)..cut(n + 1).min(bytes.len())];
             let other = sealed(&secret, &text);
@@ -440,18 +448,22 @@ mod tests {
 
     #[test]
     fn another_secret_opens_nothing_and_says_what_is_wanted() {
-        let key = sealed(&Secret::Key([1; 32]), b"text");
-        let word = Secret::Passphrase("correct horse battery".into());
+        let key = sealed(&BackupSecret::Key([1; 32]), b"text");
+        let word = BackupSecret::Passphrase("correct horse battery".into());
         let words = sealed(&word, b"text");
         assert_eq!(opened(&word, &words).unwrap(), b"text");
         for (secret, bytes, said) in [
-            (Secret::Key([2; 32]), &key, "is not the one of this backup"),
-            (Secret::Passphrase("incorrect horse".into()), &words, "is not the one of this backup"),
-            (Secret::None, &key, "--backup-key-file"),
-            (Secret::None, &words, "--passphrase-file"),
+            (BackupSecret::Key([2; 32]), &key, "is not the one of this backup"),
+            (
+                BackupSecret::Passphrase("incorrect horse".into()),
+                &words,
+                "is not the one of this backup",
+            ),
+            (BackupSecret::None, &key, "--backup-key-file"),
+            (BackupSecret::None, &words, "--passphrase-file"),
             (word, &key, "--backup-key-file"),
-            (Secret::Key([1; 32]), &sealed(&Secret::None, b"text"), "not encrypted"),
-            (Secret::None, &b"SQLite format 3".to_vec(), "no backup"),
+            (BackupSecret::Key([1; 32]), &sealed(&BackupSecret::None, b"text"), "not encrypted"),
+            (BackupSecret::None, &b"SQLite format 3".to_vec(), "no backup"),
         ] {
             let why = opened(&secret, bytes).unwrap_err();
             assert!(why.contains(said), "{why}");
@@ -460,7 +472,7 @@ mod tests {
 
     #[test]
     fn a_head_cannot_ask_for_more_than_a_machine_has() {
-        let secret = Secret::Passphrase("correct horse battery".into());
+        let secret = BackupSecret::Passphrase("correct horse battery".into());
         let mut bytes = sealed(&secret, b"text");
         bytes[HEAD - 8..HEAD].copy_from_slice(&[0xff; 8]);
         assert_eq!(opened(&secret, &bytes).unwrap_err(), CHANGED);

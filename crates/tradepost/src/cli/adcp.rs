@@ -21,9 +21,9 @@ use super::course::{Log, gave_up, recoverer};
 use super::discover::block_on;
 use super::nearest;
 use super::network::NetworkArguments;
-use super::output::Failure;
-use super::output::table::Column::Text;
-use super::output::table::{self, Cells, Fit};
+use super::output::CommandFailure;
+use super::output::table::TableColumn::Text;
+use super::output::table::{self, Cells, TableWidth};
 use super::token::TokenArguments;
 use super::{Context, Outcome};
 
@@ -33,14 +33,14 @@ mod show;
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// List the tasks that a seller says it offers.
-    Tools(Seller),
+    Tools(SellerOptions),
     /// Have a seller carry out a task.
-    Call(Box<Call>),
+    Call(Box<AdcpCallOptions>),
 }
 
 /// Which seller, and how it is spoken to.
 #[derive(Debug, clap::Args)]
-pub(super) struct Seller {
+pub(super) struct SellerOptions {
     /// The seller's base address, that of its card, or that of its MCP server.
     url: String,
     /// The address is that of an MCP server; without this, one that ends in /mcp is, and one that
@@ -70,9 +70,9 @@ pub(super) struct Seller {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Call {
+pub(super) struct AdcpCallOptions {
     #[command(flatten)]
-    seller: Seller,
+    seller: SellerOptions,
     /// The task, such as get_products.
     tool: String,
     /// Its arguments: JSON, @FILE, or - for standard input. A task that wants an idempotency_key
@@ -107,17 +107,17 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     }
 }
 
-fn tools(seller: &Seller, context: &Context) -> Outcome {
+fn tools(seller: &SellerOptions, context: &Context) -> Outcome {
     let (offered, via) = block_on(async {
         let client = seller.client(context).await?;
         // A list can be asked for as often as one likes.
         let offered = client.offered().await;
-        let offered = offered.map_err(|failure| Failure::from(failure).without_effect())?;
-        Ok::<_, Failure>((offered, client.via()))
+        let offered = offered.map_err(|failure| CommandFailure::from(failure).without_effect())?;
+        Ok::<_, CommandFailure>((offered, client.via()))
     })?;
     let tools: Vec<_> = offered.iter().map(document).collect();
     let document = json!({"via": via, "tools": tools});
-    context.output.answer(&document, shown(&offered, Fit::Terminal));
+    context.output.answer(&document, shown(&offered, TableWidth::Terminal));
     Ok(())
 }
 
@@ -135,7 +135,7 @@ fn document(offered: &OfferedTask) -> Value {
         "description": offered.description})
 }
 
-fn shown(offered: &[OfferedTask], fit: Fit) -> String {
+fn shown(offered: &[OfferedTask], fit: TableWidth) -> String {
     if offered.is_empty() {
         return "the seller lists nothing".to_owned();
     }
@@ -147,7 +147,7 @@ fn shown(offered: &[OfferedTask], fit: Fit) -> String {
     table::of(fit, offered, &columns)
 }
 
-fn call(arguments: Call, context: &Context) -> Outcome {
+fn call(arguments: AdcpCallOptions, context: &Context) -> Outcome {
     let args = read(&arguments.args)?;
     let overall = arguments.retry.then(|| Duration::from_secs(arguments.overall));
     let log = arguments.log.as_deref().map(open_log).transpose()?;
@@ -168,7 +168,7 @@ fn call(arguments: Call, context: &Context) -> Outcome {
 
 /// The failure of a task that nobody knows, with the name that may have been meant: one of AdCP's, or one
 /// that the seller's card lists.
-fn with_meant(failure: Failure, task: &str, client: &AdcpClient) -> Failure {
+fn with_meant(failure: CommandFailure, task: &str, client: &AdcpClient) -> CommandFailure {
     let listed = client.listed().iter().map(|offered| offered.name.as_str());
     let names: Vec<&str> = AdcpTask::NAMES.iter().copied().chain(listed).collect();
     if names.contains(&task) {
@@ -184,10 +184,10 @@ fn with_meant(failure: Failure, task: &str, client: &AdcpClient) -> Failure {
 }
 
 /// A file that gets a line for each failure.
-fn open_log(path: &Path) -> Result<Log, Failure> {
+fn open_log(path: &Path) -> Result<Log, CommandFailure> {
     let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
     let file = file.map_err(|error| {
-        Failure::usage(format!("cannot write the log {}: {error}", path.display()))
+        CommandFailure::usage(format!("cannot write the log {}: {error}", path.display()))
     })?;
     let (file, clock) = (Mutex::new(file), Clock::system());
     Ok(Box::new(move |record| {
@@ -200,36 +200,37 @@ fn open_log(path: &Path) -> Result<Log, Failure> {
 }
 
 /// Reads `--args`. A mistake is described without any of what was read.
-fn read(args: &str) -> Result<Map, Failure> {
+fn read(args: &str) -> Result<Map, CommandFailure> {
     let text = if args == "-" {
         let mut text = String::new();
         std::io::stdin().lock().read_to_string(&mut text).map_err(|error| {
-            Failure::usage(format!("--args: cannot read standard input: {error}"))
+            CommandFailure::usage(format!("--args: cannot read standard input: {error}"))
         })?;
         text
     } else if let Some(path) = args.strip_prefix('@') {
-        std::fs::read_to_string(path)
-            .map_err(|error| Failure::usage(format!("--args: cannot read {path}: {error}")))?
+        std::fs::read_to_string(path).map_err(|error| {
+            CommandFailure::usage(format!("--args: cannot read {path}: {error}"))
+        })?
     } else {
         args.to_owned()
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     match tradepost_wire::json::from_str(text) {
         Ok(Value::Object(members)) => Ok(members),
-        Ok(_) => Err(Failure::usage("--args must be a JSON object")),
-        Err(error) => Err(Failure::usage(format!("--args is not valid JSON: {error}"))),
+        Ok(_) => Err(CommandFailure::usage("--args must be a JSON object")),
+        Err(error) => Err(CommandFailure::usage(format!("--args is not valid JSON: {error}"))),
     }
 }
 
-impl Seller {
-    async fn client(&self, context: &Context) -> Result<AdcpClient, Failure> {
+impl SellerOptions {
+    async fn client(&self, context: &Context) -> Result<AdcpClient, CommandFailure> {
         let mut client = self.reached(self.network.transport(context, self.timeout)?).await?;
         if let Some(token) = self.token.bearer(context) {
             client = client.with_token(token)?;
         }
         if let Some(path) = &self.sign_key {
             let key = SigningKey::load(path, self.sign_key_id.as_deref())
-                .map_err(|why| Failure::usage(why.to_string()))?;
+                .map_err(|why| CommandFailure::usage(why.to_string()))?;
             let clock = Clock::system();
             let signer = RequestSigner::new(key, move || clock.now());
             client = client.signing(match self.sign_without_digest {
@@ -241,7 +242,7 @@ impl Seller {
     }
 
     /// By its card, or as an MCP server.
-    async fn reached(&self, transport: HttpTransport) -> Result<AdcpClient, Failure> {
+    async fn reached(&self, transport: HttpTransport) -> Result<AdcpClient, CommandFailure> {
         if self.mcp {
             return Ok(AdcpClient::mcp(transport, &self.url, random_ids())?);
         }
@@ -249,7 +250,7 @@ impl Seller {
         let Some(keys) = &self.keys else {
             let found = AdcpClient::found(transport, &self.url, random_ids()).await;
             // Nothing but the card is asked for.
-            return found.map_err(|failure| Failure::from(failure).without_effect());
+            return found.map_err(|failure| CommandFailure::from(failure).without_effect());
         };
         let keys = trust::keys(keys)?;
         let found = trust::discover(&transport, &self.url, Some(&keys)).await?;
@@ -300,6 +301,6 @@ mod tests {
             get_products      reads            Does it.
             create_media_buy  changes          Does it.
             horoscope         not of AdCP 3.1  Does it."#]]
-        .assert_eq(&shown(&offered, Fit::Unbounded));
+        .assert_eq(&shown(&offered, TableWidth::Unbounded));
     }
 }

@@ -19,9 +19,9 @@ use tradepost_wire::json::{Value, json};
 use super::leads::consent::despite;
 use super::leads::{record, record_list, since, unreadable};
 use super::output::table::Cells;
-use super::output::table::Column::{Number, Text};
-use super::output::{Failure, one_of};
-use super::place::Place;
+use super::output::table::TableColumn::{Number, Text};
+use super::output::{CommandFailure, one_of};
+use super::place::StoreOptions;
 use super::{Context, Outcome, dealers};
 use crate::appointments::{
     BlockRequest, CalendarActor, CalendarResult, ChangeRequest, NotDone, block, change, unblock,
@@ -34,24 +34,24 @@ mod ics;
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// List what is booked, blocked, and waits for a time.
-    List(Listing),
+    List(AppointmentFilter),
     /// Confirm a time for an appointment that waits for one or was cancelled.
     Confirm(Confirm),
     /// Move a booked appointment to another time.
     Move(Move),
     /// Cancel an appointment, so that its time is free again.
-    Cancel(Named),
+    Cancel(NamedAppointment),
     /// Note that the customer did not come.
-    NoShow(Named),
+    NoShow(NamedAppointment),
     /// Block a time of a department, so that nobody can book it.
-    Block(Block),
+    Block(BlockOptions),
     /// Take a blocked time back.
     Unblock(Unblock),
 }
 
 /// Which are listed.
 #[derive(Debug, clap::Args)]
-pub(super) struct Listing {
+pub(super) struct AppointmentFilter {
     /// Only those of this dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
@@ -71,7 +71,7 @@ pub(super) struct Listing {
     #[arg(long, value_enum, default_value_t = ListFormat::Table)]
     format: ListFormat,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// Form in which the calendar is written.
@@ -87,7 +87,7 @@ pub(super) enum ListFormat {
 
 /// An appointment, and the version of it that was seen.
 #[derive(Debug, clap::Args)]
-pub(super) struct Which {
+pub(super) struct AppointmentVersion {
     /// The appointment.
     #[arg(value_name = "APPOINTMENT")]
     id: String,
@@ -98,18 +98,18 @@ pub(super) struct Which {
 
 /// An appointment that is changed without another time.
 #[derive(Debug, clap::Args)]
-pub(super) struct Named {
+pub(super) struct NamedAppointment {
     #[command(flatten)]
-    which: Which,
+    which: AppointmentVersion,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// An appointment for which a time was agreed on.
 #[derive(Debug, clap::Args)]
 pub(super) struct Confirm {
     #[command(flatten)]
-    which: Which,
+    which: AppointmentVersion,
     /// The time: as the rooftop's clocks show it (2026-05-01T11:00), or with an offset. Without it, the
     /// one that was asked for.
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -121,9 +121,9 @@ pub(super) struct Confirm {
     #[arg(long)]
     outside_hours: bool,
     #[command(flatten)]
-    source: dealers::Source,
+    source: dealers::ConfigSource,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// An appointment that moves.
@@ -142,14 +142,14 @@ pub(super) struct Move {
     #[arg(long)]
     outside_hours: bool,
     #[command(flatten)]
-    source: dealers::Source,
+    source: dealers::ConfigSource,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// A time that is blocked.
 #[derive(Debug, clap::Args)]
-pub(super) struct Block {
+pub(super) struct BlockOptions {
     /// The dealer; the only one of the configuration when not named.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
@@ -172,9 +172,9 @@ pub(super) struct Block {
     #[arg(long, value_name = "TEXT")]
     reason: String,
     #[command(flatten)]
-    source: dealers::Source,
+    source: dealers::ConfigSource,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// A blocked time that is taken back.
@@ -184,7 +184,7 @@ pub(super) struct Unblock {
     #[arg(value_name = "BLOCK")]
     id: String,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// A row of the calendar.
@@ -211,14 +211,14 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             let Move { id, version, to, outside_hours, source, place } = arguments;
             let config = source.load_with_hosted(&place, context)?;
             let store = place.open(Some(&config), context)?;
-            let which = Which { id, version: Some(version) };
+            let which = AppointmentVersion { id, version: Some(version) };
             let change = AppointmentChange::Move { to, outside_hours };
             do_change(&store, &config, which, change, context)
         }
-        Command::Cancel(Named { which, place }) => {
+        Command::Cancel(NamedAppointment { which, place }) => {
             release(which, &place, AppointmentChange::Cancel, context)
         }
-        Command::NoShow(Named { which, place }) => {
+        Command::NoShow(NamedAppointment { which, place }) => {
             release(which, &place, AppointmentChange::NoShow, context)
         }
         Command::Block(arguments) => do_block(arguments, context),
@@ -238,7 +238,12 @@ fn actor(context: &Context) -> CalendarActor {
 }
 
 /// A change for which no opening hours matter, and so no configuration.
-fn release(which: Which, place: &Place, wanted: AppointmentChange, context: &Context) -> Outcome {
+fn release(
+    which: AppointmentVersion,
+    place: &StoreOptions,
+    wanted: AppointmentChange,
+    context: &Context,
+) -> Outcome {
     let store = place.open(None, context)?;
     changed(&store, &[], which, wanted, context)
 }
@@ -246,7 +251,7 @@ fn release(which: Which, place: &Place, wanted: AppointmentChange, context: &Con
 fn do_change(
     store: &Store,
     config: &Config,
-    which: Which,
+    which: AppointmentVersion,
     wanted: AppointmentChange,
     context: &Context,
 ) -> Outcome {
@@ -257,12 +262,12 @@ fn do_change(
 fn changed(
     store: &Store,
     dealers: &[&DealerSettings],
-    which: Which,
+    which: AppointmentVersion,
     wanted: AppointmentChange,
     context: &Context,
 ) -> Outcome {
     let actor = actor(context);
-    let Which { id: appointment_id, version: seen_version } = which;
+    let AppointmentVersion { id: appointment_id, version: seen_version } = which;
     let request = ChangeRequest { appointment_id, seen_version, change: wanted };
     let visit = done(change(store, dealers, &actor, request), &actor)?;
     let id = &visit.appointment.appointment_id;
@@ -271,8 +276,8 @@ fn changed(
     Ok(())
 }
 
-fn do_block(arguments: Block, context: &Context) -> Outcome {
-    let Block { dealer, rooftop, department, from, until, places, reason, source, place } =
+fn do_block(arguments: BlockOptions, context: &Context) -> Outcome {
+    let BlockOptions { dealer, rooftop, department, from, until, places, reason, source, place } =
         arguments;
     let config = source.load_with_hosted(&place, context)?;
     dealers::check_configured(dealer.as_deref(), &config)?;
@@ -283,7 +288,7 @@ fn do_block(arguments: Block, context: &Context) -> Outcome {
         (None, [only]) => only.id.clone(),
         (None, _) => {
             let ids: Vec<_> = dealers.iter().map(|dealer| dealer.id.as_str()).collect();
-            return Err(Failure::usage("say whose calendar is meant with --dealer")
+            return Err(CommandFailure::usage("say whose calendar is meant with --dealer")
                 .hint(format!("the dealers are {}", ids.join(", "))));
         }
     };
@@ -297,11 +302,11 @@ fn do_block(arguments: Block, context: &Context) -> Outcome {
 }
 
 /// Result of an operation, or the failure that says why nothing was done.
-fn done<T>(outcome: CalendarResult<T>, actor: &CalendarActor) -> Result<T, Failure> {
+fn done<T>(outcome: CalendarResult<T>, actor: &CalendarActor) -> Result<T, CommandFailure> {
     outcome?.map_err(|NotDone { refusal, zone }| {
         let message = refusal.message(&zone, actor.now);
         let free: Vec<_> = refusal.free().iter().copied().map(rfc3339).collect();
-        Failure::usage(message.trim_end_matches('.'))
+        CommandFailure::usage(message.trim_end_matches('.'))
             .hint("`tradepost appointments list` shows the calendar as it is")
             .data(json!({"code": refusal.code().name(), "free_times": free}))
     })
@@ -315,7 +320,7 @@ fn time(text: &str) -> Result<WantedTime, String> {
     })
 }
 
-fn list(listing: &Listing, context: &Context) -> Outcome {
+fn list(listing: &AppointmentFilter, context: &Context) -> Outcome {
     let store = listing.place.open(None, context)?;
     dealers::check_known(listing.dealer.as_deref(), &store, &listing.place, context)?;
     let now = Clock::system().now();
@@ -353,7 +358,11 @@ fn list(listing: &Listing, context: &Context) -> Outcome {
     despite(unreadable, context)
 }
 
-fn rows(store: &Store, listing: &Listing, now: Timestamp) -> Result<Vec<CalendarRow>, Failure> {
+fn rows(
+    store: &Store,
+    listing: &AppointmentFilter,
+    now: Timestamp,
+) -> Result<Vec<CalendarRow>, CommandFailure> {
     let dealer_id = listing.dealer.as_deref();
     let yesterday = now.saturating_sub(SignedDuration::from_hours(24)).unwrap_or(now);
     let first = if listing.all { Timestamp::MIN } else { yesterday };

@@ -12,9 +12,9 @@ use tradepost_store::Store;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
-use super::output::table::{Cells, Column};
-use super::output::{Failure, read_text, save};
-use super::place::Place;
+use super::output::table::{Cells, TableColumn};
+use super::output::{CommandFailure, read_text, save};
+use super::place::StoreOptions;
 use super::{Context, Outcome, console, dealers};
 use crate::evidence;
 
@@ -38,7 +38,7 @@ pub(super) enum Command {
         #[arg(long, value_name = "NUMBER", default_value_t = 100)]
         limit: u32,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// Check the chains of hashes, of the record and of the consents, that notes and staff are what the
     /// record says, and that everything encrypted opens; or check a file that was taken away.
@@ -56,7 +56,7 @@ pub(super) enum Command {
         #[arg(long, short, value_name = "FILE")]
         out: Option<PathBuf>,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
 }
 
@@ -75,7 +75,7 @@ pub(super) struct Verify {
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// Runs it.
@@ -117,7 +117,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 pub(super) fn check_chain(
     chain: Option<&str>,
     store: &Store,
-    place: &Place,
+    place: &StoreOptions,
     context: &Context,
 ) -> Outcome {
     dealers::check_known(chain.filter(|chain| *chain != EVERYBODY), store, place, context)
@@ -143,7 +143,8 @@ fn list(
     }
     found.sort_by(|a, b| (b.said.at, &b.said.chain, b.seq).cmp(&(a.said.at, &a.said.chain, a.seq)));
     found.truncate(limit as usize);
-    let record: Cells<'_, AuditEntry> = (Column::Text("RECORD"), &|entry| entry.said.chain.clone());
+    let record: Cells<'_, AuditEntry> =
+        (TableColumn::Text("RECORD"), &|entry| entry.said.chain.clone());
     let now = Clock::system().now();
     console::entries_of(&[record], &found, evidence::entry, now, context);
     Ok(())
@@ -165,7 +166,7 @@ fn export(store: &Store, dealer: Option<&str>, out: Option<&Path>, context: &Con
 /// The number and the hash of the last link of each chain, by its name.
 type Heads = BTreeMap<String, (i64, Sha256Hash)>;
 
-fn heads(store: &Store) -> Result<Value, Failure> {
+fn heads(store: &Store) -> Result<Value, CommandFailure> {
     let records = store.check_records()?;
     let consents = store.check_consents(None, None)?;
     Ok(json!({
@@ -192,9 +193,9 @@ fn chain(check: &ConsentCheck) -> Value {
     })
 }
 
-fn read_heads(file: &Path) -> Result<(Heads, Heads), Failure> {
+fn read_heads(file: &Path) -> Result<(Heads, Heads), CommandFailure> {
     let unusable = || {
-        Failure::usage(format!("{} holds no heads of chains", file.display()))
+        CommandFailure::usage(format!("{} holds no heads of chains", file.display()))
             .hint("`tradepost audit export --head --out FILE` writes them")
     };
     let read: Option<Value> = tradepost_wire::json::from_str(&read_text(file)?).ok();
@@ -276,7 +277,7 @@ fn conclude(
     tell: impl FnOnce(),
 ) -> Outcome {
     if let Some(first) = faults.first() {
-        return Err(Failure::new(1, format!("not as it was written: {first}"))
+        return Err(CommandFailure::new(1, format!("not as it was written: {first}"))
             .hint("compare with a backup, and keep what you have as it is")
             .data(document)
             .lines(faults));
@@ -324,7 +325,7 @@ fn check_file(file: &Path, context: &Context) -> Outcome {
 
 fn check_evidence(file: &Path, store: Option<&Store>, context: &Context) -> Outcome {
     let checked = evidence::check(&read_text(file)?).map_err(|why| {
-        Failure::usage(format!("{} {why}", file.display()))
+        CommandFailure::usage(format!("{} {why}", file.display()))
             .hint("`tradepost leads evidence ID --out FILE` writes one")
     })?;
     let mut faults = checked.faults.clone();

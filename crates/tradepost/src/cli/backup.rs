@@ -10,12 +10,12 @@ use tradepost_server::fault::InternalError;
 use tradepost_store::copies;
 use tradepost_wire::json::json;
 
-use super::dealers::Source;
-use super::output::Failure;
-use super::place::Place;
+use super::dealers::ConfigSource;
+use super::output::CommandFailure;
+use super::place::StoreOptions;
 use super::serve::lock::lock_copies;
 use super::{Context, Outcome};
-use crate::backup::sealed::Secret;
+use crate::backup::sealed::BackupSecret;
 use crate::backup::{self, Manifest, Unusable};
 use crate::config::Config;
 
@@ -30,9 +30,9 @@ pub struct Arguments {
     #[arg(value_name = "FILE|FOLDER")]
     to: PathBuf,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
     #[command(flatten)]
-    source: Source,
+    source: ConfigSource,
     #[command(flatten)]
     encryption: Encryption,
     /// Replace the file if there is one.
@@ -57,24 +57,24 @@ impl Encryption {
     ///
     /// # Errors
     /// When there is none in the file that is named.
-    pub fn secret(&self) -> Result<Secret, Failure> {
+    pub fn secret(&self) -> Result<BackupSecret, CommandFailure> {
         let (option, path, secret) = match (&self.passphrase_file, &self.backup_key_file) {
-            (Some(path), _) => ("--passphrase-file", path, Secret::passphrase(path)),
-            (None, Some(path)) => ("--backup-key-file", path, Secret::key(path)),
-            (None, None) => return Ok(Secret::None),
+            (Some(path), _) => ("--passphrase-file", path, BackupSecret::passphrase(path)),
+            (None, Some(path)) => ("--backup-key-file", path, BackupSecret::key(path)),
+            (None, None) => return Ok(BackupSecret::None),
         };
-        secret.map_err(|why| Failure::usage(format!("{option} {}: {why}", path.display())))
+        secret.map_err(|why| CommandFailure::usage(format!("{option} {}: {why}", path.display())))
     }
 }
 
 /// A database on a server is none of ours to copy.
 pub(super) fn refuse_database(
-    place: &Place,
+    place: &StoreOptions,
     config: Option<&Config>,
     context: &Context,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let Some(url) = place.database(config, context)? else { return Ok(()) };
-    Err(Failure::usage(format!("{url} is a PostgreSQL, which has its own backups"))
+    Err(CommandFailure::usage(format!("{url} is a PostgreSQL, which has its own backups"))
         .hint("use pg_dump --format=custom and pg_restore, or the snapshots of whoever runs it")
         .data(json!({"code": "store_is_database"})))
 }
@@ -104,7 +104,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         .map_err(|error| place.unusable(&InternalError::new("making a copy", error)))?;
     let folder = folder_of(&to);
     let unwritable = |error: io::Error| {
-        Failure::new(1, format!("cannot write {}: {error}", to.display()))
+        CommandFailure::new(1, format!("cannot write {}: {error}", to.display()))
             .hint("name a file in a folder that is there, with room for it")
     };
     // Nobody sees half of it, and it can be read by its owner alone.
@@ -112,7 +112,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let written = {
         let mut writer = BufWriter::new(file.as_file_mut());
         let written = backup::write(&place.data, scratch.path(), &secret, &keys, now, &mut writer)
-            .map_err(|fault| Failure::fault(fault).hint("the backup was not written"))?;
+            .map_err(|fault| CommandFailure::fault(fault).hint("the backup was not written"))?;
         writer.flush().map_err(unwritable)?;
         written
     };
@@ -130,7 +130,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     // The name is on the disk only when its folder is.
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
     tell(&to, size, &secret, &written, context);
-    let differences = copies::schema_differences(&place.data).map_err(Failure::fault)?;
+    let differences = copies::schema_differences(&place.data).map_err(CommandFailure::fault)?;
     if !differences.is_empty() {
         context.output.talk(format!(
             "warning: the schema of the store is not the one of this version, and `tradepost restore` will \
@@ -146,27 +146,31 @@ pub(super) fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn exists(to: &Path) -> Failure {
-    Failure::usage(format!("{} exists already", to.display()))
+fn exists(to: &Path) -> CommandFailure {
+    CommandFailure::usage(format!("{} exists already", to.display()))
         .hint("name another file or a folder, or replace it with --force")
 }
 
 /// Reads what was written: a disk may have taken it and lost it.
-fn check(path: &Path, secret: &Secret, written: &Manifest) -> Result<(), Failure> {
-    let file = File::open(path).map_err(Failure::fault)?;
+fn check(path: &Path, secret: &BackupSecret, written: &Manifest) -> Result<(), CommandFailure> {
+    let file = File::open(path).map_err(CommandFailure::fault)?;
     match backup::read(BufReader::new(file), secret, &mut io::sink()) {
         Ok(read) if read == *written => Ok(()),
-        Ok(_) => Err(Failure::new(1, "the backup is not what was written; it was thrown away")),
-        Err(Unusable::Machine(fault)) => Err(Failure::fault(fault)),
-        Err(Unusable::File(why)) => Err(Failure::new(1, format!("{why}; it was thrown away"))),
+        Ok(_) => {
+            Err(CommandFailure::new(1, "the backup is not what was written; it was thrown away"))
+        }
+        Err(Unusable::Machine(fault)) => Err(CommandFailure::fault(fault)),
+        Err(Unusable::File(why)) => {
+            Err(CommandFailure::new(1, format!("{why}; it was thrown away")))
+        }
         Err(Unusable::Differs(lines)) => {
-            Err(Failure::new(1, "the backup is not what was written").lines(lines))
+            Err(CommandFailure::new(1, "the backup is not what was written").lines(lines))
         }
     }
 }
 
-fn tell(to: &Path, size: u64, secret: &Secret, written: &Manifest, context: &Context) {
-    let is_encrypted = *secret != Secret::None;
+fn tell(to: &Path, size: u64, secret: &BackupSecret, written: &Manifest, context: &Context) {
+    let is_encrypted = *secret != BackupSecret::None;
     let broken = backup::broken_chains(written);
     let document = json!({
         "path": to, "bytes": size, "encrypted": is_encrypted, "backup": written.document(),

@@ -15,8 +15,8 @@ use super::card::trust;
 use super::discover::block_on;
 use super::nearest;
 use super::network::NetworkArguments;
-use super::output::table::Fit;
-use super::output::{Failure, word};
+use super::output::table::TableWidth;
+use super::output::{CommandFailure, word};
 use super::token::TokenArguments;
 use super::{Context, Outcome};
 
@@ -35,9 +35,9 @@ pub struct Arguments {
     #[arg(required_unless_present_any = ["text", "task"])]
     skill: Option<String>,
     #[command(flatten)]
-    words: agent::Words,
+    words: agent::MessageWords,
     #[command(flatten)]
-    payload: payload::Request,
+    payload: payload::PayloadRequest,
     #[command(flatten)]
     token: TokenArguments,
     /// Speak this version of AAP instead of the highest that both sides know.
@@ -105,7 +105,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     if context.output.is_json() {
         context.output.json_text(answer.raw.get());
     } else {
-        context.output.line(show::answer(&answer, Fit::Terminal));
+        context.output.line(show::answer(&answer, TableWidth::Terminal));
     }
     if let (Skill::LeadSubmit, Some(id)) = (skill, &answer.context_id) {
         let id = plain(id, WORD);
@@ -115,7 +115,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 }
 
 /// The skill that is meant: by its id, or by a word of it that no other skill has.
-fn skill(text: &str) -> Result<Skill, Failure> {
+fn skill(text: &str) -> Result<Skill, CommandFailure> {
     let name = text.trim().to_ascii_lowercase();
     let has = |skill: &Skill, word: &str| skill.name().split('.').any(|own| own == word);
     let has_word = |skill: &&Skill| has(skill, &name);
@@ -129,7 +129,8 @@ fn skill(text: &str) -> Result<Skill, Failure> {
         let is_of_one =
             |word: &&str| Skill::ALL.iter().filter(|skill| has(skill, word)).count() == 1;
         let names = Skill::NAMES.iter().copied().chain(words.filter(is_of_one));
-        Failure::usage("no skill of AAP has this name").hint(nearest::hint(&name, names, all))
+        CommandFailure::usage("no skill of AAP has this name")
+            .hint(nearest::hint(&name, names, all))
     })
 }
 

@@ -8,7 +8,7 @@ use tradepost_buyer::trust::describe;
 use tradepost_wire::json::json;
 use tradepost_wire::problem::Problems;
 
-use super::output::{Failure, unreadable};
+use super::output::{CommandFailure, unreadable};
 use super::{Context, Outcome};
 
 pub mod keygen;
@@ -43,20 +43,20 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 }
 
 /// Reads a file of text.
-fn read(path: &Path) -> Result<String, Failure> {
+fn read(path: &Path) -> Result<String, CommandFailure> {
     let mut text = String::new();
     let file = std::fs::File::open(path);
     file.and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text))
         .map_err(unreadable(path))?;
     if u64::try_from(text.len()).is_ok_and(|length| length > MAX_FILE) {
         let name = path.display();
-        return Err(Failure::usage(format!("{name} is larger than {MAX_FILE} bytes")));
+        return Err(CommandFailure::usage(format!("{name} is larger than {MAX_FILE} bytes")));
     }
     Ok(text)
 }
 
 /// Adds every problem of a document.
-fn with_problems(failure: Failure, problems: &Problems) -> Failure {
+fn with_problems(failure: CommandFailure, problems: &Problems) -> CommandFailure {
     let data = json!({"problems": problems.listed(), "total": problems.total()});
     failure.lines(describe(problems)).data(data)
 }

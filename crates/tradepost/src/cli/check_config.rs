@@ -11,7 +11,7 @@ use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::toml::{self, TomlMistake};
 
-use super::output::Failure;
+use super::output::CommandFailure;
 use super::place::load_keys;
 use super::{Context, Outcome};
 
@@ -20,10 +20,10 @@ mod warnings;
 pub(crate) use warnings::{ConfigWarning, warnings};
 
 use crate::acme;
-use crate::config::delivery::Delivery;
-use crate::config::{Config, Dealer, Publisher, Tls, read};
+use crate::config::delivery::DeliveryConfig;
+use crate::config::{Config, DealerConfig, PublisherConfig, Tls, read};
 use crate::delivery::carrier;
-use crate::feeds::Source;
+use crate::feeds::FeedSource;
 
 /// What to do about what cannot be used.
 const CORRECT: &str = "correct what is named; paths begin at the working directory";
@@ -65,7 +65,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             context.output.line(format!("dealer {id}: leads are delivered to {names}"));
         }
     }
-    for Publisher { profile, .. } in &config.publishers {
+    for PublisherConfig { profile, .. } in &config.publishers {
         let products = profile.catalogue.products.len();
         let noun = if products == 1 { "product" } else { "products" };
         let (id, name) = (&profile.id, &profile.name);
@@ -89,7 +89,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     Ok(())
 }
 
-fn destinations(dealer: &Dealer) -> Vec<&str> {
+fn destinations(dealer: &DealerConfig) -> Vec<&str> {
     dealer.deliveries.iter().map(|delivery| delivery.destination.name.as_str()).collect()
 }
 
@@ -103,10 +103,10 @@ fn end_of(files: &Tls) -> String {
 ///
 /// # Errors
 /// When the file cannot be read, or has mistakes: all of them, each with its line.
-pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, Failure> {
+pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, CommandFailure> {
     let name = path.display();
     let unreadable = |why: String| {
-        Failure::usage(why)
+        CommandFailure::usage(why)
             .hint("write one with `tradepost init`, or name another file")
             .data(json!({"code": "config_unreadable", "path": path}))
     };
@@ -118,16 +118,16 @@ pub fn load(path: &Path, environment: &[(String, String)]) -> Result<Config, Fai
 }
 
 /// The mapping files of feeds have to be usable.
-fn check_feeds(config: &Config) -> Result<(), Failure> {
-    let why_not = |dealer: &Dealer| {
-        let why = Source::of(&Arc::new(dealer.clone())).err()?;
+fn check_feeds(config: &Config) -> Result<(), CommandFailure> {
+    let why_not = |dealer: &DealerConfig| {
+        let why = FeedSource::of(&Arc::new(dealer.clone())).err()?;
         Some(format!("dealer {}: {why}", dealer.terms.id))
     };
     let lines: Vec<String> = config.dealers.iter().filter_map(why_not).collect();
     if lines.is_empty() {
         return Ok(());
     }
-    Err(Failure::usage("the mapping of a feed cannot be used").hint(CORRECT).lines(lines))
+    Err(CommandFailure::usage("the mapping of a feed cannot be used").hint(CORRECT).lines(lines))
 }
 
 /// Checks that the files of TLS can be used, the keys with which cards are signed, and what ways to
@@ -135,10 +135,10 @@ fn check_feeds(config: &Config) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Every file that cannot be used.
-pub fn check_keys(config: &Config) -> Result<(), Failure> {
+pub fn check_keys(config: &Config) -> Result<(), CommandFailure> {
     check_feeds(config)?;
     config.privacy.key_file.as_deref().map(load_keys).transpose()?;
-    let why_not = |dealer: &Dealer| {
+    let why_not = |dealer: &DealerConfig| {
         let signing = dealer.card_signing.as_ref()?;
         let why = SigningKey::load(&signing.key_file, signing.kid.as_deref()).err()?;
         Some(format!("dealer {}: {why}", dealer.terms.id))
@@ -184,10 +184,10 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
             ("a secret, or a destination of leads, people or alerts, cannot be used", CORRECT)
         }
     };
-    let failure = Failure::usage(what).hint(hint).data(json!({"keys": keys})).lines(keys);
+    let failure = CommandFailure::usage(what).hint(hint).data(json!({"keys": keys})).lines(keys);
     Err(match tls {
         None => failure,
-        Some(tls) => Failure {
+        Some(tls) => CommandFailure {
             message: format!("{}; {}", tls.message, failure.message),
             data: Some(json!({"tls": tls.lines, "keys": failure.lines})),
             lines: [tls.lines, failure.lines].concat(),
@@ -197,9 +197,9 @@ pub fn check_keys(config: &Config) -> Result<(), Failure> {
 }
 
 /// Why what is for somebody cannot go where it is to go.
-fn unusable_ways(whose: &str, deliveries: &[Delivery]) -> Vec<String> {
+fn unusable_ways(whose: &str, deliveries: &[DeliveryConfig]) -> Vec<String> {
     let clock = Clock::system();
-    let why_not = |delivery: &Delivery| {
+    let why_not = |delivery: &DeliveryConfig| {
         let why = carrier::open(delivery, &clock).err()?;
         Some(format!("{whose}, destination {}: {why}", delivery.destination.name))
     };
@@ -207,7 +207,7 @@ fn unusable_ways(whose: &str, deliveries: &[Delivery]) -> Vec<String> {
 }
 
 /// Why keys and credentials of a publisher cannot be used.
-fn publisher_keys(publisher: &Publisher) -> Vec<String> {
+fn publisher_keys(publisher: &PublisherConfig) -> Vec<String> {
     let id = &publisher.profile.id;
     let own = [&publisher.webhook_key, &publisher.governance_key].into_iter().flatten();
     let own = own.filter_map(|file| SigningKey::load(&file.key_file, file.kid.as_deref()).err());
@@ -227,7 +227,7 @@ fn publisher_keys(publisher: &Publisher) -> Vec<String> {
 ///
 /// # Errors
 /// Every mistake in the catalogues, and every one that cannot be read.
-pub fn load_catalogues(config: &mut Config) -> Result<(), Failure> {
+pub fn load_catalogues(config: &mut Config) -> Result<(), CommandFailure> {
     let mut lines = Vec::new();
     for publisher in &mut config.publishers {
         let Some(path) = &publisher.catalogue else { continue };
@@ -250,27 +250,27 @@ pub fn load_catalogues(config: &mut Config) -> Result<(), Failure> {
     if lines.is_empty() {
         return Ok(());
     }
-    let failure = Failure::usage("publishers.catalogue cannot be used").hint(CORRECT);
+    let failure = CommandFailure::usage("publishers.catalogue cannot be used").hint(CORRECT);
     Err(failure.data(json!({"catalogues": lines})).lines(lines))
 }
 
 /// Says what is wrong with the files of TLS.
 #[must_use]
-pub fn unusable_tls(mistakes: &[tls::TlsFileError]) -> Failure {
+pub fn unusable_tls(mistakes: &[tls::TlsFileError]) -> CommandFailure {
     let lines: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
-    Failure::usage("server.tls cannot be used")
+    CommandFailure::usage("server.tls cannot be used")
         .hint("the files have to be PEM; paths begin at the working directory")
         .data(json!({"tls": lines}))
         .lines(lines)
 }
 
 /// Every mistake in a file, each with its line.
-pub(super) fn failure(path: &Path, mistakes: &[TomlMistake]) -> Failure {
+pub(super) fn failure(path: &Path, mistakes: &[TomlMistake]) -> CommandFailure {
     let noun = if mistakes.len() == 1 { "mistake" } else { "mistakes" };
     let listed =
         mistakes.iter().map(|it| json!({"line": it.line, "key": it.key, "message": it.message}));
     let listed: Vec<Value> = listed.collect();
-    Failure::usage(format!("{} has {} {noun}", path.display(), mistakes.len()))
+    CommandFailure::usage(format!("{} has {} {noun}", path.display(), mistakes.len()))
         .lines(lines(path, mistakes))
         .hint("correct each line; `tradepost init` writes a file in which every key is explained")
         .data(json!({"code": "config_invalid", "path": path, "mistakes": listed}))
@@ -340,7 +340,7 @@ fn summary(config: &Config, warnings: &[LocatedWarning]) -> Value {
 mod tests {
     use super::*;
 
-    fn load_text(bytes: &[u8]) -> Result<Config, Failure> {
+    fn load_text(bytes: &[u8]) -> Result<Config, CommandFailure> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tradepost.toml");
         std::fs::write(&path, bytes).unwrap();

@@ -21,10 +21,10 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
-use super::output::Failure;
+use super::output::CommandFailure;
 use super::output::table::Cells;
-use super::output::table::Column::Text;
-use super::place::Place;
+use super::output::table::TableColumn::Text;
+use super::place::StoreOptions;
 use super::{Context, Outcome, dealers};
 use crate::console::{name_bucket, password};
 
@@ -48,7 +48,7 @@ pub(super) enum Command {
         #[arg(long, conflicts_with = "dealer")]
         verify: bool,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
 }
 
@@ -62,7 +62,7 @@ pub(super) enum User {
         name: String,
         /// What they are for.
         #[arg(long, value_enum)]
-        role: Kind,
+        role: AccountKind,
         /// Whose people they are: the id of a dealer of the configuration, or of one that is hosted or
         /// known to the store.
         #[arg(
@@ -83,12 +83,12 @@ pub(super) enum User {
         #[arg(long)]
         password_stdin: bool,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// List those who may come in.
     List {
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// Give somebody another password, and end their sessions. Failed sign-ins no longer lock the name.
     SetPassword {
@@ -98,7 +98,7 @@ pub(super) enum User {
         #[arg(long)]
         password_stdin: bool,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// Take somebody's second factor and recovery codes away, and end their sessions. They sign in with
     /// the password alone until they set up another.
@@ -106,19 +106,19 @@ pub(super) enum User {
         /// The name.
         name: String,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// Let somebody in no more, and end their sessions.
     Remove {
         /// The name.
         name: String,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum Kind {
+pub(super) enum AccountKind {
     /// Sells: sees leads and works on them.
     Desk,
     /// Answers for the desk: releases and erases leads, too, and sees who did what.
@@ -133,15 +133,15 @@ pub(super) enum Kind {
     Viewer,
 }
 
-impl From<Kind> for StaffRole {
-    fn from(kind: Kind) -> Self {
+impl From<AccountKind> for StaffRole {
+    fn from(kind: AccountKind) -> Self {
         match kind {
-            Kind::Desk => Self::Desk,
-            Kind::Manager => Self::Manager,
-            Kind::Engineer => Self::Engineer,
-            Kind::Seller => Self::Seller,
-            Kind::Approver => Self::Approver,
-            Kind::Viewer => Self::Viewer,
+            AccountKind::Desk => Self::Desk,
+            AccountKind::Manager => Self::Manager,
+            AccountKind::Engineer => Self::Engineer,
+            AccountKind::Seller => Self::Seller,
+            AccountKind::Approver => Self::Approver,
+            AccountKind::Viewer => Self::Viewer,
         }
     }
 }
@@ -205,14 +205,14 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
 }
 
 /// Checks that a role is one of those at a publisher, or at a dealer.
-fn check_role(role: StaffRole, is_publisher: bool) -> Result<(), Failure> {
+fn check_role(role: StaffRole, is_publisher: bool) -> Result<(), CommandFailure> {
     if role.is_of_publisher() == is_publisher {
         return Ok(());
     }
     let fits = |role: &&StaffRole| role.is_of_publisher() == is_publisher;
     let fitting: Vec<_> = StaffRole::ALL.iter().filter(fits).map(|role| role.name()).collect();
     let whose = if is_publisher { "a publisher" } else { "a dealer" };
-    Err(Failure::usage(format!("{role} is no role at {whose}"))
+    Err(CommandFailure::usage(format!("{role} is no role at {whose}"))
         .hint(format!("its people are: {}", fitting.join(", "))))
 }
 
@@ -220,9 +220,9 @@ fn check_role(role: StaffRole, is_publisher: bool) -> Result<(), Failure> {
 fn publisher_known(
     id: &str,
     store: &Store,
-    place: &Place,
+    place: &StoreOptions,
     context: &Context,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let Some(config) = place.load_config_if_there(context)? else {
         return dealers::check_known(Some(id), store, place, context);
     };
@@ -243,7 +243,7 @@ fn name(text: &str) -> Result<String, String> {
 }
 
 /// The password, and whether it was made up and so has to be shown.
-fn new_password(from_stdin: bool, name: &str) -> Result<(String, bool), Failure> {
+fn new_password(from_stdin: bool, name: &str) -> Result<(String, bool), CommandFailure> {
     if !from_stdin {
         let made_up = password::token()?;
         return Ok((made_up, true));
@@ -253,12 +253,14 @@ fn new_password(from_stdin: bool, name: &str) -> Result<(String, bool), Failure>
         // More than the longest password is enough to see that it is too long.
         .take(4 * password::LONGEST as u64)
         .read_to_string(&mut text)
-        .map_err(Failure::fault)?;
+        .map_err(CommandFailure::fault)?;
     let text = text.trim();
     let problems = password::problems(text, name);
     if !problems.is_empty() {
         let message = problems.join("; ");
-        return Err(Failure::usage(message).hint("three or four words that do not belong together"));
+        return Err(
+            CommandFailure::usage(message).hint("three or four words that do not belong together")
+        );
     }
     Ok((text.to_owned(), false))
 }
@@ -298,7 +300,7 @@ pub(super) fn add(
     member: StaffMember,
     actor: &str,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let entry =
         entry(member.dealer_id.as_ref(), AuditAction::MemberAdded, &member.name, (actor, now));
     let detail = member_detail(Some(member.role), &member.password);
@@ -313,7 +315,8 @@ pub(super) fn add(
     if added? {
         return Ok(());
     }
-    Err(Failure::usage("somebody has this name").hint("`tradepost console user list` names all"))
+    Err(CommandFailure::usage("somebody has this name")
+        .hint("`tradepost console user list` names all"))
 }
 
 fn change(
@@ -327,7 +330,7 @@ fn change(
     let member = store.member(&name)?;
     let unknown = || {
         let message = format!("nobody has the name {name}");
-        Failure::usage(message).hint("`tradepost console user list` names all")
+        CommandFailure::usage(message).hint("`tradepost console user list` names all")
     };
     let member = member.ok_or_else(unknown)?;
     let entry = entry(member.dealer_id.as_ref(), action, &member.name, by);
@@ -349,7 +352,7 @@ fn change(
 fn reset_second_factor(store: &Store, name: &str, now: Timestamp, context: &Context) -> Outcome {
     let known = name.to_lowercase();
     if store.member(&known)?.is_some() && !store.has_second_factor(&known)? {
-        return Err(Failure::usage(format!("{known} has no second factor")));
+        return Err(CommandFailure::usage(format!("{known} has no second factor")));
     }
     let reset = |tx: &StoreTransaction<'_>, name: &str| {
         tx.end_sessions_of(name)?;
@@ -445,5 +448,5 @@ fn check(store: &Store, context: &Context) -> Outcome {
     if faults.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(1, "the record was tampered with").lines(faults))
+    Err(CommandFailure::new(1, "the record was tampered with").lines(faults))
 }

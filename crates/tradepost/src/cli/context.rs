@@ -5,7 +5,7 @@ use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::auth::key::is_name;
 use tradepost_server::clock::Clock;
 
-use super::output::{Failure, Output};
+use super::output::{CommandFailure, Output};
 
 /// What commands get from outside.
 #[derive(Debug)]
@@ -55,9 +55,9 @@ impl Context {
 }
 
 /// What runs the work of a command.
-pub(super) fn runtime(mut builder: Builder) -> Result<Runtime, Failure> {
-    builder.enable_all().build().map_err(Failure::fault)
+pub(super) fn runtime(mut builder: Builder) -> Result<Runtime, CommandFailure> {
+    builder.enable_all().build().map_err(CommandFailure::fault)
 }
 
 /// What every command returns.
-pub type Outcome = Result<(), Failure>;
+pub type Outcome = Result<(), CommandFailure>;

@@ -10,7 +10,7 @@ use tradepost_buyer::record::FailureRecord;
 use tradepost_buyer::retry::{GaveUp, Machine, Recoverer, RetryClock, RetryLimits, Sizes};
 use tradepost_wire::json::json;
 
-use super::output::{Failure, INTERRUPTED, Output, in_doubt};
+use super::output::{CommandFailure, INTERRUPTED, Output, in_doubt};
 use super::serve::stop_signal;
 
 /// The member of a request by which the other side recognises it.
@@ -27,7 +27,7 @@ pub(super) fn recoverer(
     overall: Option<Duration>,
     output: Output,
     log: Option<Log>,
-) -> Result<Recoverer<Spoken>, Failure> {
+) -> Result<Recoverer<Spoken>, CommandFailure> {
     let limits = match overall {
         Some(elapsed) => RetryLimits { elapsed, ..RetryLimits::default() },
         // Without --retry the first failure ends it, however long the answer took.
@@ -45,9 +45,9 @@ pub(super) fn recoverer(
 }
 
 /// The failure, with what is left to do as its hint.
-pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> Failure {
+pub(super) fn gave_up(retries: bool, gave_up: GaveUp) -> CommandFailure {
     let GaveUp { failure, advice, spent, outage: _, key, doubt, stopped } = gave_up;
-    let mut out = Failure::from(failure);
+    let mut out = CommandFailure::from(failure);
     let advised = (retries || stopped).then(|| advice.to_string());
     let doubted = doubt.in_doubt().then(|| doubt.to_string());
     let left: Vec<_> = advised.into_iter().chain(doubted).collect();

@@ -13,11 +13,11 @@ use tradepost_wire::problem::Problems;
 use tradepost_wire::toml::{self, Variables};
 
 use super::check_config;
-use super::output::table::{self, Cells, Column, Fit};
-use super::output::{Failure, unreadable};
-use super::place::Place;
+use super::output::table::{self, Cells, TableColumn, TableWidth};
+use super::output::{CommandFailure, unreadable};
+use super::place::StoreOptions;
 use super::{Context, Outcome, dealers};
-use crate::hosting::{Fixed, House, Refusal, Trouble};
+use crate::hosting::{Fixed, HostingError, HostingRefusal, House};
 
 mod remote;
 
@@ -109,16 +109,16 @@ pub(super) struct Whereto {
     #[arg(long, value_name = "KEY", requires = "admin")]
     key: Option<String>,
     #[command(flatten)]
-    source: dealers::Source,
+    source: dealers::ConfigSource,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// What is done, wherever it is.
-trait Desk {
-    fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, Failure>;
-    fn list(&self, after: &str, all: bool) -> Result<(Vec<Value>, Option<String>), Failure>;
-    fn show(&self, id: &str) -> Result<Value, Failure>;
+trait DealerAdmin {
+    fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, CommandFailure>;
+    fn list(&self, after: &str, all: bool) -> Result<(Vec<Value>, Option<String>), CommandFailure>;
+    fn show(&self, id: &str) -> Result<Value, CommandFailure>;
     fn change(&self, id: &str, said: &Value, patch: bool, expected: Option<i64>) -> Outcome;
     fn set(&self, id: &str, state: HostedState, expected: Option<i64>) -> Outcome;
 }
@@ -180,7 +180,7 @@ impl One {
 }
 
 impl Whereto {
-    fn open(&self, context: &Context) -> Result<Box<dyn Desk>, Failure> {
+    fn open(&self, context: &Context) -> Result<Box<dyn DealerAdmin>, CommandFailure> {
         if let Some(url) = &self.admin {
             return Ok(Box::new(Remote::open(url, self.key.as_deref(), context)?));
         }
@@ -200,16 +200,16 @@ impl Whereto {
     }
 }
 
-impl Desk for House {
-    fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, Failure> {
+impl DealerAdmin for House {
+    fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, CommandFailure> {
         Ok(self.add(documents, force)?)
     }
 
-    fn list(&self, after: &str, all: bool) -> Result<(Vec<Value>, Option<String>), Failure> {
+    fn list(&self, after: &str, all: bool) -> Result<(Vec<Value>, Option<String>), CommandFailure> {
         Ok(self.list(after, PAGE, all)?)
     }
 
-    fn show(&self, id: &str) -> Result<Value, Failure> {
+    fn show(&self, id: &str) -> Result<Value, CommandFailure> {
         Ok(self.show(id)?)
     }
 
@@ -222,24 +222,24 @@ impl Desk for House {
     }
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
+impl From<HostingError> for CommandFailure {
+    fn from(trouble: HostingError) -> Self {
         match trouble {
-            Trouble::Refused(refusal) => refused(&refusal),
-            Trouble::Broken(fault) => Self::fault(fault),
+            HostingError::Refused(refusal) => refused(&refusal),
+            HostingError::Broken(fault) => Self::fault(fault),
         }
     }
 }
 
-fn refused(refusal: &Refusal) -> Failure {
-    Failure::new(refusal.code.exit(), refusal.message.clone())
+fn refused(refusal: &HostingRefusal) -> CommandFailure {
+    CommandFailure::new(refusal.code.exit(), refusal.message.clone())
         .hint(refusal.code.hint())
         .lines(refusal.problems.listed().iter().map(ToString::to_string).collect())
         .data(refusal.document())
 }
 
 /// The dealers of a file: the sections of a TOML file, or one document of JSON or a list of them.
-fn read(path: &Path) -> Result<Vec<Value>, Failure> {
+fn read(path: &Path) -> Result<Vec<Value>, CommandFailure> {
     let name = path.display();
     let text = if path == Path::new("-") {
         std::io::read_to_string(std::io::stdin())
@@ -253,13 +253,13 @@ fn read(path: &Path) -> Result<Vec<Value>, Failure> {
             .map_err(|mistakes| check_config::failure(path, &mistakes))?;
         let dealers = value.get("dealers").and_then(Value::as_array).cloned();
         return dealers.ok_or_else(|| {
-            Failure::usage(format!("{name} has no section [[dealers]]"))
+            CommandFailure::usage(format!("{name} has no section [[dealers]]"))
                 .hint("`tradepost init` writes a file with one, every key explained")
         });
     }
     let value = tradepost_wire::json::read(&text).map_err(|problems| {
         let lines = problems.listed().iter().map(ToString::to_string).collect();
-        Failure::usage(format!("{name} is no JSON that can be read")).lines(lines)
+        CommandFailure::usage(format!("{name} is no JSON that can be read")).lines(lines)
     })?;
     Ok(match value {
         Value::Array(all) => all,
@@ -272,22 +272,22 @@ fn read(path: &Path) -> Result<Vec<Value>, Failure> {
 }
 
 /// The only dealer of a file.
-fn one(path: &Path) -> Result<Value, Failure> {
+fn one(path: &Path) -> Result<Value, CommandFailure> {
     let mut all = read(path)?;
     match (all.pop(), all.is_empty()) {
         (Some(one), true) => Ok(one),
         (None | Some(_), _) => {
-            Err(Failure::usage(format!("{} has not one dealer", path.display())))
+            Err(CommandFailure::usage(format!("{} has not one dealer", path.display())))
         }
     }
 }
 
 /// What `KEY=VALUE` say, as a patch.
-fn patch(changes: &[String]) -> Result<Value, Failure> {
+fn patch(changes: &[String]) -> Result<Value, CommandFailure> {
     let mut patch = Map::new();
     for change in changes {
         let Some((key, value)) = change.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-            return Err(Failure::usage(format!("{change:?} is not KEY=VALUE"))
+            return Err(CommandFailure::usage(format!("{change:?} is not KEY=VALUE"))
                 .hint("write name=\"New name\" or rate_limit.requests=600"));
         };
         let value = tradepost_wire::json::from_str(value).unwrap_or_else(|_| value.into());
@@ -332,7 +332,7 @@ fn list(listed: &[Value], context: &Context) {
         Some(other) => other.to_string(),
     };
     let cells = headings.map(|name| move |dealer: &Value| text(dealer.get(name)));
-    let columns = headings.map(Column::Text).into_iter().zip(&cells);
+    let columns = headings.map(TableColumn::Text).into_iter().zip(&cells);
     let columns: Vec<Cells<'_, Value>> =
         columns.map(|(column, cell)| (column, cell as _)).collect();
     context.output.list(listed, Value::clone, "no dealers", &columns);
@@ -347,7 +347,7 @@ fn show(shown: &Value, context: &Context) {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let facts: Vec<_> =
         members.map(|(name, value)| (name.replace('_', " "), text(value))).collect();
-    context.output.line(table::pairs(Fit::Terminal, &facts));
+    context.output.line(table::pairs(TableWidth::Terminal, &facts));
     if let Some(settings) = shown.get("settings") {
         context.output.line("");
         context.output.document(settings);

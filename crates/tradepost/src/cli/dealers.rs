@@ -7,8 +7,8 @@ use tradepost_wire::json::json;
 
 use super::Context;
 use super::nearest::nearest;
-use super::output::Failure;
-use super::place::Place;
+use super::output::CommandFailure;
+use super::place::StoreOptions;
 use crate::config::{Config, read};
 use crate::hosting::{self, Fixed};
 
@@ -18,20 +18,20 @@ pub const DATA: &str = "tradepost-data";
 /// The configuration file, when no other is named.
 pub const CONFIG: &str = "tradepost.toml";
 
-/// The option that takes the demo instead of a configuration file; [`Place`] has the file.
+/// The option that takes the demo instead of a configuration file; [`StoreOptions`] has the file.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Source {
+pub struct ConfigSource {
     /// A fictional dealer group instead of a configuration file.
     #[arg(long, conflicts_with = "config")]
     pub demo: bool,
 }
 
-impl Source {
+impl ConfigSource {
     /// Reads the configuration.
     ///
     /// # Errors
     /// When the file cannot be read, or with every mistake in it.
-    pub fn load(&self, place: &Place, context: &Context) -> Result<Config, Failure> {
+    pub fn load(&self, place: &StoreOptions, context: &Context) -> Result<Config, CommandFailure> {
         if self.demo {
             return Ok(read::demo());
         }
@@ -44,9 +44,9 @@ impl Source {
     /// When the file cannot be read, or with every mistake in it.
     pub fn load_if_there(
         &self,
-        place: &Place,
+        place: &StoreOptions,
         context: &Context,
-    ) -> Result<Option<Config>, Failure> {
+    ) -> Result<Option<Config>, CommandFailure> {
         if self.demo {
             return Ok(Some(read::demo()));
         }
@@ -57,7 +57,11 @@ impl Source {
     ///
     /// # Errors
     /// When the file cannot be read, or what is kept.
-    pub fn load_with_hosted(&self, place: &Place, context: &Context) -> Result<Config, Failure> {
+    pub fn load_with_hosted(
+        &self,
+        place: &StoreOptions,
+        context: &Context,
+    ) -> Result<Config, CommandFailure> {
         let mut config = self.load(place, context)?;
         let has_store =
             place.database(Some(&config), context)?.is_some() || Store::exists(&place.data);
@@ -82,9 +86,9 @@ const MAX_LISTED: usize = 10;
 pub fn check_known(
     dealer: Option<&str>,
     store: &Store,
-    place: &Place,
+    place: &StoreOptions,
     context: &Context,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let Some(wanted) = dealer else { return Ok(()) };
     let mut known: BTreeSet<String> = store.known_agents()?.into_iter().collect();
     if known.contains(wanted) {
@@ -101,7 +105,7 @@ pub fn check_known(
 ///
 /// # Errors
 /// When it has no such dealer.
-pub fn check_configured(dealer: Option<&str>, config: &Config) -> Result<(), Failure> {
+pub fn check_configured(dealer: Option<&str>, config: &Config) -> Result<(), CommandFailure> {
     let known = ids_of(config);
     match dealer.filter(|id| !known.contains(*id)) {
         Some(id) => Err(unknown_dealer(id, &known)),
@@ -117,7 +121,7 @@ pub fn ids_of(config: &Config) -> BTreeSet<String> {
 
 /// Says that no dealer has an id, and which ones there are.
 #[must_use]
-pub fn unknown_dealer(wanted: &str, known: &BTreeSet<String>) -> Failure {
+pub fn unknown_dealer(wanted: &str, known: &BTreeSet<String>) -> CommandFailure {
     let hint = match nearest(wanted, known.iter().map(String::as_str)) {
         Some(id) => format!("did you mean {id}?"),
         None if known.is_empty() => {
@@ -130,7 +134,7 @@ pub fn unknown_dealer(wanted: &str, known: &BTreeSet<String>) -> Failure {
         }
     };
     let listed: Vec<&String> = known.iter().collect();
-    Failure::usage(format!("there is no dealer {wanted:?}"))
+    CommandFailure::usage(format!("there is no dealer {wanted:?}"))
         .hint(hint)
         .data(json!({"code": "unknown_dealer", "dealers": listed}))
 }

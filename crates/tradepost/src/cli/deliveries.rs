@@ -10,10 +10,10 @@ use tradepost_wire::json::Value;
 
 use super::Context;
 use super::context::runtime;
-use super::output::Failure;
+use super::output::CommandFailure;
 use super::output::table::Cells;
-use super::output::table::Column::Text;
-use crate::config::delivery::Delivery;
+use super::output::table::TableColumn::Text;
+use crate::config::delivery::DeliveryConfig;
 use crate::delivery::carrier::{self, Letter};
 
 /// Words of a list of deliveries.
@@ -53,11 +53,11 @@ pub(super) fn print(
 /// # Errors
 /// When the destination cannot be used, or has not taken the test.
 pub(super) fn send_test(
-    delivery: &Delivery,
+    delivery: &DeliveryConfig,
     letter: impl FnOnce(String, Timestamp) -> Letter,
-) -> Result<String, Failure> {
+) -> Result<String, CommandFailure> {
     let clock = Clock::system();
-    let carrier = carrier::open(delivery, &clock).map_err(Failure::usage)?;
+    let carrier = carrier::open(delivery, &clock).map_err(CommandFailure::usage)?;
     let id = format!("test_{}", uuid::Uuid::now_v7().simple());
     let letter = letter(id, clock.now());
     let runtime = runtime(Builder::new_current_thread())?;
@@ -65,7 +65,7 @@ pub(super) fn send_test(
     // A lookup that nobody waits for any more must not keep the command.
     runtime.shutdown_timeout(Duration::ZERO);
     sent.map_err(|failed| {
-        Failure::new(1, format!("the test was not taken: {}", failed.answer))
+        CommandFailure::new(1, format!("the test was not taken: {}", failed.answer))
             .hint("correct the destination in the configuration, or what is there")
     })
 }

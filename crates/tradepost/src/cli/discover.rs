@@ -17,12 +17,12 @@ use tradepost_wire::aap::Skill;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::{Value, json};
 
-use super::card::trust::{self, Report};
+use super::card::trust::{self, TrustReport};
 use super::context::runtime;
 use super::network::NetworkArguments;
-use super::output::Failure;
-use super::output::table::Column::{self, Text};
-use super::output::table::{self, Cells, Fit};
+use super::output::CommandFailure;
+use super::output::table::TableColumn::{self, Text};
+use super::output::table::{self, Cells, TableWidth};
 use super::{Context, Outcome};
 
 /// Its arguments.
@@ -51,7 +51,7 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let keys = arguments.keys.as_deref().map(trust::keys).transpose()?;
     let transport = arguments.network.transport(context, arguments.timeout)?;
-    let found = block_on::<_, Failure>(async {
+    let found = block_on::<_, CommandFailure>(async {
         if arguments.all || directory::is_directory(&arguments.url) {
             return Ok(Err(directory::fetch(&transport, &arguments.url).await?));
         }
@@ -74,16 +74,16 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let signed = trust::signed(found.card.raw.get());
     let report = match keys {
         // Without keys a card that cannot be verified is as good as any other.
-        None => signed.ok().map(|signed| Report::unchecked(&signed)),
+        None => signed.ok().map(|signed| TrustReport::unchecked(&signed)),
         Some(keys) => {
             let judged = judge(&signed?, &keys, Clock::system().now());
-            let report = Report::of(&judged);
+            let report = TrustReport::of(&judged);
             report.judge()?;
             found = found.with_verdicts(&judged);
             Some(report)
         }
     };
-    let summary = summary(&found, report.as_ref(), Fit::Terminal);
+    let summary = summary(&found, report.as_ref(), TableWidth::Terminal);
     context.output.answer(&document(&found, report.as_ref()), summary);
     Ok(())
 }
@@ -112,7 +112,7 @@ fn list(listed: &AgentDirectory, context: &Context) {
     if listed.entries.is_empty() {
         context.output.talk("the directory names nobody");
     } else {
-        context.output.line(table::of(Fit::Terminal, &listed.entries, &columns));
+        context.output.line(table::of(TableWidth::Terminal, &listed.entries, &columns));
     }
     if listed.left_out > 0 {
         let count = listed.left_out;
@@ -126,9 +126,9 @@ fn list(listed: &AgentDirectory, context: &Context) {
 ///
 /// # Errors
 /// What went wrong with the seller, or with this machine.
-pub(super) fn block_on<T, E: Into<Failure>>(
+pub(super) fn block_on<T, E: Into<CommandFailure>>(
     conversation: impl Future<Output = Result<T, E>>,
-) -> Result<T, Failure> {
+) -> Result<T, CommandFailure> {
     runtime(Builder::new_current_thread())?.block_on(conversation).map_err(Into::into)
 }
 
@@ -139,9 +139,12 @@ fn choose(found: &Discovered) -> Result<AapChoice, String> {
     Ok(choice)
 }
 
-fn document<'a>(found: &'a Discovered, report: Option<&Report>) -> impl serde::Serialize + use<'a> {
+fn document<'a>(
+    found: &'a Discovered,
+    report: Option<&TrustReport>,
+) -> impl serde::Serialize + use<'a> {
     #[derive(serde::Serialize)]
-    struct Document<'a> {
+    struct DiscoverDocument<'a> {
         url: &'a str,
         etag: Option<&'a str>,
         choice: Value,
@@ -163,14 +166,14 @@ fn document<'a>(found: &'a Discovered, report: Option<&Report>) -> impl serde::S
         }
         Err(why_not) => (Value::Null, Some(why_not)),
     };
-    Document {
+    DiscoverDocument {
         url: found.url.as_str(),
         etag: found.etag.as_deref(),
         choice,
         why_not,
         missing: found.card.missing(),
         other_origins: other_origins(found),
-        signatures: report.map(Report::document),
+        signatures: report.map(TrustReport::document),
         card: &found.card.raw,
     }
 }
@@ -198,7 +201,7 @@ fn elsewhere(found: &Discovered, interface: &SellerInterface) -> Option<Origin> 
     (origin != Origin::of(&found.url)).then_some(origin)
 }
 
-fn summary(found: &Discovered, report: Option<&Report>, fit: Fit) -> String {
+fn summary(found: &Discovered, report: Option<&TrustReport>, fit: TableWidth) -> String {
     let card = &found.card;
     let mut facts = Vec::new();
     let mut add = |name, value: String| facts.push((name, value));
@@ -240,7 +243,7 @@ fn summary(found: &Discovered, report: Option<&Report>, fit: Fit) -> String {
             vec![skill.id.clone(), aap.to_owned(), skill.description.clone()]
         };
         let skills: Vec<_> = card.skills.iter().map(row).collect();
-        let columns = ["skill", "AAP", "description"].map(Column::Text);
+        let columns = ["skill", "AAP", "description"].map(TableColumn::Text);
         out.push_str("\n\n");
         out.push_str(&table::rows(fit, &columns, &skills));
     }
@@ -254,7 +257,7 @@ fn summary(found: &Discovered, report: Option<&Report>, fit: Fit) -> String {
 }
 
 /// What to say about the signatures of a card.
-fn signatures(report: Option<&Report>) -> Vec<String> {
+fn signatures(report: Option<&TrustReport>) -> Vec<String> {
     let Some(report) = report else {
         return vec!["in a way that cannot be verified".to_owned()];
     };
@@ -279,8 +282,8 @@ mod tests {
         }
     }
 
-    fn report(card: &str) -> Option<Report> {
-        trust::signed(card).ok().map(|signed| Report::unchecked(&signed))
+    fn report(card: &str) -> Option<TrustReport> {
+        trust::signed(card).ok().map(|signed| TrustReport::unchecked(&signed))
     }
 
     const CARD: &str = r#"{"name": "Demo \u001b[31mMotors", "description": "Sells cars.", "version": "1.0",
@@ -316,7 +319,7 @@ mod tests {
 
             missing for AAP:
             - skills[1] has no tags"#]]
-        .assert_eq(&summary(&found(CARD), report(CARD).as_ref(), Fit::Unbounded));
+        .assert_eq(&summary(&found(CARD), report(CARD).as_ref(), TableWidth::Unbounded));
         let generic = r#"{"name": "G", "skills": []}"#;
         expect![[r#"
             name           G
@@ -332,7 +335,7 @@ mod tests {
             - defaultOutputModes is missing or empty
             - capabilities.extensions has no AAP entry such as https://autoagentprotocol.org/extensions/aap/v1.1
             - supportedInterfaces has no entry with an absolute http or https url, protocolBinding JSONRPC and protocolVersion 1.0
-            - skills has no AAP skill such as inventory.search"#]].assert_eq(&summary(&found(generic), report(generic).as_ref(), Fit::Unbounded));
+            - skills has no AAP skill such as inventory.search"#]].assert_eq(&summary(&found(generic), report(generic).as_ref(), TableWidth::Unbounded));
     }
 
     #[test]
@@ -355,14 +358,14 @@ mod tests {
         // {"alg":"ES256","kid":"k"}
         let entry = r#"{"protected":"eyJhbGciOiJFUzI1NiIsImtpZCI6ImsifQ","signature":"AAAA"}"#;
         let card = CARD.replacen('{', &format!("{{\"signatures\":[{entry},5],"), 1);
-        let text = summary(&found(&card), report(&card).as_ref(), Fit::Unbounded);
+        let text = summary(&found(&card), report(&card).as_ref(), TableWidth::Unbounded);
         assert!(text.contains("signed         by k with ES256: not checked; give keys"), "{text}");
         let json = tradepost_wire::json::to_value(document(&found(&card), report(&card).as_ref()))
             .unwrap();
         assert_eq!(json["signatures"][0]["verdict"], "not_checked");
         assert_eq!(json["signatures"].as_array().unwrap().len(), 2);
         let twice = CARD.replacen('{', r#"{"name":"Other","#, 1);
-        let text = summary(&found(&twice), report(&twice).as_ref(), Fit::Unbounded);
+        let text = summary(&found(&twice), report(&twice).as_ref(), TableWidth::Unbounded);
         assert!(text.contains("signed         in a way that cannot be verified"), "{text}");
     }
 

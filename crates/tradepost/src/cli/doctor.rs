@@ -11,18 +11,18 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
 use super::context::runtime;
-use super::output::table::{self, Column, Fit};
-use super::output::{AMISS, Failure};
-use super::place::Place;
+use super::output::table::{self, TableColumn, TableWidth};
+use super::output::{AMISS, CommandFailure};
+use super::place::StoreOptions;
 use super::{Context, Outcome};
-use crate::doctor::{Examiner, Finding, Keeping, State};
+use crate::doctor::{DoctorFinding, Examiner, FindingState, Keeping};
 use crate::hosting::Fixed;
 
 /// Its arguments.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
     /// How long to wait for each answer, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10,
           value_parser = RangedU64ValueParser::<u64>::new().range(1..=300))]
@@ -59,10 +59,10 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     // Names are looked up by threads that cannot be stopped.
     runtime.shutdown_background();
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
-    let (bad, warnings) = (count(State::Bad), count(State::Warning));
+    let (bad, warnings) = (count(FindingState::Bad), count(FindingState::Warning));
     if context.output.is_json() {
         context.output.document(&json!({
-            "ok": count(State::Ok),
+            "ok": count(FindingState::Ok),
             "warnings": warnings,
             "bad": bad,
             "findings": findings.iter().map(document).collect::<Vec<_>>(),
@@ -74,16 +74,16 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         context.output.talk(format!(
             "{bad} bad, {}, {} ok",
             plural(warnings, "warning"),
-            count(State::Ok)
+            count(FindingState::Ok)
         ));
     }
     if bad > 0 || arguments.strict && warnings > 0 {
-        return Err(Failure::already_shown(AMISS, "something is amiss"));
+        return Err(CommandFailure::already_shown(AMISS, "something is amiss"));
     }
     Ok(())
 }
 
-fn document(finding: &Finding) -> Value {
+fn document(finding: &DoctorFinding) -> Value {
     json!({
         "area": finding.area.name(),
         "subject": finding.subject,
@@ -94,14 +94,14 @@ fn document(finding: &Finding) -> Value {
 }
 
 /// A table of everything, and under it what to do about what is not well.
-fn show(findings: &[Finding], context: &Context) {
-    let columns = ["state", "area", "what", "finding"].map(Column::Text);
-    let row = |finding: &Finding| {
+fn show(findings: &[DoctorFinding], context: &Context) {
+    let columns = ["state", "area", "what", "finding"].map(TableColumn::Text);
+    let row = |finding: &DoctorFinding| {
         let (state, area) = (finding.state.name().to_owned(), finding.area.name().to_owned());
         vec![state, area, finding.subject.clone(), finding.says.clone()]
     };
     let rows: Vec<_> = findings.iter().map(row).collect();
-    let table = table::rows(Fit::Terminal, &columns, &rows);
+    let table = table::rows(TableWidth::Terminal, &columns, &rows);
     // Coloured when the table is done: escapes in its cells would count as width.
     for line in table.lines() {
         context.output.line(coloured(line));
@@ -109,7 +109,7 @@ fn show(findings: &[Finding], context: &Context) {
     let cyan = anstyle::AnsiColor::Cyan.on_default().bold();
     let mut said = BTreeSet::new();
     for finding in findings {
-        let Finding { area, subject, hint, .. } = finding;
+        let DoctorFinding { area, subject, hint, .. } = finding;
         if let Some(hint) = hint
             && said.insert((area, subject, hint))
         {
@@ -121,12 +121,12 @@ fn show(findings: &[Finding], context: &Context) {
 
 /// The line of a table with its state in the colour of it.
 fn coloured(line: &str) -> String {
-    let colour = |state: State| match state {
-        State::Ok => anstyle::AnsiColor::Green,
-        State::Warning => anstyle::AnsiColor::Yellow,
-        State::Bad => anstyle::AnsiColor::Red,
+    let colour = |state: FindingState| match state {
+        FindingState::Ok => anstyle::AnsiColor::Green,
+        FindingState::Warning => anstyle::AnsiColor::Yellow,
+        FindingState::Bad => anstyle::AnsiColor::Red,
     };
-    let state = State::ALL.iter().find_map(|state| {
+    let state = FindingState::ALL.iter().find_map(|state| {
         let rest = line.strip_prefix(state.name())?;
         rest.starts_with(' ').then_some((*state, rest))
     });

@@ -9,10 +9,10 @@ use tradepost_wire::catalog::{Open, Vocabulary};
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::{a2a, aap, adcp};
 
-use super::output::Failure;
+use super::output::CommandFailure;
 use super::output::seller::{exit_of_a2a, exit_of_aap, exit_of_adcp};
-use super::output::table::Column::{Number, Text};
-use super::output::table::{self, Cells, Fit};
+use super::output::table::TableColumn::{Number, Text};
+use super::output::table::{self, Cells, TableWidth};
 use super::{Context, Outcome};
 
 mod own;
@@ -28,7 +28,7 @@ pub struct Arguments {
 
 /// One row of a catalog.
 #[derive(Debug, Default, Serialize)]
-struct Entry {
+struct ExplainedCode {
     code: &'static str,
     catalog: &'static str,
     jsonrpc_code: Option<i32>,
@@ -51,22 +51,22 @@ struct Entry {
 /// What went wrong, with the exit code.
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let (found, text) = match arguments.code {
-        None => (entries(), overview as fn(&[Entry], Fit) -> String),
+        None => (entries(), overview as fn(&[ExplainedCode], TableWidth) -> String),
         Some(code) => (find(&code)?, explanation as _),
     };
-    context.output.answer(&json!({"codes": found}), text(&found, Fit::Terminal));
+    context.output.answer(&json!({"codes": found}), text(&found, TableWidth::Terminal));
     Ok(())
 }
 
 /// Every code, AAP's first.
-fn entries() -> Vec<Entry> {
+fn entries() -> Vec<ExplainedCode> {
     let aap = aap::AapCode::ALL.iter().copied().map(of_aap);
     let a2a = a2a::error::A2aCode::ALL.iter().copied().map(of_a2a);
     let adcp = adcp::error::AdcpCode::ALL.iter().copied().map(of_adcp);
     aap.chain(a2a).chain(adcp).chain(own::entries()).collect()
 }
 
-impl Entry {
+impl ExplainedCode {
     /// What is known of every code.
     fn new<C: Vocabulary>(
         code: C,
@@ -86,7 +86,7 @@ impl Entry {
     }
 }
 
-fn of_aap(code: aap::AapCode) -> Entry {
+fn of_aap(code: aap::AapCode) -> ExplainedCode {
     let error = aap::error::ReceivedRefusal {
         code: Open::Known(code),
         message: String::new(),
@@ -95,16 +95,16 @@ fn of_aap(code: aap::AapCode) -> Entry {
         details: Value::Null,
     };
     let by = RefusalForm::Aap { jsonrpc: i64::from(code.jsonrpc()), error };
-    Entry {
+    ExplainedCode {
         jsonrpc_code: Some(code.jsonrpc()),
         http_status: Some(code.http()),
         retryable: code.retryable(),
         exit_code: Some(exit_of_aap(code)),
-        ..Entry::new(code, ("AAP", code.hint()), by)
+        ..ExplainedCode::new(code, ("AAP", code.hint()), by)
     }
 }
 
-fn of_a2a(code: a2a::error::A2aCode) -> Entry {
+fn of_a2a(code: a2a::error::A2aCode) -> ExplainedCode {
     let jsonrpc = i64::from(code.jsonrpc());
     let by = RefusalForm::Protocol(ProtocolError {
         jsonrpc,
@@ -116,27 +116,27 @@ fn of_a2a(code: a2a::error::A2aCode) -> Entry {
     });
     // JSON-RPC 2.0 reserves these; all others are A2A's.
     let catalog = if (-32_700..=-32_600).contains(&jsonrpc) { "JSON-RPC" } else { "A2A" };
-    Entry {
+    ExplainedCode {
         jsonrpc_code: Some(code.jsonrpc()),
         http_status: Some(code.http()),
         grpc_status: Some(code.grpc()),
         retryable: is_retryable(code),
         exit_code: Some(exit_of_a2a(code)),
-        ..Entry::new(code, (catalog, code.hint()), by)
+        ..ExplainedCode::new(code, (catalog, code.hint()), by)
     }
 }
 
-fn of_adcp(code: adcp::error::AdcpCode) -> Entry {
+fn of_adcp(code: adcp::error::AdcpCode) -> ExplainedCode {
     let (error, listed) = (AdcpError::new(code, ""), Vec::new());
     let error = Adcp { error, listed, layer: ErrorLayer::Envelope, jsonrpc: 0 };
-    Entry {
+    ExplainedCode {
         jsonrpc_code: code.jsonrpc(),
         recovery: Some(code.recovery().name()),
         since: Some(code.since().name()),
         retired: code.retired(),
         retryable: code.recovery() == Recovery::Transient && code.rule().permits_repeating(),
         exit_code: Some(exit_of_adcp(code, code.recovery())),
-        ..Entry::new(code, ("AdCP", code.hint()), RefusalForm::Adcp(Box::new(error)))
+        ..ExplainedCode::new(code, ("AdCP", code.hint()), RefusalForm::Adcp(Box::new(error)))
     }
 }
 
@@ -144,21 +144,23 @@ fn of_adcp(code: adcp::error::AdcpCode) -> Entry {
 const MAX_GUESSES: usize = 5;
 
 /// The codes meant: a name may be one of several catalogs, a number is often shared.
-fn find(code: &str) -> Result<Vec<Entry>, Failure> {
+fn find(code: &str) -> Result<Vec<ExplainedCode>, CommandFailure> {
     let code = code.trim();
     let mut entries = entries();
     if let Ok(number) = code.parse::<i64>() {
-        let numbers = |entry: &Entry| entry.jsonrpc_code.map(i64::from);
+        let numbers = |entry: &ExplainedCode| entry.jsonrpc_code.map(i64::from);
         if entries.iter().any(|entry| numbers(entry) == Some(number)) {
             entries.retain(|entry| numbers(entry) == Some(number));
             return Ok(entries);
         }
         let negated =
             entries.iter().any(|entry| numbers(entry).and_then(i64::checked_neg) == Some(number));
-        return Err(Failure::usage("no error code has this JSON-RPC number").hint(match negated {
-            true => format!("did you mean -{number}?"),
-            false => "run tradepost explain for all codes and their numbers".to_owned(),
-        }));
+        return Err(CommandFailure::usage("no error code has this JSON-RPC number").hint(
+            match negated {
+                true => format!("did you mean -{number}?"),
+                false => "run tradepost explain for all codes and their numbers".to_owned(),
+            },
+        ));
     }
     // As people write a name from memory: `vehicle not found`, `vehicle-not-found`.
     let is_gap = |c: char| matches!(c, '-' | '_') || c.is_whitespace();
@@ -183,7 +185,7 @@ fn find(code: &str) -> Result<Vec<Entry>, Failure> {
     containing.sort_unstable();
     containing.dedup();
     containing.truncate(MAX_GUESSES);
-    Err(Failure::usage("no error code has this name").hint(
+    Err(CommandFailure::usage("no error code has this name").hint(
         match (nearest, containing.as_slice()) {
             (Some((_, name)), _) => format!("did you mean {name}?"),
             (None, []) => "run tradepost explain for all codes".to_owned(),
@@ -192,8 +194,8 @@ fn find(code: &str) -> Result<Vec<Entry>, Failure> {
     ))
 }
 
-fn overview(entries: &[Entry], fit: Fit) -> String {
-    let columns: [Cells<'_, Entry>; 7] = [
+fn overview(entries: &[ExplainedCode], fit: TableWidth) -> String {
+    let columns: [Cells<'_, ExplainedCode>; 7] = [
         (Text("code"), &|entry| entry.code.to_owned()),
         (Text("catalog"), &|entry| entry.catalog.to_owned()),
         (Number("JSON-RPC"), &|it| {
@@ -207,7 +209,7 @@ fn overview(entries: &[Entry], fit: Fit) -> String {
     table::of(fit, entries, &columns)
 }
 
-fn explanation(entries: &[Entry], fit: Fit) -> String {
+fn explanation(entries: &[ExplainedCode], fit: TableWidth) -> String {
     let blocks = entries.iter().map(|entry| {
         let http = entry.http_status.map(|http| match entry.grpc_status {
             Some(grpc) => format!("{http} (gRPC {grpc})"),
@@ -322,7 +324,7 @@ mod tests {
             retry unchanged  no
             exit code        9
             what to do next  give a credential if none was sent; otherwise have it replaced by a person
-            advice           ask: give a credential and send again"#]].assert_eq(&explanation(&find("auth required").unwrap(), Fit::Unbounded));
+            advice           ask: give a credential and send again"#]].assert_eq(&explanation(&find("auth required").unwrap(), TableWidth::Unbounded));
     }
 
     #[test]
@@ -344,6 +346,6 @@ mod tests {
             retry unchanged  no
             exit code        9
             what to do next  read the task's state; it has ended
-            advice           stop: let it be; there is nothing left to do"#]].assert_eq(&explanation(&find("-32002").unwrap(), Fit::Unbounded));
+            advice           stop: let it be; there is nothing left to do"#]].assert_eq(&explanation(&find("-32002").unwrap(), TableWidth::Unbounded));
     }
 }

@@ -15,15 +15,15 @@ use tradepost_store::{FeedOutcome, FeedRun, FeedState, Store};
 use tradepost_wire::json::{Value, json};
 
 use super::context::runtime;
-use super::output::table::Column::Text;
-use super::output::table::{self, Cells, Fit};
-use super::output::{Failure, unreadable, word};
-use super::place::Place;
+use super::output::table::TableColumn::Text;
+use super::output::table::{self, Cells, TableWidth};
+use super::output::{CommandFailure, unreadable, word};
+use super::place::StoreOptions;
 use super::{Context, Outcome, dealers};
 use crate::config::feeds::From;
 use crate::feeds::guard::Guard;
 use crate::feeds::report::RunReport;
-use crate::feeds::{Source, folder, pull, run};
+use crate::feeds::{FeedSource, folder, pull, run};
 
 /// How many runs are shown.
 const RUNS: usize = 10;
@@ -36,16 +36,16 @@ const SEED: u64 = 20_260_401;
 
 /// A dealer's feed.
 #[derive(Debug, clap::Args)]
-pub(super) struct Which {
+pub(super) struct NamedFeed {
     /// The feed's name.
     name: String,
     /// Whose feed it is; not needed when only one dealer has one of this name.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
     #[command(flatten)]
-    dealers: dealers::Source,
+    dealers: dealers::ConfigSource,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// What it does.
@@ -54,14 +54,14 @@ pub(super) enum Command {
     /// List the feeds, when each was taken last, and what became of its last run.
     List {
         #[command(flatten)]
-        dealers: dealers::Source,
+        dealers: dealers::ConfigSource,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// Show the last runs of a feed, and the report of the last one.
     Show {
         #[command(flatten)]
-        which: Which,
+        which: NamedFeed,
         /// The report of this run in place of the last one's.
         #[arg(long, value_name = "ID")]
         run: Option<String>,
@@ -69,7 +69,7 @@ pub(super) enum Command {
     /// Run a feed now: the latest file of its folder, what is at its address, or a file.
     Run {
         #[command(flatten)]
-        which: Which,
+        which: NamedFeed,
         /// This file, wherever the feed comes from.
         #[arg(long)]
         file: Option<PathBuf>,
@@ -108,44 +108,49 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         }
         Command::Demo { format, size } => {
             let units = demo::units(size, SEED, Clock::system().now());
-            let bytes = format.write(&units).map_err(Failure::fault)?;
-            let text = String::from_utf8(bytes).map_err(Failure::fault)?;
+            let bytes = format.write(&units).map_err(CommandFailure::fault)?;
+            let text = String::from_utf8(bytes).map_err(CommandFailure::fault)?;
             context.output.line(text.trim_end());
             Ok(())
         }
     }
 }
 
-fn sources(dealers: &[crate::config::Dealer]) -> Result<Vec<Source>, Failure> {
+fn sources(dealers: &[crate::config::DealerConfig]) -> Result<Vec<FeedSource>, CommandFailure> {
     let mut all = Vec::new();
     for dealer in dealers {
-        let found = Source::of(&Arc::new(dealer.clone()));
-        all.extend(found.map_err(|why| Failure::usage(format!("{}: {why}", dealer.terms.id)))?);
+        let found = FeedSource::of(&Arc::new(dealer.clone()));
+        all.extend(
+            found.map_err(|why| CommandFailure::usage(format!("{}: {why}", dealer.terms.id)))?,
+        );
     }
     Ok(all)
 }
 
 /// The feed that is meant, and the store.
-fn find(which: &Which, context: &Context) -> Result<(Source, Store), Failure> {
+fn find(which: &NamedFeed, context: &Context) -> Result<(FeedSource, Store), CommandFailure> {
     let config = which.dealers.load_with_hosted(&which.place, context)?;
     dealers::check_configured(which.dealer.as_deref(), &config)?;
-    let is_meant = |source: &Source| {
+    let is_meant = |source: &FeedSource| {
         let of_dealer = which.dealer.as_ref().is_none_or(|id| *id == source.dealer.terms.id);
         source.feed.name == which.name && of_dealer
     };
     let mut found = sources(&config.dealers)?;
     found.retain(is_meant);
-    let source = match found.len() {
-        0 => Err(Failure::usage("no such feed is configured").hint("see tradepost feeds list")),
-        1 => found.pop().ok_or_else(|| Failure::usage("no such feed is configured")),
-        _ => Err(Failure::usage("several dealers have a feed of this name").hint("use --dealer")),
-    }?;
+    let source =
+        match found.len() {
+            0 => Err(CommandFailure::usage("no such feed is configured")
+                .hint("see tradepost feeds list")),
+            1 => found.pop().ok_or_else(|| CommandFailure::usage("no such feed is configured")),
+            _ => Err(CommandFailure::usage("several dealers have a feed of this name")
+                .hint("use --dealer")),
+        }?;
     // A feed may be the first thing that fills the folder.
     let store = which.place.create(Some(&config), context)?;
     Ok((source, store))
 }
 
-fn list(dealers: &dealers::Source, place: &Place, context: &Context) -> Outcome {
+fn list(dealers: &dealers::ConfigSource, place: &StoreOptions, context: &Context) -> Outcome {
     let config = dealers.load_with_hosted(place, context)?;
     let store = place.create(Some(&config), context)?;
     let mut found = Vec::new();
@@ -174,7 +179,7 @@ fn list(dealers: &dealers::Source, place: &Place, context: &Context) -> Outcome 
 }
 
 /// A feed, what is known of it, and its last run.
-type Known = (Source, FeedState, Option<FeedRun>);
+type Known = (FeedSource, FeedState, Option<FeedRun>);
 
 fn about((source, state, last): &Known) -> Value {
     json!({
@@ -202,14 +207,14 @@ fn document(run: &FeedRun, with_report: bool) -> Value {
     })
 }
 
-fn show(which: &Which, wanted: Option<&str>, context: &Context) -> Outcome {
+fn show(which: &NamedFeed, wanted: Option<&str>, context: &Context) -> Outcome {
     let (source, store) = find(which, context)?;
     let (dealer, feed) = (source.dealer.terms.id.as_str(), source.feed.name.as_str());
     // All that are remembered, so that a run that is named is found.
     let runs = store.feed_runs(dealer, feed, u32::MAX)?;
     let shown = match wanted {
         Some(id) => Some(runs.iter().find(|run| run.run_id == id).ok_or_else(|| {
-            Failure::usage("no such run is remembered").hint("see tradepost feeds show NAME")
+            CommandFailure::usage("no such run is remembered").hint("see tradepost feeds show NAME")
         })?),
         None => runs.first(),
     };
@@ -230,7 +235,7 @@ fn show(which: &Which, wanted: Option<&str>, context: &Context) -> Outcome {
         (Text("source"), &|run| run.source.clone()),
         (Text("outcome"), &|run| run.outcome.to_string()),
     ];
-    context.output.line(table::of(Fit::Terminal, &listed, &columns));
+    context.output.line(table::of(TableWidth::Terminal, &listed, &columns));
     context.output.line(format!("\n{}", described(shown)));
     Ok(())
 }
@@ -256,11 +261,11 @@ fn described(run: &FeedRun) -> String {
 }
 
 fn run_now(
-    source: &Source,
+    source: &FeedSource,
     store: &Store,
     file: Option<PathBuf>,
     guard: Guard,
-) -> Result<FeedRun, Failure> {
+) -> Result<FeedRun, CommandFailure> {
     let clock = Clock::system();
     let (bytes, name) = match (&file, &source.feed.from) {
         (Some(path), _) => {
@@ -269,34 +274,35 @@ fn run_now(
         (None, From::Folder(wanted)) => {
             let files = folder::files(wanted).map_err(unreadable(&wanted.path))?;
             let latest = files.into_iter().max_by(|one, other| one.mark.cmp(&other.mark));
-            let latest = latest.ok_or_else(|| Failure::usage("there is no file in its folder"))?;
+            let latest =
+                latest.ok_or_else(|| CommandFailure::usage("there is no file in its folder"))?;
             (File::open(&latest.path).map_err(unreadable(&latest.path))?, latest.name)
         }
         (None, From::Pull(address)) => (fetched(address, &clock)?, "pull".to_owned()),
         (None, From::Upload { .. }) => {
             let message = "this feed is uploaded, and nothing of it is kept";
-            return Err(Failure::usage(message).hint("name a file with --file"));
+            return Err(CommandFailure::usage(message).hint("name a file with --file"));
         }
     };
     // A running server takes the same lease: two runs never replace one inventory at once.
     let done = run::leased(store, &clock, &[&source.dealer.terms.id], || {
-        run::Taker { store, clock: &clock, source }.bytes((bytes, &name), guard)
+        run::FeedResultSink { store, clock: &clock, source }.bytes((bytes, &name), guard)
     });
     done?.ok_or_else(|| {
-        Failure::new(1, "another feed of this dealer is being taken")
+        CommandFailure::new(1, "another feed of this dealer is being taken")
             .hint("try it again in a moment")
     })
 }
 
 /// What is at an address, whether or not it has changed.
-fn fetched(address: &crate::config::feeds::Pull, clock: &Clock) -> Result<File, Failure> {
+fn fetched(address: &crate::config::feeds::Pull, clock: &Clock) -> Result<File, CommandFailure> {
     let runtime = runtime(Builder::new_current_thread())?;
     // With a state that knows nothing the question has no condition:
     // whoever runs a feed wants it now.
     let answer = runtime.block_on(pull::fetch(address, &FeedState::default(), clock.now()));
-    match answer.map_err(|why| Failure::new(1, why))? {
-        pull::Answer::Feed(file, _) => Ok(file),
-        pull::Answer::Unchanged => Err(Failure::new(1, "it has not changed")),
+    match answer.map_err(|why| CommandFailure::new(1, why))? {
+        pull::PullAnswer::Feed(file, _) => Ok(file),
+        pull::PullAnswer::Unchanged => Err(CommandFailure::new(1, "it has not changed")),
     }
 }
 
@@ -307,5 +313,5 @@ fn report(run: &FeedRun, context: &Context) -> Outcome {
         return Ok(());
     }
     let why = run.message.clone().unwrap_or_default();
-    Err(Failure::usage(format!("the feed was not taken: {why}")))
+    Err(CommandFailure::usage(format!("the feed was not taken: {why}")))
 }

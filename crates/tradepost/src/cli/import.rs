@@ -16,11 +16,11 @@ use tradepost_server::clock::Clock;
 use tradepost_store::{Replacement, Store};
 use tradepost_wire::json::{Value, json};
 
-use super::output::table::{Column, Fit, rows};
-use super::output::{Failure, Output, word};
-use super::place::Place;
+use super::output::table::{TableColumn, TableWidth, rows};
+use super::output::{CommandFailure, Output, word};
+use super::place::StoreOptions;
 use super::{Context, Outcome, check_config, dealers};
-use crate::config::{Config, Dealer};
+use crate::config::{Config, DealerConfig};
 use crate::feeds::guard::{Guard, reasons};
 use crate::feeds::run;
 
@@ -48,9 +48,9 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "dealer")]
     split: bool,
     #[command(flatten)]
-    dealers: dealers::Source,
+    dealers: dealers::ConfigSource,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
     /// Refuse the feed when more than this share of the units on offer would vanish.
     #[arg(long, value_name = "PERCENT", default_value_t = 25,
           value_parser = clap::value_parser!(u8).range(0..=100))]
@@ -70,7 +70,7 @@ pub struct Arguments {
 }
 
 /// What an import does to one dealer's inventory.
-struct Change<'a> {
+struct InventoryChange<'a> {
     dealer_id: &'a str,
     feed: DealerFeed,
     replacement: Replacement,
@@ -105,7 +105,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     if arguments.explain && !context.output.is_json() {
         // Before anything is refused: who is refused wants to know which columns were understood.
         for (dealer_id, feed) in &named {
-            let tables = explanation(Fit::Terminal, &feed.report).join("\n\n");
+            let tables = explanation(TableWidth::Terminal, &feed.report).join("\n\n");
             context.output.line(format!("{dealer_id}\n{tables}\n"));
         }
     }
@@ -124,7 +124,7 @@ fn stored(
     arguments: &Arguments,
     config: &Config,
     context: &Context,
-) -> Result<Option<Store>, Failure> {
+) -> Result<Option<Store>, CommandFailure> {
     let place = &arguments.place;
     let has_store = !arguments.dry_run
         || place.database(Some(config), context)?.is_some()
@@ -138,10 +138,10 @@ fn replace<'a>(
     unplaced: &FeedReport,
     arguments: &Arguments,
     config: &Config,
-    open: impl FnOnce() -> Result<Option<Store>, Failure>,
-) -> Result<Vec<Change<'a>>, Failure> {
+    open: impl FnOnce() -> Result<Option<Store>, CommandFailure>,
+) -> Result<Vec<InventoryChange<'a>>, CommandFailure> {
     if feeds.is_empty() {
-        return Err(Failure::usage("no row names a configured dealer; nothing was changed")
+        return Err(CommandFailure::usage("no row names a configured dealer; nothing was changed")
             .hint("list what the feed calls a rooftop in its feed_names in the configuration")
             .lines(reasons(unplaced)));
     }
@@ -152,7 +152,7 @@ fn replace<'a>(
     let changes = match &store {
         Some(store) if !arguments.dry_run => run::leased(store, &clock, &dealers, || Ok(work()))?
             .ok_or_else(|| {
-                Failure::new(1, "a feed of this dealer is being taken; nothing was changed")
+                CommandFailure::new(1, "a feed of this dealer is being taken; nothing was changed")
                     .hint("try it again in a moment")
             })??,
         Some(_) | None => work()?,
@@ -174,7 +174,7 @@ fn stored_unless_refused<'a>(
     unplaced: &FeedReport,
     arguments: &Arguments,
     (store, now): (Option<&Store>, Timestamp),
-) -> Result<Vec<Change<'a>>, Failure> {
+) -> Result<Vec<InventoryChange<'a>>, CommandFailure> {
     let replace = |store: &Store, dealer_id: &str, feed: &DealerFeed, dry_run| {
         store.replace_inventory(dealer_id, &feed.units, now, dry_run)
     };
@@ -184,7 +184,7 @@ fn stored_unless_refused<'a>(
             Some(store) => replace(store, dealer_id, &feed, true)?,
             None => Replacement { added: feed.report.accepted, ..Replacement::default() },
         };
-        changes.push(Change { dealer_id, feed, replacement });
+        changes.push(InventoryChange { dealer_id, feed, replacement });
     }
     for change in &changes {
         let report = &change.feed.report;
@@ -195,7 +195,7 @@ fn stored_unless_refused<'a>(
                 refused.message
             };
             let data = Some(document(&changes, unplaced, true, arguments.split));
-            return Err(Failure { message, data, ..refused });
+            return Err(CommandFailure { message, data, ..refused });
         }
     }
     if let Some(store) = store.filter(|_| !arguments.dry_run) {
@@ -209,17 +209,24 @@ fn stored_unless_refused<'a>(
 }
 
 /// Why a feed must not be stored, if so.
-fn refusal(planned: &Replacement, arguments: &Arguments, report: &FeedReport) -> Option<Failure> {
+fn refusal(
+    planned: &Replacement,
+    arguments: &Arguments,
+    report: &FeedReport,
+) -> Option<CommandFailure> {
     let guard = Guard { max_drop: arguments.max_drop, force: arguments.force };
     let objection = match arguments.without_prices {
         true => guard.objection(planned, &FeedReport { currency_doubt: None, ..report.clone() }),
         false => guard.objection(planned, report),
     }?;
-    let failure = Failure::usage(format!("{}; nothing was changed", objection.message));
+    let failure = CommandFailure::usage(format!("{}; nothing was changed", objection.message));
     Some(failure.hint(objection.hint).lines(objection.lines))
 }
 
-pub(super) fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Dealer, Failure> {
+pub(super) fn pick<'c>(
+    config: &'c Config,
+    id: Option<&str>,
+) -> Result<&'c DealerConfig, CommandFailure> {
     let found = match (id, config.dealers.as_slice()) {
         (Some(id), dealers) => dealers.iter().find(|dealer| dealer.terms.id == id),
         (None, [only]) => Some(only),
@@ -230,7 +237,7 @@ pub(super) fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Deale
             return dealers::unknown_dealer(id, &dealers::ids_of(config));
         }
         let ids: Vec<&str> = config.dealers.iter().map(|d| d.terms.id.as_str()).collect();
-        Failure::usage("the configuration has several dealers")
+        CommandFailure::usage("the configuration has several dealers")
             .hint(format!("use --dealer with one of: {}", ids.join(", ")))
     })
 }
@@ -239,40 +246,40 @@ pub(super) fn pick<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c Deale
 ///
 /// # Errors
 /// Every mistake in it.
-pub(super) fn load_mapping(path: &Path) -> Result<Mapping, Failure> {
+pub(super) fn load_mapping(path: &Path) -> Result<Mapping, CommandFailure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("cannot read the mapping {}: {error}", path.display()))
+        CommandFailure::usage(format!("cannot read the mapping {}: {error}", path.display()))
     })?;
     Mapping::parse(&text).map_err(|mistakes| {
         let hint =
             "write one with tradepost import FEED --dry-run --save-mapping FILE and change it";
-        let failure = Failure::usage("the mapping has mistakes").hint(hint);
+        let failure = CommandFailure::usage("the mapping has mistakes").hint(hint);
         failure.lines(check_config::lines(path, &mistakes))
     })
 }
 
 /// Writes a mapping where no file is yet.
-fn save_mapping(path: &Path, mapping: &Mapping) -> Result<(), Failure> {
+fn save_mapping(path: &Path, mapping: &Mapping) -> Result<(), CommandFailure> {
     let mut file = File::options().write(true).create_new(true).open(path).map_err(|error| {
-        Failure::usage(format!("cannot write the mapping {}: {error}", path.display()))
+        CommandFailure::usage(format!("cannot write the mapping {}: {error}", path.display()))
             .hint("name a file that does not exist yet")
     })?;
-    file.write_all(mapping.to_toml().as_bytes()).map_err(Failure::fault)
+    file.write_all(mapping.to_toml().as_bytes()).map_err(CommandFailure::fault)
 }
 
 fn parse(
     path: &Path,
     targets: &[FeedTarget],
     mapping: Option<&Mapping>,
-) -> Result<SortedFeed, Failure> {
+) -> Result<SortedFeed, CommandFailure> {
     let failed = |error: io::Error| {
-        Failure::usage(format!("cannot read the feed {}: {error}", path.display()))
+        CommandFailure::usage(format!("cannot read the feed {}: {error}", path.display()))
             .hint("name a readable file, or - for standard input")
     };
     if path == Path::new("-") {
         // What flows cannot be read a second time, so it is kept, and not in memory.
         let unkept = |error: io::Error| {
-            Failure::usage(format!("cannot keep what standard input has in a file: {error}"))
+            CommandFailure::usage(format!("cannot keep what standard input has in a file: {error}"))
                 .hint("set TMPDIR to a folder with room for it")
         };
         let mut file = tempfile::tempfile().map_err(unkept)?;
@@ -296,15 +303,20 @@ fn read(
     source: impl Read + Seek,
     targets: &[FeedTarget],
     mapping: Option<&Mapping>,
-) -> Result<SortedFeed, Failure> {
+) -> Result<SortedFeed, CommandFailure> {
     import::read_as(source, targets, mapping, Clock::system().now()).map_err(|unreadable| {
-        let failure = Failure::usage(unreadable.message).hint(unreadable.hint);
+        let failure = CommandFailure::usage(unreadable.message).hint(unreadable.hint);
         failure.lines(unreadable.lines)
     })
 }
 
-fn document(changes: &[Change<'_>], unplaced: &FeedReport, dry_run: bool, split: bool) -> Value {
-    let of = |change: &Change<'_>| {
+fn document(
+    changes: &[InventoryChange<'_>],
+    unplaced: &FeedReport,
+    dry_run: bool,
+    split: bool,
+) -> Value {
+    let of = |change: &InventoryChange<'_>| {
         json!({
             "dealer": change.dealer_id,
             "dry_run": dry_run,
@@ -322,10 +334,15 @@ fn document(changes: &[Change<'_>], unplaced: &FeedReport, dry_run: bool, split:
     }
 }
 
-fn print(output: Output, changes: &[Change<'_>], unplaced: &FeedReport, arguments: &Arguments) {
+fn print(
+    output: Output,
+    changes: &[InventoryChange<'_>],
+    unplaced: &FeedReport,
+    arguments: &Arguments,
+) {
     for change in changes {
         let report = &change.feed.report;
-        output.line(tables(Fit::Terminal, change.replacement, report).join("\n\n"));
+        output.line(tables(TableWidth::Terminal, change.replacement, report).join("\n\n"));
         if report.skipped > SHOWN {
             let more = report.skipped - SHOWN;
             output.talk(format!("{more} more skipped; --json lists them"));
@@ -356,7 +373,7 @@ fn print(output: Output, changes: &[Change<'_>], unplaced: &FeedReport, argument
 }
 
 /// Which column fed each field, and what fed nothing.
-fn explanation(fit: Fit, report: &FeedReport) -> Vec<String> {
+fn explanation(fit: TableWidth, report: &FeedReport) -> Vec<String> {
     let fields = report.fields.iter().filter(|field| field.has > 0 || !field.columns.is_empty());
     let fields = fields.map(|field| {
         let columns = field.columns.iter().map(|it| format!("{} ({})", it.column, it.filled));
@@ -365,26 +382,26 @@ fn explanation(fit: Fit, report: &FeedReport) -> Vec<String> {
         vec![field.field.to_owned(), format!("{share}%"), field.has.to_string(), columns]
     });
     let headings = [
-        Column::Text("field"),
-        Column::Number("full"),
-        Column::Number("units"),
-        Column::Text("from column (rows)"),
+        TableColumn::Text("field"),
+        TableColumn::Number("full"),
+        TableColumn::Number("units"),
+        TableColumn::Text("from column (rows)"),
     ];
     let mut tables = vec![rows(fit, &headings, &fields.collect::<Vec<_>>())];
     let unused = report.unused_columns.iter().filter(|column| column.filled > 0);
     let unused: Vec<_> =
         unused.map(|column| vec![column.filled.to_string(), column.column.clone()]).collect();
     if !unused.is_empty() {
-        let headings = [Column::Number("rows"), Column::Text("column that fed nothing")];
+        let headings = [TableColumn::Number("rows"), TableColumn::Text("column that fed nothing")];
         tables.push(rows(fit, &headings, &unused));
     }
     tables
 }
 
 /// What people read about an import.
-fn tables(fit: Fit, replacement: Replacement, report: &FeedReport) -> Vec<String> {
+fn tables(fit: TableWidth, replacement: Replacement, report: &FeedReport) -> Vec<String> {
     let numbers = |columns: [(&'static str, usize); 5]| {
-        let headings = columns.map(|(heading, _)| Column::Number(heading));
+        let headings = columns.map(|(heading, _)| TableColumn::Number(heading));
         rows(fit, &headings, &[columns.map(|(_, count)| count.to_string()).to_vec()])
     };
     let mut tables = vec![
@@ -405,9 +422,9 @@ fn tables(fit: Fit, replacement: Replacement, report: &FeedReport) -> Vec<String
     ];
     if !report.skips.is_empty() {
         let columns = [
-            Column::Number(report.place()),
-            Column::Text("skipped because"),
-            Column::Text("details"),
+            TableColumn::Number(report.place()),
+            TableColumn::Text("skipped because"),
+            TableColumn::Text("details"),
         ];
         let skips = report.skips.iter().take(SHOWN);
         let skips =
@@ -415,8 +432,11 @@ fn tables(fit: Fit, replacement: Replacement, report: &FeedReport) -> Vec<String
         tables.push(rows(fit, &columns, &skips.collect::<Vec<_>>()));
     }
     if !report.warnings.is_empty() {
-        let columns =
-            [Column::Number("count"), Column::Text("warning"), Column::Text("first example")];
+        let columns = [
+            TableColumn::Number("count"),
+            TableColumn::Text("warning"),
+            TableColumn::Text("first example"),
+        ];
         let warnings = report.warnings.iter().map(|warning| {
             let example = warning.examples.first().map(|example| match example.line {
                 Some(line) => format!("{} {line}: {}", report.place(), example.message),

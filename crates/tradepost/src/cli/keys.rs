@@ -16,14 +16,14 @@ use tradepost_wire::format;
 use tradepost_wire::json::{Value, json};
 use tradepost_wire::toml::parse_duration;
 
-use super::output::Failure;
+use super::output::CommandFailure;
 use super::output::table::Cells;
-use super::output::table::Column::Text;
-use super::place::Place;
+use super::output::table::TableColumn::Text;
+use super::place::StoreOptions;
 use super::{Context, Outcome, dealers, import, publisher};
 use crate::config::Config;
-use crate::gate::Scope;
-use crate::hosting::api::{ADMINISTRATORS, Scope as AdminScope};
+use crate::gate::KeyScope;
+use crate::hosting::api::{ADMINISTRATORS, AdminScope};
 
 /// What it does.
 #[derive(Debug, Subcommand)]
@@ -36,14 +36,14 @@ pub(super) enum Command {
         #[arg(long, value_name = "ID")]
         dealer: Option<String>,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// End a key at once.
     Revoke {
         /// The key's id: what stands between the underscores of the key.
         id: String,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
 }
 
@@ -73,9 +73,9 @@ pub(super) struct Create {
     #[arg(long)]
     same_caller: bool,
     #[command(flatten)]
-    dealers: dealers::Source,
+    dealers: dealers::ConfigSource,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// Runs it.
@@ -125,7 +125,7 @@ fn create(arguments: &Create, context: &Context, now: Timestamp) -> Outcome {
     // A name stays taken when its keys have ended: whoever got it
     // would own what is kept under it.
     if !store.add_api_key(key.clone(), arguments.same_caller)? {
-        return Err(Failure::usage("a key of this dealer has this name, or had it").hint(
+        return Err(CommandFailure::usage("a key of this dealer has this name, or had it").hint(
             "choose another name, or make it a further key of the same caller with --same-caller",
         ));
     }
@@ -157,20 +157,20 @@ fn hand_over(text: &str, id: &str, store: &Store, context: &Context) -> Outcome 
 }
 
 /// What the key permits: what buyers may do, or administrators.
-fn scopes(arguments: &Create) -> Result<BTreeSet<Permission>, Failure> {
-    fn read<T: Vocabulary + Into<Permission>>(name: &str) -> Result<Permission, Failure> {
+fn scopes(arguments: &Create) -> Result<BTreeSet<Permission>, CommandFailure> {
+    fn read<T: Vocabulary + Into<Permission>>(name: &str) -> Result<Permission, CommandFailure> {
         T::from_name(name).map(Into::into).ok_or_else(|| {
             let hint = format!("use one of: {}", T::NAMES.join(", "));
-            Failure::usage(format!("{name:?} is no scope")).hint(hint)
+            CommandFailure::usage(format!("{name:?} is no scope")).hint(hint)
         })
     }
-    let scope = if arguments.admin { read::<AdminScope> } else { read::<Scope> };
+    let scope = if arguments.admin { read::<AdminScope> } else { read::<KeyScope> };
     arguments.scopes.iter().map(|name| scope(name)).collect()
 }
 
 /// Whose key is made, and whether keys are accepted there. A publisher that is alone need not be
 /// named.
-fn seller(config: &Config, arguments: &Create) -> Result<(String, bool), Failure> {
+fn seller(config: &Config, arguments: &Create) -> Result<(String, bool), CommandFailure> {
     let publishers = &config.publishers;
     let alone = config.dealers.is_empty() && arguments.dealer.is_none();
     let publisher = match (arguments.publisher.as_deref(), publishers.as_slice()) {
@@ -207,10 +207,12 @@ fn list(keys: &[ApiKey], context: &Context, now: Timestamp) {
     context.output.list(keys, |key| document(key, None, now), "no keys", &columns);
 }
 
-fn revoke(id: &str, place: &Place, context: &Context, now: Timestamp) -> Outcome {
+fn revoke(id: &str, place: &StoreOptions, context: &Context, now: Timestamp) -> Outcome {
     let before = place.open(None, context)?.revoke_api_key(id, now)?;
     let Some(before) = before else {
-        return Err(Failure::usage("there is no such key").hint("`tradepost keys list` names them"));
+        return Err(
+            CommandFailure::usage("there is no such key").hint("`tradepost keys list` names them")
+        );
     };
     let already = before.revoked_at.is_some();
     // The first end counts; ending a key again changes nothing.
@@ -254,7 +256,7 @@ fn state(key: &ApiKey, now: Timestamp) -> &'static str {
 }
 
 /// When a key ends: after a duration, or when a day is over.
-fn end(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+fn end(text: &str, now: Timestamp) -> Result<Timestamp, CommandFailure> {
     let after = || now.checked_add(parse_duration(text)?).ok();
     let midnight = || {
         let date: civil::Date = text.parse().ok().filter(|_| format::is_date(text))?;
@@ -263,11 +265,11 @@ fn end(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
         Some(next.to_zoned(TimeZone::UTC).ok()?.timestamp())
     };
     let end = after().or_else(midnight).ok_or_else(|| {
-        Failure::usage("--expires is neither a duration nor a date")
+        CommandFailure::usage("--expires is neither a duration nor a date")
             .hint("write a duration such as 90d or 12h, or a date such as 2027-01-31")
     })?;
     if end <= now {
-        return Err(Failure::usage("the key would have ended already")
+        return Err(CommandFailure::usage("the key would have ended already")
             .hint("name a date from today on, or a duration that is not zero"));
     }
     Ok(end)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{Subcommand, ValueEnum};
 use consent::despite;
-use export::Entry;
+use export::ExportedLead;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
 use tradepost_dealer::adf;
@@ -19,9 +19,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 use tradepost_wire::{format, words};
 
-use super::output::table::Fit;
-use super::output::{Failure, explained};
-use super::place::Place;
+use super::output::table::TableWidth;
+use super::output::{CommandFailure, explained};
+use super::place::StoreOptions;
 use super::{Context, Outcome, dealers as known_dealers};
 use crate::config::read;
 
@@ -40,7 +40,7 @@ pub(super) enum Command {
     /// List the leads, newest first.
     List {
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
         #[command(flatten)]
         selection: Selection,
     },
@@ -49,22 +49,22 @@ pub(super) enum Command {
         /// The lead.
         id: String,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// Write leads to standard output for other programs.
     Export(Box<Export>),
     /// Write the evidence of a lead's consent: a page that can be printed, and checked without us.
     Evidence(evidence::Arguments),
     /// Release leads that are held back: they are leads like all others then.
-    Release(Named),
+    Release(NamedLeads),
     /// Note that the customer has withdrawn the consent: nobody may contact them any more.
-    Revoke(Named),
+    Revoke(NamedLeads),
     /// Erase what is kept of a customer, but for the hashes of the consent.
     Erase(consent::Erase),
     /// Show how long leads took until they were delivered, seen and answered.
     Times(times::Arguments),
     /// List the deliveries of leads to the destinations that the configuration names.
-    Deliveries(deliveries::Listing),
+    Deliveries(deliveries::DeliveryListing),
     /// Deliver a lead again, also one that was given up, from now on.
     Resend(deliveries::Resend),
     /// Send a destination something that is plainly marked as a test.
@@ -78,18 +78,18 @@ pub(super) enum Command {
         #[arg(long, value_name = "HASH", value_parser = consent::head)]
         head: Option<Sha256Hash>,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
 }
 
 /// Leads by their ids.
 #[derive(Debug, clap::Args)]
-pub(super) struct Named {
+pub(super) struct NamedLeads {
     /// The leads.
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 #[derive(Debug, clap::Args)]
@@ -101,15 +101,15 @@ pub(super) struct Selection {
     #[arg(long, value_name = "NAME")]
     rooftop: Option<String>,
     /// Only leads in this state.
-    #[arg(long, value_enum, default_value_t = State::Received)]
-    state: State,
+    #[arg(long, value_enum, default_value_t = LeadStateOption::Received)]
+    state: LeadStateOption,
     /// Only leads that are new or have changed since this date (UTC) or moment.
     #[arg(long, value_name = "DATE", value_parser = since)]
     since: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum State {
+pub(super) enum LeadStateOption {
     /// Those that are not held back.
     Received,
     /// Those that are held back.
@@ -122,7 +122,7 @@ pub(super) enum State {
     All,
 }
 
-impl State {
+impl LeadStateOption {
     fn has(self, state: LeadState) -> bool {
         let wanted = match self {
             Self::Received => LeadState::Received,
@@ -141,12 +141,12 @@ pub(super) struct Export {
     #[arg(value_name = "ID", conflicts_with_all = ["dealer", "rooftop", "state", "since"])]
     ids: Vec<String>,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
     #[command(flatten)]
     selection: Selection,
     /// The format.
-    #[arg(long, value_parser = explained::<Format>(), default_value = "json")]
-    format: Format,
+    #[arg(long, value_parser = explained::<LeadOutputFormat>(), default_value = "json")]
+    format: LeadOutputFormat,
     /// Write each change of a lead, as the lead was after it: submissions that repeat it, each with
     /// its own consent, appointments that moved, releases.
     #[arg(long)]
@@ -181,7 +181,7 @@ pub(super) struct Export {
 
 words! {
     /// How leads are written.
-    enum Format {
+    enum LeadOutputFormat {
         /// An array of the records as they are kept.
         Json = "json",
         /// RFC 4180, with a header; safe to open in a spreadsheet.
@@ -208,7 +208,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             record(&store, [&history.lead], (AuditAction::LeadSeen, None), context)?;
             let unreadable = unreadable([&history.lead]);
             if context.output.is_json() {
-                context.output.raw(export::json(&[Entry::now(history, None)]).as_bytes());
+                context.output.raw(export::json(&[ExportedLead::now(history, None)]).as_bytes());
             } else {
                 let now = Clock::system().now();
                 context.output.line(text::details(&history, now).trim_end());
@@ -219,12 +219,13 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
         Command::Evidence(arguments) => evidence::run(&arguments, context),
         Command::Release(leads) => {
             let action = AuditAction::LeadReleased;
-            let of = Done { action, word: "released", not: "not_held", state: "held" };
+            let of = LeadActionText { action, word: "released", not: "not_held", state: "held" };
             each(leads, &of, context, |tx, id, now| tx.release_lead(id, now))
         }
         Command::Revoke(leads) => {
             let action = AuditAction::ConsentRevoked;
-            let of = Done { action, word: "revoked", not: "not_in_force", state: "received" };
+            let of =
+                LeadActionText { action, word: "revoked", not: "not_in_force", state: "received" };
             each(leads, &of, context, |tx, id, now| tx.revoke_consent(id, now))
         }
         Command::Erase(arguments) => consent::erase(&arguments, context),
@@ -246,7 +247,7 @@ pub(in crate::cli) fn record<'l>(
     leads: impl IntoIterator<Item = &'l LeadRecord>,
     (action, detail): (AuditAction, Option<&str>),
     context: &Context,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let entry = |lead: &LeadRecord| NewAuditEntry {
         detail: detail.map(ToOwned::to_owned),
         ..context.entry(&lead.dealer_id, action, Some(&lead.lead_id))
@@ -260,7 +261,7 @@ pub(in crate::cli) fn record_list(
     store: &Store,
     leads: &[LeadRecord],
     context: &Context,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for lead in leads {
         *counts.entry(&lead.dealer_id).or_default() += 1;
@@ -307,9 +308,9 @@ fn list(store: &Store, selection: &Selection, context: &Context) -> Outcome {
         record_list(store, &leads, context)?;
         let delivered = store.first_deliveries(selection.dealer.as_deref())?;
         let now = Clock::system().now();
-        context.output.line(text::table(Fit::Terminal, &leads, &delivered, now));
+        context.output.line(text::table(TableWidth::Terminal, &leads, &delivered, now));
     }
-    if held > 0 && selection.state == State::Received {
+    if held > 0 && selection.state == LeadStateOption::Received {
         let (noun, verb) = if held == 1 { ("lead", "is") } else { ("leads", "are") };
         context.output.talk(format!("{held} more {noun} {verb} held back: add --state held"));
     }
@@ -325,7 +326,7 @@ pub(in crate::cli) fn unreadable<'l>(
 }
 
 /// What is done with each of some leads, in words.
-struct Done {
+struct LeadActionText {
     action: AuditAction,
     word: &'static str,
     /// For programs: the leads with which it was not done.
@@ -335,7 +336,7 @@ struct Done {
 }
 
 /// Does something with each of some leads, which it may not be possible with.
-fn each(leads: Named, of: &Done, context: &Context, what: Act) -> Outcome {
+fn each(leads: NamedLeads, of: &LeadActionText, context: &Context, what: Act) -> Outcome {
     let store = leads.place.open(None, context)?;
     let mut missing = Vec::new();
     let mut done = Vec::new();
@@ -355,7 +356,7 @@ fn each(leads: Named, of: &Done, context: &Context, what: Act) -> Outcome {
         return Ok(());
     }
     let state = of.state;
-    Err(Failure::usage(format!("not all of these leads are {state}"))
+    Err(CommandFailure::usage(format!("not all of these leads are {state}"))
         .hint(format!("`tradepost leads list --state {state}` names those that are"))
         .data(document)
         .lines(missing))
@@ -372,28 +373,28 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
         let (leads, _) = select(&store, &arguments.selection)?;
         entries(&store, &leads, since)?
     } else {
-        let of = |id: &String| Ok(Entry::now(history(&store, id)?, None));
-        arguments.ids.iter().map(of).collect::<Result<Vec<_>, Failure>>()?
+        let of = |id: &String| Ok(ExportedLead::now(history(&store, id)?, None));
+        arguments.ids.iter().map(of).collect::<Result<Vec<_>, CommandFailure>>()?
     };
     if arguments.changes {
         entries = entries.into_iter().flat_map(|entry| entry.changes(since)).collect();
     }
-    let mut taken: Vec<&LeadRecord> = entries.iter().map(Entry::lead).collect();
+    let mut taken: Vec<&LeadRecord> = entries.iter().map(ExportedLead::lead).collect();
     // The changes of a lead stand one after another, and one entry of
     // the record is for all of them.
     taken.dedup_by(|one, other| one.lead_id == other.lead_id);
     let unreadable = unreadable(taken.iter().copied());
     record(&store, taken, (AuditAction::LeadExported, Some(arguments.format.name())), context)?;
     match arguments.format {
-        Format::Json => context.output.hand_over(export::json(&entries).as_bytes()),
-        Format::Csv => {
-            let csv = export::csv(&entries).map_err(Failure::fault)?;
+        LeadOutputFormat::Json => context.output.hand_over(export::json(&entries).as_bytes()),
+        LeadOutputFormat::Csv => {
+            let csv = export::csv(&entries).map_err(CommandFailure::fault)?;
             context.output.hand_over(&csv)
         }
-        Format::Adf => {
+        LeadOutputFormat::Adf => {
             // A CRM would take one without a customer for a lead.
             let readable = entries.iter().filter(|entry| entry.is_readable());
-            let prospects: Vec<_> = readable.map(Entry::prospect).collect();
+            let prospects: Vec<_> = readable.map(ExportedLead::prospect).collect();
             match adf::write(&prospects, &dealers, &arguments.options()) {
                 Some(document) => context.output.hand_over(document.as_bytes()),
                 None => {
@@ -408,7 +409,7 @@ fn write(arguments: &Export, context: &Context) -> Outcome {
 
 impl Selection {
     /// Checks that the dealer is known whose leads are selected.
-    fn check_dealer(&self, store: &Store, place: &Place, context: &Context) -> Outcome {
+    fn check_dealer(&self, store: &Store, place: &StoreOptions, context: &Context) -> Outcome {
         known_dealers::check_known(self.dealer.as_deref(), store, place, context)
     }
 }
@@ -432,7 +433,7 @@ impl Export {
     }
 }
 
-fn dealers(arguments: &Export, context: &Context) -> Result<Vec<DealerSettings>, Failure> {
+fn dealers(arguments: &Export, context: &Context) -> Result<Vec<DealerSettings>, CommandFailure> {
     let dealers = match arguments.demo {
         true => read::demo().dealers,
         false => {
@@ -443,25 +444,28 @@ fn dealers(arguments: &Export, context: &Context) -> Result<Vec<DealerSettings>,
     Ok(dealers.into_iter().map(|dealer| dealer.terms).collect())
 }
 
-fn history(store: &Store, id: &str) -> Result<LeadHistory, Failure> {
+fn history(store: &Store, id: &str) -> Result<LeadHistory, CommandFailure> {
     store.lead_history(id)?.ok_or_else(absent)
 }
 
 /// That there is no such lead.
-fn absent() -> Failure {
-    Failure::usage("there is no such lead").hint("`tradepost leads list` names them")
+fn absent() -> CommandFailure {
+    CommandFailure::usage("there is no such lead").hint("`tradepost leads list` names them")
 }
 
 fn entries(
     store: &Store,
     leads: &[LeadRecord],
     since: Option<Timestamp>,
-) -> Result<Vec<Entry>, Failure> {
-    leads.iter().map(|lead| Ok(Entry::now(history(store, &lead.lead_id)?, since))).collect()
+) -> Result<Vec<ExportedLead>, CommandFailure> {
+    leads.iter().map(|lead| Ok(ExportedLead::now(history(store, &lead.lead_id)?, since))).collect()
 }
 
 /// The leads that are meant, and how many of those that are otherwise meant are held back.
-fn select(store: &Store, selection: &Selection) -> Result<(Vec<LeadRecord>, usize), Failure> {
+fn select(
+    store: &Store,
+    selection: &Selection,
+) -> Result<(Vec<LeadRecord>, usize), CommandFailure> {
     let mut leads = store.leads(selection.dealer.as_deref())?;
     leads.retain(|lead| {
         let rooftop = lead.submission.rooftop.as_deref().unwrap_or_default().to_lowercase();

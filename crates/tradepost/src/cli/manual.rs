@@ -6,7 +6,7 @@ use clap::Args;
 use clap_complete::Shell;
 
 use super::Outcome;
-use super::output::{Failure, Output};
+use super::output::{CommandFailure, Output};
 
 /// The arguments of `tradepost man`.
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub struct Completions {
 pub fn man(arguments: &Man, program: clap::Command) -> Outcome {
     clap_mangen::generate_to(program, &arguments.folder).map_err(|error| {
         let folder = arguments.folder.display();
-        Failure::usage(format!("the pages cannot be written to {folder}: {error}"))
+        CommandFailure::usage(format!("the pages cannot be written to {folder}: {error}"))
     })
 }
 

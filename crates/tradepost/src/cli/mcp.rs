@@ -14,11 +14,11 @@ use tradepost_server::http;
 
 use super::context::runtime;
 use super::network::NetworkArguments;
-use super::output::Failure;
+use super::output::CommandFailure;
 use super::serve::{bind_by, start_log, stop_signal};
 use super::token::{TOKEN_VARIABLE, TokenFor};
 use super::{Context, Outcome};
-use crate::config::Server;
+use crate::config::ServerConfig;
 
 /// How many seconds a person may take to answer a form that stands for the person alone.
 const PERSON_TIMEOUT: u64 = 300;
@@ -116,9 +116,9 @@ impl Arguments {
 pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     // Looked at here, where a mistake in it can still be called one of the command line.
     let looked_at: Result<Targets, ParseError> = arguments.log.parse();
-    looked_at.map_err(|error| Failure::usage(format!("--log: {error}")))?;
+    looked_at.map_err(|error| CommandFailure::usage(format!("--log: {error}")))?;
     let log_filter = arguments.log.clone();
-    let server = Server { log_filter, log_json: false, ..Server::default() };
+    let server = ServerConfig { log_filter, log_json: false, ..ServerConfig::default() };
     let _log = start_log(&server)?;
     let bridge = Arc::new(bridge(&arguments, context)?);
     let runtime = runtime(Builder::new_multi_thread())?;
@@ -134,35 +134,35 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
                 max_body: server.max_body_bytes,
                 patience: Duration::try_from(server.read_timeout).unwrap_or(Duration::MAX),
             };
-            let server = Server { listen: address, ..server };
+            let server = ServerConfig { listen: address, ..server };
             runtime.block_on(serve_http(bridge, door, &server, context))
         }
-        None => runtime
-            .block_on(serve_stdio(bridge))
-            .map_err(|error| Failure::new(1, format!("the client could not be served: {error}"))),
+        None => runtime.block_on(serve_stdio(bridge)).map_err(|error| {
+            CommandFailure::new(1, format!("the client could not be served: {error}"))
+        }),
     };
     // A thread may still wait for standard input, which nobody will write to any more.
     runtime.shutdown_background();
     outcome
 }
 
-fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
+fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, CommandFailure> {
     let token = arguments.token_for.bearer(context);
     if token.is_some() && arguments.dealers.iter().any(|one| directory::is_directory(one)) {
         let message = format!("{} is set and there is a directory", TOKEN_VARIABLE);
-        return Err(Failure::usage(message).hint(
+        return Err(CommandFailure::usage(message).hint(
             "whoever the directory names would get the token; unset it, or name the dealer",
         ));
     }
     // Each of them would be sent what only one of them should see.
     if token.is_some() && arguments.dealers.len() + arguments.adcp.len() > 1 {
         let message = format!("{} is set and there are several dealers or sellers", TOKEN_VARIABLE);
-        return Err(Failure::usage(message)
+        return Err(CommandFailure::usage(message)
             .hint("a token is for one of them; unset it, or run a bridge for each"));
     }
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(|error| {
-        Failure::new(1, format!("reading the operating system's randomness: {error}"))
+        CommandFailure::new(1, format!("reading the operating system's randomness: {error}"))
     })?;
     let clock = Clock::system();
     let options = BridgeOptions {
@@ -184,7 +184,7 @@ fn bridge(arguments: &Arguments, context: &Context) -> Result<Bridge, Failure> {
 async fn serve_http(
     bridge: Arc<Bridge>,
     door: HttpAccess,
-    server: &Server,
+    server: &ServerConfig,
     context: &Context,
 ) -> Outcome {
     let (listener, address) = bind_by("--http", server.listen).await?;

@@ -2,7 +2,7 @@
 
 use tradepost_wire::json::json;
 
-use super::place::Place;
+use super::place::StoreOptions;
 use super::serve::lock::lock;
 use super::{Context, Outcome};
 
@@ -10,7 +10,7 @@ use super::{Context, Outcome};
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// Runs it.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use tradepost_store::{DatabaseUrl, MovedRows, NotMoved, Store};
 use tradepost_wire::json::{Value, json};
 
-use super::output::Failure;
-use super::place::{self, Place};
+use super::output::CommandFailure;
+use super::place::{self, StoreOptions};
 use super::serve::lock::lock;
 use super::{Context, Outcome, dealers};
 
@@ -31,17 +31,17 @@ pub struct Arguments {
 /// # Errors
 /// When a server uses the folder, the database holds something else, or one of them cannot be used.
 pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
-    let place = Place::folder(&arguments.data).with_config(arguments.config.clone());
+    let place = StoreOptions::folder(&arguments.data).with_config(arguments.config.clone());
     let output = context.output;
     let config = place.load_config_if_there(context)?;
     let named: Option<Result<DatabaseUrl, _>> = arguments.to.as_ref().map(|to| to.parse());
-    let named = named.transpose().map_err(|why| Failure::usage(format!("--to {why}")))?;
+    let named = named.transpose().map_err(|why| CommandFailure::usage(format!("--to {why}")))?;
     let to = match named {
         Some(to) => Some(to),
         None => place.database(config.as_ref(), context)?,
     };
     let to = to.ok_or_else(|| {
-        Failure::usage("nothing says where to").hint(format!(
+        CommandFailure::usage("nothing says where to").hint(format!(
             "name the database with --to, in {}, or as server.database of the configuration",
             place::VARIABLE
         ))
@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     Ok(())
 }
 
-fn refused(to: &DatabaseUrl, why: &NotMoved) -> Failure {
+fn refused(to: &DatabaseUrl, why: &NotMoved) -> CommandFailure {
     let (exit, code, hint) = match why {
         NotMoved::Used(_) => (2, "database_used", "nothing was changed; name an empty database"),
         NotMoved::Other => (
@@ -83,6 +83,6 @@ fn refused(to: &DatabaseUrl, why: &NotMoved) -> Failure {
             (1, "failed", "run it again to go on; what has arrived is not moved twice")
         }
     };
-    let failure = Failure::new(exit, format!("cannot move to {to}: {why}")).hint(hint);
+    let failure = CommandFailure::new(exit, format!("cannot move to {to}: {why}")).hint(hint);
     failure.data(json!({"code": code}))
 }

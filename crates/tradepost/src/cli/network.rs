@@ -7,7 +7,7 @@ use std::time::Duration;
 use tradepost_buyer::transport::{HttpTransport, Network, TrafficLog, TransportLimits};
 
 use super::Context;
-use super::output::{Failure, unreadable};
+use super::output::{CommandFailure, unreadable};
 
 /// The arguments that they share.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -28,17 +28,17 @@ impl NetworkArguments {
     ///
     /// # Errors
     /// When a variable names no proxy, or the file has no certificates.
-    pub(super) fn network(&self, context: &Context) -> Result<Network, Failure> {
+    pub(super) fn network(&self, context: &Context) -> Result<Network, CommandFailure> {
         let network = Network::default().with_proxies(|name| context.variable(name));
         let mut network = network.map_err(|bad| {
-            Failure::usage(bad.to_string()).hint(
+            CommandFailure::usage(bad.to_string()).hint(
                 "write http://HOST:PORT, with http://USER:PASSWORD@HOST:PORT where it wants one",
             )
         })?;
         if let Some(path) = &self.ca {
             let pem = std::fs::read(path).map_err(unreadable(path))?;
             network = network.with_authorities(&pem).map_err(|bad| {
-                Failure::usage(format!("{} {bad}", path.display()))
+                CommandFailure::usage(format!("{} {bad}", path.display()))
                     .hint("give the certificate of whoever issued the server's, in PEM")
             })?;
         }
@@ -57,7 +57,7 @@ impl NetworkArguments {
         &self,
         context: &Context,
         seconds: u64,
-    ) -> Result<HttpTransport, Failure> {
+    ) -> Result<HttpTransport, CommandFailure> {
         let limits =
             TransportLimits { timeout: Duration::from_secs(seconds), ..TransportLimits::default() };
         Ok(HttpTransport::on(self.network(context)?, limits))

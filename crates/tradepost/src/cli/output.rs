@@ -36,7 +36,7 @@ use tradepost_wire::json::{Value, json};
 pub mod seller;
 pub mod table;
 
-use table::{Cells, Fit};
+use table::{Cells, TableWidth};
 
 /// The exit code for a card that is not to be trusted.
 pub const UNTRUSTED: u8 = 11;
@@ -70,7 +70,7 @@ pub struct Output {
 
 /// Why a command failed.
 #[derive(Debug, Clone)]
-pub struct Failure {
+pub struct CommandFailure {
     /// The exit code, from the table above.
     pub exit: u8,
     /// What went wrong: a lowercase fragment without a full stop.
@@ -85,7 +85,7 @@ pub struct Failure {
     pub already_shown: bool,
 }
 
-impl Failure {
+impl CommandFailure {
     /// A failure with an exit code and a message.
     #[must_use]
     pub fn new(exit: u8, message: impl Into<String>) -> Self {
@@ -161,30 +161,30 @@ impl Failure {
     }
 }
 
-impl From<InternalError> for Failure {
+impl From<InternalError> for CommandFailure {
     fn from(fault: InternalError) -> Self {
         Self::fault(fault)
     }
 }
 
 /// That a new file cannot be written, with what to do where there is one already.
-pub(super) fn unwritten(path: &Path, error: &io::Error, hint: &str) -> Failure {
+pub(super) fn unwritten(path: &Path, error: &io::Error, hint: &str) -> CommandFailure {
     let name = path.display();
     if error.kind() == ErrorKind::AlreadyExists {
-        return Failure::usage(format!("{name} exists already")).hint(hint);
+        return CommandFailure::usage(format!("{name} exists already")).hint(hint);
     }
-    Failure::usage(format!("cannot write {name}: {error}"))
+    CommandFailure::usage(format!("cannot write {name}: {error}"))
 }
 
 /// For `map_err`: a file of the user's that cannot be read.
-pub fn unreadable(path: &Path) -> impl Fn(io::Error) -> Failure {
-    move |error| Failure::usage(format!("cannot read {}: {error}", path.display()))
+pub fn unreadable(path: &Path) -> impl Fn(io::Error) -> CommandFailure {
+    move |error| CommandFailure::usage(format!("cannot read {}: {error}", path.display()))
 }
 
 /// The text of a file of the user's.
-pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
+pub(super) fn read_text(path: &Path) -> Result<String, CommandFailure> {
     std::fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("cannot read {}: {}", path.display(), error.kind()))
+        CommandFailure::usage(format!("cannot read {}: {}", path.display(), error.kind()))
     })
 }
 
@@ -230,18 +230,18 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// When there is such a file already, or it or standard output cannot be written.
-pub fn save(file: Option<&Path>, bytes: &[u8], output: Output) -> Result<(), Failure> {
+pub fn save(file: Option<&Path>, bytes: &[u8], output: Output) -> Result<(), CommandFailure> {
     let Some(path) = file else { return output.hand_over(bytes) };
     write_new(path, bytes).map_err(unsaved(path))
 }
 
 /// For `map_err`: a file that data was to be saved in, and cannot be written.
-pub fn unsaved(path: &Path) -> impl Fn(io::Error) -> Failure {
+pub fn unsaved(path: &Path) -> impl Fn(io::Error) -> CommandFailure {
     move |error| {
         let is_there = error.kind() == ErrorKind::AlreadyExists;
         let why = if is_there { "it exists already".to_owned() } else { error.kind().to_string() };
         let name = path.display();
-        Failure::usage(format!("cannot write {name}: {why}")).hint("name another file")
+        CommandFailure::usage(format!("cannot write {name}: {why}")).hint("name another file")
     }
 }
 
@@ -273,14 +273,15 @@ impl Output {
     ///
     /// # Errors
     /// When not all of it could be written, also because nobody reads any more.
-    pub fn hand_over(self, bytes: &[u8]) -> Result<(), Failure> {
+    pub fn hand_over(self, bytes: &[u8]) -> Result<(), CommandFailure> {
         let mut out = io::stdout().lock();
         out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| {
             let message = format!("cannot write to standard output: {}", error.kind());
-            let failure = Failure::new(1, message).hint("see that there is room, and a reader");
+            let failure =
+                CommandFailure::new(1, message).hint("see that there is room, and a reader");
             // Programs look for failures where nothing can be written.
             let _ = Self::new(false).fail(&failure);
-            Failure { already_shown: true, ..failure }
+            CommandFailure { already_shown: true, ..failure }
         })
     }
 
@@ -315,7 +316,7 @@ impl Output {
         } else if found.is_empty() {
             self.talk(nothing);
         } else {
-            self.line(table::of(Fit::Terminal, found, columns));
+            self.line(table::of(TableWidth::Terminal, found, columns));
         }
     }
 
@@ -337,7 +338,7 @@ impl Output {
 
     /// Reports a failure and gives its exit code.
     #[must_use]
-    pub fn fail(self, failure: &Failure) -> ExitCode {
+    pub fn fail(self, failure: &CommandFailure) -> ExitCode {
         if failure.already_shown {
             return ExitCode::from(failure.exit);
         }
@@ -371,7 +372,7 @@ mod tests {
 
     #[test]
     fn people_read_each_problem_once() {
-        let mut failure = Failure::new(3, "CODE: it failed: /a: must be x; /b: must be y");
+        let mut failure = CommandFailure::new(3, "CODE: it failed: /a: must be x; /b: must be y");
         assert_eq!(failure.headline(), failure.message);
         failure.lines = vec!["/a: must be x (enum)".into(), "/b: must be y (type)".into()];
         assert_eq!(failure.headline(), "CODE: it failed");

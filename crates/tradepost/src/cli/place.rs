@@ -14,7 +14,7 @@ use tradepost_store::privacy::OperatorKeys;
 use tradepost_store::{DatabaseUrl, Locked, Store};
 use tradepost_wire::json::json;
 
-use super::output::Failure;
+use super::output::CommandFailure;
 use super::{Context, check_config, dealers};
 use crate::config::Config;
 
@@ -31,7 +31,7 @@ const KEYGEN: &str = "make a key with `tradepost privacy keygen --out FILE`";
 
 /// Options that say where the store is, and where the configuration that names it.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Place {
+pub struct StoreOptions {
     /// The folder in which `serve` keeps its data. It is used only when no database is named: neither by
     /// --database, nor by the environment variable TRADEPOST_SERVER__DATABASE, nor by server.database of
     /// the configuration, which are looked at in this order.
@@ -51,7 +51,7 @@ pub struct Place {
     config: Option<PathBuf>,
 }
 
-impl Place {
+impl StoreOptions {
     /// Names a folder, whatever the configuration says.
     #[must_use]
     pub fn folder(data: &Path) -> Self {
@@ -68,7 +68,7 @@ impl Place {
     ///
     /// # Errors
     /// When the file cannot be read, or with every mistake in it.
-    pub fn load_config(&self, context: &Context) -> Result<Config, Failure> {
+    pub fn load_config(&self, context: &Context) -> Result<Config, CommandFailure> {
         check_config::load(self.config_path(), &context.environment)
     }
 
@@ -77,7 +77,10 @@ impl Place {
     ///
     /// # Errors
     /// When the file cannot be read, or with every mistake in it.
-    pub fn load_config_if_there(&self, context: &Context) -> Result<Option<Config>, Failure> {
+    pub fn load_config_if_there(
+        &self,
+        context: &Context,
+    ) -> Result<Option<Config>, CommandFailure> {
         if self.config.is_none() && !self.config_path().exists() {
             return Ok(None);
         }
@@ -89,7 +92,7 @@ impl Place {
         &self,
         config: Option<&'c Config>,
         context: &Context,
-    ) -> Result<Option<Cow<'c, Config>>, Failure> {
+    ) -> Result<Option<Cow<'c, Config>>, CommandFailure> {
         match config {
             Some(config) => Ok(Some(Cow::Borrowed(config))),
             None => Ok(self.load_config_if_there(context)?.map(Cow::Owned)),
@@ -105,7 +108,7 @@ impl Place {
         &self,
         config: Option<&Config>,
         context: &Context,
-    ) -> Result<Option<DatabaseUrl>, Failure> {
+    ) -> Result<Option<DatabaseUrl>, CommandFailure> {
         self.database_of(self.resolve_config(config, context)?.as_deref(), context)
     }
 
@@ -113,10 +116,10 @@ impl Place {
         &self,
         config: Option<&Config>,
         context: &Context,
-    ) -> Result<Option<DatabaseUrl>, Failure> {
+    ) -> Result<Option<DatabaseUrl>, CommandFailure> {
         let read = |name: &str, text: &str| {
             let parsed = text.parse::<DatabaseUrl>();
-            parsed.map_err(|why| Failure::usage(format!("{name} {why}")))
+            parsed.map_err(|why| CommandFailure::usage(format!("{name} {why}")))
         };
         if let Some(text) = &self.database {
             return read("--database", text).map(Some);
@@ -138,7 +141,11 @@ impl Place {
     ///
     /// # Errors
     /// When there is none, or it cannot be used.
-    pub fn open(&self, config: Option<&Config>, context: &Context) -> Result<Store, Failure> {
+    pub fn open(
+        &self,
+        config: Option<&Config>,
+        context: &Context,
+    ) -> Result<Store, CommandFailure> {
         let config = self.resolve_config(config, context)?;
         let config = config.as_deref();
         let database = self.database_of(config, context)?;
@@ -156,12 +163,12 @@ impl Place {
     ///
     /// # Errors
     /// When there is none.
-    pub fn check_folder(&self) -> Result<(), Failure> {
+    pub fn check_folder(&self) -> Result<(), CommandFailure> {
         if Store::exists(&self.data) {
             return Ok(());
         }
         let message = format!("there is no data of tradepost in {}", self.data.display());
-        Err(Failure::usage(message)
+        Err(CommandFailure::usage(message)
             .hint("name the folder of `serve` with --data")
             .data(json!({"code": "store_missing"})))
     }
@@ -170,7 +177,11 @@ impl Place {
     ///
     /// # Errors
     /// When it cannot be used.
-    pub fn create(&self, config: Option<&Config>, context: &Context) -> Result<Store, Failure> {
+    pub fn create(
+        &self,
+        config: Option<&Config>,
+        context: &Context,
+    ) -> Result<Store, CommandFailure> {
         let config = self.resolve_config(config, context)?;
         let database = self.database_of(config.as_deref(), context)?;
         self.note_unused_folder(database.as_ref(), context);
@@ -190,7 +201,7 @@ impl Place {
         &self,
         database: Option<&DatabaseUrl>,
         keys: &OperatorKeys,
-    ) -> Result<Store, Failure> {
+    ) -> Result<Store, CommandFailure> {
         let store = self.open_locked(database)?;
         // Without a key everything that needs none can still be done.
         if !keys.is_empty() {
@@ -203,11 +214,15 @@ impl Place {
     ///
     /// # Errors
     /// When it cannot be used.
-    pub fn connect(&self, config: Option<&Config>, context: &Context) -> Result<Store, Failure> {
+    pub fn connect(
+        &self,
+        config: Option<&Config>,
+        context: &Context,
+    ) -> Result<Store, CommandFailure> {
         self.open_locked(self.database(config, context)?.as_ref())
     }
 
-    fn open_locked(&self, database: Option<&DatabaseUrl>) -> Result<Store, Failure> {
+    fn open_locked(&self, database: Option<&DatabaseUrl>) -> Result<Store, CommandFailure> {
         match database {
             Some(url) => Store::join(url).map_err(|fault| no_database(url, &fault)),
             None => Store::attach(&self.data).map_err(|fault| self.unusable(&fault)),
@@ -223,11 +238,15 @@ impl Place {
         &self,
         config: Option<&Config>,
         context: &Context,
-    ) -> Result<OperatorKeys, Failure> {
+    ) -> Result<OperatorKeys, CommandFailure> {
         self.keys_of(self.resolve_config(config, context)?.as_deref(), context)
     }
 
-    fn keys_of(&self, config: Option<&Config>, context: &Context) -> Result<OperatorKeys, Failure> {
+    fn keys_of(
+        &self,
+        config: Option<&Config>,
+        context: &Context,
+    ) -> Result<OperatorKeys, CommandFailure> {
         let configured = match config {
             Some(config) => config.privacy.key_file.clone(),
             None => context.variable(KEY_FILE).map(PathBuf::from),
@@ -235,7 +254,7 @@ impl Place {
         match (&self.key_file, context.variable(KEY), configured) {
             (Some(file), _, _) => load_keys(file),
             (None, Some(text), _) => {
-                let unusable = |why| Failure::usage(format!("{KEY} {why}")).hint(KEYGEN);
+                let unusable = |why| CommandFailure::usage(format!("{KEY} {why}")).hint(KEYGEN);
                 OperatorKeys::read(text).map_err(unusable)
             }
             (None, None, Some(file)) => load_keys(&file),
@@ -247,7 +266,7 @@ impl Place {
     ///
     /// # Errors
     /// When it cannot be used.
-    pub fn migrate(&self, database: Option<&DatabaseUrl>) -> Result<Store, Failure> {
+    pub fn migrate(&self, database: Option<&DatabaseUrl>) -> Result<Store, CommandFailure> {
         match database {
             Some(url) => Store::connect(url).map_err(|fault| no_database(url, &fault)),
             None => Store::open(&self.data).map_err(|fault| self.unusable(&fault)),
@@ -255,10 +274,10 @@ impl Place {
     }
 
     /// That the folder is of no use.
-    pub(super) fn unusable(&self, fault: &InternalError) -> Failure {
+    pub(super) fn unusable(&self, fault: &InternalError) -> CommandFailure {
         let message =
             format!("cannot use the data folder {}: {}", self.data.display(), fault.chain());
-        Failure::new(1, message)
+        CommandFailure::new(1, message)
             .hint("name a folder that you may write with --data")
             .data(json!({"code": "store_unusable"}))
     }
@@ -268,7 +287,7 @@ impl Place {
 ///
 /// # Errors
 /// That other keys are needed.
-pub fn unlock(store: &Store, keys: &OperatorKeys, begin: bool) -> Result<bool, Failure> {
+pub fn unlock(store: &Store, keys: &OperatorKeys, begin: bool) -> Result<bool, CommandFailure> {
     store.unlock(keys, begin, Clock::system().now()).map_err(|locked| {
         let hint = match &locked {
             Locked::NoKey(_) => {
@@ -279,9 +298,9 @@ pub fn unlock(store: &Store, keys: &OperatorKeys, begin: bool) -> Result<bool, F
                  `tradepost privacy rekey` is done; if it is lost for good, `tradepost privacy \
                  forget-key` goes on without what it alone can read"
             }
-            Locked::Broken(_) => return Failure::new(1, locked.to_string()),
+            Locked::Broken(_) => return CommandFailure::new(1, locked.to_string()),
         };
-        Failure::usage(locked.to_string()).hint(hint)
+        CommandFailure::usage(locked.to_string()).hint(hint)
     })
 }
 
@@ -289,17 +308,18 @@ pub fn unlock(store: &Store, keys: &OperatorKeys, begin: bool) -> Result<bool, F
 ///
 /// # Errors
 /// When it cannot be read, or holds something else.
-pub fn load_keys(file: &Path) -> Result<OperatorKeys, Failure> {
+pub fn load_keys(file: &Path) -> Result<OperatorKeys, CommandFailure> {
     let name = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| {
-        Failure::usage(format!("cannot read the key file {name}: {}", error.kind())).hint(KEYGEN)
+        CommandFailure::usage(format!("cannot read the key file {name}: {}", error.kind()))
+            .hint(KEYGEN)
     })?;
-    let unusable = |why| Failure::usage(format!("the key file {name} {why}")).hint(KEYGEN);
+    let unusable = |why| CommandFailure::usage(format!("the key file {name} {why}")).hint(KEYGEN);
     OperatorKeys::read(&text).map_err(unusable)
 }
 
-fn no_database(url: &DatabaseUrl, fault: &InternalError) -> Failure {
-    Failure::new(1, format!("cannot use the database {url}: {}", fault.chain()))
+fn no_database(url: &DatabaseUrl, fault: &InternalError) -> CommandFailure {
+    CommandFailure::new(1, format!("cannot use the database {url}: {}", fault.chain()))
         .hint("see that it answers, and that server.database names it and its user")
         .data(json!({"code": "store_unusable"}))
 }

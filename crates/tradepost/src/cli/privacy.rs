@@ -14,11 +14,11 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
-use super::leads::consent::{self, Customer};
-use super::leads::export::{Entry, record};
-use super::output::table::{self, Column, Fit};
-use super::output::{Failure, save};
-use super::place::{Place, unlock};
+use super::leads::consent::{self, CustomerOptions};
+use super::leads::export::{ExportedLead, record};
+use super::output::table::{self, TableColumn, TableWidth};
+use super::output::{CommandFailure, save};
+use super::place::{StoreOptions, unlock};
 use super::serve::lock::lock;
 use super::{Context, Outcome, dealers};
 use crate::evidence;
@@ -38,13 +38,13 @@ pub(super) enum Command {
     /// Show how far personal data is encrypted, and which keys it needs.
     Status {
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// Encrypt by the first key what is in clear, or encrypted by another. It can be stopped at any
     /// time, and goes on when it is run again.
     Rekey {
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// Go on after keys were lost: erase everything that they alone can read, once you have typed that this
     /// is meant. The server must not run.
@@ -53,30 +53,30 @@ pub(super) enum Command {
         #[arg(value_name = "KEY", required = true)]
         lost: Vec<String>,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// Write everything that is kept of a customer, of all their leads at all dealers.
     Export {
         #[command(flatten)]
-        customer: Customer,
+        customer: CustomerOptions,
         /// Only leads of this dealer.
         #[arg(long, value_name = "ID")]
         dealer: Option<String>,
         /// The format.
-        #[arg(long, value_enum, default_value_t = Format::Json)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = PrivacyFormat::Json)]
+        format: PrivacyFormat,
         /// The file to write, which must not exist; standard output without it.
         #[arg(long, short, value_name = "FILE")]
         out: Option<PathBuf>,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// Erase everything that is kept of a customer, but for the hashes of the consents.
     Erase(consent::Erase),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum Format {
+pub(super) enum PrivacyFormat {
     /// For programs.
     Json,
     /// A page for people, which can be printed.
@@ -106,8 +106,8 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             dealers::check_known(dealer.as_deref(), &store, &place, context)?;
             let (document, unreadable) = export(&store, &customer, dealer.as_deref(), context)?;
             let text = match format {
-                Format::Json => format!("{document:#}\n"),
-                Format::Html => evidence::page("Everything kept of a customer", &document),
+                PrivacyFormat::Json => format!("{document:#}\n"),
+                PrivacyFormat::Html => evidence::page("Everything kept of a customer", &document),
             };
             save(out.as_deref(), text.as_bytes(), context.output)?;
             consent::despite(unreadable, context)
@@ -134,8 +134,8 @@ fn status(store: &Store, context: &Context) -> Outcome {
     };
     let rows: Vec<_> = sealing.rows.iter().map(row).collect();
     if !rows.is_empty() {
-        let columns = [Column::Text("KEY"), Column::Number("ROWS")];
-        context.output.line(table::rows(Fit::Terminal, &columns, &rows));
+        let columns = [TableColumn::Text("KEY"), TableColumn::Number("ROWS")];
+        context.output.line(table::rows(TableWidth::Terminal, &columns, &rows));
     }
     if !sealing.keys.is_empty() && (clear > 0 || sealing.keys.len() > 1) {
         context.output.talk("`tradepost privacy rekey` encrypts everything by the first key");
@@ -143,10 +143,10 @@ fn status(store: &Store, context: &Context) -> Outcome {
     Ok(())
 }
 
-fn rekey(place: &Place, context: &Context) -> Outcome {
+fn rekey(place: &StoreOptions, context: &Context) -> Outcome {
     let keys = place.keys(None, context)?;
     let Some(first) = keys.ids().first().map(|id| (*id).to_owned()) else {
-        return Err(Failure::usage("there is no key to encrypt with")
+        return Err(CommandFailure::usage("there is no key to encrypt with")
             .hint("name its file with --key-file, or set TRADEPOST_PRIVACY_KEY"));
     };
     let store = place.open(None, context)?;
@@ -204,19 +204,19 @@ fn left_behind(unreadable: &BTreeSet<Unreadable>, context: &Context) -> Outcome 
     };
     let hint = "they were damaged; look into a backup, or erase the leads with \
                 `tradepost leads erase --lead ID`";
-    let failure = Failure::new(1, message).hint(hint);
+    let failure = CommandFailure::new(1, message).hint(hint);
     let failure = failure.lines(unreadable.iter().map(line).collect());
     // Programs have them in the document.
-    Err(Failure { already_shown: context.output.is_json(), ..failure })
+    Err(CommandFailure { already_shown: context.output.is_json(), ..failure })
 }
 
 /// Everything that is kept of a customer, recorded for each lead, and the leads of which nobody can tell.
 fn export(
     store: &Store,
-    customer: &Customer,
+    customer: &CustomerOptions,
     dealer: Option<&str>,
     context: &Context,
-) -> Result<(Value, BTreeSet<String>), Failure> {
+) -> Result<(Value, BTreeSet<String>), CommandFailure> {
     let now = Clock::system().now();
     let mut ids: Vec<String> = customer.leads.clone();
     let mut unreadable = BTreeSet::new();
@@ -253,7 +253,7 @@ fn export(
         let submissions: Vec<Value> = submissions.collect();
         let note = |note: &LeadNote| json!({"at": rfc3339(note.at), "author": note.author, "text": note.text});
         leads.push(json!({
-            "lead": record(&Entry::now(history, None)),
+            "lead": record(&ExportedLead::now(history, None)),
             "submissions": submissions,
             "stage": progress.stage,
             "notes": notes.iter().map(note).collect::<Vec<_>>(),

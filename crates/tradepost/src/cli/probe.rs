@@ -14,7 +14,7 @@ use tradepost_server::clock::Clock;
 use super::discover::block_on;
 use super::network::NetworkArguments;
 use super::output::seller::NO_ANSWER;
-use super::output::{Failure, INTERRUPTED, Output, UNGRADED};
+use super::output::{CommandFailure, INTERRUPTED, Output, UNGRADED};
 use super::report_file::{Also, save};
 use super::serve::stop_signal;
 use super::token::TokenArguments;
@@ -32,7 +32,7 @@ const TOKEN_B_VARIABLE: &str = "TRADEPOST_TOKEN_B";
 
 /// The specifications to judge by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Wanted {
+pub enum WantedProfiles {
     /// Those that the card names; AdCP where there is no card and MCP answers.
     Auto,
     /// A2A alone.
@@ -45,7 +45,7 @@ pub enum Wanted {
 
 /// How the report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub enum ReportFormat {
     /// For people, in a terminal.
     Text,
     /// For programs.
@@ -67,16 +67,16 @@ pub struct Arguments {
     url: String,
     /// The specifications to judge by.
     #[arg(long, value_name = "PROFILE", default_value = "auto")]
-    profile: Wanted,
+    profile: WantedProfiles,
     /// How to write the report; --json is --format json.
     #[arg(long, value_name = "FORMAT")]
-    format: Option<Format>,
+    format: Option<ReportFormat>,
     /// Write the report to a file instead of standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Write another report besides, as junit=probe.xml; may be given several times.
     #[arg(long, value_name = "FORMAT=FILE")]
-    also: Vec<Also<Format>>,
+    also: Vec<Also<ReportFormat>>,
     /// Read the card, send nothing else, and say what would be sent.
     #[arg(long, conflicts_with_all = ["out", "also"])]
     dry_run: bool,
@@ -154,10 +154,15 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     if arguments.dry_run {
         let is_json = match arguments.format {
             None => context.output.is_json(),
-            Some(Format::Json) => true,
-            Some(Format::Text) => false,
-            Some(Format::Junit | Format::Html | Format::Markdown | Format::Github) => {
-                let failure = Failure::usage("a dry run has no such form");
+            Some(ReportFormat::Json) => true,
+            Some(ReportFormat::Text) => false,
+            Some(
+                ReportFormat::Junit
+                | ReportFormat::Html
+                | ReportFormat::Markdown
+                | ReportFormat::Github,
+            ) => {
+                let failure = CommandFailure::usage("a dry run has no such form");
                 return Err(failure.hint("use --format text or json"));
             }
         };
@@ -180,7 +185,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
             is_stopped = true;
         };
         let probed = probe_until(transport, &arguments.url, options, &mut progress, stop).await;
-        probed.map_err(Failure::from)
+        probed.map_err(CommandFailure::from)
     });
     bar.clear();
     let report = report?;
@@ -194,33 +199,33 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     write(&report, &arguments, context.output)?;
     // The rest was skipped, so neither a grade nor its absence says anything about the agent.
     if is_stopped {
-        Err(Failure::already_shown(INTERRUPTED, "stopped by a signal"))
+        Err(CommandFailure::already_shown(INTERRUPTED, "stopped by a signal"))
     } else if report.no_agent.is_some() {
         context.output.talk(format!("no grade: {}", report.meaning()));
         context
             .output
             .talk("hint: give the agent's base address, that of its card, or of an MCP endpoint");
-        Err(Failure::already_shown(NO_ANSWER, "there is no agent"))
+        Err(CommandFailure::already_shown(NO_ANSWER, "there is no agent"))
     } else if report.breaks_a_must() {
-        Err(Failure::already_shown(NO_ANSWER, "a MUST is broken"))
+        Err(CommandFailure::already_shown(NO_ANSWER, "a MUST is broken"))
     } else if report.grade.is_none() {
         context.output.talk(format!("no grade: {}", report.meaning()));
-        Err(Failure::already_shown(UNGRADED, "too little could be looked at"))
+        Err(CommandFailure::already_shown(UNGRADED, "too little could be looked at"))
     } else {
         Ok(())
     }
 }
 
-fn options(arguments: &Arguments, context: &Context) -> Result<ProbeOptions, Failure> {
+fn options(arguments: &Arguments, context: &Context) -> Result<ProbeOptions, CommandFailure> {
     let waivers = arguments.waivers.as_deref().map(waivers::read).transpose()?.unwrap_or_default();
     let variable = |name: &str| context.filled(name).map(str::to_owned);
     let run_id = uuid::Uuid::now_v7().simple().to_string();
     let mut options = ProbeOptions::new(Clock::system().now(), run_id);
     options.profile = match arguments.profile {
-        Wanted::Auto => None,
-        Wanted::A2a => Some(CheckProfile::A2a),
-        Wanted::Aap => Some(CheckProfile::Aap),
-        Wanted::Adcp => Some(CheckProfile::Adcp),
+        WantedProfiles::Auto => None,
+        WantedProfiles::A2a => Some(CheckProfile::A2a),
+        WantedProfiles::Aap => Some(CheckProfile::Aap),
+        WantedProfiles::Adcp => Some(CheckProfile::Adcp),
     };
     options.token = arguments.token.given(context);
     options.token_for = arguments.token.origins();
@@ -228,7 +233,7 @@ fn options(arguments: &Arguments, context: &Context) -> Result<ProbeOptions, Fai
     options.contact = match (&arguments.contact, variable(CONTACT_VARIABLE)) {
         (Some(given), _) => Some(given.clone()),
         (None, Some(text)) => {
-            let mistake = |why| Failure::usage(format!("{CONTACT_VARIABLE}: {why}"));
+            let mistake = |why| CommandFailure::usage(format!("{CONTACT_VARIABLE}: {why}"));
             Some(contact(&text).map_err(mistake)?)
         }
         (None, None) => None,
@@ -245,7 +250,7 @@ fn options(arguments: &Arguments, context: &Context) -> Result<ProbeOptions, Fai
 }
 
 fn write(report: &AgentReport, arguments: &Arguments, output: Output) -> Outcome {
-    let usual = if output.is_json() { Format::Json } else { Format::Text };
+    let usual = if output.is_json() { ReportFormat::Json } else { ReportFormat::Text };
     let format = arguments.format.unwrap_or(usual);
     // First, so that nothing is on standard output yet when one of them cannot be written.
     for also in &arguments.also {
@@ -257,23 +262,23 @@ fn write(report: &AgentReport, arguments: &Arguments, output: Output) -> Outcome
             save(path, &document)?;
             output.talk(format!("{}; see {}", report.verdict(), path.display()));
         }
-        None if format == Format::Json => output.json_text(&document),
+        None if format == ReportFormat::Json => output.json_text(&document),
         None => output.line(document.trim_end()),
     }
     Ok(())
 }
 
-fn written(report: &AgentReport, format: Format) -> Result<String, Failure> {
+fn written(report: &AgentReport, format: ReportFormat) -> Result<String, CommandFailure> {
     Ok(match format {
-        Format::Text => text::summary(report),
-        Format::Json => {
+        ReportFormat::Text => text::summary(report),
+        ReportFormat::Json => {
             let json = tradepost_wire::json::to_string_pretty(report);
-            json.map_err(Failure::fault)?
+            json.map_err(CommandFailure::fault)?
         }
-        Format::Junit => junit::write(report),
-        Format::Html => html::write(report),
-        Format::Markdown => markdown::write(report),
-        Format::Github => github::write(report),
+        ReportFormat::Junit => junit::write(report),
+        ReportFormat::Html => html::write(report),
+        ReportFormat::Markdown => markdown::write(report),
+        ReportFormat::Github => github::write(report),
     })
 }
 
@@ -293,10 +298,10 @@ mod tests {
 
     #[test]
     fn a_further_report_is_a_form_and_a_file() {
-        let also: Also<Format> = "junit=a=b.xml".parse().unwrap();
-        assert_eq!((also.format, also.path), (Format::Junit, PathBuf::from("a=b.xml")));
+        let also: Also<ReportFormat> = "junit=a=b.xml".parse().unwrap();
+        assert_eq!((also.format, also.path), (ReportFormat::Junit, PathBuf::from("a=b.xml")));
         for text in ["junit", "junit=", "pdf=a"] {
-            assert!(text.parse::<Also<Format>>().is_err(), "{text}");
+            assert!(text.parse::<Also<ReportFormat>>().is_err(), "{text}");
         }
     }
 }

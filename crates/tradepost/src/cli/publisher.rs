@@ -19,9 +19,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
 use self::decider::Decider;
-use self::offline::Offline;
-use super::output::{Failure, one_of};
-use super::place::Place;
+use self::offline::OfflineServices;
+use super::output::{CommandFailure, one_of};
+use super::place::StoreOptions;
 use super::{Context, Outcome, check_config};
 use crate::adcp::vault::StoreVault;
 use crate::config::{self, Config, read};
@@ -67,30 +67,30 @@ pub(super) enum Command {
         #[arg(long, value_name = "STATE")]
         state: Option<String>,
         #[command(flatten)]
-        place: Whose,
+        place: PublisherOptions,
     },
     /// Approve an account, a creative, or the media buy of a task.
-    Approve(Item),
+    Approve(DecidedItem),
     /// Decline one; a creative that is approved, too.
     Decline {
         #[command(flatten)]
-        item: Item,
+        item: DecidedItem,
         /// Why, in words that the buyer reads; a creative needs them, an account has none.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
     /// Pause an account or an approved creative.
-    Suspend(Item),
+    Suspend(DecidedItem),
     /// Let one go on after that.
-    Resume(Item),
+    Resume(DecidedItem),
     /// Close an account for good.
-    Close(Item),
+    Close(DecidedItem),
     /// Let an account spend nothing before it has paid.
-    PaymentDue(Item),
+    PaymentDue(DecidedItem),
     /// Let it spend again.
-    PaymentSettled(Item),
+    PaymentSettled(DecidedItem),
     /// Say what an agent may do with an account, its own or another's.
-    Grant(Grant),
+    Grant(GrantOptions),
     /// List the messages to the publisher's people: of what was sold, and of what waits for them.
     Deliveries(deliveries::Listing),
     /// Send messages again that were given up.
@@ -101,7 +101,7 @@ pub(super) enum Command {
 
 /// What is decided about.
 #[derive(Debug, clap::Args)]
-pub(super) struct Item {
+pub(super) struct DecidedItem {
     /// What it is.
     #[arg(value_parser = one_of::<Matter>())]
     kind: Matter,
@@ -113,11 +113,11 @@ pub(super) struct Item {
     #[command(flatten)]
     decider: Decider,
     #[command(flatten)]
-    place: Whose,
+    place: PublisherOptions,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Grant {
+pub(super) struct GrantOptions {
     /// The account.
     account: String,
     /// The agent, by its id in the configuration.
@@ -137,11 +137,11 @@ pub(super) struct Grant {
     #[command(flatten)]
     decider: Decider,
     #[command(flatten)]
-    place: Whose,
+    place: PublisherOptions,
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Whose {
+pub(super) struct PublisherOptions {
     /// The publisher; not needed when the configuration has one.
     #[arg(long, value_name = "ID")]
     publisher: Option<String>,
@@ -149,7 +149,7 @@ pub(super) struct Whose {
     #[arg(long, conflicts_with = "config")]
     demo_publisher: bool,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// Runs it.
@@ -183,8 +183,8 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
     decide(step, item, reason, context)
 }
 
-fn decide(step: Step, item: Item, reason: Option<String>, context: &Context) -> Outcome {
-    let Item { kind: matter, id, account, decider, place } = item;
+fn decide(step: Step, item: DecidedItem, reason: Option<String>, context: &Context) -> Outcome {
+    let DecidedItem { kind: matter, id, account, decider, place } = item;
     let (vault, publisher) = place.only(context)?;
     let operation = PublisherOperation::Decide(step);
     let by = decider.name(vault.store(), &publisher.profile.id, operation, context)?;
@@ -208,14 +208,14 @@ fn decide(step: Step, item: Item, reason: Option<String>, context: &Context) -> 
 }
 
 /// Why a decision was not carried out.
-fn refused(denied: DecisionError, matter: Matter, step: &str) -> Failure {
+fn refused(denied: DecisionError, matter: Matter, step: &str) -> CommandFailure {
     let kind = matter.name();
     match denied {
-        DecisionError::Absent => Failure::usage(format!("there is no such {kind}"))
+        DecisionError::Absent => CommandFailure::usage(format!("there is no such {kind}"))
             .hint(format!("`tradepost publisher list {kind}s` names them")),
         DecisionError::Ambiguous(accounts) => {
             let message = format!("several accounts have a {kind} of this id");
-            let failure = Failure::usage(message).hint("name one of them with --account");
+            let failure = CommandFailure::usage(message).hint("name one of them with --account");
             failure.data(json!({"accounts": accounts})).lines(accounts)
         }
         DecisionError::Impossible { from, possible } => {
@@ -225,27 +225,30 @@ fn refused(denied: DecisionError, matter: Matter, step: &str) -> Failure {
                 true => "nothing can be decided about it any more".to_owned(),
                 false => format!("from there leads: {}", possible.join(", ")),
             };
-            Failure::usage(message).hint(hint).data(json!({"state": from, "possible": possible}))
+            CommandFailure::usage(message)
+                .hint(hint)
+                .data(json!({"state": from, "possible": possible}))
         }
         DecisionError::Objections(errors) => {
             let line = |error: &AdcpError| {
                 let field = error.field.as_ref().map(|field| format!("{field}: "));
                 format!("{}{} ({})", field.unwrap_or_default(), error.message, error.code.name())
             };
-            Failure::usage("the buy could not be made now; it waits as before")
+            CommandFailure::usage("the buy could not be made now; it waits as before")
                 .hint("put that right and approve it again, or decline it")
                 .data(json!({"objections": errors}))
                 .lines(errors.iter().map(line).collect())
         }
-        DecisionError::Invalid(wrong) => {
-            Failure::usage("this cannot be decided").data(json!({"problems": wrong})).lines(wrong)
-        }
-        DecisionError::Broken(broken) => Failure::fault(broken),
+        DecisionError::Invalid(wrong) => CommandFailure::usage("this cannot be decided")
+            .data(json!({"problems": wrong}))
+            .lines(wrong),
+        DecisionError::Broken(broken) => CommandFailure::fault(broken),
     }
 }
 
-fn grant(arguments: Grant, context: &Context) -> Outcome {
-    let Grant { account, agent, tasks, fields, read_only, revoke, decider, place } = arguments;
+fn grant(arguments: GrantOptions, context: &Context) -> Outcome {
+    let GrantOptions { account, agent, tasks, fields, read_only, revoke, decider, place } =
+        arguments;
     let mut field_scopes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (task, fields) in fields {
         field_scopes.entry(task).or_default().extend(fields);
@@ -273,7 +276,7 @@ fn grant(arguments: Grant, context: &Context) -> Outcome {
     let before = done.map_err(|denied| {
         if let DecisionError::Impossible { from, .. } = &denied {
             let message = format!("the account is {from}, and nobody works with it any more");
-            return Failure::usage(message);
+            return CommandFailure::usage(message);
         }
         refused(denied, Matter::Account, "grant")
     })?;
@@ -288,8 +291,8 @@ fn grant(arguments: Grant, context: &Context) -> Outcome {
     Ok(())
 }
 
-impl Whose {
-    fn config(&self, context: &Context) -> Result<Config, Failure> {
+impl PublisherOptions {
+    fn config(&self, context: &Context) -> Result<Config, CommandFailure> {
         if self.demo_publisher {
             let mut config = read::demo_publisher();
             for publisher in &mut config.publishers {
@@ -304,11 +307,11 @@ impl Whose {
     }
 
     /// The publishers of the configuration, or the one that is named.
-    fn publishers(&self, context: &Context) -> Result<Vec<Publishing>, Failure> {
+    fn publishers(&self, context: &Context) -> Result<Vec<Publishing>, CommandFailure> {
         let mut config = self.config(context)?;
         let mut found = std::mem::take(&mut config.publishers);
         if found.is_empty() {
-            return Err(Failure::usage("the configuration has no publisher"));
+            return Err(CommandFailure::usage("the configuration has no publisher"));
         }
         if let Some(wanted) = &self.publisher {
             let absent = unknown(&found);
@@ -318,17 +321,18 @@ impl Whose {
             }
         }
         let store = Arc::new(self.place.open(Some(&config), context)?);
-        let open = |config: config::Publisher| {
+        let open = |config: config::PublisherConfig| {
             let vault = StoreVault::new(Arc::clone(&store), &config.profile.id);
             let profile = Arc::new(config.profile);
-            let publisher = Publisher::new(profile, Arc::new(vault.clone()), Arc::new(Offline));
+            let publisher =
+                Publisher::new(profile, Arc::new(vault.clone()), Arc::new(OfflineServices));
             (vault, publisher)
         };
         Ok(found.into_iter().map(open).collect())
     }
 
     /// The publisher that is meant.
-    fn only(&self, context: &Context) -> Result<Publishing, Failure> {
+    fn only(&self, context: &Context) -> Result<Publishing, CommandFailure> {
         let mut found = self.publishers(context)?;
         match (found.pop(), found.is_empty()) {
             (Some(only), true) => Ok(only),
@@ -338,15 +342,16 @@ impl Whose {
 }
 
 /// That the publisher that is named is none of these.
-pub(super) fn unknown(publishers: &[config::Publisher]) -> Failure {
+pub(super) fn unknown(publishers: &[config::PublisherConfig]) -> CommandFailure {
     let ids: Vec<_> = publishers.iter().map(|known| known.profile.id.as_str()).collect();
-    Failure::usage("the configuration has no such publisher")
+    CommandFailure::usage("the configuration has no such publisher")
         .hint(format!("its publishers are: {}", ids.join(", ")))
 }
 
 /// That one of several publishers has to be named.
-pub(super) fn several() -> Failure {
-    Failure::usage("the configuration has several publishers").hint("name one with --publisher")
+pub(super) fn several() -> CommandFailure {
+    CommandFailure::usage("the configuration has several publishers")
+        .hint("name one with --publisher")
 }
 
 /// A publisher and what it keeps.

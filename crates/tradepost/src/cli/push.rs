@@ -7,10 +7,10 @@ use tradepost_server::clock::Clock;
 use tradepost_store::PushPosition;
 use tradepost_wire::json::{Value, json};
 
-use super::output::Failure;
+use super::output::CommandFailure;
 use super::output::table::Cells;
-use super::output::table::Column::Text;
-use super::place::Place;
+use super::output::table::TableColumn::Text;
+use super::place::StoreOptions;
 use super::{Context, Outcome};
 
 /// What it does.
@@ -22,7 +22,7 @@ pub(super) enum Command {
         #[arg(long)]
         failing: bool,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// Take webhooks that were given up on again, from the entry that they did not take.
     Retry {
@@ -35,7 +35,7 @@ pub(super) enum Command {
         #[arg(long, conflicts_with_all = ["task", "webhook"])]
         all: bool,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
 }
 
@@ -74,7 +74,7 @@ fn list(places: &[PushPosition], context: &Context) {
 
 fn retried(count: usize, all: bool, context: &Context) -> Outcome {
     if count == 0 && !all {
-        return Err(Failure::usage("there is no such webhook that was given up")
+        return Err(CommandFailure::usage("there is no such webhook that was given up")
             .hint("`tradepost push list` names them"));
     }
     let s = if count == 1 { "webhook is" } else { "webhooks are" };

@@ -32,14 +32,14 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
 use super::context::runtime;
-use super::output::table::Column::{Number, Text};
-use super::output::table::{self, Cells, Fit};
-use super::output::{Failure, read_text};
-use super::place::Place;
+use super::output::table::TableColumn::{Number, Text};
+use super::output::table::{self, Cells, TableWidth};
+use super::output::{CommandFailure, read_text};
+use super::place::StoreOptions;
 use super::serve::{bind, stop_signal};
 use super::{Context, Outcome, dealers};
-use crate::adcp::published::Web;
-use crate::config::Server;
+use crate::adcp::published::GuardedWeb;
+use crate::config::ServerConfig;
 
 mod handle;
 mod watch;
@@ -98,15 +98,15 @@ pub struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// List the last deliveries.
-    List(Listing),
+    List(ReceiveListing),
     /// List the deliveries that could not be handled.
-    Dead(Listing),
+    Dead(ReceiveListing),
     /// Have dead deliveries handled again, by the receiver that runs or the next one.
-    Replay(Replay),
+    Replay(ReplayOptions),
 }
 
 #[derive(Debug, clap::Args)]
-struct Listing {
+struct ReceiveListing {
     /// How many at most.
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
@@ -116,7 +116,7 @@ struct Listing {
 }
 
 #[derive(Debug, clap::Args)]
-struct Replay {
+struct ReplayOptions {
     /// Their numbers, as `dead` lists them; all dead deliveries without any.
     numbers: Vec<i64>,
     /// The folder that holds all state.
@@ -151,12 +151,12 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     }
 }
 
-fn open(data: &Path, clock: &Clock) -> Result<DurableInbox, Failure> {
-    let unusable = |fault| Place::folder(data).unusable(&fault);
+fn open(data: &Path, clock: &Clock) -> Result<DurableInbox, CommandFailure> {
+    let unusable = |fault| StoreOptions::folder(data).unusable(&fault);
     DurableInbox::open(data, clock.now()).map_err(unusable)
 }
 
-fn list(listing: &Listing, fate: Option<Fate>, context: &Context) -> Outcome {
+fn list(listing: &ReceiveListing, fate: Option<Fate>, context: &Context) -> Outcome {
     let inbox = open(&listing.data, &Clock::system())?;
     let kept = inbox.list(fate, listing.limit)?;
     let columns: [Cells<'_, KeptDelivery>; 10] = [
@@ -172,7 +172,7 @@ fn list(listing: &Listing, fate: Option<Fate>, context: &Context) -> Outcome {
         (Text("problem"), &|kept| kept.problem.clone().unwrap_or_default()),
     ];
     let documents: Vec<_> = kept.iter().map(handle::document).collect();
-    let table = table::of(Fit::Terminal, &kept, &columns);
+    let table = table::of(TableWidth::Terminal, &kept, &columns);
     context.output.answer(&json!({"deliveries": documents}), table);
     Ok(())
 }
@@ -182,8 +182,9 @@ fn secrets(text: &str) -> Vec<&str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
 }
 
-fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Failure> {
-    let wrong = |path: &Path, why: &str| Failure::usage(format!("{}: {why}", path.display()));
+fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, CommandFailure> {
+    let wrong =
+        |path: &Path, why: &str| CommandFailure::usage(format!("{}: {why}", path.display()));
     let mut required = Authenticity::default();
     if let Some(path) = &arguments.token_file {
         let text = read_text(path)?;
@@ -196,7 +197,7 @@ fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Fa
     let target = |url: &Uri| {
         let read = url.scheme().and_then(|_| TargetUri::read(&url.to_string()).ok());
         let wrong = "--url must be an address with scheme, host and path";
-        read.ok_or_else(|| Failure::usage(wrong))
+        read.ok_or_else(|| CommandFailure::usage(wrong))
     };
     let url = arguments.url.as_ref().map(target).transpose()?;
     let is_adcp = arguments.tag.as_deref() == Some(SignedKind::Webhook.tag());
@@ -213,13 +214,13 @@ fn authenticity(arguments: &Arguments, clock: &Clock) -> Result<Authenticity, Fa
     if required.is_empty() {
         let hint = "name --seller, --token-file, --hmac-key-file or --jwks; all that are named are \
                     required";
-        return Err(Failure::usage("everybody would be believed").hint(hint));
+        return Err(CommandFailure::usage("everybody would be believed").hint(hint));
     }
     Ok(required)
 }
 
 /// The sellers of AdCP whose webhooks are taken.
-fn sellers(arguments: &Arguments, clock: &Clock) -> Result<Signers<Arc<str>>, Failure> {
+fn sellers(arguments: &Arguments, clock: &Clock) -> Result<Signers<Arc<str>>, CommandFailure> {
     let keys =
         |source| signers::AgentKeys { source, revoked: arguments.revoked.clone(), cap: PER_KEY };
     let agents: Vec<_> = match &arguments.jwks {
@@ -246,12 +247,14 @@ fn sellers(arguments: &Arguments, clock: &Clock) -> Result<Signers<Arc<str>>, Fa
     };
     let egress = Egress::new(Resolver::system(), arguments.seller.iter().all(local));
     for url in arguments.seller.iter().chain(&arguments.brand_json) {
-        egress.read(url).map_err(|why| Failure::usage(format!("the address of a seller {why}")))?;
+        egress
+            .read(url)
+            .map_err(|why| CommandFailure::usage(format!("the address of a seller {why}")))?;
     }
-    Signers::open(Arc::new(Web::new(egress, clock.clone())), agents, |path| {
+    Signers::open(Arc::new(GuardedWeb::new(egress, clock.clone())), agents, |path| {
         std::fs::read_to_string(path)
     })
-    .map_err(|why| Failure::usage(format!("the file with the keys: {why}")))
+    .map_err(|why| CommandFailure::usage(format!("the file with the keys: {why}")))
 }
 
 fn listen(arguments: &Arguments, context: &Context) -> Outcome {
@@ -281,7 +284,7 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
         let stop = stop_signal()?;
         // With --json standard output is one document for each delivery.
         context.output.say(format!("listening on http://{address}{}", arguments.path));
-        let handler = handle::Handler {
+        let handler = handle::DeliveryHandler {
             inbox: Arc::clone(&inbox),
             clock: clock.clone(),
             metrics: Arc::clone(&metrics),
@@ -301,15 +304,15 @@ fn listen(arguments: &Arguments, context: &Context) -> Outcome {
 }
 
 /// How the server behaves; what it logs goes nowhere.
-fn server(listen: SocketAddr) -> Server {
-    Server {
+fn server(listen: SocketAddr) -> ServerConfig {
+    ServerConfig {
         listen,
         max_body_bytes: MAX_BODY,
         read_timeout: SignedDuration::try_from(PATIENCE).unwrap_or(SignedDuration::MAX),
         max_connections: 1_024,
         shutdown_grace: SignedDuration::from_secs(5),
         log_filter: "off".to_owned(),
-        ..Server::default()
+        ..ServerConfig::default()
     }
 }
 

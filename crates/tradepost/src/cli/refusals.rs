@@ -8,10 +8,10 @@ use tradepost_store::refusals::RefusalRecord;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
-use super::output::Failure;
-use super::output::table::Column::Text;
-use super::output::table::{self, Cells, Fit};
-use super::place::Place;
+use super::output::CommandFailure;
+use super::output::table::TableColumn::Text;
+use super::output::table::{self, Cells, TableWidth};
+use super::place::StoreOptions;
 use super::{Context, Outcome};
 
 /// What it does.
@@ -29,14 +29,14 @@ pub(super) enum Command {
         #[arg(long, value_name = "NUMBER", default_value_t = 100)]
         limit: u32,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
     /// Show what was refused under the id that a caller was given, and where the request was wrong.
     Show {
         /// The id: err_ and more.
         error_id: String,
         #[command(flatten)]
-        place: Place,
+        place: StoreOptions,
     },
 }
 
@@ -54,7 +54,7 @@ pub(super) fn run(command: Command, context: &Context) -> Outcome {
             // Ids are copied out of answers and letters, often with a space at an end.
             let found = place.open(None, context)?.refusal(error_id.trim())?;
             let refusal = found.ok_or_else(|| {
-                Failure::usage("nothing is known of this id")
+                CommandFailure::usage("nothing is known of this id")
                     .hint("refusals are kept for 30 days, and in a flood not each of them")
             })?;
             show(&refusal, context);
@@ -92,7 +92,7 @@ fn show(refusal: &RefusalRecord, context: &Context) {
     ];
     let misfits = refusal.misfits.iter();
     pairs.extend(misfits.map(|(pointer, keyword)| ("wrong", format!("{pointer} {keyword}"))));
-    context.output.line(table::pairs(Fit::Terminal, &pairs));
+    context.output.line(table::pairs(TableWidth::Terminal, &pairs));
     context.output.talk(format!("`tradepost explain {}` says what the code means", refusal.code));
 }
 

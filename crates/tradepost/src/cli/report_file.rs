@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::ValueEnum;
 
 use super::Outcome;
-use super::output::Failure;
+use super::output::CommandFailure;
 
 /// A further report: its form and its file.
 #[derive(Debug, Clone)]
@@ -36,5 +36,7 @@ impl<F: ValueEnum> FromStr for Also<F> {
 /// When the file cannot be written.
 pub fn save(path: &Path, document: &str) -> Outcome {
     let written = std::fs::write(path, document.as_bytes());
-    written.map_err(|error| Failure::new(1, format!("cannot write {}: {error}", path.display())))
+    written.map_err(|error| {
+        CommandFailure::new(1, format!("cannot write {}: {error}", path.display()))
+    })
 }

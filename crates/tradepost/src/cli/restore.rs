@@ -12,12 +12,12 @@ use tradepost_store::privacy::OperatorKeys;
 use tradepost_wire::json::json;
 
 use super::backup::{Encryption, UNCHECKED, folder_of, held, refuse_database};
-use super::dealers::Source;
-use super::output::{Failure, unreadable};
-use super::place::Place;
+use super::dealers::ConfigSource;
+use super::output::{CommandFailure, unreadable};
+use super::place::StoreOptions;
 use super::serve::lock::{lock, lock_copies};
 use super::{Context, Outcome};
-use crate::backup::sealed::Secret;
+use crate::backup::sealed::BackupSecret;
 use crate::backup::{self, Manifest, Unusable};
 
 /// The folder beside the database for what was there before.
@@ -30,9 +30,9 @@ pub struct Arguments {
     #[arg(value_name = "FILE")]
     from: PathBuf,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
     #[command(flatten)]
-    source: Source,
+    source: ConfigSource,
     #[command(flatten)]
     encryption: Encryption,
     /// Only look whether the backup can be used, and change nothing.
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
         let (scratch, _lock) = backup::beside(folder_of(from))
             .or_else(|_| backup::beside(&place.data))
             .or_else(|_| backup::beside(&std::env::temp_dir()))
-            .map_err(Failure::fault)?;
+            .map_err(CommandFailure::fault)?;
         let unpacked = unpack(file, from, &secret, &keys, &scratch.path().join("checked.sqlite"))?;
         tell(&unpacked, None, None, context);
         return Ok(());
@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let data = &place.data;
     // Under the locks, so that nobody begins anything there meanwhile.
     if copies::is_begun(data) && !arguments.force {
-        return Err(Failure::usage(format!("{} holds data already", data.display())).hint(
+        return Err(CommandFailure::usage(format!("{} holds data already", data.display())).hint(
             "name an empty folder with --data; --force replaces what is there and keeps it beside",
         ));
     }
@@ -84,7 +84,7 @@ pub fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let moment = moment.to_string_lossy().replace("tradepost-", "");
     let before = data.join(format!("{BEFORE}-{moment}"));
     let before = copies::put(data, &copy, &before).map_err(|not| match not {
-        NotPut::InUse => Failure::new(1, format!("another program uses {}", data.display()))
+        NotPut::InUse => CommandFailure::new(1, format!("another program uses {}", data.display()))
             .hint("end it and try again; nothing has changed"),
         NotPut::Broken(fault) => place.unusable(&fault),
     })?;
@@ -103,12 +103,12 @@ struct Unpacked {
 fn unpack(
     from: File,
     name: &Path,
-    secret: &Secret,
+    secret: &BackupSecret,
     keys: &OperatorKeys,
     to: &Path,
-) -> Result<Unpacked, Failure> {
+) -> Result<Unpacked, CommandFailure> {
     let file = File::options().write(true).create_new(true).mode(0o600).open(to);
-    let file = file.map_err(Failure::fault)?;
+    let file = file.map_err(CommandFailure::fault)?;
     let mut writer = BufWriter::new(file);
     let unpacked = backup::read(BufReader::new(from), secret, &mut writer).and_then(|manifest| {
         writer.flush().map_err(InternalError::on("writing the database"))?;
@@ -120,14 +120,14 @@ fn unpack(
         let _ = fs::remove_file(to);
         let name = name.display();
         match why {
-            Unusable::File(why) => Failure::usage(format!("cannot use {name}: {why}"))
+            Unusable::File(why) => CommandFailure::usage(format!("cannot use {name}: {why}"))
                 .hint("nothing has changed; try another backup"),
             Unusable::Differs(lines) => {
-                let failure = Failure::usage(format!("{name} does not hold what it says"))
+                let failure = CommandFailure::usage(format!("{name} does not hold what it says"))
                     .hint("nothing has changed; try another backup");
                 failure.data(json!({"differences": lines})).lines(lines)
             }
-            Unusable::Machine(fault) => Failure::fault(fault).hint("nothing has changed"),
+            Unusable::Machine(fault) => CommandFailure::fault(fault).hint("nothing has changed"),
         }
     })
 }

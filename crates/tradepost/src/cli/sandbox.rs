@@ -15,9 +15,9 @@ use tradepost_wire::json::json;
 
 use super::context::runtime;
 use super::nearest;
-use super::output::table::Column::Text;
-use super::output::table::{self, Cells, Fit};
-use super::output::{Failure, Output, unreadable};
+use super::output::table::TableColumn::Text;
+use super::output::table::{self, Cells, TableWidth};
+use super::output::{CommandFailure, Output, unreadable};
 use super::report_file::{Also, save};
 use super::serve::{bind, stop_signal};
 use super::{Context, Outcome, check_config};
@@ -99,14 +99,15 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         None => built_in(&arguments.scenario)?,
     };
     let runtime = runtime(Builder::new_multi_thread())?;
-    let folder = Folder::create()?;
+    let folder = SandboxFolder::create()?;
     let report = runtime.block_on(play(script, &arguments, &folder.0, context))?;
     write(&report, &arguments, context.output)?;
     if report.is_well_behaved() {
         return Ok(());
     }
     let wrong = report.count(FindingLevel::Wrong);
-    let failure = Failure::new(BADLY_BEHAVED, format!("a buyer did wrong, findings: {wrong}"));
+    let failure =
+        CommandFailure::new(BADLY_BEHAVED, format!("a buyer did wrong, findings: {wrong}"));
     if !context.output.is_json() {
         Err(failure)
     } else if arguments.is_usual() {
@@ -114,7 +115,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
         Err(failure.data(json!({"report": report.document()})))
     } else {
         // The report has been written, and says it.
-        Err(Failure { already_shown: true, ..failure })
+        Err(CommandFailure { already_shown: true, ..failure })
     }
 }
 
@@ -158,7 +159,7 @@ async fn play(
     arguments: &Arguments,
     folder: &Path,
     context: &Context,
-) -> Result<Overview, Failure> {
+) -> Result<Overview, CommandFailure> {
     let (listener, address) = bind(arguments.listen).await?;
     let name = script.name.clone();
     let clock = Clock::system();
@@ -198,20 +199,20 @@ async fn play(
     Ok(sandbox.report())
 }
 
-fn read(path: &Path) -> Result<Script, Failure> {
+fn read(path: &Path) -> Result<Script, CommandFailure> {
     let hint = "docs/sandbox.md explains the file; `--scenario list` lists what needs none";
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| unreadable(path)(error).hint(hint))?;
     script::read(&text).map_err(|mistakes| check_config::failure(path, &mistakes))
 }
 
-fn built_in(name: &str) -> Result<Script, Failure> {
+fn built_in(name: &str) -> Result<Script, CommandFailure> {
     let mut scripts = Script::built_in();
     let Some(found) = scripts.iter().position(|script| script.name == name) else {
         let names: Vec<_> = scripts.iter().map(|script| script.name.as_str()).collect();
         let all = format!("the scenarios are {}", names.join(", "));
         let hint = nearest::hint(name, names, all);
-        return Err(Failure::usage("no scenario has this name").hint(hint));
+        return Err(CommandFailure::usage("no scenario has this name").hint(hint));
     };
     Ok(scripts.swap_remove(found))
 }
@@ -227,22 +228,22 @@ fn list(context: &Context) {
         (Text("what the seller does"), &|script| script.description.clone()),
     ];
     let document = json!({"scenarios": scripts.iter().map(scenario).collect::<Vec<_>>()});
-    context.output.answer(&document, table::of(Fit::Terminal, &scripts, &columns));
+    context.output.answer(&document, table::of(TableWidth::Terminal, &scripts, &columns));
 }
 
 /// A folder for as long as the sandbox is open.
-struct Folder(PathBuf);
+struct SandboxFolder(PathBuf);
 
-impl Folder {
-    fn create() -> Result<Self, Failure> {
+impl SandboxFolder {
+    fn create() -> Result<Self, CommandFailure> {
         let name = format!("tradepost-sandbox-{}", uuid::Uuid::now_v7());
         let path = std::env::temp_dir().join(name);
         let created = std::fs::create_dir(&path);
-        created.map(|()| Self(path)).map_err(Failure::fault)
+        created.map(|()| Self(path)).map_err(CommandFailure::fault)
     }
 }
 
-impl Drop for Folder {
+impl Drop for SandboxFolder {
     fn drop(&mut self) {
         // What is left behind holds nothing but fiction.
         let _ = std::fs::remove_dir_all(&self.0);

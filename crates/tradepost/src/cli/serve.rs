@@ -24,14 +24,14 @@ use tradepost_server::traces::Tracer;
 use tradepost_store::Store;
 
 use super::context::runtime;
-use super::output::Failure;
-use super::place::{self, Place};
+use super::output::CommandFailure;
+use super::place::{self, StoreOptions};
 use super::{Context, Outcome, check_config, dealers};
 use crate::acme::{self, Orders};
-use crate::alerts::Alerts;
-use crate::alerts::watch::Watch;
+use crate::alerts::AlertSender;
+use crate::alerts::watch::AlertWatch;
 use crate::config::acme::Acme;
-use crate::config::{self, Config, Server};
+use crate::config::{self, Config, ServerConfig};
 use crate::hosting;
 use crate::log::Log;
 use crate::traces;
@@ -53,7 +53,7 @@ const DEMO_SEED: u64 = 20_260_401;
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
-    dealers: dealers::Source,
+    dealers: dealers::ConfigSource,
     /// How many vehicles the demo dealer offers.
     #[arg(long, value_name = "N", default_value_t = 300, requires = "demo")]
     demo_size: usize,
@@ -67,7 +67,7 @@ pub struct Arguments {
     #[arg(long, value_name = "MIB")]
     memory_budget: Option<u32>,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// Runs it.
@@ -103,7 +103,7 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
     let hangups = {
         let _entered = runtime.enter();
         ignore_user_signals()?;
-        signal(SignalKind::hangup()).map_err(Failure::fault)?
+        signal(SignalKind::hangup()).map_err(CommandFailure::fault)?
     };
     let clock = Clock::system();
     let tls = identity(&config.server, &clock)?.map(Arc::new);
@@ -141,7 +141,10 @@ pub fn run(arguments: Arguments, context: &Context) -> Outcome {
 }
 
 /// The certificate that is shown: that of files, or the one that is ordered.
-fn identity(server: &Server, clock: &Clock) -> Result<Option<ServerIdentity>, Failure> {
+fn identity(
+    server: &ServerConfig,
+    clock: &Clock,
+) -> Result<Option<ServerIdentity>, CommandFailure> {
     let Some(files) = server.tls.clone() else { return Ok(None) };
     let opened = match &server.acme {
         Some(acme) => ServerIdentity::ordered(files, acme::challenges(acme), clock),
@@ -232,11 +235,11 @@ async fn serve(
 /// Starts what looks after the server: traces, alerts, certificates, and a configuration that changes.
 fn keep_watch(
     wiring: &Arc<Wiring>,
-    (alerts, traces): (Option<config::Alerts>, Option<config::Traces>),
+    (alerts, traces): (Option<config::AlertConfig>, Option<config::Traces>),
     data: Option<PathBuf>,
-    server: &Server,
+    server: &ServerConfig,
     (reload, hangups): (Reload, Signal),
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let (tls, orders) = (reload.tls.clone(), reload.orders.clone());
     if let Some(settings) = traces {
         let percent = settings.percent;
@@ -291,15 +294,15 @@ fn deliver(wiring: &Wiring, grace: Duration) -> (watch::Sender<()>, JoinSet<()>)
 
 /// What tells people that something is amiss.
 fn alarm(
-    settings: config::Alerts,
+    settings: config::AlertConfig,
     wiring: &Arc<Wiring>,
     (identity, orders): (Option<Arc<ServerIdentity>>, Option<Arc<Orders>>),
     data: Option<PathBuf>,
-    server: &Server,
-) -> Result<Arc<Alerts>, Failure> {
+    server: &ServerConfig,
+) -> Result<Arc<AlertSender>, CommandFailure> {
     let (store, clock) = (Arc::clone(&wiring.store), wiring.clock.clone());
     let of = Arc::clone(wiring);
-    let watch = Watch {
+    let watch = AlertWatch {
         desk: Arc::clone(&wiring.desk),
         store: Arc::clone(&store),
         agents: Box::new(move || of.agent_ids()),
@@ -308,15 +311,15 @@ fn alarm(
         disk: data.map(|folder| (folder, server.min_free_space)),
         access: settings.access,
     };
-    Ok(Arc::new(Alerts::open(settings, watch, store, clock)?))
+    Ok(Arc::new(AlertSender::open(settings, watch, store, clock)?))
 }
 
 /// The listener of those who run the server, and that of the console: fewer connections than for
 /// buyers, of which one address has a part, so that it cannot keep the others out.
-pub(super) fn for_operators(server: &Server) -> Server {
+pub(super) fn for_operators(server: &ServerConfig) -> ServerConfig {
     const CONNECTIONS: usize = 512;
     const OF_ONE_ADDRESS: usize = 64;
-    Server {
+    ServerConfig {
         max_connections: CONNECTIONS,
         connections_per_address: OF_ONE_ADDRESS,
         ..server.clone()
@@ -366,7 +369,7 @@ async fn keep_fresh(
 ///
 /// # Errors
 /// That it cannot be had.
-pub(super) async fn bind(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+pub(super) async fn bind(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), CommandFailure> {
     bind_by("--listen", wanted).await
 }
 
@@ -374,12 +377,12 @@ pub(super) async fn bind(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr)
 pub(super) async fn bind_by(
     option: &str,
     wanted: SocketAddr,
-) -> Result<(TcpListener, SocketAddr), Failure> {
+) -> Result<(TcpListener, SocketAddr), CommandFailure> {
     let listener = TcpListener::bind(wanted).await.map_err(|error| {
-        Failure::new(1, format!("cannot listen on {wanted}: {error}"))
+        CommandFailure::new(1, format!("cannot listen on {wanted}: {error}"))
             .hint(format!("choose another address with {option}"))
     })?;
-    let address = listener.local_addr().map_err(Failure::fault)?;
+    let address = listener.local_addr().map_err(CommandFailure::fault)?;
     Ok((listener, address))
 }
 
@@ -388,7 +391,7 @@ pub(super) async fn bind_by(
 ///
 /// # Errors
 /// When this machine does not tell of signals.
-fn ignore_user_signals() -> Result<(), Failure> {
+fn ignore_user_signals() -> Result<(), CommandFailure> {
     static IS_DONE: AtomicBool = AtomicBool::new(false);
     if IS_DONE.swap(true, Ordering::Relaxed) {
         return Ok(());
@@ -396,7 +399,7 @@ fn ignore_user_signals() -> Result<(), Failure> {
     for (kind, name) in
         [(SignalKind::user_defined1(), "SIGUSR1"), (SignalKind::user_defined2(), "SIGUSR2")]
     {
-        let mut signals = signal(kind).map_err(Failure::fault)?;
+        let mut signals = signal(kind).map_err(CommandFailure::fault)?;
         tokio::spawn(async move {
             while signals.recv().await.is_some() {
                 tracing::info!(signal = name, "a signal without a meaning here was ignored");
@@ -410,10 +413,10 @@ fn ignore_user_signals() -> Result<(), Failure> {
 ///
 /// # Errors
 /// When this machine does not tell of signals.
-pub(super) fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+pub(super) fn stop_signal() -> Result<impl Future<Output = ()>, CommandFailure> {
     ignore_user_signals()?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::fault)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::fault)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(CommandFailure::fault)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(CommandFailure::fault)?;
     Ok(async move {
         tokio::select! {
             _ = terminate.recv() => {}
@@ -424,6 +427,6 @@ pub(super) fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
 }
 
 /// Logs to standard error, so that standard output stays data.
-pub(super) fn start_log(server: &Server) -> Result<Log, Failure> {
-    Log::start(server).map_err(|error| Failure::new(1, format!("starting the log: {error}")))
+pub(super) fn start_log(server: &ServerConfig) -> Result<Log, CommandFailure> {
+    Log::start(server).map_err(|error| CommandFailure::new(1, format!("starting the log: {error}")))
 }

@@ -12,11 +12,11 @@ use tradepost_wire::catalog;
 
 /// A destination of leads and the way to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivery {
+pub struct DeliveryConfig {
     /// Which leads it is told of, and what it reads.
     pub destination: LeadDestination,
     /// The way to it.
-    pub by: By,
+    pub by: DeliveryMethod,
     /// How often a delivery is tried at most.
     pub attempts: u32,
     /// After how long a delivery is given up.
@@ -29,7 +29,7 @@ pub struct Delivery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublisherDestination {
     /// The destination and the way to it.
-    pub delivery: Delivery,
+    pub delivery: DeliveryConfig,
     /// What it is told of; everything when empty.
     pub events: Vec<StaffEventKind>,
 }
@@ -45,7 +45,7 @@ pub struct PublisherDestinations {
 
 /// A way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum By {
+pub enum DeliveryMethod {
     /// Mail.
     Smtp(Box<Smtp>),
     /// A POST.
@@ -60,9 +60,9 @@ pub struct Http {
     /// What the body is.
     pub media_type: &'static str,
     /// The bearer token.
-    pub bearer: Option<Secret>,
+    pub bearer: Option<ConfigSecret>,
     /// The key with which the body is signed (HMAC-SHA256).
-    pub hmac_key: Option<Secret>,
+    pub hmac_key: Option<ConfigSecret>,
 }
 
 impl fmt::Debug for Http {
@@ -84,7 +84,7 @@ pub struct Smtp {
     /// Whom its certificate may come from besides those whom the machine trusts (PEM).
     pub ca_file: Option<PathBuf>,
     /// Who we are to it.
-    pub login: Option<(String, Secret)>,
+    pub login: Option<(String, ConfigSecret)>,
     /// The sender.
     pub from: String,
     /// The recipients; at least one.
@@ -107,16 +107,16 @@ catalog! {
 
 /// Something that nobody may read in a log.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Secret {
+pub enum ConfigSecret {
     /// The text itself.
     Text(String),
     /// The file that holds it.
     File(PathBuf),
 }
 
-opaque!(Secret);
+opaque!(ConfigSecret);
 
-impl Secret {
+impl ConfigSecret {
     /// Reads it.
     ///
     /// # Errors

@@ -7,12 +7,12 @@ use jiff::SignedDuration;
 use tradepost_dealer::import::Preset;
 use tradepost_wire::words;
 
-use super::delivery::Secret;
+use super::delivery::ConfigSecret;
 use crate::feeds::guard::Guard;
 
 /// A feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Feed {
+pub struct FeedConfig {
     /// Its name, by which it is uploaded, listed and run.
     pub name: String,
     /// How it arrives.
@@ -40,7 +40,7 @@ pub enum MappingSource {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum From {
     /// Somebody puts files into a folder.
-    Folder(Folder),
+    Folder(FeedFolder),
     /// It is fetched from somewhere else.
     Pull(Pull),
     /// It is uploaded with a key.
@@ -64,7 +64,7 @@ impl From {
 
 /// A folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folder {
+pub struct FeedFolder {
     /// Where it is.
     pub path: PathBuf,
     /// Which files are of the feed: a name in which `*` stands for anything.
@@ -77,7 +77,7 @@ pub struct Folder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pull {
     /// The address.
-    pub place: Place,
+    pub place: FeedLocation,
     /// How often it is asked.
     pub every: SignedDuration,
     /// How long an answer may take.
@@ -88,22 +88,22 @@ pub struct Pull {
 
 /// Where a feed is fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum FeedLocation {
     /// On the web.
-    Web(Web),
+    Web(FeedAddress),
     /// At a server of SFTP.
     Sftp(Sftp),
 }
 
 /// A web address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Web {
+pub struct FeedAddress {
     /// The address: with https, or on this machine.
     pub url: String,
     /// The bearer token.
-    pub bearer: Option<Secret>,
+    pub bearer: Option<ConfigSecret>,
     /// Who we are to it.
-    pub login: Option<(String, Secret)>,
+    pub login: Option<(String, ConfigSecret)>,
 }
 
 /// A file at a server of SFTP. Its texts are safe to hand to the program that fetches it.

@@ -2,7 +2,7 @@
 
 use tradepost_dealer::staff::StaffRole;
 
-use super::delivery::Secret;
+use super::delivery::ConfigSecret;
 
 /// The provider, and whom of its people the console lets in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Oidc {
     /// Who we are to it.
     pub client_id: String,
     /// How we prove that.
-    pub secret: Secret,
+    pub secret: ConfigSecret,
     /// What is asked for, with spaces between; `openid` is in it.
     pub scope: String,
     /// The claim that names somebody.
@@ -22,12 +22,12 @@ pub struct Oidc {
     /// The claim that says what somebody belongs to.
     pub role_claim: String,
     /// What that gives; the first that fits counts.
-    pub grants: Vec<Grant>,
+    pub grants: Vec<RoleGrant>,
 }
 
 /// What a value of the claim gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
+pub struct RoleGrant {
     /// The value.
     pub value: String,
     /// What its people are for.

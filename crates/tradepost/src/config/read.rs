@@ -11,7 +11,7 @@ use tradepost_wire::parse::read_object;
 use tradepost_wire::problem::{DocumentPlace, Problems};
 use tradepost_wire::toml::{self, TomlMistake, Variables};
 
-use super::{Config, Dealer};
+use super::{Config, DealerConfig};
 use values::{items, list};
 
 mod acme;
@@ -50,7 +50,7 @@ pub fn variables(environment: &[(String, String)]) -> Variables<'_> {
 ///
 /// # Errors
 /// Every mistake, each with its pointer.
-pub fn dealer(value: &Value, process: ForAll) -> Result<Dealer, Problems> {
+pub fn dealer(value: &Value, process: ForAll) -> Result<DealerConfig, Problems> {
     let mut problems = Problems::new();
     let mut dealer = sections::dealer(value, &DocumentPlace::Root, &mut problems);
     if let Some(dealer) = &mut dealer {
@@ -126,7 +126,7 @@ pub struct ForAll {
 }
 
 impl ForAll {
-    fn complete(self, dealer: &mut Dealer, said: &Value) {
+    fn complete(self, dealer: &mut DealerConfig, said: &Value) {
         if said.pointer("/leads/retention").is_none() {
             dealer.terms.leads.retention = self.retention;
         }

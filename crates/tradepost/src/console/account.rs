@@ -4,10 +4,10 @@ use axum::http::StatusCode;
 use tradepost_dealer::staff::{AuditAction, member_detail};
 use tradepost_store::staff::StaffMember;
 
-use super::attempts::{Attempt, Means, Proven};
+use super::attempts::{ProofKind, Proven, SignInAttempt};
 use super::door::{TOO_OFTEN, Visitor};
-use super::reply::Reply;
-use super::{Answer, Console, PATH, Stop, pages, password};
+use super::reply::ConsoleReply;
+use super::{Answer, Console, PATH, PageError, pages, password};
 use crate::config::SecondFactorPolicy;
 
 impl Console {
@@ -27,7 +27,7 @@ impl Console {
             true => self.store.second_factor(name)?,
             false => None,
         };
-        let page = pages::account::Account {
+        let page = pages::account::AccountPage {
             frame: self.frame(visitor, "Your account")?,
             facts: self.account_facts(visitor),
             has_password: visitor.has_password(),
@@ -39,13 +39,15 @@ impl Console {
             is_required: self.second_factor == SecondFactorPolicy::Required,
             problems: problems.to_vec(),
         };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 
     /// Gives somebody the password that they chose, and ends their other sessions.
     pub(super) fn change_password(&self, visitor: &mut Visitor<'_>) -> Answer {
         if !visitor.has_password() {
-            return Err(Stop::Unusable("You sign in with a provider, and your password is there."));
+            return Err(PageError::Unusable(
+                "You sign in with a provider, and your password is there.",
+            ));
         }
         let asked = visitor.asked;
         let present = asked.filled_in("present").unwrap_or_default();
@@ -62,8 +64,12 @@ impl Console {
         if !problems.is_empty() {
             return self.account_refused(visitor, &problems);
         }
-        let attempt =
-            Attempt { asked, name: &member.name, member: Some(member), means: Means::Password };
+        let attempt = SignInAttempt {
+            asked,
+            name: &member.name,
+            member: Some(member),
+            means: ProofKind::Password,
+        };
         let compare = || Ok(self.door.judge.is_right(present, Some(&member.password)));
         match self.prove(&attempt, compare)? {
             Proven::Right => {}
@@ -96,10 +102,10 @@ impl Console {
         })?;
         if !is_changed {
             // The password was changed or the session ended while this one was compared.
-            return Err(Stop::SignIn);
+            return Err(PageError::SignIn);
         }
         let cookie = self.renew(visitor)?;
-        let reply = Reply::see(format!("{PATH}/account?done=password"));
+        let reply = ConsoleReply::see(format!("{PATH}/account?done=password"));
         Ok(reply.with_cookie(cookie).with_cookie(browser))
     }
 }

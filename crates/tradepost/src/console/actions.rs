@@ -10,9 +10,9 @@ use tradepost_store::StoreTransaction;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::door::Visitor;
-use super::reply::Reply;
-use super::request::Asked;
-use super::{Answer, Console, PATH, Stop};
+use super::reply::ConsoleReply;
+use super::request::ConsoleRequest;
+use super::{Answer, Console, PATH, PageError};
 use crate::evidence;
 
 /// The longest note.
@@ -42,17 +42,17 @@ const DONE: &[(&str, &str)] = &[
 ];
 
 /// The text for what was done, as the address names it.
-pub(super) fn done(asked: &Asked) -> Option<&'static str> {
+pub(super) fn done(asked: &ConsoleRequest) -> Option<&'static str> {
     let name = asked.asked_for("done")?;
     DONE.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 impl Console {
     /// A lead that somebody may see. That of another dealer is not there.
-    pub(super) fn own_lead(&self, visitor: &Visitor<'_>) -> Result<LeadHistory, Stop> {
-        let history = self.store.lead_history(visitor.id)?.ok_or(Stop::NotFound)?;
+    pub(super) fn own_lead(&self, visitor: &Visitor<'_>) -> Result<LeadHistory, PageError> {
+        let history = self.store.lead_history(visitor.id)?.ok_or(PageError::NotFound)?;
         let is_own = visitor.dealer_id().is_none_or(|own| own == history.lead.dealer_id);
-        if is_own { Ok(history) } else { Err(Stop::NotFound) }
+        if is_own { Ok(history) } else { Err(PageError::NotFound) }
     }
 
     /// An entry about a lead.
@@ -91,9 +91,10 @@ impl Console {
 
     pub(super) fn add_note(&self, visitor: &Visitor<'_>) -> Answer {
         let history = self.own_lead(visitor)?;
-        let text = visitor.asked.filled_in("text").ok_or(Stop::Unusable("A note needs a text."))?;
+        let text =
+            visitor.asked.filled_in("text").ok_or(PageError::Unusable("A note needs a text."))?;
         if text.chars().count() > NOTE {
-            return Err(Stop::Unusable("A note can have 4,000 characters."));
+            return Err(PageError::Unusable("A note can have 4,000 characters."));
         }
         let entry = self.lead_entry(visitor, &history.lead, AuditAction::NoteAdded);
         let author = visitor.member.name.clone();
@@ -108,7 +109,7 @@ impl Console {
     pub(super) fn set_stage(&self, visitor: &Visitor<'_>) -> Answer {
         let lead = self.own_lead(visitor)?;
         let stage = visitor.asked.filled_in("stage").and_then(StaffStage::from_name);
-        let stage = stage.ok_or(Stop::Unusable("A lead is new, working, sold or lost."))?;
+        let stage = stage.ok_or(PageError::Unusable("A lead is new, working, sold or lost."))?;
         let mut entry = self.lead_entry(visitor, &lead.lead, AuditAction::StageChanged);
         entry.detail = Some(stage.name().to_owned());
         let (by, now, lead) = (visitor.member.name.clone(), entry.at, lead.lead);
@@ -120,7 +121,7 @@ impl Console {
         let history = self.own_lead(visitor)?;
         let lead = &history.lead;
         if lead.state != LeadState::Received {
-            return Err(Stop::Unusable("Only a lead that is not held back can be delivered."));
+            return Err(PageError::Unusable("Only a lead that is not held back can be delivered."));
         }
         let sellers = self.sellers.all();
         let seller = sellers.iter().find(|seller| seller.dealer.terms.id == lead.dealer_id);
@@ -167,18 +168,18 @@ impl Console {
         let history = self.own_lead(visitor)?;
         let mut entry = self.lead_entry(visitor, &history.lead, AuditAction::EvidenceTaken);
         let document = evidence::gather(&self.store, visitor.id, &entry.actor, entry.at)?;
-        let document = document.ok_or(Stop::NotFound)?;
+        let document = document.ok_or(PageError::NotFound)?;
         entry.detail = Some(hex(&evidence::digest(&document)));
         self.store.record_all(vec![entry])?;
         let name = format!("evidence-{}.html", history.lead.lead_id);
-        Ok(Reply::download(&name, evidence::write(&document)))
+        Ok(ConsoleReply::download(&name, evidence::write(&document)))
     }
 
     /// Erases a lead, once somebody has ticked that this is meant.
     pub(super) fn erase(&self, visitor: &Visitor<'_>) -> Answer {
         let history = self.own_lead(visitor)?;
         if visitor.asked.filled_in("sure") != Some("yes") {
-            return Err(Stop::Unusable("Tick the box to say that you are sure."));
+            return Err(PageError::Unusable("Tick the box to say that you are sure."));
         }
         let entry = self.lead_entry(visitor, &history.lead, AuditAction::LeadErased);
         let is_done = self.store.erase_lead(visitor.id.to_owned(), entry)?;
@@ -186,6 +187,6 @@ impl Console {
     }
 }
 
-fn back(id: &str, done: &str) -> Reply {
-    Reply::see(format!("{PATH}/leads/{id}?done={done}"))
+fn back(id: &str, done: &str) -> ConsoleReply {
+    ConsoleReply::see(format!("{PATH}/leads/{id}?done={done}"))
 }

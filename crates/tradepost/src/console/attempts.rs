@@ -19,7 +19,7 @@ use tradepost_store::staff::StaffMember;
 
 use super::Console;
 use super::metrics::SignInOutcome;
-use super::request::{Asked, digest};
+use super::request::{ConsoleRequest, digest};
 
 /// Failures from one address, whatever the names.
 const PER_ADDRESS: AttemptBudget =
@@ -152,12 +152,12 @@ impl SignInLimiter {
 
 /// What somebody tries to prove who they are with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Means {
+pub(super) enum ProofKind {
     Password,
     Code,
 }
 
-impl Means {
+impl ProofKind {
     const fn name(self) -> &'static str {
         match self {
             Self::Password => "password",
@@ -175,13 +175,13 @@ impl Means {
 
 /// An attempt to prove to be somebody.
 #[derive(Debug)]
-pub(super) struct Attempt<'a> {
-    pub(super) asked: &'a Asked,
+pub(super) struct SignInAttempt<'a> {
+    pub(super) asked: &'a ConsoleRequest,
     /// The name that was given, whether anybody has it or not.
     pub(super) name: &'a str,
     /// Who has the name.
     pub(super) member: Option<&'a StaffMember>,
-    pub(super) means: Means,
+    pub(super) means: ProofKind,
 }
 
 /// What became of an attempt.
@@ -217,8 +217,8 @@ pub(super) fn recorded_network(address: IpAddr) -> String {
 }
 
 impl Console {
-    fn budgets(&self, attempt: &Attempt<'_>) -> Budgets {
-        let Attempt { asked, name, .. } = attempt;
+    fn budgets(&self, attempt: &SignInAttempt<'_>) -> Budgets {
+        let SignInAttempt { asked, name, .. } = attempt;
         let known = attempt.member.and_then(|member| self.door.known_browser(asked, member));
         if let Some(browser) = known {
             return Budgets::OfBrowser(digest("attempts of a browser", &browser).to_vec());
@@ -236,7 +236,7 @@ impl Console {
     /// When the store fails; nobody is believed then.
     pub(super) fn prove(
         &self,
-        attempt: &Attempt<'_>,
+        attempt: &SignInAttempt<'_>,
         is_right: impl FnOnce() -> Result<bool, InternalError>,
     ) -> Result<Proven, InternalError> {
         let limiter = &self.door.limiter;
@@ -286,7 +286,7 @@ impl Console {
 
     /// The time until an address may try a name again, by what this process knows without the store. A
     /// browser that shows a cookie for the name may have a budget of its own, and is judged later.
-    pub(super) fn early_wait(&self, asked: &Asked, name: &str) -> Option<SignedDuration> {
+    pub(super) fn early_wait(&self, asked: &ConsoleRequest, name: &str) -> Option<SignedDuration> {
         if self.door.shows_browser_cookie(asked, name) {
             return None;
         }
@@ -300,7 +300,7 @@ impl Console {
 
     fn count_failure(
         &self,
-        attempt: &Attempt<'_>,
+        attempt: &SignInAttempt<'_>,
         budgets: Budgets,
         is_last_of_address: bool,
         now: Timestamp,
@@ -354,7 +354,7 @@ impl Console {
     }
 
     /// The time until somebody at this address may try to sign in again, in a browser that is not known.
-    pub(super) fn address_wait(&self, asked: &Asked) -> SignedDuration {
+    pub(super) fn address_wait(&self, asked: &ConsoleRequest) -> SignedDuration {
         self.door.limiter.by_address.wait(&network(asked.address).to_string())
     }
 
@@ -362,7 +362,10 @@ impl Console {
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) fn count_provider_failure(&self, asked: &Asked) -> Result<(), InternalError> {
+    pub(super) fn count_provider_failure(
+        &self,
+        asked: &ConsoleRequest,
+    ) -> Result<(), InternalError> {
         self.metrics.count_sign_in(SignInOutcome::ProviderFailed);
         let is_locked = self.door.limiter.by_address.charge(&network(asked.address).to_string());
         let from = recorded_network(asked.address);

@@ -5,9 +5,9 @@ use jiff::{SignedDuration, Timestamp};
 use tradepost_server::fault::InternalError;
 use tradepost_store::staff::StaffMember;
 
-use super::door::Door;
+use super::door::SignInService;
 use super::password;
-use super::request::{Asked, digest};
+use super::request::{ConsoleRequest, digest};
 
 /// For how long a browser is known after a sign-in.
 const KNOWN_FOR: SignedDuration = SignedDuration::from_hours(24 * 180);
@@ -40,7 +40,7 @@ impl<'t> SignedText<'t> {
     }
 }
 
-impl Door {
+impl SignInService {
     /// The cookie by which a browser is known for a name. People who share a browser have one each.
     fn browser_cookie(&self, name: &str) -> String {
         let hash = tradepost_dealer::consent::hex(&digest("browser of", name));
@@ -50,7 +50,11 @@ impl Door {
 
     /// The id of the browser that asks, where this person has signed in in it before.
     /// A cookie from before the password was changed does not count: whoever had the old one may have it.
-    pub(super) fn known_browser(&self, asked: &Asked, member: &StaffMember) -> Option<String> {
+    pub(super) fn known_browser(
+        &self,
+        asked: &ConsoleRequest,
+        member: &StaffMember,
+    ) -> Option<String> {
         let cookie = asked.cookie(&self.browser_cookie(&member.name))?;
         let purpose = ["known browser", &member.name, &member.password];
         let text = self.seal.read(&purpose, cookie)?;
@@ -60,14 +64,14 @@ impl Door {
     }
 
     /// Whether the browser shows a cookie by which it could be known for a name. It may be forged.
-    pub(super) fn shows_browser_cookie(&self, asked: &Asked, name: &str) -> bool {
+    pub(super) fn shows_browser_cookie(&self, asked: &ConsoleRequest, name: &str) -> bool {
         asked.cookie(&self.browser_cookie(name)).is_some()
     }
 
     /// The cookie that has a browser known for a member, with the id that it had before, if any.
     pub(super) fn know_browser(
         &self,
-        asked: &Asked,
+        asked: &ConsoleRequest,
         member: &StaffMember,
     ) -> Result<String, InternalError> {
         let known = self.known_browser(asked, member);
@@ -91,13 +95,13 @@ impl Door {
     }
 
     /// The name in the cookie of somebody whose code is to come. Nothing of it is proven yet.
-    pub(super) fn awaited_name<'a>(&self, asked: &'a Asked) -> Option<&'a str> {
+    pub(super) fn awaited_name<'a>(&self, asked: &'a ConsoleRequest) -> Option<&'a str> {
         let (_, text) = asked.cookie(&self.code_cookie())?.split_once('.')?;
         Some(SignedText::parse(text)?.rest)
     }
 
     /// Whether the cookie was given to this member a few minutes ago at most.
-    pub(super) fn awaits_code_of(&self, asked: &Asked, member: &StaffMember) -> bool {
+    pub(super) fn awaits_code_of(&self, asked: &ConsoleRequest, member: &StaffMember) -> bool {
         let purpose = ["second factor", &member.name, &member.password];
         let cookie = asked.cookie(&self.code_cookie()).unwrap_or_default();
         let signed = self.seal.read(&purpose, cookie).and_then(SignedText::parse);

@@ -9,8 +9,8 @@ use tradepost_dealer::settings::DealerSettings;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::door::Visitor;
-use super::reply::Reply;
-use super::{Answer, Console, PATH, Stop};
+use super::reply::ConsoleReply;
+use super::{Answer, Console, PATH, PageError};
 use crate::appointments::{
     BlockRequest, CalendarActor, ChangeRequest, NotDone, block, change, unblock,
 };
@@ -39,7 +39,7 @@ impl Console {
     }
 
     pub(super) fn move_appointment(&self, visitor: &Visitor<'_>) -> Answer {
-        let to = visitor.asked.filled_in("at").ok_or(Stop::Unusable(NO_TIME))?;
+        let to = visitor.asked.filled_in("at").ok_or(PageError::Unusable(NO_TIME))?;
         let outside_hours = is_ticked(visitor, "outside_hours");
         let wanted = AppointmentChange::Move { to: wanted_time(to)?, outside_hours };
         self.change_appointment(visitor, wanted, "moved")
@@ -61,7 +61,7 @@ impl Console {
     ) -> Answer {
         // Every form of ours says which version it has shown.
         let version = visitor.asked.filled_in("version").and_then(|text| text.parse().ok());
-        let seen_version = version.ok_or(Stop::Unusable(
+        let seen_version = version.ok_or(PageError::Unusable(
             "The form does not say which version of the appointment it shows. Load the page again.",
         ))?;
         let actor = self.calendar_actor(visitor);
@@ -76,30 +76,30 @@ impl Console {
         let visit = change(&self.store, &dealers, &actor, request)?.map_err(|not_done| {
             // Whoever comes so far sees the appointment: it is the configuration that lacks something.
             if not_done.refusal == CalendarRefusal::UnknownRooftop {
-                return Stop::Conflict(NO_ROOFTOP.to_owned());
+                return PageError::Conflict(NO_ROOFTOP.to_owned());
             }
             stop(not_done, &actor)
         })?;
         self.deliveries.wake();
         Ok(match week(visitor) {
-            Some(week) => Reply::see(format!("{PATH}/appointments?from={week}&done={word}")),
-            None => Reply::see(format!("{PATH}/leads/{}?done={word}", visit.lead.lead_id)),
+            Some(week) => ConsoleReply::see(format!("{PATH}/appointments?from={week}&done={word}")),
+            None => ConsoleReply::see(format!("{PATH}/leads/{}?done={word}", visit.lead.lead_id)),
         })
     }
 
     pub(super) fn block_time(&self, visitor: &Visitor<'_>) -> Answer {
         let asked = visitor.asked;
-        let needed = |name: &str, why| asked.filled_in(name).ok_or(Stop::Unusable(why));
+        let needed = |name: &str, why| asked.filled_in(name).ok_or(PageError::Unusable(why));
         let department = asked.filled_in("department").and_then(Department::from_name);
         let places = match asked.filled_in("places").map(str::parse::<u32>) {
             Some(Ok(places)) => Some(places),
-            Some(Err(_)) => return Err(Stop::Unusable("The number of places is no number.")),
+            Some(Err(_)) => return Err(PageError::Unusable("The number of places is no number.")),
             None => None,
         };
         let request = BlockRequest {
             dealer_id: needed("dealer", "Choose a dealer.")?.to_owned(),
             rooftop: needed("rooftop", "Choose a rooftop.")?.to_owned(),
-            department: department.ok_or(Stop::Unusable("Choose a department."))?,
+            department: department.ok_or(PageError::Unusable("Choose a department."))?,
             wanted: WantedBlock {
                 from: wanted_time(needed("starts", NO_TIME)?)?,
                 until: wanted_time(needed("ends", NO_TIME)?)?,
@@ -128,8 +128,8 @@ fn is_ticked(visitor: &Visitor<'_>, name: &str) -> bool {
     visitor.asked.filled_in(name) == Some("yes")
 }
 
-fn wanted_time(text: &str) -> Result<WantedTime, Stop> {
-    WantedTime::parse(text).ok_or(Stop::Unusable(NO_TIME))
+fn wanted_time(text: &str) -> Result<WantedTime, PageError> {
+    WantedTime::parse(text).ok_or(PageError::Unusable(NO_TIME))
 }
 
 /// The first day of the week of the calendar from which a form was sent.
@@ -137,23 +137,23 @@ fn week(visitor: &Visitor<'_>) -> Option<jiff::civil::Date> {
     visitor.asked.filled_in("week")?.parse().ok()
 }
 
-fn to_calendar(visitor: &Visitor<'_>, done: &str) -> Reply {
+fn to_calendar(visitor: &Visitor<'_>, done: &str) -> ConsoleReply {
     let week = week(visitor).map(|date| format!("from={date}&")).unwrap_or_default();
-    Reply::see(format!("{PATH}/appointments?{week}done={done}"))
+    ConsoleReply::see(format!("{PATH}/appointments?{week}done={done}"))
 }
 
 /// The page that says why nothing was done.
-fn stop(not_done: NotDone, actor: &CalendarActor) -> Stop {
+fn stop(not_done: NotDone, actor: &CalendarActor) -> PageError {
     let NotDone { refusal, zone } = not_done;
     match refusal {
         // What is another dealer's looks as if it were not there.
-        CalendarRefusal::NotFound | CalendarRefusal::UnknownRooftop => Stop::NotFound,
-        CalendarRefusal::UnusablePeriod => Stop::Unusable(
+        CalendarRefusal::NotFound | CalendarRefusal::UnknownRooftop => PageError::NotFound,
+        CalendarRefusal::UnusablePeriod => PageError::Unusable(
             "A blocked time has to end after it begins, in the future, and within 366 days.",
         ),
-        CalendarRefusal::UnusableReason => {
-            Stop::Unusable("A blocked time needs a reason, of at most 200 characters in one line.")
-        }
+        CalendarRefusal::UnusableReason => PageError::Unusable(
+            "A blocked time needs a reason, of at most 200 characters in one line.",
+        ),
         CalendarRefusal::ChangedMeanwhile { .. }
         | CalendarRefusal::WrongState { .. }
         | CalendarRefusal::LeadErased
@@ -167,6 +167,8 @@ fn stop(not_done: NotDone, actor: &CalendarActor) -> Stop {
         | CalendarRefusal::OutsideHours { .. }
         | CalendarRefusal::Full { .. }
         | CalendarRefusal::TooManyPlaces { .. }
-        | CalendarRefusal::InTheWay { .. } => Stop::Conflict(refusal.message(&zone, actor.now)),
+        | CalendarRefusal::InTheWay { .. } => {
+            PageError::Conflict(refusal.message(&zone, actor.now))
+        }
     }
 }

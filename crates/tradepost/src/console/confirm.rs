@@ -6,11 +6,11 @@ use jiff::SignedDuration;
 use tradepost_dealer::staff::AuditAction;
 use tradepost_server::fault::InternalError;
 
-use super::attempts::{Attempt, Means, Proven};
+use super::attempts::{ProofKind, Proven, SignInAttempt};
 use super::door::{TOO_OFTEN, Visitor};
-use super::reply::Reply;
+use super::reply::ConsoleReply;
 use super::request::{PROOF, session_hash};
-use super::{Console, PATH, Stop, pages, password};
+use super::{Console, PATH, PageError, pages, password};
 
 /// For how long a password counts that was given: at the sign-in, or when it was asked for again.
 const RECENT: SignedDuration = SignedDuration::from_mins(5);
@@ -28,12 +28,15 @@ pub(super) enum Confirmation {
     /// It was given with this request. The cookie of the renewed session goes with the answer.
     Renewed(String),
     /// It is to be asked for.
-    Asked(Reply),
+    Asked(ConsoleReply),
 }
 
 impl Console {
     /// Sees to it that the person has given the password within the last few minutes.
-    pub(super) fn confirm_identity(&self, visitor: &mut Visitor<'_>) -> Result<Confirmation, Stop> {
+    pub(super) fn confirm_identity(
+        &self,
+        visitor: &mut Visitor<'_>,
+    ) -> Result<Confirmation, PageError> {
         let passed = visitor.session.proven_at.map(|at| self.clock.now().duration_since(at));
         if passed.is_some_and(|passed| !passed.is_negative() && passed < RECENT) {
             return Ok(Confirmation::Recent);
@@ -43,11 +46,11 @@ impl Console {
             return self.ask_again(visitor, None);
         };
         let member = &visitor.member;
-        let attempt = Attempt {
+        let attempt = SignInAttempt {
             asked: visitor.asked,
             name: &member.name,
             member: Some(member),
-            means: Means::Password,
+            means: ProofKind::Password,
         };
         let compare = || Ok(self.door.judge.is_right(given, Some(&member.password)));
         match self.prove(&attempt, compare)? {
@@ -69,7 +72,7 @@ impl Console {
         &self,
         visitor: &Visitor<'_>,
         trouble: Option<&'static str>,
-    ) -> Result<Confirmation, Stop> {
+    ) -> Result<Confirmation, PageError> {
         let page = self.confirm_page(visitor, trouble)?;
         Ok(Confirmation::Asked(page.with_status(StatusCode::UNAUTHORIZED)))
     }
@@ -78,7 +81,7 @@ impl Console {
         &self,
         visitor: &Visitor<'_>,
         trouble: Option<&'static str>,
-    ) -> Result<Reply, Stop> {
+    ) -> Result<ConsoleReply, PageError> {
         let back = page_before(&visitor.asked.path);
         let provider = self.provider.as_ref().filter(|_| !visitor.has_password());
         let provider = provider.map(|provider| {
@@ -93,12 +96,12 @@ impl Console {
             trouble,
             back,
         };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 
     /// Gives the session of a visitor another id and another secret, and has the password count from
     /// now. Returns the cookie.
-    pub(super) fn renew(&self, visitor: &mut Visitor<'_>) -> Result<String, Stop> {
+    pub(super) fn renew(&self, visitor: &mut Visitor<'_>) -> Result<String, PageError> {
         let secret = password::token()?;
         let new_id = uuid::Uuid::new_v4().simple().to_string();
         let (old, new, hash) = (visitor.session.id.clone(), new_id.clone(), session_hash(&secret));
@@ -106,7 +109,7 @@ impl Console {
         let renewed: Result<bool, InternalError> =
             self.store.write_blocking(move |tx| tx.renew_session(&old, &new, &hash, now));
         if !renewed? {
-            return Err(Stop::SignIn);
+            return Err(PageError::SignIn);
         }
         let left = visitor.session.expires_at.duration_since(now).as_secs();
         let cookie = self.door.cookie(&self.door.session_cookie(), &secret, left);

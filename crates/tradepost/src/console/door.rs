@@ -8,13 +8,13 @@ use tradepost_server::seal::{Seal, Secrets};
 use tradepost_store::staff::{StaffMember, StaffSession};
 use tradepost_wire::catalog::Vocabulary as _;
 
-use super::attempts::{Attempt, Means, Proven, SignInLimiter};
+use super::attempts::{ProofKind, Proven, SignInAttempt, SignInLimiter};
 use super::metrics::SignInOutcome;
 use super::password::{self, Judge};
-use super::reply::Reply;
-use super::request::{Asked, proof, session_hash};
-use super::{Answer, Console, PATH, Stop, pages};
-use crate::config::Console as Settings;
+use super::reply::ConsoleReply;
+use super::request::{ConsoleRequest, proof, session_hash};
+use super::{Answer, Console, PATH, PageError, pages};
+use crate::config::ConsoleConfig as Settings;
 
 /// How exactly the use of a session is noted.
 const NOTED: SignedDuration = SignedDuration::from_mins(1);
@@ -30,7 +30,7 @@ const NOT_TOGETHER: &str = "That name and password do not belong together.";
 
 /// What decides.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct SignInService {
     pub(super) judge: Judge,
     pub(super) limiter: SignInLimiter,
     /// Signs cookies, with a key that every process on the store has.
@@ -70,7 +70,7 @@ pub(super) struct Visitor<'a> {
     pub(super) session: StaffSession,
     /// The value of the session's cookie.
     pub(super) secret: String,
-    pub(super) asked: &'a Asked,
+    pub(super) asked: &'a ConsoleRequest,
     /// The lead or the session that the path names.
     pub(super) id: &'a str,
 }
@@ -101,7 +101,7 @@ impl Visitor<'_> {
     }
 }
 
-impl Door {
+impl SignInService {
     pub(super) fn new(
         settings: &Settings,
         has_tls: bool,
@@ -156,15 +156,19 @@ impl Door {
 
 impl Console {
     /// Who asks.
-    pub(super) fn visitor<'a>(&self, asked: &'a Asked, id: &'a str) -> Result<Visitor<'a>, Stop> {
+    pub(super) fn visitor<'a>(
+        &self,
+        asked: &'a ConsoleRequest,
+        id: &'a str,
+    ) -> Result<Visitor<'a>, PageError> {
         let Some(secret) = asked.cookie(&self.door.session_cookie()) else {
-            return Err(Stop::SignIn);
+            return Err(PageError::SignIn);
         };
         // Only the hash is kept: reading the store lets nobody in.
         let found = self.store.session(&session_hash(secret))?;
         let now = self.clock.now();
         let Some((session, member)) = found.filter(|(it, _)| !self.door.is_over(it, now)) else {
-            return Err(Stop::SignIn);
+            return Err(PageError::SignIn);
         };
         // A page that looks for news by itself is no person at work.
         if !asked.is_by_itself && now.duration_since(session.seen_at) >= NOTED {
@@ -175,9 +179,13 @@ impl Console {
     }
 
     /// The page on which people sign in, with what was wrong the last time.
-    pub(super) fn sign_in_page(&self, asked: &Asked, trouble: Option<&'static str>) -> Answer {
+    pub(super) fn sign_in_page(
+        &self,
+        asked: &ConsoleRequest,
+        trouble: Option<&'static str>,
+    ) -> Answer {
         if trouble.is_none() && self.visitor(asked, "").is_ok() {
-            return Ok(Reply::see(PATH.to_owned()));
+            return Ok(ConsoleReply::see(PATH.to_owned()));
         }
         // One secret for all the forms of a browser: a second tab does not spoil the first.
         let known = asked.cookie(&self.door.form_cookie()).map(str::to_owned);
@@ -189,11 +197,11 @@ impl Console {
             provider: self.provider.as_ref().map(|it| it.settings.label.clone()),
         };
         let cookie = self.door.cookie(&self.door.form_cookie(), &secret, FORM_SECONDS);
-        Ok(Reply::page(&page).with_cookie(cookie))
+        Ok(ConsoleReply::page(&page).with_cookie(cookie))
     }
 
     /// Lets somebody in, or says the same whatever was wrong.
-    pub(super) fn sign_in(&self, asked: &Asked) -> Answer {
+    pub(super) fn sign_in(&self, asked: &ConsoleRequest) -> Answer {
         // Another site's page could otherwise sign somebody in under a name of its own, and read
         // what is written there afterwards.
         let proven = asked.cookie(&self.door.form_cookie()).is_some_and(|it| asked.proves(it));
@@ -207,8 +215,12 @@ impl Console {
             return self.refuse_for(asked, wait);
         }
         let member = self.store.member(&name)?;
-        let attempt =
-            Attempt { asked, name: &name, member: member.as_ref(), means: Means::Password };
+        let attempt = SignInAttempt {
+            asked,
+            name: &name,
+            member: member.as_ref(),
+            means: ProofKind::Password,
+        };
         let kept = member.as_ref().map(|member| member.password.as_str());
         let proven = self.prove(&attempt, || Ok(self.door.judge.is_right(given, kept)))?;
         let member = match proven {
@@ -227,22 +239,27 @@ impl Console {
 
     /// Lets somebody in who has proven to be this member, unless the password or the second factor is
     /// another meanwhile.
-    pub(super) fn let_in(&self, asked: &Asked, member: StaffMember, by: SignedInBy) -> Answer {
+    pub(super) fn let_in(
+        &self,
+        asked: &ConsoleRequest,
+        member: StaffMember,
+        by: SignedInBy,
+    ) -> Answer {
         let browser = self.door.know_browser(asked, &member)?;
         let Some(session) = self.begin(asked, member, by)? else {
             return self.refuse(asked, NOT_TOGETHER);
         };
         let form = self.door.cookie(&self.door.form_cookie(), "", 0);
         let target = next(asked).unwrap_or_else(|| PATH.to_owned());
-        Ok(Reply::see(target).with_cookie(session).with_cookie(browser).with_cookie(form))
+        Ok(ConsoleReply::see(target).with_cookie(session).with_cookie(browser).with_cookie(form))
     }
 
     /// The sign-in page for somebody who has to wait before the next attempt.
-    pub(super) fn refuse_for(&self, asked: &Asked, wait: SignedDuration) -> Answer {
+    pub(super) fn refuse_for(&self, asked: &ConsoleRequest, wait: SignedDuration) -> Answer {
         Ok(self.sign_in_page(asked, Some(TOO_OFTEN))?.limited(wait))
     }
 
-    pub(super) fn refuse(&self, asked: &Asked, why: &'static str) -> Answer {
+    pub(super) fn refuse(&self, asked: &ConsoleRequest, why: &'static str) -> Answer {
         let page = self.sign_in_page(asked, Some(why))?;
         Ok(page.with_status(axum::http::StatusCode::UNAUTHORIZED))
     }
@@ -251,7 +268,7 @@ impl Console {
     /// begins where what was proven does not hold any more.
     pub(super) fn begin(
         &self,
-        asked: &Asked,
+        asked: &ConsoleRequest,
         member: StaffMember,
         by: SignedInBy,
     ) -> Result<Option<String>, InternalError> {
@@ -304,7 +321,7 @@ impl Console {
         let entry = self.entry(member, visitor.dealer_id(), AuditAction::SignedOut, subject);
         self.end(id, entry)?;
         let gone = self.door.cookie(&self.door.session_cookie(), "", 0);
-        Ok(Reply::see(format!("{PATH}/sign-in")).with_cookie(gone))
+        Ok(ConsoleReply::see(format!("{PATH}/sign-in")).with_cookie(gone))
     }
 
     /// Ends a session: one's own, or as a manager one of the same dealer's people.
@@ -316,7 +333,7 @@ impl Console {
             let may_end = may_end && visitor.has_among_own(member);
             session.id == visitor.id && (member.name == *own || may_end)
         };
-        let (session, member) = known.into_iter().find(is_meant).ok_or(Stop::NotFound)?;
+        let (session, member) = known.into_iter().find(is_meant).ok_or(PageError::NotFound)?;
         if session.id == visitor.session.id {
             return self.sign_out(visitor);
         }
@@ -324,7 +341,7 @@ impl Console {
         let subject = Some(member.name.clone());
         let entry = self.entry(&visitor.member, dealer_id, AuditAction::SessionEnded, subject);
         self.end(session.id, entry)?;
-        Ok(Reply::see(format!("{PATH}/people?done=session")))
+        Ok(ConsoleReply::see(format!("{PATH}/people?done=session")))
     }
 
     fn end(&self, session: String, entry: NewAuditEntry) -> Result<(), InternalError> {
@@ -338,7 +355,7 @@ impl Console {
 }
 
 /// Where somebody wanted to go before they had to sign in: a page of ours.
-pub(super) fn next(asked: &Asked) -> Option<String> {
+pub(super) fn next(asked: &ConsoleRequest) -> Option<String> {
     let wanted = asked.filled_in("next").or_else(|| asked.asked_for("next"))?;
     is_page(wanted).then(|| wanted.to_owned())
 }

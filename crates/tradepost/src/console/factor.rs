@@ -11,12 +11,12 @@ use tradepost_dealer::staff::AuditAction;
 use tradepost_server::fault::InternalError;
 use tradepost_store::staff::StaffMember;
 
-use super::attempts::{Attempt, Means, Proven};
+use super::attempts::{ProofKind, Proven, SignInAttempt};
 use super::browser::CODE_WITHIN;
 use super::door::{SignedInBy, TOO_OFTEN, Visitor, next};
-use super::reply::Reply;
-use super::request::{Asked, digest, proof};
-use super::{Answer, Console, PATH, Stop, pages, password};
+use super::reply::ConsoleReply;
+use super::request::{ConsoleRequest, digest, proof};
+use super::{Answer, Console, PATH, PageError, pages, password};
 use crate::config::SecondFactorPolicy;
 
 /// What an app calls the place that the codes are for.
@@ -128,32 +128,40 @@ impl Console {
 
     fn prove_code(
         &self,
-        asked: &Asked,
+        asked: &ConsoleRequest,
         member: &StaffMember,
         given: &str,
     ) -> Result<Proven, InternalError> {
-        let attempt =
-            Attempt { asked, name: &member.name, member: Some(member), means: Means::Code };
+        let attempt = SignInAttempt {
+            asked,
+            name: &member.name,
+            member: Some(member),
+            means: ProofKind::Code,
+        };
         self.prove(&attempt, || self.use_code(member, given))
     }
 
     /// Sends somebody whose password was right to the page that asks for the code.
-    pub(super) fn ask_for_code(&self, asked: &Asked, member: &StaffMember) -> Answer {
+    pub(super) fn ask_for_code(&self, asked: &ConsoleRequest, member: &StaffMember) -> Answer {
         let next = next(asked).map(|page| format!("?next={page}")).unwrap_or_default();
         let cookie = self.door.await_code(member)?;
-        Ok(Reply::see(format!("{PATH}/sign-in/code{next}")).with_cookie(cookie))
+        Ok(ConsoleReply::see(format!("{PATH}/sign-in/code{next}")).with_cookie(cookie))
     }
 
     /// Whoever has given the right password a few minutes ago at most.
-    fn awaited(&self, asked: &Asked) -> Result<Option<StaffMember>, InternalError> {
+    fn awaited(&self, asked: &ConsoleRequest) -> Result<Option<StaffMember>, InternalError> {
         let Some(name) = self.door.awaited_name(asked) else { return Ok(None) };
         let member = self.store.member(name)?;
         Ok(member.filter(|member| self.door.awaits_code_of(asked, member)))
     }
 
-    pub(super) fn code_page(&self, asked: &Asked, trouble: Option<&'static str>) -> Answer {
+    pub(super) fn code_page(
+        &self,
+        asked: &ConsoleRequest,
+        trouble: Option<&'static str>,
+    ) -> Answer {
         if self.awaited(asked)?.is_none() {
-            return Ok(Reply::see(format!("{PATH}/sign-in")));
+            return Ok(ConsoleReply::see(format!("{PATH}/sign-in")));
         }
         let secret = asked.cookie(&self.door.code_cookie()).unwrap_or_default();
         let page = pages::account::SignInCode {
@@ -162,11 +170,11 @@ impl Console {
             next: next(asked).unwrap_or_default(),
             minutes: CODE_WITHIN.as_mins(),
         };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 
     /// Lets somebody in whose password and code are right.
-    pub(super) fn sign_in_with_code(&self, asked: &Asked) -> Answer {
+    pub(super) fn sign_in_with_code(&self, asked: &ConsoleRequest) -> Answer {
         let Some(member) = self.awaited(asked)? else {
             return self.refuse(asked, "That took too long. Sign in again.");
         };
@@ -195,12 +203,12 @@ impl Console {
 
     fn show_factor(&self, visitor: &Visitor<'_>, trouble: Option<&'static str>) -> Answer {
         if !visitor.has_password() {
-            return Err(Stop::Unusable("Your second factor is that of your provider."));
+            return Err(PageError::Unusable("Your second factor is that of your provider."));
         }
         let name = &visitor.member.name;
         let factor = self.store.second_factor(name)?;
         if factor.as_ref().is_some_and(|factor| factor.confirmed_at.is_some()) {
-            return Ok(Reply::see(format!("{PATH}/account")));
+            return Ok(ConsoleReply::see(format!("{PATH}/account")));
         }
         let secret = match &factor {
             None => None,
@@ -218,20 +226,20 @@ impl Console {
             secret,
             trouble,
         };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 
     /// Makes a secret, which counts once a code has confirmed it.
     pub(super) fn begin_factor(&self, visitor: &Visitor<'_>) -> Answer {
         if !visitor.has_password() {
-            return Err(Stop::Unusable("Your second factor is that of your provider."));
+            return Err(PageError::Unusable("Your second factor is that of your provider."));
         }
         let bytes: [u8; SECRET] = password::random()?;
         let secret = Secret::new(Box::new(bytes)).to_base32();
         let name = visitor.member.name.clone();
         let now = self.clock.now();
         self.store.write_blocking(move |tx| tx.begin_second_factor(&name, &secret, now))?;
-        Ok(Reply::see(format!("{PATH}/account/factor")))
+        Ok(ConsoleReply::see(format!("{PATH}/account/factor")))
     }
 
     /// Has a second factor count, by the code that the app shows, and shows the recovery codes once.
@@ -239,7 +247,8 @@ impl Console {
         let name = visitor.member.name.clone();
         let factor = self.store.second_factor(&name)?;
         let factor = factor.filter(|factor| factor.confirmed_at.is_none());
-        let factor = factor.ok_or(Stop::Unusable("There is no second factor to be confirmed."))?;
+        let factor =
+            factor.ok_or(PageError::Unusable("There is no second factor to be confirmed."))?;
         let now = self.clock.now();
         let given = typed(visitor.asked.filled_in("code").unwrap_or_default());
         let Some(step) = step_of(&totp(&factor.secret, &name)?, &given, now) else {
@@ -265,23 +274,27 @@ impl Console {
             Ok(is_done)
         })?;
         if !is_done {
-            return Ok(Reply::see(format!("{PATH}/account?done=nothing")));
+            return Ok(ConsoleReply::see(format!("{PATH}/account?done=nothing")));
         }
         let cookie = self.renew(visitor)?;
         Ok(self.codes_page(visitor, codes)?.with_cookie(cookie))
     }
 
-    fn codes_page(&self, visitor: &Visitor<'_>, codes: Vec<String>) -> Result<Reply, Stop> {
+    fn codes_page(
+        &self,
+        visitor: &Visitor<'_>,
+        codes: Vec<String>,
+    ) -> Result<ConsoleReply, PageError> {
         let page =
             pages::account::RecoveryCodes { frame: self.frame(visitor, "Recovery codes")?, codes };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 
     /// Puts new recovery codes in the place of the old ones, and shows them once.
     pub(super) fn new_recovery_codes(&self, visitor: &Visitor<'_>) -> Answer {
         let name = visitor.member.name.clone();
         if !self.store.has_second_factor(&name)? {
-            return Err(Stop::Unusable(
+            return Err(PageError::Unusable(
                 "Recovery codes belong to a second factor. Set one up first.",
             ));
         }
@@ -304,12 +317,12 @@ impl Console {
     pub(super) fn remove_factor(&self, visitor: &Visitor<'_>) -> Answer {
         let name = visitor.member.name.clone();
         if !self.store.has_second_factor(&name)? {
-            return Err(Stop::Unusable("You have no second factor."));
+            return Err(PageError::Unusable("You have no second factor."));
         }
         if self.second_factor == SecondFactorPolicy::Required {
             let why = "Your organisation requires a second factor. A manager can reset it, so that you \
                        can set up another.";
-            return Err(Stop::Unusable(why));
+            return Err(PageError::Unusable(why));
         }
         let given = visitor.asked.filled_in("code").unwrap_or_default();
         match self.prove_code(visitor.asked, &visitor.member, given)? {
@@ -332,19 +345,19 @@ impl Console {
             }
             Ok(())
         })?;
-        Ok(Reply::see(format!("{PATH}/account?done=factor_off")))
+        Ok(ConsoleReply::see(format!("{PATH}/account?done=factor_off")))
     }
 
     /// Takes the second factor from one of a manager's people, whose sessions end.
     pub(super) fn reset_factor(&self, visitor: &Visitor<'_>) -> Answer {
-        let member = self.store.member(visitor.id)?.ok_or(Stop::NotFound)?;
+        let member = self.store.member(visitor.id)?.ok_or(PageError::NotFound)?;
         // Whoever sees every dealer is not for the manager of one to decide about.
         if !visitor.has_among_own(&member) || !self.store.has_second_factor(&member.name)? {
-            return Err(Stop::NotFound);
+            return Err(PageError::NotFound);
         }
         if member.name == visitor.member.name {
             let why = "Another manager can reset your second factor, or whoever runs the server.";
-            return Err(Stop::Unusable(why));
+            return Err(PageError::Unusable(why));
         }
         let entry = self.entry(
             &visitor.member,
@@ -359,7 +372,7 @@ impl Console {
             }
             Ok(())
         })?;
-        Ok(Reply::see(format!("{PATH}/people?done=factor_reset")))
+        Ok(ConsoleReply::see(format!("{PATH}/people?done=factor_reset")))
     }
 }
 

@@ -12,14 +12,14 @@ use tradepost_store::Store;
 use tradepost_wire::aap::Vehicle;
 use tradepost_wire::aap::vehicle::AnyCondition;
 
-use crate::feeds::Standing;
+use crate::feeds::FeedStatus;
 
 /// How old the latest news of an inventory may be before somebody should look at its feed.
 pub(super) const STALE: SignedDuration = SignedDuration::from_hours(72);
 
 /// What is amiss with a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Warning {
+pub(super) enum ListingWarning {
     /// It has no price out of the door (`R-PR-01`).
     NoPrice,
     /// Its price out of the door lacks fees that every buyer pays (`R-PR-01`).
@@ -32,7 +32,7 @@ pub(super) enum Warning {
     NoMileage,
 }
 
-impl Warning {
+impl ListingWarning {
     /// What to say of it.
     pub(super) const fn summary(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ pub(super) struct Summary {
     /// How many listings there are.
     pub(super) listings: usize,
     /// Those with something amiss, by vehicle id.
-    pub(super) amiss: HashMap<String, Vec<Warning>>,
+    pub(super) amiss: HashMap<String, Vec<ListingWarning>>,
     /// When a listing was last confirmed.
     pub(super) latest: Option<Timestamp>,
 }
@@ -76,7 +76,7 @@ impl Summary {
     }
 
     /// How many listings have a warning.
-    pub(super) fn count(&self, is_meant: impl Fn(Warning) -> bool) -> usize {
+    pub(super) fn count(&self, is_meant: impl Fn(ListingWarning) -> bool) -> usize {
         self.amiss.values().filter(|all| all.iter().any(|one| is_meant(*one))).count()
     }
 
@@ -84,7 +84,7 @@ impl Summary {
     /// counts and not ours.
     pub(super) fn stale_for(
         &self,
-        feeds: &[Standing<'_>],
+        feeds: &[FeedStatus<'_>],
         now: Timestamp,
     ) -> Option<SignedDuration> {
         if feeds.iter().any(|standing| standing.feed.stale_after.is_some()) {
@@ -122,7 +122,7 @@ impl Offers {
     }
 }
 
-fn warnings(vehicle: &Vehicle, dealer: &DealerSettings) -> Vec<Warning> {
+fn warnings(vehicle: &Vehicle, dealer: &DealerSettings) -> Vec<ListingWarning> {
     let rooftop = vehicle.rooftop.as_deref();
     let rooftop = dealer.rooftops.iter().find(|it| Some(it.profile.name.as_str()) == rooftop);
     let fees: u32 = rooftop.map(|it| it.fees.iter().map(|fee| fee.amount).sum()).unwrap_or(0);
@@ -131,11 +131,11 @@ fn warnings(vehicle: &Vehicle, dealer: &DealerSettings) -> Vec<Warning> {
     let lacks_fees = prices.is_some_and(|(price, list)| price::omits_fees(price, list, None, fees));
     let was_driven = matches!(vehicle.condition, Some(AnyCondition::Used | AnyCondition::Cpo));
     [
-        (vehicle.price.is_none(), Warning::NoPrice),
-        (lacks_fees, Warning::WithoutFees),
-        (vehicle.photos.is_empty(), Warning::NoPhoto),
-        (vehicle.vin.is_none(), Warning::NoVin),
-        (was_driven && vehicle.mileage.is_none(), Warning::NoMileage),
+        (vehicle.price.is_none(), ListingWarning::NoPrice),
+        (lacks_fees, ListingWarning::WithoutFees),
+        (vehicle.photos.is_empty(), ListingWarning::NoPhoto),
+        (vehicle.vin.is_none(), ListingWarning::NoVin),
+        (was_driven && vehicle.mileage.is_none(), ListingWarning::NoMileage),
     ]
     .into_iter()
     .filter_map(|(is_so, warning)| is_so.then_some(warning))
@@ -162,11 +162,11 @@ mod tests {
         // The rooftop's fees are 499.
         for (list_price, price, expected) in [
             (Some(20_000), Some(20_499), vec![]),
-            (Some(20_000), Some(20_498), vec![Warning::WithoutFees]),
-            (Some(20_000), Some(20_000), vec![Warning::WithoutFees]),
+            (Some(20_000), Some(20_498), vec![ListingWarning::WithoutFees]),
+            (Some(20_000), Some(20_000), vec![ListingWarning::WithoutFees]),
             // A rebate may be larger than the fees.
             (Some(20_000), Some(19_000), vec![]),
-            (Some(20_000), None, vec![Warning::NoPrice]),
+            (Some(20_000), None, vec![ListingWarning::NoPrice]),
             (None, Some(20_000), vec![]),
         ] {
             assert_eq!(warnings(&vehicle(list_price, price), dealer), expected, "{price:?}");

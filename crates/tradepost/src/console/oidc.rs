@@ -27,10 +27,10 @@ use tradepost_wire::json::{self, Value};
 use super::address_places::AddressPlaces;
 use super::door::SignedInBy;
 use super::metrics::SignInOutcome;
-use super::reply::Reply;
-use super::request::{Asked, digest};
-use super::{Answer, Console, PATH, Stop, door, pages, password};
-use crate::config::oidc::{Grant, Oidc};
+use super::reply::ConsoleReply;
+use super::request::{ConsoleRequest, digest};
+use super::{Answer, Console, PATH, PageError, door, pages, password};
+use crate::config::oidc::{Oidc, RoleGrant};
 
 /// Where the provider sends people back to, below the console.
 pub(super) const BACK: &str = "sign-in/oidc/back";
@@ -70,7 +70,7 @@ const DEADLINE: Duration = Duration::from_secs(15);
 
 /// A provider.
 #[derive(Debug)]
-pub(super) struct Provider {
+pub(super) struct OidcProvider {
     pub(super) settings: Oidc,
     secret: String,
     /// Where people come back, as the provider knows it.
@@ -88,11 +88,11 @@ pub(super) struct Provider {
 }
 
 /// Where the provider is, or why that could not be found out.
-type Discovered = Result<Arc<Found>, String>;
+type Discovered = Result<Arc<ProviderAddresses>, String>;
 
 /// Where the provider is.
 #[derive(Debug)]
-struct Found {
+struct ProviderAddresses {
     authorize: Url,
     token: Url,
     keys: IssuerKeys,
@@ -100,7 +100,7 @@ struct Found {
 
 /// A sign-in that has begun: what its cookie says, of which everything else is made.
 #[derive(Debug)]
-pub(super) struct Begun {
+pub(super) struct StartedSignIn {
     pub(super) cookie: String,
     at: Timestamp,
     /// The session of somebody who is in and signs in anew, to prove that it is still the same person.
@@ -114,7 +114,7 @@ pub(super) struct Begun {
 pub(super) struct Vouched {
     pub(super) name: String,
     /// What they may, if anything.
-    pub(super) grant: Option<Grant>,
+    pub(super) grant: Option<RoleGrant>,
     /// When they gave a password or the like there, where the provider says so.
     pub(super) signed_in_at: Option<Timestamp>,
 }
@@ -162,7 +162,7 @@ impl RedeemFailure {
     }
 }
 
-impl Begun {
+impl StartedSignIn {
     /// Begins one. `next` is a page of ours, or nothing; `renews` the id of a session.
     pub(super) fn fresh(
         now: Timestamp,
@@ -209,7 +209,7 @@ impl Begun {
     }
 }
 
-impl Provider {
+impl OidcProvider {
     /// Sets it up. `base` is where browsers reach the console.
     ///
     /// # Errors
@@ -250,7 +250,7 @@ impl Provider {
     ///
     /// # Errors
     /// Why nobody can, for the log.
-    pub(super) async fn address(&self, begun: &Begun) -> Result<String, RedeemFailure> {
+    pub(super) async fn address(&self, begun: &StartedSignIn) -> Result<String, RedeemFailure> {
         let finding = async { self.found().await.map_err(RedeemFailure::ProviderAway) };
         let found = self.in_time(finding).await?;
         let mut url = found.authorize.clone();
@@ -277,7 +277,7 @@ impl Provider {
     pub(super) async fn redeem(
         &self,
         address: &str,
-        begun: &Begun,
+        begun: &StartedSignIn,
         state: &str,
         code: &str,
     ) -> Result<Vouched, RedeemFailure> {
@@ -304,14 +304,14 @@ impl Provider {
     }
 
     /// What the provider says of whoever came back with this code.
-    async fn said(&self, begun: &Begun, code: &str) -> Result<Value, RedeemFailure> {
+    async fn said(&self, begun: &StartedSignIn, code: &str) -> Result<Value, RedeemFailure> {
         let found = self.found().await.map_err(RedeemFailure::ProviderAway)?;
         let token = self.exchange(&found, begun, code).await?;
         self.claims(&found, &token).await
     }
 
     /// Notes that a sign-in ends; `false` when it has ended before.
-    fn end(&self, begun: &Begun) -> bool {
+    fn end(&self, begun: &StartedSignIn) -> bool {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.means.clock.now();
         // Older ones are refused by their age, so that they need not be remembered.
@@ -336,7 +336,7 @@ impl Provider {
         found
     }
 
-    async fn discover(&self) -> Result<Found, String> {
+    async fn discover(&self) -> Result<ProviderAddresses, String> {
         let issuer = &self.settings.issuer;
         let address = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
         let url = Url::parse(&address).map_err(|_| "the issuer is no address")?;
@@ -357,7 +357,7 @@ impl Provider {
             url.filter(is_safe).ok_or_else(|| format!("the provider publishes no usable {name}"))
         };
         let keys = IssuerKeys::open(&KeySource::Url(address("jwks_uri")?.into()), &self.means);
-        Ok(Found {
+        Ok(ProviderAddresses {
             authorize: address("authorization_endpoint")?,
             token: address("token_endpoint")?,
             keys: keys.map_err(|fault| fault.chain().to_string())?,
@@ -367,8 +367,8 @@ impl Provider {
     /// The id token that the provider gives for a code.
     async fn exchange(
         &self,
-        found: &Found,
-        begun: &Begun,
+        found: &ProviderAddresses,
+        begun: &StartedSignIn,
         code: &str,
     ) -> Result<String, RedeemFailure> {
         let body = form_urlencoded::Serializer::new(String::new())
@@ -409,7 +409,7 @@ impl Provider {
     }
 
     /// What an id token says, when it is to be believed (OpenID Connect Core §3.1.3.7).
-    async fn claims(&self, found: &Found, token: &str) -> Result<Value, RedeemFailure> {
+    async fn claims(&self, found: &ProviderAddresses, token: &str) -> Result<Value, RedeemFailure> {
         let token = UnverifiedToken::read(token).map_err(RedeemFailure::refused)?;
         let keys = found.keys.find(token.key_id()).await;
         let keys = keys.map_err(|fault| RedeemFailure::away(fault.chain()))?;
@@ -443,7 +443,7 @@ impl Provider {
         };
         let name = name.filter(is_name).ok_or("the token has no usable name")?;
         let held = held(claims, &self.settings.role_claim);
-        let granted = |grant: &&Grant| held.contains(&grant.value.as_str());
+        let granted = |grant: &&RoleGrant| held.contains(&grant.value.as_str());
         // People of the console have names without a colon.
         let name = format!("oidc:{name}");
         let signed_in_at = claims.get("auth_time").and_then(Value::as_i64);
@@ -476,27 +476,27 @@ const NOTHING: &str = "The provider knows you, but nothing there says that you m
 
 impl Console {
     /// Sends a browser to the provider.
-    pub(super) async fn leave_for_provider(self: Arc<Self>, asked: Arc<Asked>) -> Answer {
-        let provider = self.provider.as_ref().ok_or(Stop::NotFound)?;
+    pub(super) async fn leave_for_provider(self: Arc<Self>, asked: Arc<ConsoleRequest>) -> Answer {
+        let provider = self.provider.as_ref().ok_or(PageError::NotFound)?;
         let renews = if asked.asked_for("again").is_some() {
-            let session_to_renew = |console: &Self, asked: &Asked| {
+            let session_to_renew = |console: &Self, asked: &ConsoleRequest| {
                 console.visitor(asked, "").map(|visitor| visitor.session.id.clone())
             };
             match self.in_turn(&asked, session_to_renew).await? {
                 Ok(session) => Some(session),
-                Err(Stop::SignIn) => return Ok(Reply::see(format!("{PATH}/sign-in"))),
+                Err(PageError::SignIn) => return Ok(ConsoleReply::see(format!("{PATH}/sign-in"))),
                 Err(stop) => return Err(stop),
             }
         } else {
             None
         };
         let next = door::next(&asked).unwrap_or_default();
-        let begun = Begun::fresh(self.clock.now(), &next, renews)?;
+        let begun = StartedSignIn::fresh(self.clock.now(), &next, renews)?;
         match provider.address(&begun).await {
             Ok(address) => {
                 // Sealed, so that the moment from which a sign-in has to be new is one of ours.
                 let sealed = self.door.seal.write(&["oidc"], &begun.cookie);
-                Ok(Reply::see(address).with_cookie(self.door.passing(&sealed, PATIENCE)))
+                Ok(ConsoleReply::see(address).with_cookie(self.door.passing(&sealed, PATIENCE)))
             }
             Err(cause) => {
                 tracing::warn!(cause = cause.reason(), "the provider of sign-ins cannot be used");
@@ -506,8 +506,8 @@ impl Console {
     }
 
     /// Lets somebody in who comes back from the provider, if it vouches for them.
-    pub(super) async fn back_from_provider(self: Arc<Self>, asked: Arc<Asked>) -> Answer {
-        let provider = self.provider.as_ref().ok_or(Stop::NotFound)?;
+    pub(super) async fn back_from_provider(self: Arc<Self>, asked: Arc<ConsoleRequest>) -> Answer {
+        let provider = self.provider.as_ref().ok_or(PageError::NotFound)?;
         let wait = self.address_wait(&asked);
         if wait > SignedDuration::ZERO {
             self.metrics.count_sign_in(SignInOutcome::Limited);
@@ -516,7 +516,7 @@ impl Console {
         let now = self.clock.now();
         let cookie = asked.cookie(&self.door.passing_cookie());
         let cookie = cookie.and_then(|sealed| self.door.seal.read(&["oidc"], sealed));
-        let begun = cookie.and_then(|cookie| Begun::read(cookie, now));
+        let begun = cookie.and_then(|cookie| StartedSignIn::read(cookie, now));
         let said = asked.asked_for("state").zip(asked.asked_for("code"));
         let Some((begun, (state, code))) = begun.zip(said) else {
             return self.refuse(&asked, AGAIN);
@@ -540,14 +540,19 @@ impl Console {
                 return self.count_and_refuse(&asked, AGAIN).await;
             }
         };
-        let admit =
-            move |console: &Self, asked: &Asked| console.admit_vouched(asked, &vouched, &begun);
+        let admit = move |console: &Self, asked: &ConsoleRequest| {
+            console.admit_vouched(asked, &vouched, &begun)
+        };
         self.in_turn(&asked, admit).await?
     }
 
     /// Counts that the provider vouched for nobody, and says why. A thread of the console's waits for the store.
-    async fn count_and_refuse(self: &Arc<Self>, asked: &Arc<Asked>, why: &'static str) -> Answer {
-        let count = move |console: &Self, asked: &Asked| {
+    async fn count_and_refuse(
+        self: &Arc<Self>,
+        asked: &Arc<ConsoleRequest>,
+        why: &'static str,
+    ) -> Answer {
+        let count = move |console: &Self, asked: &ConsoleRequest| {
             console.count_provider_failure(asked)?;
             console.refuse(asked, why)
         };
@@ -555,7 +560,12 @@ impl Console {
     }
 
     /// Lets somebody in whom the provider vouches for, if that gives them anything to do.
-    fn admit_vouched(&self, asked: &Asked, vouched: &Vouched, begun: &Begun) -> Answer {
+    fn admit_vouched(
+        &self,
+        asked: &ConsoleRequest,
+        vouched: &Vouched,
+        begun: &StartedSignIn,
+    ) -> Answer {
         let now = self.clock.now();
         // Whoever had a grant before and has none now loses the sessions that it began, and not
         // only this one.
@@ -583,7 +593,7 @@ impl Console {
             return self.refuse(asked, AGAIN);
         };
         // A way that began elsewhere has no cookie of this strictness; a page of ours begins a new one.
-        Ok(Reply::page(&pages::SignedIn { target })
+        Ok(ConsoleReply::page(&pages::SignedIn { target })
             .with_cookie(session)
             .with_cookie(self.door.passing("", SignedDuration::ZERO)))
     }

@@ -15,11 +15,11 @@ use tradepost_dealer::staff::{StaffRole, StaffStage};
 use tradepost_wire::format::rfc3339;
 
 use super::door::Visitor;
-use super::reply::Reply;
-use super::request::Asked;
+use super::reply::ConsoleReply;
+use super::request::ConsoleRequest;
 use super::route::Right;
-use super::{Answer, Console, PATH, Stop, actions};
-use crate::aap::seller::Seller;
+use super::{Answer, Console, PATH, PageError, actions};
+use crate::aap::seller::DealerAgent;
 
 pub(super) mod account;
 mod agent;
@@ -38,9 +38,9 @@ mod refusals;
 
 /// What is around every page.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct PageFrame {
     title: &'static str,
-    nav: Vec<Link>,
+    nav: Vec<PageLink>,
     who: String,
     role: &'static str,
     dealer: String,
@@ -50,7 +50,7 @@ pub(super) struct Frame {
 
 /// A way to another page.
 #[derive(Debug)]
-struct Link {
+struct PageLink {
     label: &'static str,
     href: &'static str,
     icon: &'static str,
@@ -75,7 +75,7 @@ const NAV: [(&str, &str, &str, Right); 11] = [
 
 /// A moment, as a page shows it.
 #[derive(Debug, Clone)]
-pub(super) struct When {
+pub(super) struct ShownMoment {
     /// For machines.
     iso: String,
     /// In the rooftop's zone.
@@ -92,8 +92,8 @@ struct Local {
 }
 
 impl Local {
-    fn when(&self, at: Timestamp) -> When {
-        When { iso: rfc3339(at), text: self.spoken(at), ago: ago(at, self.now) }
+    fn when(&self, at: Timestamp) -> ShownMoment {
+        ShownMoment { iso: rfc3339(at), text: self.spoken(at), ago: ago(at, self.now) }
     }
 
     fn spoken(&self, at: Timestamp) -> String {
@@ -135,14 +135,18 @@ struct Stopped {
 
 impl Console {
     /// What time it is at a rooftop of these dealers, the first one.
-    fn local(&self, dealers: &[Arc<Seller>]) -> Local {
+    fn local(&self, dealers: &[Arc<DealerAgent>]) -> Local {
         let rooftop = dealers.first().and_then(|it| it.dealer.terms.rooftops.first());
         let zone = rooftop.map_or(TimeZone::UTC, |rooftop| rooftop.time_zone.clone());
         Local { zone, now: self.clock.now() }
     }
 
     /// What is around a page.
-    pub(super) fn frame(&self, visitor: &Visitor<'_>, title: &'static str) -> Result<Frame, Stop> {
+    pub(super) fn frame(
+        &self,
+        visitor: &Visitor<'_>,
+        title: &'static str,
+    ) -> Result<PageFrame, PageError> {
         let (role, asked) = (visitor.member.role, visitor.asked);
         let new = if Right::Customers.is_of(role) {
             let (dealer, received) = (visitor.dealer_id(), LeadState::Received);
@@ -153,7 +157,7 @@ impl Console {
         let permitted = NAV.into_iter().filter(|(.., right)| right.is_of(role));
         let path = format!("{PATH}/{}", asked.path);
         let path = path.trim_end_matches('/');
-        let nav = permitted.map(|(label, href, icon, _)| Link {
+        let nav = permitted.map(|(label, href, icon, _)| PageLink {
             label,
             href,
             icon,
@@ -168,7 +172,7 @@ impl Console {
             (_, Some(publisher)) if role.is_of_publisher() => publisher.to_owned(),
             (all, _) => format!("{} dealers", all.len()),
         };
-        Ok(Frame {
+        Ok(PageFrame {
             title,
             nav: nav.collect(),
             who: visitor.member.name.clone(),
@@ -180,19 +184,19 @@ impl Console {
     }
 
     /// The page that says why there is no other.
-    pub(super) fn stopped(&self, asked: &Asked, stop: Stop) -> Reply {
+    pub(super) fn stopped(&self, asked: &ConsoleRequest, stop: PageError) -> ConsoleReply {
         let mut error_id = None;
         let (status, title, text) = match stop {
-            Stop::Conflict(why) => {
+            PageError::Conflict(why) => {
                 let page = Stopped {
                     title: "That cannot be done as things stand",
                     text: why.into(),
                     error_id: None,
                 };
-                return Reply::page(&page).with_status(StatusCode::CONFLICT);
+                return ConsoleReply::page(&page).with_status(StatusCode::CONFLICT);
             }
-            Stop::Busy => return Reply::busy(),
-            Stop::SignIn => {
+            PageError::Busy => return ConsoleReply::busy(),
+            PageError::SignIn => {
                 // What was to be done by a form is not done again after signing in.
                 let is_page = asked.method == axum::http::Method::GET && !asked.path.is_empty();
                 // An address that could hold more than a path is not gone back to.
@@ -200,27 +204,29 @@ impl Console {
                 let is_kept = is_page && asked.path.bytes().all(plain);
                 let next =
                     if is_kept { format!("?next={PATH}/{}", asked.path) } else { String::new() };
-                return Reply::see(format!("{PATH}/sign-in{next}"));
+                return ConsoleReply::see(format!("{PATH}/sign-in{next}"));
             }
-            Stop::Forbidden => (
+            PageError::Forbidden => (
                 StatusCode::FORBIDDEN,
                 "Not for your role",
                 "This page belongs to another role. Ask a manager of yours if you need it.",
             ),
-            Stop::SetUpFactor => return Reply::see(format!("{PATH}/account/factor")),
-            Stop::NotFound => (
+            PageError::SetUpFactor => return ConsoleReply::see(format!("{PATH}/account/factor")),
+            PageError::NotFound => (
                 StatusCode::NOT_FOUND,
                 "Nothing is here",
                 "There is no such page or lead, or it belongs to another dealer.",
             ),
-            Stop::Stale => (
+            PageError::Stale => (
                 StatusCode::FORBIDDEN,
                 "This form is out of date",
                 "You signed in anew since it was shown, or it came from elsewhere. Go back, load the \
                  page again, and repeat what you did.",
             ),
-            Stop::Unusable(why) => (StatusCode::UNPROCESSABLE_ENTITY, "That cannot be done", why),
-            Stop::Broken(fault) => {
+            PageError::Unusable(why) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "That cannot be done", why)
+            }
+            PageError::Broken(fault) => {
                 // The cause may name files and tables, which are none of the visitor's business.
                 let id = format!("err_{}", uuid::Uuid::now_v7().simple());
                 tracing::error!(error_id = id, cause = %fault.chain(), "a page could not be shown");
@@ -241,7 +247,7 @@ impl Console {
                 }
             }
         };
-        Reply::page(&Stopped { title, text: text.into(), error_id }).with_status(status)
+        ConsoleReply::page(&Stopped { title, text: text.into(), error_id }).with_status(status)
     }
 }
 

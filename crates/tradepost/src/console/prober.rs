@@ -51,7 +51,7 @@ pub(super) struct AtWork {
 
 /// Whose agent is probed, where it is, and who wants it.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
+pub(super) struct WantedProbe {
     pub(super) dealer_id: String,
     pub(super) address: String,
     pub(super) by: String,
@@ -70,31 +70,31 @@ impl Prober {
     }
 
     /// Takes the one place that there is; it is free again when what is returned is dropped.
-    pub(super) fn enter(self: &Arc<Self>, dealer_id: &str) -> Option<Place> {
+    pub(super) fn enter(self: &Arc<Self>, dealer_id: &str) -> Option<ProbeSlot> {
         let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
         if at_work.is_some() {
             return None;
         }
         let (dealer_id, title) = (dealer_id.to_owned(), "The card is read.");
         *at_work = Some(AtWork { dealer_id, title, ..AtWork::default() });
-        Some(Place(Arc::clone(self)))
+        Some(ProbeSlot(Arc::clone(self)))
     }
 }
 
 /// The place of the run that is at work.
 #[derive(Debug)]
-pub(super) struct Place(Arc<Prober>);
+pub(super) struct ProbeSlot(Arc<Prober>);
 
-impl Drop for Place {
+impl Drop for ProbeSlot {
     fn drop(&mut self) {
         // By dropping, because a run may also end in a panic: then nobody could begin another.
         *self.0.at_work.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-impl Place {
+impl ProbeSlot {
     /// Runs the prober and keeps what it found.
-    pub(super) async fn run(self, wanted: Wanted) {
+    pub(super) async fn run(self, wanted: WantedProbe) {
         let prober = &self.0;
         let now = prober.clock.now();
         let mut options = ProbeOptions::new(now, uuid::Uuid::now_v7().simple().to_string());
@@ -123,7 +123,7 @@ impl Place {
 }
 
 fn kept(
-    wanted: &Wanted,
+    wanted: &WantedProbe,
     at: Timestamp,
     found: Result<AgentReport, CallFailure>,
 ) -> Result<ProbeReport, InternalError> {

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 
 /// An answer on its way.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct ConsoleReply {
     status: StatusCode,
     media_type: &'static str,
     body: String,
@@ -29,7 +29,7 @@ const BUSY_SECONDS: u64 = 2;
 /// For pages without photos.
 pub(super) const NO_PHOTOS: &str = "";
 
-impl Reply {
+impl ConsoleReply {
     /// A page.
     pub(super) fn page(page: &impl Template) -> Self {
         let body = page.render().unwrap_or_else(|_| unreachable!("pages hold texts alone"));
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_busy_console_says_when_to_come_back() {
-        let response = Reply::busy().into_response();
+        let response = ConsoleReply::busy().into_response();
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(response.headers()[header::RETRY_AFTER], "2");
     }

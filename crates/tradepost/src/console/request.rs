@@ -20,7 +20,7 @@ const BROWSER: usize = 200;
 
 /// A request, read.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ConsoleRequest {
     /// The method.
     pub method: Method,
     /// The path, below that of the console, without slashes at its ends.
@@ -40,7 +40,7 @@ pub struct Asked {
     cookies: Vec<(String, String)>,
 }
 
-impl Asked {
+impl ConsoleRequest {
     /// Reads the head of a request for this path, which [`route::path`](super::route::path) found
     /// to be one of the console's. Nothing is filled in yet.
     #[must_use]

@@ -8,7 +8,7 @@ use tradepost_dealer::appointment::change::ChangeKind;
 use tradepost_dealer::staff::StaffRole;
 
 use super::door::Visitor;
-use super::request::Asked;
+use super::request::ConsoleRequest;
 use super::{Answer, Console};
 use crate::appointments::CalendarOperation as Calendar;
 
@@ -41,7 +41,7 @@ pub enum Right {
 
 /// A row of the table of contents.
 #[derive(Debug)]
-pub struct Row {
+pub struct ConsoleRoute {
     /// The method: `POST` changes something, and so has to prove that it comes of a form of ours.
     pub method: Method,
     /// The path below that of the console; `{id}` stands for anything.
@@ -53,26 +53,26 @@ pub struct Row {
     pub asks_password: bool,
     /// Whether it is for those, too, who have to set up a second factor first.
     pub before_factor: bool,
-    pub(super) act: Act,
+    pub(super) act: RouteAction,
 }
 
 /// What answers.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Act {
+pub(super) enum RouteAction {
     /// A file of ours: its media type, and what is in it.
     File(&'static str, &'static str),
     /// What is for those who are not in yet, too.
-    Outside(fn(&Console, &Asked) -> Answer),
+    Outside(fn(&Console, &ConsoleRequest) -> Answer),
     /// The same where another server is asked: no thread waits for it.
-    Abroad(fn(Arc<Console>, Arc<Asked>) -> BoxFuture<'static, Answer>),
+    Abroad(fn(Arc<Console>, Arc<ConsoleRequest>) -> BoxFuture<'static, Answer>),
     /// What is for whoever is in.
     Inside(fn(&Console, &Visitor<'_>) -> Answer),
     /// The same where the visitor's session goes on under another id.
     Renewing(fn(&Console, &mut Visitor<'_>) -> Answer),
 }
 
-impl Row {
-    const fn new(method: Method, path: &'static str, right: Right, act: Act) -> Self {
+impl ConsoleRoute {
+    const fn new(method: Method, path: &'static str, right: Right, act: RouteAction) -> Self {
         Self { method, path, right, asks_password: false, before_factor: false, act }
     }
 
@@ -89,39 +89,51 @@ impl Row {
     }
 }
 
-const fn file(path: &'static str, media_type: &'static str, text: &'static str) -> Row {
-    Row::new(Method::GET, path, Right::None, Act::File(media_type, text))
+const fn file(path: &'static str, media_type: &'static str, text: &'static str) -> ConsoleRoute {
+    ConsoleRoute::new(Method::GET, path, Right::None, RouteAction::File(media_type, text))
 }
 
-const fn outside(method: Method, path: &'static str, act: fn(&Console, &Asked) -> Answer) -> Row {
-    Row::new(method, path, Right::None, Act::Outside(act))
+const fn outside(
+    method: Method,
+    path: &'static str,
+    act: fn(&Console, &ConsoleRequest) -> Answer,
+) -> ConsoleRoute {
+    ConsoleRoute::new(method, path, Right::None, RouteAction::Outside(act))
 }
 
 const fn abroad(
     path: &'static str,
-    act: fn(Arc<Console>, Arc<Asked>) -> BoxFuture<'static, Answer>,
-) -> Row {
-    Row::new(Method::GET, path, Right::None, Act::Abroad(act))
+    act: fn(Arc<Console>, Arc<ConsoleRequest>) -> BoxFuture<'static, Answer>,
+) -> ConsoleRoute {
+    ConsoleRoute::new(Method::GET, path, Right::None, RouteAction::Abroad(act))
 }
 
-const fn get(path: &'static str, right: Right, act: fn(&Console, &Visitor<'_>) -> Answer) -> Row {
-    Row::new(Method::GET, path, right, Act::Inside(act))
+const fn get(
+    path: &'static str,
+    right: Right,
+    act: fn(&Console, &Visitor<'_>) -> Answer,
+) -> ConsoleRoute {
+    ConsoleRoute::new(Method::GET, path, right, RouteAction::Inside(act))
 }
 
-const fn post(path: &'static str, right: Right, act: fn(&Console, &Visitor<'_>) -> Answer) -> Row {
-    Row::new(Method::POST, path, right, Act::Inside(act))
+const fn post(
+    path: &'static str,
+    right: Right,
+    act: fn(&Console, &Visitor<'_>) -> Answer,
+) -> ConsoleRoute {
+    ConsoleRoute::new(Method::POST, path, right, RouteAction::Inside(act))
 }
 
 const fn renewing(
     path: &'static str,
     right: Right,
     act: fn(&Console, &mut Visitor<'_>) -> Answer,
-) -> Row {
-    Row::new(Method::POST, path, right, Act::Renewing(act))
+) -> ConsoleRoute {
+    ConsoleRoute::new(Method::POST, path, right, RouteAction::Renewing(act))
 }
 
 /// Everything that there is.
-pub const TABLE: &[Row] = &[
+pub const TABLE: &[ConsoleRoute] = &[
     get("", Right::Enter, Console::inbox),
     file("console.css", "text/css; charset=utf-8", include_str!("assets/console.css")),
     file("console.js", "text/javascript; charset=utf-8", include_str!("assets/console.js")),
@@ -214,7 +226,7 @@ pub fn path(path: &str) -> Option<&str> {
     below.split('/').all(is_step).then_some(below)
 }
 
-impl Row {
+impl ConsoleRoute {
     /// What is asked for, if there is such a thing, and what stands in the place of the id.
     pub(super) fn of<'a>(method: &Method, path: &'a str) -> Option<(&'static Self, &'a str)> {
         // The same as GET to whoever answers; the body is left out on the way (RFC 9110 §9.3.2).

@@ -11,7 +11,7 @@ use tradepost_server::clock::Clock;
 
 use super::http::HttpCarrier;
 use super::smtp::SmtpCarrier;
-use crate::config::delivery::{By, Delivery};
+use crate::config::delivery::{DeliveryConfig, DeliveryMethod};
 
 /// What is sent.
 #[derive(Clone)]
@@ -41,7 +41,7 @@ impl Letter {
 
 /// What a failed attempt means for the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AttemptVerdict {
     /// The receiver has not taken it, and never will.
     Refused,
     /// It has not taken it, and may later.
@@ -52,39 +52,39 @@ pub enum Verdict {
 
 /// Why a letter was not taken, as far as is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failed {
+pub struct AttemptFailed {
     /// What was answered, in short and in our words, or why there was no answer.
     pub answer: String,
     /// What it means.
-    pub verdict: Verdict,
+    pub verdict: AttemptVerdict,
     /// How long the receiver asks to be left alone.
     pub retry_after: Option<Duration>,
 }
 
-impl Verdict {
+impl AttemptVerdict {
     /// A failure that means this.
     #[must_use]
-    pub fn of(self, answer: impl Into<String>) -> Failed {
-        Failed { answer: answer.into(), verdict: self, retry_after: None }
+    pub fn of(self, answer: impl Into<String>) -> AttemptFailed {
+        AttemptFailed { answer: answer.into(), verdict: self, retry_after: None }
     }
 }
 
 /// Carries letters.
-pub trait Carrier: Send + Sync + fmt::Debug {
+pub trait DeliveryCarrier: Send + Sync + fmt::Debug {
     /// Carries one, once. Returns what was answered, in short.
-    fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, Failed>>;
+    fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, AttemptFailed>>;
 
     /// Goes as far on the way as can be gone without sending anything. Returns how far that was.
-    fn knock(&self) -> BoxFuture<'_, Result<&'static str, Failed>>;
+    fn knock(&self) -> BoxFuture<'_, Result<&'static str, AttemptFailed>>;
 }
 
 /// Sets a way up, and reads the secrets that it needs.
 ///
 /// # Errors
 /// Why it cannot be used, with the key of the configuration and without any secret.
-pub fn open(delivery: &Delivery, clock: &Clock) -> Result<Arc<dyn Carrier>, String> {
+pub fn open(delivery: &DeliveryConfig, clock: &Clock) -> Result<Arc<dyn DeliveryCarrier>, String> {
     Ok(match &delivery.by {
-        By::Http(http) => Arc::new(HttpCarrier::open(http, delivery.timeout, clock)?),
-        By::Smtp(smtp) => Arc::new(SmtpCarrier::open(smtp, delivery.timeout, clock)?),
+        DeliveryMethod::Http(http) => Arc::new(HttpCarrier::open(http, delivery.timeout, clock)?),
+        DeliveryMethod::Smtp(smtp) => Arc::new(SmtpCarrier::open(smtp, delivery.timeout, clock)?),
     })
 }

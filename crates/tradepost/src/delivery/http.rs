@@ -13,7 +13,7 @@ use tradepost_server::tls::peer::{self, PeerError};
 use tradepost_server::traces;
 use tradepost_wire::http::trace::TRACEPARENT;
 
-use super::carrier::{Carrier, Failed, Letter, Verdict};
+use super::carrier::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
 use crate::config::delivery::Http;
 use tradepost_keys::hmac::SharedKey;
 
@@ -38,7 +38,7 @@ opaque!(HttpCarrier);
 impl HttpCarrier {
     /// A way to a web address.
     pub(super) fn open(http: &Http, timeout: Duration, clock: &Clock) -> Result<Self, String> {
-        let read = |key: &str, secret: &crate::config::delivery::Secret| {
+        let read = |key: &str, secret: &crate::config::delivery::ConfigSecret| {
             secret.read().map_err(|why| format!("{key}: {why}"))
         };
         let bearer = http.bearer.as_ref().map(|secret| bearer(&read("bearer", secret)?));
@@ -77,37 +77,40 @@ impl HttpCarrier {
         Some(headers)
     }
 
-    async fn post(&self, letter: Letter) -> Result<String, Failed> {
+    async fn post(&self, letter: Letter) -> Result<String, AttemptFailed> {
         let headers = self.headers(&letter);
         let sent = self.sender.post(&self.url, |_| headers, letter.written.body).await;
         sent.map(|()| "taken".to_owned()).map_err(judged)
     }
 
     /// Makes a connection and hangs up: any request could be taken for something.
-    async fn connect(&self) -> Result<&'static str, Failed> {
-        let url = Url::parse(&self.url).map_err(|_| Verdict::Refused.of("the address is none"))?;
+    async fn connect(&self) -> Result<&'static str, AttemptFailed> {
+        let url =
+            Url::parse(&self.url).map_err(|_| AttemptVerdict::Refused.of("the address is none"))?;
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
-            return Err(Verdict::Refused.of("the address is none"));
+            return Err(AttemptVerdict::Refused.of("the address is none"));
         };
         let secure = url.scheme() == "https";
         match peer::look(host, port, secure).await {
             Ok(Some(_)) => Ok("takes connections, with a certificate that is trusted"),
             Ok(None) => Ok("takes connections"),
-            Err(PeerError::Unreachable(_)) => Err(Verdict::Later.of("no connection")),
-            Err(PeerError::Untrusted(_)) => Err(Verdict::Later.of("no TLS that can be trusted")),
+            Err(PeerError::Unreachable(_)) => Err(AttemptVerdict::Later.of("no connection")),
+            Err(PeerError::Untrusted(_)) => {
+                Err(AttemptVerdict::Later.of("no TLS that can be trusted"))
+            }
             Err(PeerError::NoRoots) => {
-                Err(Verdict::Later.of("this machine has no certificates to trust"))
+                Err(AttemptVerdict::Later.of("this machine has no certificates to trust"))
             }
         }
     }
 }
 
-impl Carrier for HttpCarrier {
-    fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, Failed>> {
+impl DeliveryCarrier for HttpCarrier {
+    fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, AttemptFailed>> {
         Box::pin(self.post(letter))
     }
 
-    fn knock(&self) -> BoxFuture<'_, Result<&'static str, Failed>> {
+    fn knock(&self) -> BoxFuture<'_, Result<&'static str, AttemptFailed>> {
         Box::pin(self.connect())
     }
 }
@@ -126,21 +129,21 @@ pub(crate) fn bearer(token: &str) -> Result<HeaderValue, String> {
 /// What a failure means. Whoever answers 4xx will answer so again, but for the three that speak of
 /// the moment, and the two of credentials, which the operator mends while leads wait; a redirect leads where the operator has not looked; a gateway's 502 and 504 do not
 /// say whether the receiver behind it has the lead.
-fn judged(failed: sender::AttemptError) -> Failed {
+fn judged(failed: sender::AttemptError) -> AttemptFailed {
     let verdict = match failed.why {
-        FailureReason::Status(401 | 403 | 408 | 425 | 429) => Verdict::Later,
+        FailureReason::Status(401 | 403 | 408 | 425 | 429) => AttemptVerdict::Later,
         FailureReason::Status(300..=499)
         | FailureReason::Gone
         | FailureReason::Unverified
-        | FailureReason::NotPermitted => Verdict::Refused,
+        | FailureReason::NotPermitted => AttemptVerdict::Refused,
         FailureReason::Status(502 | 504) | FailureReason::TimedOut | FailureReason::Broken => {
-            Verdict::Doubtful
+            AttemptVerdict::Doubtful
         }
         FailureReason::Status(_) | FailureReason::Unreachable | FailureReason::Forbidden => {
-            Verdict::Later
+            AttemptVerdict::Later
         }
     };
-    Failed { answer: failed.why.to_string(), verdict, retry_after: failed.retry_after }
+    AttemptFailed { answer: failed.why.to_string(), verdict, retry_after: failed.retry_after }
 }
 
 #[cfg(test)]
@@ -150,26 +153,26 @@ mod tests {
     #[test]
     fn what_is_refused_for_good_what_is_not_taken_and_what_nobody_knows() {
         for (why, verdict) in [
-            (FailureReason::Status(301), Verdict::Refused),
-            (FailureReason::Status(400), Verdict::Refused),
-            (FailureReason::Status(401), Verdict::Later),
-            (FailureReason::Status(403), Verdict::Later),
-            (FailureReason::Status(404), Verdict::Refused),
-            (FailureReason::Status(408), Verdict::Later),
-            (FailureReason::Status(422), Verdict::Refused),
-            (FailureReason::Status(425), Verdict::Later),
-            (FailureReason::Status(429), Verdict::Later),
-            (FailureReason::Status(500), Verdict::Later),
-            (FailureReason::Status(502), Verdict::Doubtful),
-            (FailureReason::Status(503), Verdict::Later),
-            (FailureReason::Status(504), Verdict::Doubtful),
-            (FailureReason::Gone, Verdict::Refused),
-            (FailureReason::Unverified, Verdict::Refused),
-            (FailureReason::NotPermitted, Verdict::Refused),
-            (FailureReason::TimedOut, Verdict::Doubtful),
-            (FailureReason::Broken, Verdict::Doubtful),
-            (FailureReason::Unreachable, Verdict::Later),
-            (FailureReason::Forbidden, Verdict::Later),
+            (FailureReason::Status(301), AttemptVerdict::Refused),
+            (FailureReason::Status(400), AttemptVerdict::Refused),
+            (FailureReason::Status(401), AttemptVerdict::Later),
+            (FailureReason::Status(403), AttemptVerdict::Later),
+            (FailureReason::Status(404), AttemptVerdict::Refused),
+            (FailureReason::Status(408), AttemptVerdict::Later),
+            (FailureReason::Status(422), AttemptVerdict::Refused),
+            (FailureReason::Status(425), AttemptVerdict::Later),
+            (FailureReason::Status(429), AttemptVerdict::Later),
+            (FailureReason::Status(500), AttemptVerdict::Later),
+            (FailureReason::Status(502), AttemptVerdict::Doubtful),
+            (FailureReason::Status(503), AttemptVerdict::Later),
+            (FailureReason::Status(504), AttemptVerdict::Doubtful),
+            (FailureReason::Gone, AttemptVerdict::Refused),
+            (FailureReason::Unverified, AttemptVerdict::Refused),
+            (FailureReason::NotPermitted, AttemptVerdict::Refused),
+            (FailureReason::TimedOut, AttemptVerdict::Doubtful),
+            (FailureReason::Broken, AttemptVerdict::Doubtful),
+            (FailureReason::Unreachable, AttemptVerdict::Later),
+            (FailureReason::Forbidden, AttemptVerdict::Later),
         ] {
             let failed = sender::AttemptError { why, retry_after: Some(Duration::from_secs(7)) };
             let judged = judged(failed);

@@ -18,7 +18,7 @@ use lettre::transport::smtp::{Error, response::Response};
 use tokio::time::timeout;
 use tradepost_server::clock::Clock;
 
-use super::carrier::{Carrier, Failed, Letter, Verdict};
+use super::carrier::{AttemptFailed, AttemptVerdict, DeliveryCarrier, Letter};
 use crate::config::delivery::{Smtp, SmtpTls};
 
 /// How long a server may take to say goodbye. It is of no interest any more.
@@ -71,19 +71,20 @@ impl SmtpCarrier {
         Ok(Self { host, port, protection, credentials, from, to, hello, patience, clock })
     }
 
-    async fn send(&self, letter: Letter) -> Result<String, Failed> {
+    async fn send(&self, letter: Letter) -> Result<String, AttemptFailed> {
         let message = self.message(&letter)?;
         let ready = timeout(self.patience, self.prepare()).await;
-        let mut connection = ready.map_err(|_| Verdict::Later.of("no answer in time"))??;
+        let mut connection = ready.map_err(|_| AttemptVerdict::Later.of("no answer in time"))??;
         let taken = timeout(self.patience, connection.message(&message)).await;
-        let taken = taken.map_err(|_| Verdict::Doubtful.of("no answer in time to the message"))?;
+        let taken =
+            taken.map_err(|_| AttemptVerdict::Doubtful.of("no answer in time to the message"))?;
         let answer = taken.map_err(|error| answered(&error).unwrap_or_else(lost))?;
         let _ = timeout(GOODBYE, connection.abort()).await;
         Ok(said(&answer))
     }
 
     /// Everything up to the message itself: what fails here has not arrived.
-    async fn prepare(&self) -> Result<AsyncSmtpConnection, Failed> {
+    async fn prepare(&self) -> Result<AsyncSmtpConnection, AttemptFailed> {
         let early = |error: Error| answered(&error).unwrap_or_else(|| unanswered(&error));
         let mut connection = self.enter().await?;
         let mail = Mail::new(Some(self.from.clone()), Vec::new());
@@ -97,7 +98,7 @@ impl SmtpCarrier {
     }
 
     /// Connects, and logs in where that is asked for.
-    async fn enter(&self) -> Result<AsyncSmtpConnection, Failed> {
+    async fn enter(&self) -> Result<AsyncSmtpConnection, AttemptFailed> {
         let early = |error: Error| answered(&error).unwrap_or_else(|| unanswered(&error));
         let wrapper = match &self.protection {
             Protection::FirstByte(tls) => Some(tls.clone()),
@@ -123,9 +124,10 @@ impl SmtpCarrier {
         Ok(connection)
     }
 
-    async fn greet(&self) -> Result<&'static str, Failed> {
+    async fn greet(&self) -> Result<&'static str, AttemptFailed> {
         let entered = timeout(self.patience, self.enter()).await;
-        let mut connection = entered.map_err(|_| Verdict::Later.of("no answer in time"))??;
+        let mut connection =
+            entered.map_err(|_| AttemptVerdict::Later.of("no answer in time"))??;
         let _ = timeout(GOODBYE, connection.abort()).await;
         Ok(match &self.credentials {
             Some(_) => "lets us in with the configured password",
@@ -134,7 +136,7 @@ impl SmtpCarrier {
     }
 
     /// The same delivery has the same `Message-ID`, by which mail systems know it again.
-    fn message(&self, letter: &Letter) -> Result<Vec<u8>, Failed> {
+    fn message(&self, letter: &Letter) -> Result<Vec<u8>, AttemptFailed> {
         let id = format!("<{}@{}>", letter.id, self.from.domain());
         let mut builder = Message::builder()
             .from(Mailbox::new(None, self.from.clone()))
@@ -146,16 +148,18 @@ impl SmtpCarrier {
             builder = builder.to(Mailbox::new(None, to.clone()));
         }
         let message = builder.body(body(&letter.written.body));
-        Ok(message.map_err(|_| Verdict::Refused.of("the mail could not be written"))?.formatted())
+        Ok(message
+            .map_err(|_| AttemptVerdict::Refused.of("the mail could not be written"))?
+            .formatted())
     }
 }
 
-impl Carrier for SmtpCarrier {
-    fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, Failed>> {
+impl DeliveryCarrier for SmtpCarrier {
+    fn carry(&self, letter: Letter) -> BoxFuture<'_, Result<String, AttemptFailed>> {
         Box::pin(self.send(letter))
     }
 
-    fn knock(&self) -> BoxFuture<'_, Result<&'static str, Failed>> {
+    fn knock(&self) -> BoxFuture<'_, Result<&'static str, AttemptFailed>> {
         Box::pin(self.greet())
     }
 }
@@ -188,19 +192,19 @@ fn tls(smtp: &Smtp, host: &str) -> Result<TlsParameters, String> {
 /// What a reply means, by its first digit (RFC 5321 §4.2.1), but for those about logging in (RFC 4954
 /// §6), which the operator mends while leads wait; `None` when there was none. What it says is the
 /// other side's, and may quote the customer.
-fn answered(error: &Error) -> Option<Failed> {
+fn answered(error: &Error) -> Option<AttemptFailed> {
     let code = error.status()?;
     let answer = format!("SMTP {code}");
     let is_of_login = matches!(u16::from(code), 530 | 534 | 535 | 538);
     Some(if error.is_permanent() && !is_of_login {
-        Verdict::Refused.of(answer)
+        AttemptVerdict::Refused.of(answer)
     } else {
-        Verdict::Later.of(answer)
+        AttemptVerdict::Later.of(answer)
     })
 }
 
-fn unanswered(error: &Error) -> Failed {
-    Verdict::Later.of(if error.is_tls() || is_of_tls(error) {
+fn unanswered(error: &Error) -> AttemptFailed {
+    AttemptVerdict::Later.of(if error.is_tls() || is_of_tls(error) {
         "no TLS that can be trusted"
     } else if error.is_client() {
         "the server does not offer what is needed (TLS or a way to log in)"
@@ -222,8 +226,8 @@ fn is_of_tls(error: &Error) -> bool {
     false
 }
 
-fn lost() -> Failed {
-    Verdict::Doubtful.of("the connection broke before the message was answered")
+fn lost() -> AttemptFailed {
+    AttemptVerdict::Doubtful.of("the connection broke before the message was answered")
 }
 
 fn said(response: &Response) -> String {

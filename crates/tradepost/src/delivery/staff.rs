@@ -14,7 +14,7 @@ use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
 use super::carrier::Letter;
-use super::{Outlet, Way};
+use super::{DeliveryChannel, Outlet};
 
 /// How many events are looked at in one transaction.
 const AT_ONCE: u32 = 100;
@@ -39,7 +39,8 @@ pub(super) fn plan(store: &Store, outlet: &Outlet, now: Timestamp) -> Result<(),
 }
 
 fn of_event(outlet: &Outlet, kept: &KeptStaffEvent) -> Vec<NewStaffDelivery> {
-    let wants = |way: &&Way| way.events.is_empty() || way.events.contains(&kept.event.event);
+    let wants =
+        |way: &&DeliveryChannel| way.events.is_empty() || way.events.contains(&kept.event.event);
     let ways = outlet.destinations.iter().filter(wants);
     let new = ways.map(|way| NewStaffDelivery {
         subject: kept.event.id.clone(),

@@ -7,9 +7,9 @@ use tradepost_dealer::local_time::short;
 use tradepost_server::fault::InternalError;
 use tradepost_store::{DatabaseUrl, Store};
 
-use super::{About, Area, Examiner, Finding, Looks};
-use crate::config::Dealer;
-use crate::config::feeds::{Feed, From};
+use super::{Area, DoctorFinding, Examiner, FindingSubject, Looks};
+use crate::config::DealerConfig;
+use crate::config::feeds::{FeedConfig, From};
 use crate::hosting::{self, Fixed};
 
 /// Where things are kept.
@@ -26,7 +26,7 @@ impl Keeping {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn hosted(&self, fixed: &Fixed) -> Result<Vec<Dealer>, InternalError> {
+    pub fn hosted(&self, fixed: &Fixed) -> Result<Vec<DealerConfig>, InternalError> {
         self.open()?.map_or(Ok(Vec::new()), |store| hosting::kept_dealers(&store, fixed))
     }
 
@@ -43,7 +43,7 @@ impl Keeping {
 impl Examiner {
     pub(super) fn look_at_what_is_kept(&self, looks: &mut Looks) {
         let examiner = self.clone();
-        let about = About::new(Area::Store, self.keeping_place());
+        let about = FindingSubject::new(Area::Store, self.keeping_place());
         looks.begin_blocking(about.clone(), move || {
             let found = examiner.kept(&about);
             found.unwrap_or_else(|fault| vec![examiner.closed(&about, &fault)]).into()
@@ -57,7 +57,7 @@ impl Examiner {
         }
     }
 
-    fn kept(&self, about: &About) -> Result<Vec<Finding>, InternalError> {
+    fn kept(&self, about: &FindingSubject) -> Result<Vec<DoctorFinding>, InternalError> {
         let Some(store) = self.keeping.open()? else {
             let hint = "`tradepost serve` makes it; is --data the folder that it was given?";
             return Ok(vec![about.warning("there is nothing yet", hint)]);
@@ -70,7 +70,7 @@ impl Examiner {
         let mut findings = vec![about.ok("can be read, and is of this version")];
         findings.extend(self.locked(&store));
         for agent in &agents {
-            let about = About::new(Area::Backlog, agent);
+            let about = FindingSubject::new(Area::Backlog, agent);
             let dead = amiss.dead.iter().find(|(of, _)| of == agent).map(|(_, number)| *number);
             findings.push(match dead {
                 None => about.ok("nothing was given up"),
@@ -91,18 +91,18 @@ impl Examiner {
     }
 
     /// That what is encrypted in it cannot be opened. Nothing is encrypted from now on.
-    fn locked(&self, store: &Store) -> Option<Finding> {
+    fn locked(&self, store: &Store) -> Option<DoctorFinding> {
         let why = match &self.keys {
             Ok(keys) => store.unlock(keys, false, self.now()).err()?.to_string(),
             Err(why) => why.clone(),
         };
-        let about = About::new(Area::Store, "personal data");
+        let about = FindingSubject::new(Area::Store, "personal data");
         let hint = "name the file with its key in privacy.key_file, or set TRADEPOST_PRIVACY_KEY: \
                     without it the server does not start";
         Some(about.bad(why, hint))
     }
 
-    fn closed(&self, about: &About, fault: &InternalError) -> Finding {
+    fn closed(&self, about: &FindingSubject, fault: &InternalError) -> DoctorFinding {
         let hint = match &self.keeping {
             Keeping::Folder(_) => {
                 "see that this user may read the folder, and that its version is that of this program"
@@ -114,8 +114,8 @@ impl Examiner {
         about.bad(format!("cannot be used: {}", fault.chain()), hint)
     }
 
-    fn feed(&self, store: &Store, dealer: &str, feed: &Feed) -> Finding {
-        let about = About::new(Area::Feed, format!("{dealer}/{}", feed.name));
+    fn feed(&self, store: &Store, dealer: &str, feed: &FeedConfig) -> DoctorFinding {
+        let about = FindingSubject::new(Area::Feed, format!("{dealer}/{}", feed.name));
         let state = match store.feed_state(dealer, &feed.name) {
             Ok(state) => state,
             Err(fault) => return self.closed(&about, &fault),

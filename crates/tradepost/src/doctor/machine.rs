@@ -6,32 +6,32 @@ use std::path::{Path, PathBuf};
 
 use tradepost_store::{Store, room};
 
-use super::{About, Area, Examiner, Finding, Keeping, Looks};
+use super::{Area, DoctorFinding, Examiner, FindingSubject, Keeping, Looks};
 use crate::cli::check_config;
 use crate::config::Config;
-use crate::config::delivery::{By, Delivery, Secret};
-use crate::config::feeds::{Feed, From, Place};
+use crate::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod};
+use crate::config::feeds::{FeedConfig, FeedLocation, From};
 
 /// How many times the space that is kept free has to be left.
 const AMPLE: u64 = 8;
 
 impl Examiner {
     pub(super) fn look_at_the_machine(&self, looks: &mut Looks) {
-        let about = About::new(Area::Configuration, "this file");
+        let about = FindingSubject::new(Area::Configuration, "this file");
         let examiner = self.clone();
         looks.begin_blocking(about.clone(), move || examiner.configuration(&about).into());
         if let Keeping::Folder(folder) = &self.keeping {
             let (examiner, folder) = (self.clone(), folder.clone());
-            let about = About::new(Area::Disk, folder.display().to_string());
+            let about = FindingSubject::new(Area::Disk, folder.display().to_string());
             looks.begin_blocking(about.clone(), move || examiner.disk(&about, &folder).into());
         }
         let examiner = self.clone();
-        let about = About::new(Area::Permissions, "files");
+        let about = FindingSubject::new(Area::Permissions, "files");
         looks.begin_blocking(about, move || examiner.permissions().into());
     }
 
     /// What it names has to be usable, and what will be regretted is said.
-    fn configuration(&self, about: &About) -> Vec<Finding> {
+    fn configuration(&self, about: &FindingSubject) -> Vec<DoctorFinding> {
         let mut config = Config::clone(&self.config);
         let checks =
             [check_config::check_keys(&config), check_config::load_catalogues(&mut config)];
@@ -48,7 +48,7 @@ impl Examiner {
         if findings.is_empty() { vec![about.ok("whole")] } else { findings }
     }
 
-    fn disk(&self, about: &About, folder: &Path) -> Vec<Finding> {
+    fn disk(&self, about: &FindingSubject, folder: &Path) -> Vec<DoctorFinding> {
         let least = self.config.server.min_free_space;
         // Before the first start there is no folder.
         let there = folder.ancestors().find(|it| it.is_dir()).unwrap_or(Path::new("."));
@@ -69,12 +69,12 @@ impl Examiner {
         }]
     }
 
-    fn permissions(&self) -> Vec<Finding> {
+    fn permissions(&self) -> Vec<DoctorFinding> {
         let mut findings = Vec::new();
         if let Keeping::Folder(folder) = &self.keeping
             && Store::exists(folder)
         {
-            let about = About::new(Area::Permissions, folder.display().to_string());
+            let about = FindingSubject::new(Area::Permissions, folder.display().to_string());
             // Tried, because a mode does not tell of disks that are full or mounted for reading.
             let probe = tempfile::Builder::new().prefix(".tradepost-doctor-").tempfile_in(folder);
             findings.push(match (probe, open_to(folder)) {
@@ -90,7 +90,7 @@ impl Examiner {
             });
         }
         for (key, path) in self.secrets() {
-            let about = About::new(Area::Permissions, key);
+            let about = FindingSubject::new(Area::Permissions, key);
             findings.push(match (fs::File::open(&path), open_to(&path)) {
                 (Err(error), _) => about.bad(
                     format!("{} cannot be read: {}", path.display(), error.kind()),
@@ -155,36 +155,36 @@ impl Examiner {
 /// Those of these secrets that are files, each with its key behind `of`.
 fn files_of<const N: usize>(
     of: &str,
-    secrets: [(&str, Option<&Secret>); N],
+    secrets: [(&str, Option<&ConfigSecret>); N],
 ) -> Vec<(String, PathBuf)> {
-    let file = |(key, secret): (&str, Option<&Secret>)| match secret? {
-        Secret::File(path) => Some((format!("{of}{key}"), path.clone())),
-        Secret::Text(_) => None,
+    let file = |(key, secret): (&str, Option<&ConfigSecret>)| match secret? {
+        ConfigSecret::File(path) => Some((format!("{of}{key}"), path.clone())),
+        ConfigSecret::Text(_) => None,
     };
     secrets.into_iter().filter_map(file).collect()
 }
 
 /// The files by which a feed's place knows us, with the keys that name them.
-fn secrets_of_feed(dealer: &str, feed: &Feed) -> Vec<(String, PathBuf)> {
+fn secrets_of_feed(dealer: &str, feed: &FeedConfig) -> Vec<(String, PathBuf)> {
     let of = format!("{dealer}/{}: ", feed.name);
     let From::Pull(pull) = &feed.from else { return Vec::new() };
     match &pull.place {
-        Place::Web(web) => {
+        FeedLocation::Web(web) => {
             let password = web.login.as_ref().map(|(_, password)| password);
             files_of(&of, [("bearer_file", web.bearer.as_ref()), ("password_file", password)])
         }
-        Place::Sftp(place) => vec![(format!("{of}key_file"), place.key_file.clone())],
+        FeedLocation::Sftp(place) => vec![(format!("{of}key_file"), place.key_file.clone())],
     }
 }
 
-fn secrets_of(whose: &str, delivery: &Delivery) -> Vec<(String, PathBuf)> {
+fn secrets_of(whose: &str, delivery: &DeliveryConfig) -> Vec<(String, PathBuf)> {
     let of = format!("{whose}/{}: ", delivery.destination.name);
     match &delivery.by {
-        By::Http(http) => {
+        DeliveryMethod::Http(http) => {
             let (bearer, hmac_key) = (http.bearer.as_ref(), http.hmac_key.as_ref());
             files_of(&of, [("bearer_file", bearer), ("hmac_key_file", hmac_key)])
         }
-        By::Smtp(smtp) => {
+        DeliveryMethod::Smtp(smtp) => {
             let password = smtp.login.as_ref().map(|(_, password)| password);
             files_of(&of, [("password_file", password)])
         }

@@ -12,7 +12,7 @@ use tradepost_server::tls::{self, peer};
 use tradepost_wire::http::date;
 use tradepost_wire::json::{self, Value};
 
-use super::{About, Area, Examiner, Finding, Looks, Seen, judge_end};
+use super::{Area, CheckOutcome, DoctorFinding, Examiner, FindingSubject, Looks, judge_end};
 use crate::acme;
 use crate::config::acme::Acme;
 
@@ -24,7 +24,7 @@ const LARGEST: usize = 1024 * 1024;
 
 /// An address at which agents reach a seller.
 #[derive(Debug, Clone)]
-struct Door {
+struct AgentAddress {
     seller: String,
     base: Url,
 }
@@ -36,18 +36,19 @@ impl Examiner {
         for door in self.doors(looks) {
             let host = door.base.host_str().unwrap_or_default().to_owned();
             if host.parse::<IpAddr>().is_err() && !host.starts_with('[') && !hosts.contains(&host) {
-                let about = About::new(Area::Dns, &host);
+                let about = FindingSubject::new(Area::Dns, &host);
                 looks.begin(about.clone(), async move { name(&about).await.into() });
                 hosts.push(host);
             }
-            let about = About::new(Area::Card, format!("{} at {}", door.seller, door.base));
+            let about =
+                FindingSubject::new(Area::Card, format!("{} at {}", door.seller, door.base));
             let examiner = self.clone();
             looks.begin(about.clone(), async move { examiner.card(&about, &door).await });
         }
     }
 
     /// The addresses of the sellers; those that are none are said to be.
-    fn doors(&self, looks: &mut Looks) -> Vec<Door> {
+    fn doors(&self, looks: &mut Looks) -> Vec<AgentAddress> {
         let server = &self.config.server;
         let origin = server.origin(self.inside());
         let port = if server.tls.is_some() { server.listen.port() } else { 443 };
@@ -55,7 +56,7 @@ impl Examiner {
         let dealers = dealers.map(|it| (&it.terms.id, &it.public_url, &it.hosts));
         let publishers = self.config.publishers.iter();
         let publishers = publishers.map(|it| (&it.profile.id, &it.public_url, &it.front.hosts));
-        let mut doors: Vec<Door> = Vec::new();
+        let mut doors: Vec<AgentAddress> = Vec::new();
         for (id, public_url, hosts) in dealers.chain(publishers) {
             let at_host = |host: &String| match port {
                 443 => format!("https://{host}"),
@@ -69,15 +70,16 @@ impl Examiner {
             let mut addresses: Vec<String> = public_url.iter().cloned().collect();
             addresses.extend(hosts.iter().filter(|host| !is_public(host)).map(at_host));
             if addresses.is_empty() {
-                let about = About::new(Area::Card, id);
+                let about = FindingSubject::new(Area::Card, id);
                 let says = "neither public_url nor hosts say where agents outside find it";
                 let hint = "set public_url to the address under which the world reaches it";
                 let finding = about.warning(says, hint);
                 looks.begin(about, async move { finding.into() });
                 addresses.push(origin.to_string());
             }
-            let door =
-                |base: &String| Some(Door { seller: id.clone(), base: Url::parse(base).ok()? });
+            let door = |base: &String| {
+                Some(AgentAddress { seller: id.clone(), base: Url::parse(base).ok()? })
+            };
             doors.extend(addresses.iter().filter_map(door));
         }
         doors
@@ -99,7 +101,7 @@ impl Examiner {
         let Some(files) = self.config.server.tls.clone() else { return };
         let acme = self.config.server.acme.clone();
         let key = if acme.is_some() { "server.tls.acme" } else { "server.tls.certificate" };
-        let about = About::new(Area::Tls, key);
+        let about = FindingSubject::new(Area::Tls, key);
         let (now, config) = (self.now(), self.config.clone());
         looks.begin_blocking(about.clone(), move || {
             let failed = acme.as_ref().and_then(|acme| failed_order(&about, acme));
@@ -137,11 +139,11 @@ impl Examiner {
         });
     }
 
-    async fn card(&self, about: &About, door: &Door) -> Seen {
-        let mut seen = Seen::default();
+    async fn card(&self, about: &FindingSubject, door: &AgentAddress) -> CheckOutcome {
+        let mut seen = CheckOutcome::default();
         let host = door.base.host_str().unwrap_or_default().to_owned();
         if door.base.scheme() == "https" {
-            let tls = About::new(Area::Tls, &host);
+            let tls = FindingSubject::new(Area::Tls, &host);
             let port = door.base.port_or_known_default().unwrap_or(443);
             match peer::look(&host, port, true).await {
                 Ok(shown) => {
@@ -157,7 +159,7 @@ impl Examiner {
                 Err(PeerError::Unreachable(_) | PeerError::NoRoots) => {}
             }
         } else if !is_this_machine(&host) {
-            let tls = About::new(Area::Tls, &host);
+            let tls = FindingSubject::new(Area::Tls, &host);
             let hint = "have TLS, by [server.tls] or by a proxy, and https in public_url";
             seen.findings.push(tls.warning("its address is without TLS", hint));
         }
@@ -199,7 +201,7 @@ impl Examiner {
 }
 
 /// That the last order of a certificate has failed, and why.
-fn failed_order(about: &About, acme: &Acme) -> Option<Finding> {
+fn failed_order(about: &FindingSubject, acme: &Acme) -> Option<DoctorFinding> {
     let standing = acme::standing(acme);
     let code = standing.code.filter(|_| standing.failures > 0)?;
     let times = standing.failures;
@@ -209,11 +211,11 @@ fn failed_order(about: &About, acme: &Acme) -> Option<Finding> {
 }
 
 fn compare(
-    about: &About,
+    about: &FindingSubject,
     outside: &Fetched,
     inside: Result<Fetched, String>,
     listen: SocketAddr,
-) -> Finding {
+) -> DoctorFinding {
     let name = |card: &Value| {
         card.get("name").and_then(Value::as_str).unwrap_or("without a name").to_owned()
     };
@@ -320,7 +322,7 @@ fn ahead(stated: Timestamp, asked: Timestamp, answered: Timestamp) -> SignedDura
 }
 
 /// Where a name leads.
-async fn name(about: &About) -> Finding {
+async fn name(about: &FindingSubject) -> DoctorFinding {
     let hint = "have the name lead to this server or its proxy; changes take a while to be known";
     let host = about.subject.as_str();
     match tokio::net::lookup_host((host, 443)).await {

@@ -6,9 +6,9 @@ use reqwest::Url;
 use tradepost_server::auth::KeySource;
 use tradepost_server::tls::peer::{self, PeerError};
 
-use super::{About, Area, Examiner, Finding, Looks, judge_end};
-use crate::config::delivery::Delivery;
-use crate::config::feeds::{From, Place, Sftp};
+use super::{Area, DoctorFinding, Examiner, FindingSubject, Looks, judge_end};
+use crate::config::delivery::DeliveryConfig;
+use crate::config::feeds::{FeedLocation, From, Sftp};
 use crate::delivery::carrier;
 use crate::feeds::sftp;
 
@@ -22,17 +22,22 @@ impl Examiner {
             }
             for feed in &dealer.feeds {
                 if let From::Pull(pull) = &feed.from {
-                    let about = About::new(Area::Feed, format!("{id}/{} (its address)", feed.name));
+                    let about = FindingSubject::new(
+                        Area::Feed,
+                        format!("{id}/{} (its address)", feed.name),
+                    );
                     match &pull.place {
-                        Place::Web(web) => self.look_at_address(looks, about, web.url.clone()),
-                        Place::Sftp(place) => look_at_sftp(looks, about, place.clone()),
+                        FeedLocation::Web(web) => {
+                            self.look_at_address(looks, about, web.url.clone())
+                        }
+                        FeedLocation::Sftp(place) => look_at_sftp(looks, about, place.clone()),
                     }
                 }
             }
             if let Some(jwt) = &dealer.auth.jwt
                 && let KeySource::Url(url) = &jwt.keys
             {
-                let about = About::new(Area::Issuer, format!("{id}: jwks_url"));
+                let about = FindingSubject::new(Area::Issuer, format!("{id}: jwks_url"));
                 self.look_at_address(looks, about, url.to_string());
             }
         }
@@ -41,7 +46,7 @@ impl Examiner {
             self.look_at_destination(looks, name, delivery);
         }
         if let Some(traces) = &self.config.traces {
-            let about = About::new(Area::Delivery, "traces.endpoint");
+            let about = FindingSubject::new(Area::Delivery, "traces.endpoint");
             self.look_at_address(looks, about, traces.endpoint.clone());
         }
         for publisher in &self.config.publishers {
@@ -51,14 +56,19 @@ impl Examiner {
                 self.look_at_destination(looks, name, &wanted.delivery);
             }
             if let Some(upstream) = &publisher.upstream {
-                let about = About::new(Area::Delivery, format!("{id}: upstream.url"));
+                let about = FindingSubject::new(Area::Delivery, format!("{id}: upstream.url"));
                 self.look_at_address(looks, about, upstream.url.clone());
             }
         }
     }
 
-    pub(super) fn look_at_destination(&self, looks: &mut Looks, name: String, delivery: &Delivery) {
-        let about = About::new(Area::Delivery, name);
+    pub(super) fn look_at_destination(
+        &self,
+        looks: &mut Looks,
+        name: String,
+        delivery: &DeliveryConfig,
+    ) {
+        let about = FindingSubject::new(Area::Delivery, name);
         let way = carrier::open(delivery, &self.clock);
         looks.begin(about.clone(), async move {
             let found = match way {
@@ -72,14 +82,14 @@ impl Examiner {
         });
     }
 
-    fn look_at_address(&self, looks: &mut Looks, about: About, url: String) {
+    fn look_at_address(&self, looks: &mut Looks, about: FindingSubject, url: String) {
         let now = self.now();
         looks.begin(about.clone(), async move { address(&about, &url, now).await.into() });
     }
 }
 
 /// Whether a server of SFTP is the one that is meant, and lets us in.
-fn look_at_sftp(looks: &mut Looks, about: About, place: Sftp) {
+fn look_at_sftp(looks: &mut Looks, about: FindingSubject, place: Sftp) {
     looks.begin(about.clone(), async move {
         let hint = "see that `url`, `key_file` and `known_hosts` of the feed belong together, and that \
                     this machine may connect there";
@@ -103,7 +113,7 @@ fn mend(answer: &str) -> &'static str {
 }
 
 /// Whether somebody can be reached at an address, which may be a secret.
-async fn address(about: &About, url: &str, now: Timestamp) -> Finding {
+async fn address(about: &FindingSubject, url: &str, now: Timestamp) -> DoctorFinding {
     let parsed = Url::parse(url).ok();
     let host =
         parsed.as_ref().and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tradepost_server::fault::InternalError;
 
-use crate::config::feeds::{Extent, Folder};
+use crate::config::feeds::{Extent, FeedFolder};
 
 /// How many files of a folder are looked at.
 const MOST: usize = 10_000;
@@ -21,7 +21,7 @@ const UNFINISHED: &[&str] =
 
 /// A file that can be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundFile {
     /// Where it is.
     pub path: PathBuf,
     /// Its name.
@@ -32,7 +32,7 @@ pub struct Found {
 
 /// What is known of the files of a folder.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct FolderWatch {
     /// Files that are not known to be complete: what they were, and since when.
     growing: BTreeMap<String, (String, Duration)>,
     /// Up to where files were taken.
@@ -41,7 +41,7 @@ pub struct Watch {
     troubled: bool,
 }
 
-impl Watch {
+impl FolderWatch {
     /// The complete files that nobody has taken, the oldest first; where a feed is the whole inventory
     /// only the latest file, once that is complete.
     ///
@@ -49,10 +49,10 @@ impl Watch {
     /// That the folder cannot be read, once.
     pub fn look(
         &mut self,
-        folder: &Folder,
+        folder: &FeedFolder,
         extent: Extent,
         elapsed: Duration,
-    ) -> Result<Vec<Found>, InternalError> {
+    ) -> Result<Vec<FoundFile>, InternalError> {
         let files = match files(folder) {
             Ok(files) => files,
             Err(error) if !std::mem::replace(&mut self.troubled, true) => {
@@ -64,7 +64,7 @@ impl Watch {
             Err(_) => return Ok(Vec::new()),
         };
         self.troubled = false;
-        let mut fresh: Vec<Found> = files
+        let mut fresh: Vec<FoundFile> = files
             .into_iter()
             .filter(|found| self.passed.as_ref().is_none_or(|passed| *passed < found.mark))
             .collect();
@@ -99,7 +99,7 @@ impl Watch {
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub fn files(folder: &Folder) -> std::io::Result<Vec<Found>> {
+pub fn files(folder: &FeedFolder) -> std::io::Result<Vec<FoundFile>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(&folder.path)?.take(MOST) {
         let entry = entry?;
@@ -114,7 +114,7 @@ pub fn files(folder: &Folder) -> std::io::Result<Vec<Found>> {
             // Nobody can set the time of the last change of a file, unlike that of its contents.
             let (seconds, nanoseconds, size) = (about.ctime(), about.ctime_nsec(), about.len());
             let mark = format!("{seconds:020}.{nanoseconds:09} {size} {name}");
-            found.push(Found { path: entry.path(), name, mark });
+            found.push(FoundFile { path: entry.path(), name, mark });
         }
     }
     Ok(found)
@@ -162,13 +162,13 @@ mod tests {
     fn a_file_is_taken_when_it_was_quiet_for_a_moment_and_once() {
         let directory = tempfile::tempdir().unwrap();
         let put = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
-        let folder = Folder {
+        let folder = FeedFolder {
             path: directory.path().to_owned(),
             files: "*.csv".to_owned(),
             quiet: Duration::from_millis(500),
         };
-        let mut watch = Watch::default();
-        let look = |watch: &mut Watch, milliseconds| {
+        let mut watch = FolderWatch::default();
+        let look = |watch: &mut FolderWatch, milliseconds| {
             let found = watch.look(&folder, Extent::Full, Duration::from_millis(milliseconds));
             found.unwrap().into_iter().map(|found| found.name).collect::<Vec<_>>()
         };
@@ -199,12 +199,12 @@ mod tests {
     #[test]
     fn parts_are_taken_in_their_order_and_a_lost_folder_is_told_once() {
         let directory = tempfile::tempdir().unwrap();
-        let folder = Folder {
+        let folder = FeedFolder {
             path: directory.path().join("in"),
             files: "*".to_owned(),
             quiet: Duration::ZERO,
         };
-        let mut watch = Watch::default();
+        let mut watch = FolderWatch::default();
         assert!(watch.look(&folder, Extent::Delta, Duration::ZERO).is_err());
         assert!(watch.look(&folder, Extent::Delta, Duration::ZERO).unwrap().is_empty());
         fs::create_dir(&folder.path).unwrap();

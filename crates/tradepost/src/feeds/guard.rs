@@ -18,7 +18,7 @@ pub struct Guard {
 
 /// Why a feed is held back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Objection {
+pub struct FeedObjection {
     /// What is wrong: a lowercase fragment.
     pub message: String,
     /// What to do about it.
@@ -30,7 +30,7 @@ pub struct Objection {
 impl Guard {
     /// Why a feed must not be stored, if so.
     #[must_use]
-    pub fn objection(&self, planned: &Replacement, report: &FeedReport) -> Option<Objection> {
+    pub fn objection(&self, planned: &Replacement, report: &FeedReport) -> Option<FeedObjection> {
         let max_drop = self.max_drop;
         let currency_doubt = report.currency_doubt.as_ref().filter(|_| !self.force);
         // The first two hold with `force`, too: an empty file is no way to empty an inventory.
@@ -65,7 +65,7 @@ impl Guard {
         } else {
             return None;
         };
-        Some(Objection { message, hint, lines: lines(report) })
+        Some(FeedObjection { message, hint, lines: lines(report) })
     }
 }
 

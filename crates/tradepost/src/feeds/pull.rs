@@ -13,15 +13,15 @@ use tradepost_store::FeedState;
 use tradepost_wire::json::{Value, json};
 
 use super::sftp;
-use super::spool::{Spool, Unkept};
-use crate::config::feeds::{Place, Pull, Web};
+use super::spool::{FeedNotKept, Spool};
+use crate::config::feeds::{FeedAddress, FeedLocation, Pull};
 
 /// For how long "it has not changed" is as good as reading it again.
 const CONFIRMED: SignedDuration = SignedDuration::from_hours(12);
 
 /// An answer.
 #[derive(Debug)]
-pub enum Answer {
+pub enum PullAnswer {
     /// What there was last time.
     Unchanged,
     /// A feed, and what is known of it.
@@ -32,22 +32,22 @@ pub enum Answer {
 ///
 /// # Errors
 /// Why there is no answer, without the address.
-pub async fn fetch(pull: &Pull, state: &FeedState, now: Timestamp) -> Result<Answer, String> {
+pub async fn fetch(pull: &Pull, state: &FeedState, now: Timestamp) -> Result<PullAnswer, String> {
     let is_confirmed = state.taken_at.is_some_and(|at| now.duration_since(at) < CONFIRMED);
     let known = state.mark.as_deref().filter(|_| is_confirmed);
     let known = known.and_then(|mark| tradepost_wire::json::from_str::<Value>(mark).ok());
     let limits = (pull.timeout, pull.max_bytes);
     match &pull.place {
-        Place::Web(web) => ask(web, limits, known.as_ref()).await,
-        Place::Sftp(place) => sftp::fetch(place, limits, known.as_ref()).await,
+        FeedLocation::Web(web) => ask(web, limits, known.as_ref()).await,
+        FeedLocation::Sftp(place) => sftp::fetch(place, limits, known.as_ref()).await,
     }
 }
 
 async fn ask(
-    web: &Web,
+    web: &FeedAddress,
     (timeout, most): (Duration, u64),
     known: Option<&Value>,
-) -> Result<Answer, String> {
+) -> Result<PullAnswer, String> {
     let secure = web.url.starts_with("https://");
     let client = client::unguarded(timeout, secure).map_err(|fault| fault.chain())?;
     let mut request = client.get(&web.url);
@@ -68,7 +68,7 @@ async fn ask(
     let failed = |error: reqwest::Error| format!("it cannot be fetched: {}", error.without_url());
     let mut response = request.send().await.map_err(failed)?;
     match response.status() {
-        StatusCode::NOT_MODIFIED => return Ok(Answer::Unchanged),
+        StatusCode::NOT_MODIFIED => return Ok(PullAnswer::Unchanged),
         // They would take the secret of this request to an address that nobody has named.
         status if status.is_redirection() => {
             return Err(format!("the answer has the status {status}; redirects are not followed"));
@@ -79,15 +79,15 @@ async fn ask(
         _ => {}
     }
     let mark = mark(response.headers());
-    let unkept = |unkept: Unkept| match unkept {
-        Unkept::TooLarge(most) => format!("it has more than the {most} bytes of max_bytes"),
-        Unkept::Disk(error) => format!("it cannot be kept: {error}"),
+    let unkept = |unkept: FeedNotKept| match unkept {
+        FeedNotKept::TooLarge(most) => format!("it has more than the {most} bytes of max_bytes"),
+        FeedNotKept::Disk(error) => format!("it cannot be kept: {error}"),
     };
     let mut spool = Spool::new(most).map_err(unkept)?;
     while let Some(chunk) = response.chunk().await.map_err(failed)? {
         spool.take(&chunk).map_err(unkept)?;
     }
-    Ok(Answer::Feed(spool.finish().map_err(unkept)?, mark))
+    Ok(PullAnswer::Feed(spool.finish().map_err(unkept)?, mark))
 }
 
 fn mark(headers: &HeaderMap) -> String {

@@ -15,11 +15,11 @@ pub struct RunReport {
     /// What lines of skips count: `line` or `item`.
     pub place: &'static str,
     /// The first rows that are not on offer.
-    pub skips: Vec<Skip>,
+    pub skips: Vec<ReportSkip>,
     /// How many rows are not on offer.
     pub skipped: u64,
     /// What is odd about rows that are on offer, by kind.
-    pub warnings: Vec<Count>,
+    pub warnings: Vec<ReportCount>,
     /// What speaks against the file as a whole.
     pub doubts: Vec<String>,
     /// Headings that mean nothing to us.
@@ -28,7 +28,7 @@ pub struct RunReport {
 
 /// A row that is not on offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skip {
+pub struct ReportSkip {
     /// Which.
     pub line: u64,
     /// Why, for programs.
@@ -41,7 +41,7 @@ pub struct Skip {
 
 /// Warnings of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Count {
+pub struct ReportCount {
     /// Which, for programs.
     pub kind: String,
     /// Which, in a few words.
@@ -75,12 +75,12 @@ impl RunReport {
     }
 }
 
-fn skip(value: &Value) -> Skip {
+fn skip(value: &Value) -> ReportSkip {
     let reason = text(value, "reason");
     // A run may have been kept by another version: a reason without words here is shown by its
     // code.
     let known = SkipReason::from_name(&reason);
-    Skip {
+    ReportSkip {
         line: number(value, "line").unwrap_or_default(),
         summary: known.map_or(reason.as_str(), |known| known.summary()).to_owned(),
         message: text(value, "message"),
@@ -88,11 +88,11 @@ fn skip(value: &Value) -> Skip {
     }
 }
 
-fn count(value: &Value) -> Count {
+fn count(value: &Value) -> ReportCount {
     let kind = text(value, "kind");
     let known = RowWarning::from_name(&kind);
     let example = |value: &Value| (number(value, "line"), text(value, "message"));
-    Count {
+    ReportCount {
         summary: known.map_or(kind.as_str(), |known| known.summary()).to_owned(),
         count: number(value, "count").unwrap_or_default(),
         examples: list(value, "examples").map(example).collect(),

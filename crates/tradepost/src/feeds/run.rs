@@ -13,10 +13,10 @@ use tradepost_server::fault::InternalError;
 use tradepost_store::{FeedOutcome, FeedRun, Replacement, Store, StoreTransaction};
 use tradepost_wire::json::{Value, json};
 
-use super::Source;
-use super::folder::Found;
+use super::FeedSource;
+use super::folder::FoundFile;
 use super::guard::Guard;
-use super::pull::Answer;
+use super::pull::PullAnswer;
 use crate::config::feeds::Extent;
 
 /// For how long a run keeps others away unless it says that it goes on: a process that ends in the middle
@@ -27,7 +27,7 @@ const LEASE: SignedDuration = SignedDuration::from_mins(5);
 const RENEWED: Duration = Duration::from_mins(1);
 
 /// What becomes of a feed that was read.
-struct Judged {
+struct FeedVerdict {
     outcome: FeedOutcome,
     message: Option<String>,
     report: Value,
@@ -100,21 +100,21 @@ fn release(
 
 /// Takes what comes of a feed.
 #[derive(Debug, Clone, Copy)]
-pub struct Taker<'a> {
+pub struct FeedResultSink<'a> {
     /// Where its inventory is.
     pub store: &'a Store,
     /// What time it is.
     pub clock: &'a Clock,
     /// The feed.
-    pub source: &'a Source,
+    pub source: &'a FeedSource,
 }
 
-impl Taker<'_> {
+impl FeedResultSink<'_> {
     /// Runs a feed that is a file in a folder.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn file(&self, found: &Found) -> Result<FeedRun, InternalError> {
+    pub fn file(&self, found: &FoundFile) -> Result<FeedRun, InternalError> {
         let began_at = self.clock.now();
         let judged = match File::open(&found.path) {
             Ok(file) => self.judge(file, self.source.feed.guard, began_at)?,
@@ -129,18 +129,18 @@ impl Taker<'_> {
     /// When the store fails.
     pub fn answer(
         &self,
-        fetched: Result<Answer, String>,
+        fetched: Result<PullAnswer, String>,
     ) -> Result<Option<FeedRun>, InternalError> {
         let began_at = self.clock.now();
         let (judged, mark) = match fetched {
-            Ok(Answer::Unchanged) => {
+            Ok(PullAnswer::Unchanged) => {
                 let (dealer, feed) =
                     (self.source.dealer.terms.id.clone(), self.source.feed.name.clone());
                 self.store
                     .write_blocking(move |tx| tx.mark_feed(&dealer, &feed, None, began_at))?;
                 return Ok(None);
             }
-            Ok(Answer::Feed(file, mark)) => {
+            Ok(PullAnswer::Feed(file, mark)) => {
                 let judged = self.judge(file, self.source.feed.guard, began_at)?;
                 // What was not taken is asked for again, whether or not it has changed.
                 let is_taken = judged.outcome == FeedOutcome::Taken;
@@ -165,7 +165,12 @@ impl Taker<'_> {
         self.end((began_at, name.to_owned()), judged, None)
     }
 
-    fn judge(&self, file: File, guard: Guard, now: Timestamp) -> Result<Judged, InternalError> {
+    fn judge(
+        &self,
+        file: File,
+        guard: Guard,
+        now: Timestamp,
+    ) -> Result<FeedVerdict, InternalError> {
         let Self { store, source, .. } = *self;
         let target = FeedTarget::of(&source.dealer.terms);
         let dealer = target.dealer_id.clone();
@@ -174,7 +179,7 @@ impl Taker<'_> {
             Err(unreadable) => {
                 let message = format!("{unreadable}; {}", unreadable.hint);
                 let outcome = FeedOutcome::Unreadable;
-                return Ok(Judged { outcome, message: Some(message), report: Value::Null });
+                return Ok(FeedVerdict { outcome, message: Some(message), report: Value::Null });
             }
         };
         let Some(feed) = sorted.feeds.into_iter().next() else {
@@ -188,7 +193,7 @@ impl Taker<'_> {
         let planned = store.replace_inventory(&dealer, &units, now, true)?;
         if let Some(objection) = objection(guard, source.feed.extent, &planned, &feed.report) {
             let parts = [vec![objection.message], objection.lines].concat();
-            return Ok(Judged {
+            return Ok(FeedVerdict {
                 outcome: FeedOutcome::Held,
                 message: Some(format!("{}; {}", parts.join("; "), objection.hint)),
                 report: report(&planned, &feed.report),
@@ -203,14 +208,14 @@ impl Taker<'_> {
             tracing::warn!(%dealer, cause = %fault.chain(), "an inventory could not be made ready");
         }
         let report = report(&done, &feed.report);
-        Ok(Judged { outcome: FeedOutcome::Taken, message: None, report })
+        Ok(FeedVerdict { outcome: FeedOutcome::Taken, message: None, report })
     }
 
     /// Keeps a run.
     fn end(
         &self,
         (began_at, from): (Timestamp, String),
-        judged: Judged,
+        judged: FeedVerdict,
         mark: Option<String>,
     ) -> Result<FeedRun, InternalError> {
         let run = FeedRun {
@@ -238,8 +243,8 @@ impl Taker<'_> {
     }
 }
 
-fn failed(why: String) -> Judged {
-    Judged { outcome: FeedOutcome::Failed, message: Some(why), report: Value::Null }
+fn failed(why: String) -> FeedVerdict {
+    FeedVerdict { outcome: FeedOutcome::Failed, message: Some(why), report: Value::Null }
 }
 
 /// A part may say of nothing but sold units, and of vehicles of which nobody has taken a photo yet.
@@ -248,7 +253,7 @@ fn objection(
     extent: Extent,
     planned: &Replacement,
     report: &FeedReport,
-) -> Option<super::guard::Objection> {
+) -> Option<super::guard::FeedObjection> {
     match extent {
         Extent::Full => guard.objection(planned, report),
         Extent::Delta if report.accepted == 0 && report.sold > 0 => {

@@ -17,7 +17,7 @@ use tradepost_server::background::piece;
 use tradepost_wire::format;
 use tradepost_wire::json::{Value, json};
 
-use super::pull::Answer;
+use super::pull::PullAnswer;
 use crate::config::feeds::Sftp;
 
 /// What the fetched file is called in a folder of its own, and the key of its mark.
@@ -72,7 +72,7 @@ pub async fn fetch(
     sftp: &Sftp,
     (timeout, most): (Duration, u64),
     known: Option<&Value>,
-) -> Result<Answer, String> {
+) -> Result<PullAnswer, String> {
     let folder = tempfile::tempdir().map_err(|error| unkept(&error))?;
     let command = format!("get \"{}\" {FETCHED}\n", sftp.path);
     let path = folder.path().join(FETCHED);
@@ -91,9 +91,9 @@ pub async fn fetch(
         return Err(too_large());
     }
     if known.and_then(|known| known.get(SUM)?.as_str()) == Some(&sum) {
-        return Ok(Answer::Unchanged);
+        return Ok(PullAnswer::Unchanged);
     }
-    Ok(Answer::Feed(file, json!({SUM: sum}).to_string()))
+    Ok(PullAnswer::Feed(file, json!({SUM: sum}).to_string()))
 }
 
 /// Logs in and leaves again.

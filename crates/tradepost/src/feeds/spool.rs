@@ -13,7 +13,7 @@ pub struct Spool {
 
 /// Why a feed was not kept.
 #[derive(Debug)]
-pub enum Unkept {
+pub enum FeedNotKept {
     /// It has more bytes than that.
     TooLarge(u64),
     /// The disk does not take it.
@@ -25,8 +25,8 @@ impl Spool {
     ///
     /// # Errors
     /// When there can be no file.
-    pub fn new(most: u64) -> Result<Self, Unkept> {
-        let file = tempfile::tempfile().map_err(Unkept::Disk)?;
+    pub fn new(most: u64) -> Result<Self, FeedNotKept> {
+        let file = tempfile::tempfile().map_err(FeedNotKept::Disk)?;
         Ok(Self { file, size: 0, most })
     }
 
@@ -34,20 +34,20 @@ impl Spool {
     ///
     /// # Errors
     /// When it is one too many, or the disk does not take it.
-    pub fn take(&mut self, piece: &[u8]) -> Result<(), Unkept> {
+    pub fn take(&mut self, piece: &[u8]) -> Result<(), FeedNotKept> {
         self.size = self.size.saturating_add(piece.len() as u64);
         if self.size > self.most {
-            return Err(Unkept::TooLarge(self.most));
+            return Err(FeedNotKept::TooLarge(self.most));
         }
-        self.file.write_all(piece).map_err(Unkept::Disk)
+        self.file.write_all(piece).map_err(FeedNotKept::Disk)
     }
 
     /// All that came, to be read from its beginning.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn finish(mut self) -> Result<File, Unkept> {
-        self.file.rewind().map_err(Unkept::Disk)?;
+    pub fn finish(mut self) -> Result<File, FeedNotKept> {
+        self.file.rewind().map_err(FeedNotKept::Disk)?;
         Ok(self.file)
     }
 }
@@ -68,6 +68,6 @@ mod tests {
         assert_eq!(text, "abcd");
         let mut spool = Spool::new(4).unwrap();
         spool.take(b"abc").unwrap();
-        assert!(matches!(spool.take(b"de"), Err(Unkept::TooLarge(4))));
+        assert!(matches!(spool.take(b"de"), Err(FeedNotKept::TooLarge(4))));
     }
 }

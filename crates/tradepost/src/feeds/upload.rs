@@ -24,11 +24,11 @@ use tradepost_store::{FeedOutcome, FeedRun};
 use tradepost_wire::fault::is_timeout;
 use tradepost_wire::json::{Value, json};
 
-use super::run::Taker;
-use super::spool::{Spool, Unkept};
-use super::{Feeds, Source, run};
+use super::run::FeedResultSink;
+use super::spool::{FeedNotKept, Spool};
+use super::{FeedSource, Feeds, run};
 use crate::config::feeds::From;
-use crate::gate::Scope;
+use crate::gate::KeyScope;
 
 /// How long a whole upload may take.
 const PATIENCE: Duration = Duration::from_mins(10);
@@ -40,7 +40,7 @@ pub fn routes(feeds: Arc<Feeds>) -> Router<Arc<AgentRegistry>> {
 }
 
 /// Why an upload is not taken.
-struct Refused(StatusCode, &'static str, String);
+struct UploadRefused(StatusCode, &'static str, String);
 
 async fn take(
     feeds: Arc<Feeds>,
@@ -58,7 +58,7 @@ async fn take(
     let (parts, body) = request.into_parts();
     // A host without feeds has nothing here, whoever asks.
     let sources = feeds.sources();
-    let of_agent = |source: &&Arc<Source>| {
+    let of_agent = |source: &&Arc<FeedSource>| {
         source.id() == agent.id() && matches!(source.feed.from, From::Upload { .. })
     };
     if !sources.iter().any(|source| of_agent(&source)) {
@@ -74,7 +74,7 @@ async fn take(
     };
     match upload(&feeds, &desk, source, &parts, body).await {
         Ok(run) => answer(&run),
-        Err(Refused(status, name, message)) => refusal(status, name, &message),
+        Err(UploadRefused(status, name, message)) => refusal(status, name, &message),
     }
 }
 
@@ -87,7 +87,7 @@ async fn permitted(
     if caller.principal.is_anonymous() {
         return Err(AuthRefusal::Missing);
     }
-    let missing = Permission::from(Scope::FeedWrite);
+    let missing = Permission::from(KeyScope::FeedWrite);
     match &caller.principal.scopes {
         Scopes::Only(held) if held.contains(&missing) => Ok(()),
         Scopes::Only(_) | Scopes::All | Scopes::Reading => Err(AuthRefusal::Scope { missing }),
@@ -97,10 +97,10 @@ async fn permitted(
 async fn upload(
     feeds: &Arc<Feeds>,
     desk: &AgentRegistry,
-    source: Arc<Source>,
+    source: Arc<FeedSource>,
     parts: &Parts,
     body: Body,
-) -> Result<FeedRun, Refused> {
+) -> Result<FeedRun, UploadRefused> {
     let most = match source.feed.from {
         From::Upload { max_bytes } => max_bytes,
         From::Folder(_) | From::Pull(_) => 0,
@@ -112,14 +112,15 @@ async fn upload(
     }
     // Two limits: one for a body that stands still, one for a body that trickles.
     let received = receive(body, most, desk.settings.read_timeout);
-    let late =
-        |_| Refused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the upload took too long".to_owned());
+    let late = |_| {
+        UploadRefused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the upload took too long".to_owned())
+    };
     let file = tokio::time::timeout(PATIENCE, received).await.map_err(late)??;
     let worker = Arc::clone(feeds);
     let work = move || {
         let (store, clock, guard) = (&worker.store, &worker.clock, source.feed.guard);
         let run = run::leased(store, clock, &[source.id()], || {
-            Taker { store, clock, source: &source }.bytes((file, "upload"), guard)
+            FeedResultSink { store, clock, source: &source }.bytes((file, "upload"), guard)
         })?;
         if let Some(run) = &run {
             worker.finished(run);
@@ -130,7 +131,7 @@ async fn upload(
         Some(Ok(Some(run))) => Ok(run),
         Some(Ok(None)) => {
             let message = "another feed of this dealer is being taken; send it again in a moment";
-            Err(Refused(StatusCode::CONFLICT, "BUSY", message.to_owned()))
+            Err(UploadRefused(StatusCode::CONFLICT, "BUSY", message.to_owned()))
         }
         Some(Err(fault)) => {
             tracing::error!(cause = %fault.chain(), "an uploaded feed could not be taken");
@@ -141,27 +142,28 @@ async fn upload(
 }
 
 /// Writes a body to the disk as it comes.
-async fn receive(body: Body, most: u64, patience: Duration) -> Result<File, Refused> {
-    let unkept = |unkept: Unkept| match unkept {
-        Unkept::TooLarge(most) => too_large(most),
-        Unkept::Disk(error) => {
+async fn receive(body: Body, most: u64, patience: Duration) -> Result<File, UploadRefused> {
+    let unkept = |unkept: FeedNotKept| match unkept {
+        FeedNotKept::TooLarge(most) => too_large(most),
+        FeedNotKept::Disk(error) => {
             tracing::error!(cause = %error, "an uploaded feed could not be kept");
             broken()
         }
     };
     let mut spool = Spool::new(most).map_err(unkept)?;
     let mut stream = body.into_data_stream();
-    let late =
-        |_| Refused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the body did not go on".to_owned());
+    let late = |_| {
+        UploadRefused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", "the body did not go on".to_owned())
+    };
     while let Some(chunk) = tokio::time::timeout(patience, stream.next()).await.map_err(late)? {
         let chunk = chunk.map_err(|error| match is_timeout(&error) {
             true => {
                 let message = "the body came too slowly".to_owned();
-                Refused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", message)
+                UploadRefused(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", message)
             }
             false => {
                 let message = "the body ended early".to_owned();
-                Refused(StatusCode::BAD_REQUEST, "INVALID_REQUEST", message)
+                UploadRefused(StatusCode::BAD_REQUEST, "INVALID_REQUEST", message)
             }
         })?;
         spool.take(&chunk).map_err(unkept)?;
@@ -169,14 +171,14 @@ async fn receive(body: Body, most: u64, patience: Duration) -> Result<File, Refu
     spool.finish().map_err(unkept)
 }
 
-fn too_large(most: u64) -> Refused {
+fn too_large(most: u64) -> UploadRefused {
     let message = format!("the feed is larger than the {most} bytes that are taken");
-    Refused(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", message)
+    UploadRefused(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", message)
 }
 
-fn broken() -> Refused {
+fn broken() -> UploadRefused {
     let message = "the feed could not be taken; send it again later".to_owned();
-    Refused(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
+    UploadRefused(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
 }
 
 fn answer(run: &FeedRun) -> Response {

@@ -24,8 +24,8 @@ use tradepost_wire::http::MediaType;
 use tradepost_wire::json::{self, ReadLimits, Value, json};
 use tradepost_wire::problem::Problems;
 
-use super::{Code, Refusal, Trouble};
-use crate::config::Server;
+use super::{HostingError, HostingErrorCode, HostingRefusal};
+use crate::config::ServerConfig;
 use crate::wiring::Wiring;
 
 /// The document that says all this to programs.
@@ -46,15 +46,15 @@ const BOUNDS: ReadLimits =
 
 tradepost_wire::catalog! {
     /// What an administrator's key permits.
-    pub enum Scope {}
+    pub enum AdminScope {}
     /// List and read dealers.
     DealersRead = "dealers:read" {}
     /// Add, change, suspend and remove dealers.
     DealersWrite = "dealers:write" {}
 }
 
-impl From<Scope> for Permission {
-    fn from(scope: Scope) -> Self {
+impl From<AdminScope> for Permission {
+    fn from(scope: AdminScope) -> Self {
         Self::new(scope.name())
     }
 }
@@ -67,7 +67,7 @@ struct Api {
 }
 
 /// The routes, where the configuration wants dealers to come and go.
-pub fn router(wiring: &Arc<Wiring>, server: &Server) -> Option<Router> {
+pub fn router(wiring: &Arc<Wiring>, server: &ServerConfig) -> Option<Router> {
     wiring.house()?;
     let policy = AuthSettings { required: true, api_keys: true, ..AuthSettings::default() };
     let door = Authenticator::open(ADMINISTRATORS, policy, wiring.means());
@@ -98,30 +98,30 @@ async fn handle(State(api): State<Arc<Api>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     match api.answer(&parts, body).await {
         Ok(answer) => answer.into_response(),
-        Err(Stop::Denied(denied)) => api.deny(&denied),
-        Err(Stop::Trouble(trouble)) => refuse(&trouble),
+        Err(ApiError::Denied(denied)) => api.deny(&denied),
+        Err(ApiError::Trouble(trouble)) => refuse(&trouble),
     }
 }
 
 /// Why there is no answer.
-enum Stop {
+enum ApiError {
     Denied(AuthRefusal),
-    Trouble(Trouble),
+    Trouble(HostingError),
 }
 
-impl From<Refusal> for Stop {
-    fn from(refusal: Refusal) -> Self {
+impl From<HostingRefusal> for ApiError {
+    fn from(refusal: HostingRefusal) -> Self {
         Self::Trouble(refusal.into())
     }
 }
 
-struct Answer {
+struct ApiAnswer {
     status: StatusCode,
     body: Option<Value>,
     location: Option<String>,
 }
 
-impl Answer {
+impl ApiAnswer {
     fn ok(body: Value) -> Self {
         Self { status: StatusCode::OK, body: Some(body), location: None }
     }
@@ -162,7 +162,7 @@ impl Answer {
 
 /// What is asked for, once it is known who asks.
 #[derive(Debug, Clone, Copy)]
-enum Operation {
+enum AdminOperation {
     List,
     Add,
     Show,
@@ -171,7 +171,7 @@ enum Operation {
     Set(HostedState),
 }
 
-impl Operation {
+impl AdminOperation {
     fn of(method: &Method, rest: &[&str]) -> Option<Self> {
         Some(match (method.as_str(), rest) {
             ("GET", []) => Self::List,
@@ -186,10 +186,10 @@ impl Operation {
         })
     }
 
-    fn required(self) -> Scope {
+    fn required(self) -> AdminScope {
         match self {
-            Self::List | Self::Show => Scope::DealersRead,
-            Self::Add | Self::Replace | Self::Patch | Self::Set(_) => Scope::DealersWrite,
+            Self::List | Self::Show => AdminScope::DealersRead,
+            Self::Add | Self::Replace | Self::Patch | Self::Set(_) => AdminScope::DealersWrite,
         }
     }
 
@@ -200,7 +200,7 @@ impl Operation {
 
 /// What the query and the head say.
 #[derive(Debug, Default)]
-struct Said {
+struct RequestParameters {
     after: String,
     limit: Option<u32>,
     all: bool,
@@ -210,18 +210,18 @@ struct Said {
 }
 
 impl Api {
-    async fn answer(self: &Arc<Self>, parts: &Parts, body: Body) -> Result<Answer, Stop> {
+    async fn answer(self: &Arc<Self>, parts: &Parts, body: Body) -> Result<ApiAnswer, ApiError> {
         // Before the address is looked at: to strangers one is like the other.
-        let principal = self.who(parts).await.map_err(Stop::Denied)?;
+        let principal = self.who(parts).await.map_err(ApiError::Denied)?;
         let path = parts.uri.path().strip_prefix(BASE).unwrap_or_default();
         let rest: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).skip(1).collect();
-        let Some(operation) = Operation::of(&parts.method, &rest) else {
+        let Some(operation) = AdminOperation::of(&parts.method, &rest) else {
             let message = "this address does not take that method";
-            return Err(Refusal::new(Code::MethodNotAllowed, message).into());
+            return Err(HostingRefusal::new(HostingErrorCode::MethodNotAllowed, message).into());
         };
         if !principal.scopes.permit(operation.required()) {
             let missing = operation.required().into();
-            return Err(Stop::Denied(AuthRefusal::Scope { missing }));
+            return Err(ApiError::Denied(AuthRefusal::Scope { missing }));
         }
         let said = said(parts)?;
         let document =
@@ -230,8 +230,8 @@ impl Api {
         let work = move || api.act(&principal, operation, id.as_deref(), document.as_ref(), &said);
         let acted = piece("changing dealers", work).await;
         let broken =
-            || Err(Trouble::Broken(InternalError::new("changing dealers", "it ended early")));
-        acted.unwrap_or_else(broken).map_err(Stop::Trouble)
+            || Err(HostingError::Broken(InternalError::new("changing dealers", "it ended early")));
+        acted.unwrap_or_else(broken).map_err(ApiError::Trouble)
     }
 
     async fn who(&self, parts: &Parts) -> Result<Principal, AuthRefusal> {
@@ -240,26 +240,26 @@ impl Api {
         self.door.authenticate(address, &parts.headers, None, now).await
     }
 
-    async fn receive(&self, parts: &Parts, mut body: Body) -> Result<Value, Refusal> {
+    async fn receive(&self, parts: &Parts, mut body: Body) -> Result<Value, HostingRefusal> {
         let named = parts.headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
         if !MediaType::of(named.unwrap_or_default()).is_json() {
             let message = "the body has to be application/json";
-            return Err(Refusal::new(Code::UnsupportedMediaType, message));
+            return Err(HostingRefusal::new(HostingErrorCode::UnsupportedMediaType, message));
         }
         let most = self.max_body_bytes;
         let read_whole = self.bodies.read(parts, &mut body, most).await;
         let bytes = read_whole.map_err(|unread| match unread {
             BodyError::NoRoom => {
                 let message = "too many bodies are under way; send it again in a moment";
-                Refusal::new(Code::Unavailable, message)
+                HostingRefusal::new(HostingErrorCode::Unavailable, message)
             }
             BodyError::Encoded | BodyError::OtherType => {
                 let message = "encoded bodies are not read here; leave Content-Encoding out";
-                Refusal::new(Code::UnsupportedMediaType, message)
+                HostingRefusal::new(HostingErrorCode::UnsupportedMediaType, message)
             }
             BodyError::TooLarge(_) | BodyError::Late(_) | BodyError::Slow | BodyError::Broken => {
                 let message = format!("the body took too long, or is larger than {most} bytes");
-                Refusal::new(Code::TooLarge, message)
+                HostingRefusal::new(HostingErrorCode::TooLarge, message)
             }
         })?;
         read(&bytes)
@@ -270,40 +270,42 @@ impl Api {
     fn act(
         &self,
         who: &Principal,
-        operation: Operation,
+        operation: AdminOperation,
         id: Option<&str>,
         document: Option<&Value>,
-        said: &Said,
-    ) -> Result<Answer, Trouble> {
-        let missing = || Trouble::from(Refusal::new(Code::NotFound, "nothing is here"));
+        said: &RequestParameters,
+    ) -> Result<ApiAnswer, HostingError> {
+        let missing = || {
+            HostingError::from(HostingRefusal::new(HostingErrorCode::NotFound, "nothing is here"))
+        };
         let house = self.wiring.house().ok_or_else(missing)?;
         let nothing = Value::Null;
         let (id, document) = (id.unwrap_or_default(), document.unwrap_or(&nothing));
         match operation {
-            Operation::List => {
+            AdminOperation::List => {
                 let limit = said.limit.unwrap_or(PAGE.0);
                 let (dealers, next) = house.list(&said.after, limit, said.all)?;
-                return Ok(Answer::ok(json!({"dealers": dealers, "next": next})));
+                return Ok(ApiAnswer::ok(json!({"dealers": dealers, "next": next})));
             }
-            Operation::Show => return house.show(id).map(Answer::ok),
-            Operation::Add => {
+            AdminOperation::Show => return house.show(id).map(ApiAnswer::ok),
+            AdminOperation::Add => {
                 let added = house.add(std::slice::from_ref(document), said.reuse)?;
                 let id = added.into_iter().next().unwrap_or_default();
                 let is_served = self.changed(who, "added", &id);
                 let location = Some(format!("{BASE}/dealers/{id}"));
                 let body = Some(house.show(&id)?);
-                let answer = Answer { status: StatusCode::CREATED, body, location };
+                let answer = ApiAnswer { status: StatusCode::CREATED, body, location };
                 return Ok(answer.of_change(is_served));
             }
-            Operation::Replace => house.change(id, document, false, said.expected)?,
-            Operation::Patch => house.change(id, document, true, said.expected)?,
-            Operation::Set(state) => house.set_state(id, state, said.expected)?,
+            AdminOperation::Replace => house.change(id, document, false, said.expected)?,
+            AdminOperation::Patch => house.change(id, document, true, said.expected)?,
+            AdminOperation::Set(state) => house.set_state(id, state, said.expected)?,
         }
         let is_served = self.changed(who, "changed", id);
-        let answer = if matches!(operation, Operation::Set(HostedState::Removed)) {
-            Answer { status: StatusCode::NO_CONTENT, body: None, location: None }
+        let answer = if matches!(operation, AdminOperation::Set(HostedState::Removed)) {
+            ApiAnswer { status: StatusCode::NO_CONTENT, body: None, location: None }
         } else {
-            Answer::ok(house.show(id)?)
+            ApiAnswer::ok(house.show(id)?)
         };
         Ok(answer.of_change(is_served))
     }
@@ -322,21 +324,25 @@ impl Api {
     fn deny(&self, denied: &AuthRefusal) -> Response {
         let (code, message) = match denied {
             AuthRefusal::Scope { missing } => {
-                (Code::PermissionDenied, format!("the key lacks the scope {missing}"))
+                (HostingErrorCode::PermissionDenied, format!("the key lacks the scope {missing}"))
             }
-            AuthRefusal::Limited(_) => {
-                (Code::RateLimited, "too many keys that are not valid came from here".to_owned())
-            }
+            AuthRefusal::Limited(_) => (
+                HostingErrorCode::RateLimited,
+                "too many keys that are not valid came from here".to_owned(),
+            ),
             AuthRefusal::Unavailable(fault) => {
                 tracing::error!(cause = %fault.chain(), "who administers cannot be found out");
-                (Code::Unavailable, "who asks cannot be found out".to_owned())
+                (HostingErrorCode::Unavailable, "who asks cannot be found out".to_owned())
             }
-            AuthRefusal::Expired => (Code::Unauthenticated, "the key has expired".to_owned()),
-            AuthRefusal::Missing | AuthRefusal::Invalid { .. } | AuthRefusal::Page => {
-                (Code::Unauthenticated, "a key of an administrator is required".to_owned())
+            AuthRefusal::Expired => {
+                (HostingErrorCode::Unauthenticated, "the key has expired".to_owned())
             }
+            AuthRefusal::Missing | AuthRefusal::Invalid { .. } | AuthRefusal::Page => (
+                HostingErrorCode::Unauthenticated,
+                "a key of an administrator is required".to_owned(),
+            ),
         };
-        let mut response = refuse(&Refusal::new(code, message).into());
+        let mut response = refuse(&HostingRefusal::new(code, message).into());
         let headers = response.headers_mut();
         let challenge = self.door.challenge(denied);
         if let Some(value) = challenge.and_then(|text| HeaderValue::from_str(&text).ok()) {
@@ -349,13 +355,13 @@ impl Api {
     }
 }
 
-fn refuse(trouble: &Trouble) -> Response {
+fn refuse(trouble: &HostingError) -> Response {
     let broken;
     let refusal = match trouble {
-        Trouble::Refused(refusal) => refusal,
-        Trouble::Broken(fault) => {
+        HostingError::Refused(refusal) => refusal,
+        HostingError::Broken(fault) => {
             tracing::error!(cause = %fault.chain(), "dealers could not be read or changed");
-            broken = Refusal::new(Code::Unavailable, "the store failed");
+            broken = HostingRefusal::new(HostingErrorCode::Unavailable, "the store failed");
             &broken
         }
     };
@@ -366,17 +372,17 @@ fn refuse(trouble: &Trouble) -> Response {
     if refusal.code.closes() {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    if refusal.code == Code::Unavailable {
+    if refusal.code == HostingErrorCode::Unavailable {
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
 }
 
 /// One document, in which no member is there twice.
-fn read(bytes: &[u8]) -> Result<Value, Refusal> {
+fn read(bytes: &[u8]) -> Result<Value, HostingRefusal> {
     let invalid = |message: &str, problems| {
-        let refusal = Refusal::new(Code::InvalidJson, message);
-        Refusal { problems, ..refusal }
+        let refusal = HostingRefusal::new(HostingErrorCode::InvalidJson, message);
+        HostingRefusal { problems, ..refusal }
     };
     let text = std::str::from_utf8(bytes);
     let text = text.map_err(|_| invalid("the body is not UTF-8", Problems::new()))?;
@@ -389,14 +395,15 @@ fn read(bytes: &[u8]) -> Result<Value, Refusal> {
     Ok(value)
 }
 
-fn said(parts: &Parts) -> Result<Said, Refusal> {
-    let unusable = |what: &str| Refusal::new(Code::InvalidParameter, what);
+fn said(parts: &Parts) -> Result<RequestParameters, HostingRefusal> {
+    let unusable = |what: &str| HostingRefusal::new(HostingErrorCode::InvalidParameter, what);
     let truth = |text: &str| match text {
         "true" => Ok(true),
         "false" => Ok(false),
         _ => Err(unusable("a parameter is neither true nor false")),
     };
-    let mut said = Said { expected: expected(&parts.headers)?, ..Said::default() };
+    let mut said =
+        RequestParameters { expected: expected(&parts.headers)?, ..RequestParameters::default() };
     let query = parts.uri.query().unwrap_or_default().as_bytes();
     for (name, value) in form_urlencoded::parse(query) {
         match &*name {
@@ -415,7 +422,7 @@ fn said(parts: &Parts) -> Result<Said, Refusal> {
 }
 
 /// `If-Match`: the revision in quotes, as `ETag` has it.
-fn expected(headers: &HeaderMap) -> Result<Option<i64>, Refusal> {
+fn expected(headers: &HeaderMap) -> Result<Option<i64>, HostingRefusal> {
     let Some(tag) = headers.get(header::IF_MATCH) else { return Ok(None) };
     let tag = tag.to_str().unwrap_or_default().trim();
     if tag == "*" {
@@ -423,5 +430,7 @@ fn expected(headers: &HeaderMap) -> Result<Option<i64>, Refusal> {
     }
     let revision = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')?.parse().ok());
     let message = "If-Match must be a revision in quotes, as ETag has it";
-    revision.map(Some).ok_or_else(|| Refusal::new(Code::InvalidParameter, message))
+    revision
+        .map(Some)
+        .ok_or_else(|| HostingRefusal::new(HostingErrorCode::InvalidParameter, message))
 }

@@ -2,7 +2,7 @@
 
 tradepost_wire::catalog! {
     /// The code of a refusal.
-    pub enum Code {
+    pub enum HostingErrorCode {
         /// The HTTP status.
         http: u16,
         /// The exit code of `tradepost dealer`.

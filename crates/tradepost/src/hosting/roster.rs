@@ -8,8 +8,8 @@ use tradepost_server::fault::InternalError;
 use tradepost_store::{HostedDealer, HostedState};
 
 use super::{Fixed, read_kept, usable};
-use crate::aap::seller::{Ground, Seller, erase_old};
-use crate::config::Dealer;
+use crate::aap::seller::{DealerAgent, DealerDeps, erase_old};
+use crate::config::DealerConfig;
 
 /// From how many on dealers are opened beside each other.
 const MANY: usize = 32;
@@ -22,11 +22,11 @@ const AT_ONCE: usize = 16;
 pub struct Roster {
     fixed: Arc<Fixed>,
     /// Those of the file, in its order.
-    file: Arc<[Arc<Seller>]>,
-    hosted: Arc<BTreeMap<String, Arc<Seller>>>,
+    file: Arc<[Arc<DealerAgent>]>,
+    hosted: Arc<BTreeMap<String, Arc<DealerAgent>>>,
     /// Those that were removed, each with the number of that change: their leads are still erased when
     /// their time has come.
-    removed: Arc<BTreeMap<String, (Arc<Dealer>, i64)>>,
+    removed: Arc<BTreeMap<String, (Arc<DealerConfig>, i64)>>,
     /// Those that could not be opened, and are tried again.
     failed: Arc<BTreeMap<String, Arc<HostedDealer>>>,
     /// Up to which change of the store it goes.
@@ -40,8 +40,8 @@ impl Roster {
     /// When one cannot be opened.
     pub fn open(
         fixed: Arc<Fixed>,
-        dealers: Vec<Dealer>,
-        ground: &Ground,
+        dealers: Vec<DealerConfig>,
+        ground: &DealerDeps,
     ) -> Result<Self, InternalError> {
         let file = open_file(dealers, ground)?;
         let (hosted, removed, failed) = (Arc::default(), Arc::default(), Arc::default());
@@ -50,7 +50,7 @@ impl Roster {
 
     /// All of them: first those of the file, whose hosts are theirs, then the others by id.
     #[must_use]
-    pub fn all(&self) -> Vec<Arc<Seller>> {
+    pub fn all(&self) -> Vec<Arc<DealerAgent>> {
         self.file.iter().chain(self.hosted.values()).cloned().collect()
     }
 
@@ -61,8 +61,8 @@ impl Roster {
     pub fn replace_file(
         &self,
         fixed: Arc<Fixed>,
-        dealers: Vec<Dealer>,
-        ground: &Ground,
+        dealers: Vec<DealerConfig>,
+        ground: &DealerDeps,
     ) -> Result<Self, InternalError> {
         if let Some(id) = self.hosted.keys().find(|id| fixed.has(id)) {
             let why = format!("dealer {id} is hosted; remove it there, or take it out of the file");
@@ -86,7 +86,7 @@ impl Roster {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn follow(&self, ground: &Ground) -> Result<Option<Self>, InternalError> {
+    pub fn follow(&self, ground: &DealerDeps) -> Result<Option<Self>, InternalError> {
         let changed = ground.store.hosted_since(self.revision)?;
         if changed.is_empty() && self.failed.is_empty() {
             return Ok(None);
@@ -148,7 +148,7 @@ impl Roster {
     }
 
     /// Opens dealers; whether one could be.
-    fn open_all(&mut self, dealers: Vec<ToOpen>, before: i64, ground: &Ground) -> bool {
+    fn open_all(&mut self, dealers: Vec<ToOpen>, before: i64, ground: &DealerDeps) -> bool {
         let mut opened_some = false;
         for (known, opened) in open_all(dealers, ground) {
             let id = known.dealer_id.clone();
@@ -182,7 +182,7 @@ impl Roster {
 
     /// Erases what the removed dealers keep no longer of leads, also of those that nobody was told of: there
     /// is nobody left who could. The leads of one that the file has again are its seller's.
-    pub fn tidy(&self, ground: &Ground) {
+    pub fn tidy(&self, ground: &DealerDeps) {
         let now = ground.means.clock.now();
         let removed = self.removed.iter().filter(|(id, _)| !self.fixed.has(id));
         for (id, (dealer, revision)) in removed {
@@ -196,7 +196,7 @@ impl Roster {
     }
 
     /// Says which hosts of a hosted dealer lead to a seller of the file.
-    fn tell_of_hosts(&self, dealer: &Dealer) {
+    fn tell_of_hosts(&self, dealer: &DealerConfig) {
         let id = &dealer.terms.id;
         for host in dealer.hosts.iter().filter(|it| self.fixed.hosts.contains(it)) {
             tracing::error!(dealer = %id, %host, "the file has this host; the hosted dealer is not reached there");
@@ -217,20 +217,23 @@ fn take<T: Clone>(map: &mut Arc<BTreeMap<String, T>>, id: &str) {
     }
 }
 
-fn open_file(dealers: Vec<Dealer>, ground: &Ground) -> Result<Arc<[Arc<Seller>]>, InternalError> {
-    let open = |dealer| Seller::open(&Arc::new(dealer), false, ground).map(Arc::new);
+fn open_file(
+    dealers: Vec<DealerConfig>,
+    ground: &DealerDeps,
+) -> Result<Arc<[Arc<DealerAgent>]>, InternalError> {
+    let open = |dealer| DealerAgent::open(&Arc::new(dealer), false, ground).map(Arc::new);
     dealers.into_iter().map(open).collect()
 }
 
-type ToOpen = (Arc<HostedDealer>, Arc<Dealer>);
-type Opened = (Arc<HostedDealer>, Result<Seller, InternalError>);
+type ToOpen = (Arc<HostedDealer>, Arc<DealerConfig>);
+type Opened = (Arc<HostedDealer>, Result<DealerAgent, InternalError>);
 
-fn open_all(dealers: Vec<ToOpen>, ground: &Ground) -> Vec<Opened> {
+fn open_all(dealers: Vec<ToOpen>, ground: &DealerDeps) -> Vec<Opened> {
     let open = |(known, dealer): ToOpen| {
         let is_suspended = known.state == HostedState::Suspended;
         let opened = usable(&dealer)
             .map_err(|why| InternalError::new("opening a hosted dealer", why.problems.to_string()))
-            .and_then(|()| Seller::open(&dealer, is_suspended, ground));
+            .and_then(|()| DealerAgent::open(&dealer, is_suspended, ground));
         (known, opened)
     };
     if dealers.len() < MANY {

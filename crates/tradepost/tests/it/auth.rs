@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use jiff::{SignedDuration, Timestamp};
-use tradepost::config::{AuthSettings, Config, RateLimit};
-use tradepost::gate::Scope;
+use tradepost::config::{AuthSettings, Config, RateLimitConfig};
+use tradepost::gate::KeyScope;
 use tradepost_dealer::record::AppointmentState;
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_store::ApiKey;
@@ -180,7 +180,7 @@ fn an_expired_key_says_so_to_whoever_has_the_secret_and_to_nobody_else() {
 fn a_missing_scope_is_named_and_nothing_is_done() {
     let server = start_with(keys(true));
     let key = issue(&server, "reader", |key| {
-        key.scopes = Some([Scope::DealerRead.into(), Scope::InventoryRead.into()].into());
+        key.scopes = Some([KeyScope::DealerRead.into(), KeyScope::InventoryRead.into()].into());
     });
     assert_eq!(bearer(&server, &key, &question()).status, 200);
     let search = json!({"type": "inventory.search.request"});
@@ -212,13 +212,13 @@ fn a_missing_scope_is_named_and_nothing_is_done() {
 fn every_scope_opens_its_own_skills_only() {
     let server = start_with(keys(true));
     let requests = [
-        (Scope::DealerRead, question()),
-        (Scope::InventoryRead, json!({"type": "inventory.facets.request"})),
-        (Scope::InventoryRead, json!({"type": "inventory.search.request"})),
-        (Scope::InventoryRead, json!({"type": "inventory.vehicle.request", "stock": "DT-2611"})),
-        (Scope::LeadWrite, lead()),
+        (KeyScope::DealerRead, question()),
+        (KeyScope::InventoryRead, json!({"type": "inventory.facets.request"})),
+        (KeyScope::InventoryRead, json!({"type": "inventory.search.request"})),
+        (KeyScope::InventoryRead, json!({"type": "inventory.vehicle.request", "stock": "DT-2611"})),
+        (KeyScope::LeadWrite, lead()),
     ];
-    for held in Scope::ALL {
+    for held in KeyScope::ALL {
         let name = held.name().replace(':', "-");
         let key = issue(&server, &name, |key| key.scopes = Some([(*held).into()].into()));
         for (wanted, request) in &requests {
@@ -246,7 +246,7 @@ fn idempotency_keys_and_limits_belong_to_the_caller() {
     let server = start_with(|config| {
         keys(true)(config);
         let window = SignedDuration::from_mins(1);
-        config.dealers[0].rate_limit = RateLimit { requests: 3, window, http_429: false };
+        config.dealers[0].rate_limit = RateLimitConfig { requests: 3, window, http_429: false };
     });
     let (one, two) = (issue(&server, "one", |_| {}), issue(&server, "two", |_| {}));
     let first = with(lead(), &[("/idempotency_key", json!("order-17"))]);

@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use tradepost::config::{Config, Console as Settings, SecondFactorPolicy};
+use tradepost::config::{Config, ConsoleConfig as Settings, SecondFactorPolicy};
 use tradepost::console::{Console, password};
 use tradepost::wiring::Wiring;
 use tradepost_dealer::import::FeedUnit;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost::config::delivery::{By, Delivery, Http, Secret};
+use tradepost::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod, Http};
 use tradepost::delivery::Deliveries;
 use tradepost_dealer::adf::AdfOptions;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliveryState, LeadDestination, MessageFormat};
@@ -29,8 +29,8 @@ use crate::support::{TestServer, lead, start_with, with};
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 
 /// A destination of this name that is told of everything.
-fn destination(name: &str, form: MessageFormat, by: By) -> Delivery {
-    Delivery {
+fn destination(name: &str, form: MessageFormat, by: DeliveryMethod) -> DeliveryConfig {
+    DeliveryConfig {
         destination: LeadDestination {
             name: name.to_owned(),
             rooftops: Vec::new(),
@@ -45,18 +45,18 @@ fn destination(name: &str, form: MessageFormat, by: By) -> Delivery {
 }
 
 /// One that takes ADF by POST.
-pub fn crm(url: String) -> Delivery {
+pub fn crm(url: String) -> DeliveryConfig {
     let media_type = "application/xml";
-    let bearer = Some(Secret::Text("seekrit-bearer".into()));
+    let bearer = Some(ConfigSecret::Text("seekrit-bearer".into()));
     let http = Http { url, media_type, bearer, hmac_key: None };
-    destination("crm", MessageFormat::Adf(AdfOptions::default()), By::Http(http))
+    destination("crm", MessageFormat::Adf(AdfOptions::default()), DeliveryMethod::Http(http))
 }
 
 /// One that takes signed events.
-pub fn hub(url: String) -> Delivery {
-    let hmac_key = Some(Secret::Text(KEY.into()));
+pub fn hub(url: String) -> DeliveryConfig {
+    let hmac_key = Some(ConfigSecret::Text(KEY.into()));
     let http = Http { url, media_type: "application/json", bearer: None, hmac_key };
-    destination("hub", MessageFormat::Event, By::Http(http))
+    destination("hub", MessageFormat::Event, DeliveryMethod::Http(http))
 }
 
 /// A dealer, and what delivers its leads.
@@ -68,7 +68,7 @@ struct World {
 
 impl World {
     /// A dealer with these destinations. Nothing is delivered yet.
-    fn new(destinations: Vec<Delivery>) -> Self {
+    fn new(destinations: Vec<DeliveryConfig>) -> Self {
         let server = start_with(|config| config.dealers[0].deliveries = destinations);
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
@@ -76,7 +76,7 @@ impl World {
     }
 
     /// The same, delivering.
-    fn running(destinations: Vec<Delivery>) -> Self {
+    fn running(destinations: Vec<DeliveryConfig>) -> Self {
         let mut world = Self::new(destinations);
         world.run();
         world
@@ -240,7 +240,7 @@ fn a_receiver_that_asks_for_time_gets_it() {
 fn what_is_too_old_is_given_up() {
     let receiver = Webhook::answering(|_| answer("503 Unavailable"));
     let give_up_after = SignedDuration::ZERO;
-    let world = World::running(vec![Delivery { give_up_after, ..crm(receiver.url()) }]);
+    let world = World::running(vec![DeliveryConfig { give_up_after, ..crm(receiver.url()) }]);
     let kept = world.settled(&world.send(&lead()), 1);
     assert_eq!(outline(&kept), [("crm", DEAD, 1, "HTTP 503")]);
 }
@@ -251,8 +251,9 @@ fn a_receiver_that_is_not_there_and_one_that_never_answers() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut silent = Webhook::answering(|number| if number == 0 { String::new() } else { yes() });
     let patience = Duration::from_millis(300);
-    let nowhere = Delivery { attempts: 2, ..crm(format!("http://{port}/leads")) };
-    let world = World::running(vec![nowhere, Delivery { timeout: patience, ..hub(silent.url()) }]);
+    let nowhere = DeliveryConfig { attempts: 2, ..crm(format!("http://{port}/leads")) };
+    let world =
+        World::running(vec![nowhere, DeliveryConfig { timeout: patience, ..hub(silent.url()) }]);
     let lead_id = world.send(&lead());
     let kept = world.settled(&lead_id, 2);
     let expected = [("crm", DEAD, 2, "no connection"), ("hub", DELIVERED, 2, "taken")];

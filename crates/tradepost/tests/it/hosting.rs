@@ -156,7 +156,7 @@ fn check_answer(method: &str, path: &str, answer: &Response) {
     if promised["description"] == "Why not." {
         let code = body["error"]["code"].as_str().unwrap();
         use tradepost_wire::catalog::Vocabulary as _;
-        let code = tradepost::hosting::Code::from_name(code).unwrap();
+        let code = tradepost::hosting::HostingErrorCode::from_name(code).unwrap();
         assert_eq!(code.http(), answer.status);
     }
 }
@@ -172,7 +172,7 @@ fn the_document_of_the_api_names_every_code_and_is_what_is_served() {
         .pointer("/components/schemas/Refusal/properties/error/properties/code/enum")
         .unwrap();
     let codes: Vec<_> = codes.as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
-    assert_eq!(codes, tradepost::hosting::Code::NAMES);
+    assert_eq!(codes, tradepost::hosting::HostingErrorCode::NAMES);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost::refusals::Refusals;
+use tradepost::refusals::RefusalRecorder;
 use tradepost_server::clock::Clock;
 use tradepost_server::metrics::CallerKind;
 use tradepost_server::refusals::{FieldError, RefusalSink as _, RefusedRequest};
@@ -32,7 +32,7 @@ fn refused(number: usize, code: &'static str) -> RefusedRequest {
 fn remembers(store: Store) {
     let store = Arc::new(store);
     let (clock, hand) = Clock::manual(at(NOW));
-    let refusals = Refusals::new(Arc::clone(&store), clock);
+    let refusals = RefusalRecorder::new(Arc::clone(&store), clock);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let write = || runtime.block_on(refusals.write()).unwrap();
     for number in 0..700 {
@@ -83,7 +83,7 @@ fn only_the_latest_refusals_of_an_agent_are_kept() {
     let store = Arc::new(Store::open(folder.path()).unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (clock, _hand) = Clock::manual(at(NOW));
-    let refusals = Refusals::new(Arc::clone(&store), clock);
+    let refusals = RefusalRecorder::new(Arc::clone(&store), clock);
     for number in 0..10 {
         let mut one = refused(number, "INVALID_CONSENT");
         one.at += SignedDuration::from_secs(i64::try_from(number).unwrap());

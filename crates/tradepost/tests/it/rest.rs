@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::conformance::{Conformance, Profile};
 use expect_test::{Expect, expect};
-use tradepost::gate::Scope;
+use tradepost::gate::KeyScope;
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_store::ApiKey;
 use tradepost_wire::json::{Value, json};
@@ -690,7 +690,7 @@ fn a_stream_that_breaks_ends_with_an_error_event_that_says_nothing_of_the_cause(
 }
 
 /// A credential for an agent's caller.
-fn issue(server: &TestServer, agent: &str, name: &str, scopes: Option<Vec<Scope>>) -> String {
+fn issue(server: &TestServer, agent: &str, name: &str, scopes: Option<Vec<KeyScope>>) -> String {
     let fresh = NewApiKey::generate().unwrap();
     let key = ApiKey {
         id: fresh.id,

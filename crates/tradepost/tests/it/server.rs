@@ -76,7 +76,7 @@ fn the_cards_id_changes_exactly_when_the_card_does() {
     let store = Arc::new(Store::open(directory.path()).unwrap());
     let mut dealer = crate::support::dealer::config().dealers.remove(0);
     let mut calls = 0;
-    let mut id_of = |dealer: &tradepost::config::Dealer, base: &str| {
+    let mut id_of = |dealer: &tradepost::config::DealerConfig, base: &str| {
         calls += 1;
         let now = format!("2026-04-30T12:00:0{calls}Z").parse().unwrap();
         publish(dealer, base, |hash| store.card_identity("d", hash, format!("id-{calls}"), now))

@@ -9,7 +9,7 @@ use tradepost_server::desk::AgentRegistry;
 use tradepost_server::http::intake;
 use tradepost_wire::adcp::signing::{SignatureError, SignedKind};
 
-use crate::adcp::identity::{Received, Standing, Unbelieved};
+use crate::adcp::identity::{ReceivedRequest, SenderClaim, Unbelieved};
 use crate::adcp::seller::{self, PublisherAgent};
 
 /// Who calls a publisher. A signature is looked at first: one that is there and wrong ends the
@@ -25,12 +25,12 @@ pub(super) async fn caller(
     let with_credential = adcp_auth(parts);
     let parts = with_credential.as_ref().unwrap_or(parts);
     let needed = match judged {
-        Standing::Signed(signer) => {
+        SenderClaim::Signed(signer) => {
             let (address, principal) = (intake::address(desk, parts), seller::signer(&signer));
             let credential = ShownCredential::from_headers(&parts.headers);
             return Ok(Caller { address, principal, credential });
         }
-        Standing::Unsigned { needed } => needed,
+        SenderClaim::Unsigned { needed } => needed,
     };
     let caller = match is_open {
         true => intake::visitor(desk, publisher, parts).await,
@@ -74,12 +74,12 @@ pub(super) async fn signed(
     publisher: &PublisherAgent,
     parts: &Parts,
     body: &[u8],
-) -> Result<Standing, Unbelieved> {
+) -> Result<SenderClaim, Unbelieved> {
     let Some(identity) = &publisher.identity else {
-        return Ok(Standing::Unsigned { needed: false });
+        return Ok(SenderClaim::Unsigned { needed: false });
     };
     let received =
-        Received { method: &parts.method, uri: &parts.uri, headers: &parts.headers, body };
+        ReceivedRequest { method: &parts.method, uri: &parts.uri, headers: &parts.headers, body };
     let judge = identity.judge(&received, desk.clock.now());
     intake::in_time(desk, judge).await?.inspect_err(|refused| {
         // Not counted against the address: the code is what a signer finds its mistake by.

@@ -14,7 +14,7 @@ use tradepost_wire::adcp::signing::DigestRule;
 use tradepost_wire::json::json;
 
 use super::*;
-use crate::adcp::published::Web;
+use crate::adcp::published::GuardedWeb;
 
 const NOW: i64 = 1_777_550_400;
 const URL: &str = "https://ads.example/mcp";
@@ -110,7 +110,7 @@ fn agent(id: &str) -> Arc<BuyerAgent> {
 
 /// A seller that has these keys of these agents.
 struct Seller {
-    identity: Identity,
+    identity: SignatureIdentity,
     _directory: tempfile::TempDir,
 }
 
@@ -126,7 +126,8 @@ impl Seller {
             std::fs::write(&path, json!({"keys": keys}).to_string()).unwrap();
             SigningAgent { whose: agent(id), id: (*id).to_owned(), url: None, keys: terms(path) }
         });
-        let web = Arc::new(Web::new(Egress::new(Resolver::system(), false), Clock::system()));
+        let web =
+            Arc::new(GuardedWeb::new(Egress::new(Resolver::system(), false), Clock::system()));
         let signers =
             Signers::open(web, agents.collect(), |path| std::fs::read_to_string(path)).unwrap();
         let policy = RequestSigning {
@@ -138,7 +139,7 @@ impl Seller {
         let (used, replay) = Lasting::open(&store, "gazette", at(0)).unwrap();
         let places = ["https://ads.example".to_owned()];
         let checklist = Checklist::new(SignedKind::Request, policy.digest, signers, replay);
-        let identity = Identity::new(policy, checklist, used, &places);
+        let identity = SignatureIdentity::new(policy, checklist, used, &places);
         Self { identity, _directory: directory }
     }
 
@@ -151,7 +152,7 @@ impl Seller {
             headers.append(name.parse::<HeaderName>().unwrap(), value);
         }
         let uri: Uri = sent.path.parse().unwrap();
-        let received = Received {
+        let received = ReceivedRequest {
             method: &Method::POST,
             uri: &uri,
             headers: &headers,
@@ -159,9 +160,9 @@ impl Seller {
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         match runtime.block_on(self.identity.judge(&received, at(seconds))) {
-            Ok(Standing::Signed(agent)) => agent.id.clone(),
-            Ok(Standing::Unsigned { needed: true }) => "!".to_owned(),
-            Ok(Standing::Unsigned { needed: false }) => "-".to_owned(),
+            Ok(SenderClaim::Signed(agent)) => agent.id.clone(),
+            Ok(SenderClaim::Unsigned { needed: true }) => "!".to_owned(),
+            Ok(SenderClaim::Unsigned { needed: false }) => "-".to_owned(),
             Err(Unbelieved::Signature(fault)) => fault.code(SignedKind::Request),
             Err(denied) => panic!("{denied:?}"),
         }

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tradepost_publisher::world::{Supply, Unavailable};
 use tradepost_server::clock::{Clock, ManualClock};
 
-use super::{NAME, SETTING, Upstream, pause};
+use super::{AdServer, NAME, SETTING, pause};
 use crate::config;
 
 /// The answers to come, the first first; when there are none, the connection is closed.
@@ -20,7 +20,7 @@ fn answer(status: &str, body: &str) -> String {
 }
 
 /// An ad server with this script, freshness 60 s and keep 600 s.
-async fn serve(script: &[String]) -> (Upstream, Script, ManualClock) {
+async fn serve(script: &[String]) -> (AdServer, Script, ManualClock) {
     let script: Script = Arc::new(Mutex::new(script.to_vec()));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/inventory", listener.local_addr().unwrap());
@@ -40,13 +40,13 @@ async fn serve(script: &[String]) -> (Upstream, Script, ManualClock) {
         }
     });
     let (clock, hand) = Clock::manual("2026-06-01T12:00:00Z".parse().unwrap());
-    let settings = config::Upstream {
+    let settings = config::UpstreamConfig {
         url,
         timeout: SignedDuration::from_secs(2),
         freshness: SignedDuration::from_secs(60),
         keep: SignedDuration::from_secs(600),
     };
-    (Upstream::new(settings, &clock).unwrap(), script, hand)
+    (AdServer::new(settings, &clock).unwrap(), script, hand)
 }
 
 fn gone(supply: &Result<Supply, Unavailable>) -> (String, u64, bool) {

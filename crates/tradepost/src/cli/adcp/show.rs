@@ -13,7 +13,7 @@ use tradepost_wire::json::{Value, json};
 
 use super::super::Outcome;
 use super::super::course::{KEY, gave_up};
-use super::super::output::{Failure, GOES_ON, Output, WAITS, in_doubt};
+use super::super::output::{CommandFailure, GOES_ON, Output, WAITS, in_doubt};
 
 /// The exit code when rows failed.
 const ROWS: u8 = 9;
@@ -66,7 +66,7 @@ pub(super) fn answered(
                 1 => "1 row failed".to_owned(),
                 count => format!("{count} rows failed"),
             };
-            Some(Failure::new(ROWS, message).hint("act on each row; the others stand"))
+            Some(CommandFailure::new(ROWS, message).hint("act on each row; the others stand"))
         }
         (None, None, true) => None,
     };
@@ -95,7 +95,7 @@ fn standing(answered: &SellerAnswer) -> Option<&str> {
 }
 
 /// Why the task is not done, when it is not.
-fn next(answered: &SellerAnswer) -> Option<Failure> {
+fn next(answered: &SellerAnswer) -> Option<CommandFailure> {
     let (exit, message, hint) = match &answered.outcome.standing {
         None | Some(Open::Known(AdcpTaskStatus::Completed)) => return None,
         Some(Open::Known(AdcpTaskStatus::Submitted | AdcpTaskStatus::Working)) => {
@@ -126,7 +126,7 @@ fn next(answered: &SellerAnswer) -> Option<Failure> {
             (ROWS, format!("the task is {}", plain(standing.name(), WORD)), hint)
         }
     };
-    Some(Failure::new(exit, message).hint(hint))
+    Some(CommandFailure::new(exit, message).hint(hint))
 }
 
 /// An error, for people: the code with the seller's words, and what it means.

@@ -6,7 +6,7 @@ use tradepost_store::verification::{NoteCheck, NoteFault, SealedCheck, StaffChec
 use tradepost_wire::json::{Value, json};
 
 use crate::cli::Context;
-use crate::cli::output::Failure;
+use crate::cli::output::CommandFailure;
 
 /// Result of all these checks.
 pub(super) struct ContentsCheck {
@@ -20,7 +20,7 @@ impl ContentsCheck {
     ///
     /// # Errors
     /// When the store cannot be read, also because something is encrypted and no key was given.
-    pub(super) fn read(store: &Store) -> Result<Self, Failure> {
+    pub(super) fn read(store: &Store) -> Result<Self, CommandFailure> {
         Ok(Self {
             notes: store.check_notes()?,
             staff: store.check_staff()?,

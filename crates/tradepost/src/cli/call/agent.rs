@@ -16,7 +16,7 @@ use tradepost_wire::json::{Value, json};
 use super::super::card::trust;
 use super::super::course::{gave_up, recoverer};
 use super::super::discover::block_on;
-use super::super::output::{Failure, GOES_ON, INTERRUPTED, WAITS};
+use super::super::output::{CommandFailure, GOES_ON, INTERRUPTED, WAITS};
 use super::super::{Context, Outcome};
 use super::Arguments;
 
@@ -27,7 +27,7 @@ const OTHER: u8 = 9;
 
 /// What to say.
 #[derive(Debug, Default, clap::Args)]
-pub(super) struct Words {
+pub(super) struct MessageWords {
     /// What to say to an agent of any kind, or - for standard input. --data goes with it.
     #[arg(long, conflicts_with = "skill", allow_hyphen_values = true, help_heading = "Any agent")]
     text: Option<String>,
@@ -98,7 +98,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         let followed = match (&said, &arguments.words.task) {
             (Some(said), _) => client.converse(said, &follower, watch).await,
             (None, Some(task)) => client.follow(task, &follower, watch).await,
-            (None, None) => return Err(Failure::usage("there is nothing to say")),
+            (None, None) => return Err(CommandFailure::usage("there is nothing to say")),
         };
         let agent = json!({
             "name": found.card.name, "url": client.endpoint().to_string(),
@@ -110,20 +110,20 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
 }
 
 /// What there is to say, if anything.
-fn outgoing(arguments: &Arguments) -> Result<Option<Outgoing>, Failure> {
+fn outgoing(arguments: &Arguments) -> Result<Option<Outgoing>, CommandFailure> {
     let mut stdin = std::io::stdin().lock();
     let text = match arguments.words.text.as_deref() {
         Some("-") => {
             let mut text = String::new();
             stdin.read_to_string(&mut text).map_err(|error| {
-                Failure::usage(format!("--text: cannot read standard input: {error}"))
+                CommandFailure::usage(format!("--text: cannot read standard input: {error}"))
             })?;
             Some(text)
         }
         text => text.map(ToOwned::to_owned),
     };
     if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
-        return Err(Failure::usage("--text is empty"));
+        return Err(CommandFailure::usage("--text is empty"));
     }
     // Standard input can be named for both; whichever comes second finds it empty.
     let data = arguments.payload.data(&mut stdin)?;
@@ -186,12 +186,12 @@ fn tell(url: &str, agent: Value, followed: Followed, retries: bool, context: &Co
 }
 
 /// What the caller can do next.
-struct Next {
+struct NextCall {
     action: &'static str,
     command: String,
 }
 
-fn next(url: &str, reply: &AgentReply, end: &FollowEnd) -> Option<Next> {
+fn next(url: &str, reply: &AgentReply, end: &FollowEnd) -> Option<NextCall> {
     let AgentReply::Task(task) = reply else { return None };
     let follow = |more: &str| {
         let (url, id) = (show::argument(url), show::argument(&task.id));
@@ -207,7 +207,7 @@ fn next(url: &str, reply: &AgentReply, end: &FollowEnd) -> Option<Next> {
         (FollowEnd::Settled, Some(TaskState::AuthRequired)) => ("authorize", follow("")),
         (FollowEnd::Settled, _) => return None,
     };
-    Some(Next { action, command })
+    Some(NextCall { action, command })
 }
 
 /// Why the command does not end with 0, if it does not.
@@ -215,12 +215,12 @@ fn failure(
     reply: &AgentReply,
     end: FollowEnd,
     retries: bool,
-    next: Option<&Next>,
-) -> Option<Failure> {
+    next: Option<&NextCall>,
+) -> Option<CommandFailure> {
     let AgentReply::Task(task) = reply else { return None };
     let command = next.map(|next| next.command.as_str()).unwrap_or_default();
     let waits = |exit, message: &str, hint: String| {
-        Some(Failure::new(exit, format!("{message}{}", show::said(task))).hint(hint))
+        Some(CommandFailure::new(exit, format!("{message}{}", show::said(task))).hint(hint))
     };
     match end {
         FollowEnd::Lost(failed) => {
@@ -258,15 +258,15 @@ fn failure(
 }
 
 /// A task that ended without a result.
-fn ended(task: &AgentTask) -> Failure {
+fn ended(task: &AgentTask) -> CommandFailure {
     let failure = match task.failure() {
-        Some(failure) => Failure::from(failure),
-        None => Failure::new(OTHER, format!("the task is {}", show::state(task)))
+        Some(failure) => CommandFailure::from(failure),
+        None => CommandFailure::new(OTHER, format!("the task is {}", show::state(task)))
             .hint("act on what the agent says"),
     };
     let mut lines = failure.lines.clone();
     lines.push(format!("task {}: {}", show::argument(&task.id), show::state(task)));
-    Failure { lines, ..failure }
+    CommandFailure { lines, ..failure }
 }
 
 /// What a message says, for people.

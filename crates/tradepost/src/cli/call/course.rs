@@ -9,7 +9,7 @@ use tradepost_wire::json::Value;
 use uuid::Uuid;
 
 use super::super::course::{KEY, gave_up, recoverer};
-use super::super::output::{Failure, Output};
+use super::super::output::{CommandFailure, Output};
 
 /// Gives a lead an idempotency key, when it has none: without one nobody could say how to send it
 /// again.
@@ -28,7 +28,7 @@ pub(super) async fn call(
     payload: Value,
     overall: Option<Duration>,
     output: Output,
-) -> Result<SkillAnswer, Failure> {
+) -> Result<SkillAnswer, CommandFailure> {
     let recoverer = recoverer(overall, output, None)?;
     let called = client.call_with_recovery(skill, payload, &recoverer, uncorrected).await;
     called.map(|recovered| recovered.answer).map_err(|failed| gave_up(overall.is_some(), *failed))

@@ -5,11 +5,11 @@ use std::io::Read;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::json::{Map, Value, json};
 
-use super::super::output::Failure;
+use super::super::output::CommandFailure;
 
 /// What to ask for.
 #[derive(Debug, Default, clap::Args)]
-pub(super) struct Request {
+pub(super) struct PayloadRequest {
     /// The payload: JSON, @FILE, or - for standard input. `type` may be left out.
     #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true, help_heading = "Request")]
     data: Option<String>,
@@ -87,7 +87,7 @@ pub(super) struct Request {
 
 /// Where in a payload a flag's value goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum PayloadPlace {
     /// A filter.
     Filter,
     /// A filter, or an identifier of one vehicle.
@@ -100,7 +100,7 @@ enum Place {
     Sort,
 }
 
-impl Place {
+impl PayloadPlace {
     fn belongs_to(self, skill: Skill) -> bool {
         match self {
             Self::Filter => skill.takes("filters"),
@@ -113,24 +113,29 @@ impl Place {
 }
 
 /// A flag that was given.
-struct Given {
+struct GivenFlag {
     flag: &'static str,
-    place: Place,
+    place: PayloadPlace,
     key: &'static str,
     value: Value,
 }
 
-impl Request {
+impl PayloadRequest {
     /// The payload of a request to `skill`.
     ///
     /// # Errors
     /// A usage mistake that names everything wrong.
-    pub(super) fn build(&self, skill: Skill, stdin: &mut dyn Read) -> Result<Value, Failure> {
+    pub(super) fn build(
+        &self,
+        skill: Skill,
+        stdin: &mut dyn Read,
+    ) -> Result<Value, CommandFailure> {
         let given = self.given();
         // All mistakes are gathered before any is told, so that one look at them is enough.
         let (fitting, strays): (Vec<_>, Vec<_>) =
             given.into_iter().partition(|given| given.place.belongs_to(skill));
-        let flags = |given: &[Given]| given.iter().map(|g| g.flag).collect::<Vec<_>>().join(", ");
+        let flags =
+            |given: &[GivenFlag]| given.iter().map(|g| g.flag).collect::<Vec<_>>().join(", ");
         let mut lines = Vec::new();
         if !strays.is_empty() {
             lines.push(format!("{skill} does not take {}", flags(&strays)));
@@ -145,7 +150,7 @@ impl Request {
                 Err(why) => lines.push(why),
             }
         }
-        if let Some(sort) = fitting.iter().find(|given| given.place == Place::Sort)
+        if let Some(sort) = fitting.iter().find(|given| given.place == PayloadPlace::Sort)
             && sort.value.is_null()
         {
             lines.push("--sort must be FIELD:asc or FIELD:desc, such as price:asc".to_owned());
@@ -159,31 +164,34 @@ impl Request {
         };
         let hint = if skill == Skill::LeadSubmit {
             "give the lead as --data @lead.json"
-        } else if Place::FilterOrIdentifier.belongs_to(skill) {
+        } else if PayloadPlace::FilterOrIdentifier.belongs_to(skill) {
             "see tradepost call --help for the flags of each skill"
         } else {
             "call it without --data and without filters"
         };
         let lines = if lines.len() > 1 { lines } else { Vec::new() };
-        Err(Failure { lines, ..Failure::usage(message).hint(hint) })
+        Err(CommandFailure { lines, ..CommandFailure::usage(message).hint(hint) })
     }
 
     /// The data that goes with words to an agent of any kind.
     ///
     /// # Errors
     /// A usage mistake.
-    pub(super) fn data(&self, stdin: &mut dyn Read) -> Result<Option<Value>, Failure> {
+    pub(super) fn data(&self, stdin: &mut dyn Read) -> Result<Option<Value>, CommandFailure> {
         let given = self.given();
         if !given.is_empty() {
             let flags: Vec<_> = given.iter().map(|given| given.flag).collect();
             let message = format!("{} belong to a skill of AAP", flags.join(", "));
-            return Err(Failure::usage(message).hint("name the skill, or say it in --text"));
+            return Err(CommandFailure::usage(message).hint("name the skill, or say it in --text"));
         }
-        self.data.as_deref().map(|data| read(data, stdin).map_err(Failure::usage)).transpose()
+        self.data
+            .as_deref()
+            .map(|data| read(data, stdin).map_err(CommandFailure::usage))
+            .transpose()
     }
 
     /// The flags that were given, in the order of the schema.
-    fn given(&self) -> Vec<Given> {
+    fn given(&self) -> Vec<GivenFlag> {
         let lists = [
             ("--make", "make", &self.make),
             ("--model", "model", &self.model),
@@ -198,31 +206,33 @@ impl Request {
             ("--rooftop", "rooftops", &self.rooftop),
         ];
         let numbers = [
-            ("--year-min", Place::Filter, "year_min", self.year_min),
-            ("--year-max", Place::Filter, "year_max", self.year_max),
-            ("--price-min", Place::Filter, "price_min", self.price_min),
-            ("--price-max", Place::Filter, "price_max", self.price_max),
-            ("--mileage-max", Place::Filter, "mileage_max", self.mileage_max),
-            ("--skip", Place::Page, "skip", self.skip),
-            ("--limit", Place::Page, "limit", self.limit),
+            ("--year-min", PayloadPlace::Filter, "year_min", self.year_min),
+            ("--year-max", PayloadPlace::Filter, "year_max", self.year_max),
+            ("--price-min", PayloadPlace::Filter, "price_min", self.price_min),
+            ("--price-max", PayloadPlace::Filter, "price_max", self.price_max),
+            ("--mileage-max", PayloadPlace::Filter, "mileage_max", self.mileage_max),
+            ("--skip", PayloadPlace::Page, "skip", self.skip),
+            ("--limit", PayloadPlace::Page, "limit", self.limit),
         ];
         let texts = [
-            ("--query", Place::Filter, "query", &self.query),
-            ("--vin", Place::FilterOrIdentifier, "vin", &self.vin),
-            ("--stock", Place::FilterOrIdentifier, "stock", &self.stock),
-            ("--vehicle-id", Place::Identifier, "vehicle_id", &self.vehicle_id),
+            ("--query", PayloadPlace::Filter, "query", &self.query),
+            ("--vin", PayloadPlace::FilterOrIdentifier, "vin", &self.vin),
+            ("--stock", PayloadPlace::FilterOrIdentifier, "stock", &self.stock),
+            ("--vehicle-id", PayloadPlace::Identifier, "vehicle_id", &self.vehicle_id),
         ];
         let lists = lists.into_iter().filter(|(_, _, values)| !values.is_empty());
-        let lists = lists.map(|(flag, key, values)| (flag, Place::Filter, key, json!(values)));
+        let lists =
+            lists.map(|(flag, key, values)| (flag, PayloadPlace::Filter, key, json!(values)));
         let numbers = numbers
             .into_iter()
             .filter_map(|(flag, place, key, value)| Some((flag, place, key, json!(value?))));
         let texts = texts.into_iter().filter_map(|(flag, place, key, value)| {
             Some((flag, place, key, json!(value.as_ref()?)))
         });
-        let sort = self.sort.iter().map(|sort| ("--sort", Place::Sort, "sort", read_sort(sort)));
+        let sort =
+            self.sort.iter().map(|sort| ("--sort", PayloadPlace::Sort, "sort", read_sort(sort)));
         let all = lists.chain(numbers).chain(texts).chain(sort);
-        all.map(|(flag, place, key, value)| Given { flag, place, key, value }).collect()
+        all.map(|(flag, place, key, value)| GivenFlag { flag, place, key, value }).collect()
     }
 }
 
@@ -236,15 +246,19 @@ fn read_sort(text: &str) -> Value {
     }
 }
 
-fn assemble(skill: Skill, given: Vec<Given>) -> Value {
+fn assemble(skill: Skill, given: Vec<GivenFlag>) -> Value {
     let mut payload = Map::from([("type".to_owned(), skill.request_type().into())]);
     let (mut filters, mut pagination, mut sort) = (Map::new(), Map::new(), Map::new());
-    for Given { place, key, value, .. } in given {
+    for GivenFlag { place, key, value, .. } in given {
         let members = match place {
-            Place::Page => &mut pagination,
-            Place::Sort => &mut sort,
-            Place::Filter | Place::FilterOrIdentifier if skill.takes("filters") => &mut filters,
-            Place::Filter | Place::FilterOrIdentifier | Place::Identifier => &mut payload,
+            PayloadPlace::Page => &mut pagination,
+            PayloadPlace::Sort => &mut sort,
+            PayloadPlace::Filter | PayloadPlace::FilterOrIdentifier if skill.takes("filters") => {
+                &mut filters
+            }
+            PayloadPlace::Filter | PayloadPlace::FilterOrIdentifier | PayloadPlace::Identifier => {
+                &mut payload
+            }
         };
         members.insert(key.into(), value);
     }
@@ -291,10 +305,10 @@ mod tests {
     #[derive(Parser)]
     struct CommandLine {
         #[command(flatten)]
-        payload: Request,
+        payload: PayloadRequest,
     }
 
-    fn build(skill: &str, arguments: &[&str], stdin: &str) -> Result<Value, Failure> {
+    fn build(skill: &str, arguments: &[&str], stdin: &str) -> Result<Value, CommandFailure> {
         let arguments = std::iter::once("call").chain(arguments.iter().copied());
         let payload = CommandLine::try_parse_from(arguments).unwrap().payload;
         payload.build(Skill::from_name(skill).unwrap(), &mut stdin.as_bytes())

@@ -11,14 +11,14 @@ use tradepost_wire::aap::vehicle::ListingStatus;
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::Value;
 
-use super::super::output::table::Column::{Number, Text};
-use super::super::output::table::{self, Cells, Fit};
+use super::super::output::table::TableColumn::{Number, Text};
+use super::super::output::table::{self, Cells, TableWidth};
 
 mod dealer;
 
 /// An answer, with the seller's sentence at the end.
 #[must_use]
-pub(super) fn answer(answer: &SkillAnswer, fit: Fit) -> String {
+pub(super) fn answer(answer: &SkillAnswer, fit: TableWidth) -> String {
     let data = answer.data();
     let mut out = match answer.skill {
         Skill::DealerInformation => dealer::information(data, fit),
@@ -36,7 +36,7 @@ pub(super) fn answer(answer: &SkillAnswer, fit: Fit) -> String {
     out
 }
 
-fn page(answer: &SkillAnswer, fit: Fit) -> String {
+fn page(answer: &SkillAnswer, fit: TableWidth) -> String {
     let (vehicles, ignored) = answer.vehicles();
     let columns: [Cells<'_, &Value>; 7] = [
         (Text("id"), &|vehicle| first_of(vehicle, &["stock", "vehicle_id", "vin"])),
@@ -84,7 +84,7 @@ fn part(start: u64, end: u64, total: u64) -> String {
     }
 }
 
-fn facets(data: &Value, fit: Fit) -> String {
+fn facets(data: &Value, fit: TableWidth) -> String {
     let mut pairs = Vec::new();
     for (name, value) in data.as_object().into_iter().flatten() {
         let show = |value: Option<&Value>| {
@@ -119,7 +119,7 @@ fn facets(data: &Value, fit: Fit) -> String {
     table::pairs(fit, &pairs)
 }
 
-fn vehicle(data: &Value, fit: Fit) -> String {
+fn vehicle(data: &Value, fit: TableWidth) -> String {
     let members = data.as_object().into_iter().flatten();
     let pairs = members.map(|(name, value)| (label(name), of_vehicle(name, value)));
     let pairs: Vec<_> = pairs.filter(|(_, shown)| !shown.is_empty()).collect();
@@ -131,7 +131,7 @@ fn vehicle(data: &Value, fit: Fit) -> String {
     out
 }
 
-fn receipt(data: &Value, fit: Fit) -> String {
+fn receipt(data: &Value, fit: TableWidth) -> String {
     let mut pairs = vec![("lead id", member(data, "lead_id")), ("status", member(data, "status"))];
     if let Some(appointment) = data.get("appointment").filter(|a| a.is_object()) {
         pairs.push(("appointment", member(appointment, "status")));

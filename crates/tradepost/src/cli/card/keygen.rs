@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tradepost_keys::Algorithm;
 use tradepost_keys::private::{self as key, SigningKey};
 
-use crate::cli::output::{Failure, unwritten, write_new};
+use crate::cli::output::{CommandFailure, unwritten, write_new};
 use crate::cli::{Context, Outcome};
 
 /// Its arguments.
@@ -13,7 +13,7 @@ use crate::cli::{Context, Outcome};
 pub struct Arguments {
     /// How the key signs: es256 is what most readers know, eddsa is the more modern one.
     #[arg(long, value_enum, value_name = "ALGORITHM")]
-    alg: Name,
+    alg: KeyName,
     /// The file to write the private key to; only its owner can read it.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -23,7 +23,7 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Name {
+enum KeyName {
     Es256,
     Eddsa,
 }
@@ -34,13 +34,13 @@ enum Name {
 /// When there is such a file already, or it cannot be written.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let algorithm = match arguments.alg {
-        Name::Es256 => Algorithm::Es256,
-        Name::Eddsa => Algorithm::EdDsa,
+        KeyName::Es256 => Algorithm::Es256,
+        KeyName::Eddsa => Algorithm::EdDsa,
     };
-    let no_key = |_| Failure::new(1, "the machine has no random numbers");
+    let no_key = |_| CommandFailure::new(1, "the machine has no random numbers");
     let pem = key::generate(algorithm).map_err(no_key)?;
     // Read back from what is written, so that the public key shown is the one of the file.
-    let key = SigningKey::read(&pem, arguments.kid.as_deref()).map_err(Failure::fault)?;
+    let key = SigningKey::read(&pem, arguments.kid.as_deref()).map_err(CommandFailure::fault)?;
     let name = arguments.out.display();
     let hint = "name another file with --out; a key that is lost cannot be made again";
     write_new(&arguments.out, pem.as_bytes())

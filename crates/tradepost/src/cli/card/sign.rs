@@ -9,7 +9,7 @@ use tradepost_wire::json;
 use tradepost_wire::json::Value;
 
 use super::{read, with_problems};
-use crate::cli::output::Failure;
+use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome};
 
 /// Its arguments.
@@ -35,16 +35,16 @@ pub struct Arguments {
 /// When the card or the key cannot be used.
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     let key = SigningKey::load(&arguments.key, arguments.kid.as_deref()).map_err(|why| {
-        Failure::usage(why.to_string()).hint("make a key with `tradepost card keygen`")
+        CommandFailure::usage(why.to_string()).hint("make a key with `tradepost card keygen`")
     })?;
     let card = sign(&read(&arguments.card)?, &key, arguments.jku.as_deref())?;
     context.output.document(&card);
     Ok(())
 }
 
-fn sign(text: &str, key: &SigningKey, jku: Option<&str>) -> Result<Value, Failure> {
+fn sign(text: &str, key: &SigningKey, jku: Option<&str>) -> Result<Value, CommandFailure> {
     let unfit = |problems| {
-        let failure = Failure::usage("the card cannot be signed");
+        let failure = CommandFailure::usage("the card cannot be signed");
         with_problems(failure.hint("correct every problem listed and sign again"), &problems)
     };
     let mut card = json::read(text).map_err(unfit)?;

@@ -15,16 +15,16 @@ use tradepost_wire::json;
 use tradepost_wire::json::{Value, json};
 
 use super::{read, with_problems};
-use crate::cli::output::{Failure, UNTRUSTED};
+use crate::cli::output::{CommandFailure, UNTRUSTED};
 
 /// What became of a card's signatures.
 #[derive(Debug)]
-pub struct Report {
-    rows: Vec<Row>,
+pub struct TrustReport {
+    rows: Vec<SignatureRow>,
 }
 
 #[derive(Debug)]
-struct Row {
+struct SignatureRow {
     kid: Option<String>,
     alg: Option<String>,
     /// `None` when nobody has looked.
@@ -36,10 +36,12 @@ struct Row {
 ///
 /// # Errors
 /// When none of them can be verified.
-pub fn signed(text: &str) -> Result<SignedCard, Failure> {
+pub fn signed(text: &str) -> Result<SignedCard, CommandFailure> {
     json::read(text).and_then(|card| SignedCard::read(&card)).map_err(|problems| {
-        let failure = Failure::new(UNTRUSTED, "the signatures of the card cannot be verified")
-            .hint("tell the seller; its card has no definite form that a signature could cover");
+        let failure =
+            CommandFailure::new(UNTRUSTED, "the signatures of the card cannot be verified").hint(
+                "tell the seller; its card has no definite form that a signature could cover",
+            );
         with_problems(failure, &problems)
     })
 }
@@ -48,14 +50,14 @@ pub fn signed(text: &str) -> Result<SignedCard, Failure> {
 ///
 /// # Errors
 /// When the file cannot be used.
-pub fn keys(path: &Path) -> Result<KeySet, Failure> {
+pub fn keys(path: &Path) -> Result<KeySet, CommandFailure> {
     let name = path.display();
     let keys = KeySet::read(&read(path)?).map_err(|problems| {
-        let failure = Failure::usage(format!("{name} is no set of public keys"));
+        let failure = CommandFailure::usage(format!("{name} is no set of public keys"));
         with_problems(failure.hint("correct every problem listed"), &problems)
     })?;
     if keys.is_empty() {
-        return Err(Failure::usage(format!("{name} has no key that can be used"))
+        return Err(CommandFailure::usage(format!("{name} has no key that can be used"))
             .hint("give public keys of P-256 or Ed25519 that are for signatures"));
     }
     Ok(keys)
@@ -69,10 +71,10 @@ pub async fn discover(
     transport: &HttpTransport,
     url: &str,
     keys: Option<&KeySet>,
-) -> Result<Discovered, Failure> {
+) -> Result<Discovered, CommandFailure> {
     let found = discover::discover(transport, url, None).await;
     // Until here nothing but the card was asked for.
-    let found = found.map_err(|failure| Failure::from(failure).without_effect())?;
+    let found = found.map_err(|failure| CommandFailure::from(failure).without_effect())?;
     judged(found, keys)
 }
 
@@ -96,18 +98,18 @@ pub fn reader(transport: &HttpTransport, card: &Url, keys: Option<&KeySet>) -> C
 ///
 /// # Errors
 /// When no key has signed it.
-fn judged(found: Discovered, keys: Option<&KeySet>) -> Result<Discovered, Failure> {
+fn judged(found: Discovered, keys: Option<&KeySet>) -> Result<Discovered, CommandFailure> {
     let Some(keys) = keys else { return Ok(found) };
     let judged = judge(&signed(found.card.raw.get())?, keys, Clock::system().now());
-    Report::of(&judged).judge()?;
+    TrustReport::of(&judged).judge()?;
     Ok(found.with_verdicts(&judged))
 }
 
-impl Report {
+impl TrustReport {
     /// What the signatures say about themselves.
     #[must_use]
     pub fn unchecked(signed: &SignedCard) -> Self {
-        let row = |signature: &CardSignature| Row {
+        let row = |signature: &CardSignature| SignatureRow {
             kid: signature.kid.clone(),
             alg: signature.alg.clone(),
             verdict: None,
@@ -119,7 +121,7 @@ impl Report {
     /// What became of the signatures.
     #[must_use]
     pub fn of(judged: &[JudgedSignature]) -> Self {
-        Self { rows: judged.iter().map(Row::of).collect() }
+        Self { rows: judged.iter().map(SignatureRow::of).collect() }
     }
 
     /// Verifies with these keys, and where they know nothing of a signature with those that it
@@ -130,20 +132,22 @@ impl Report {
         now: Timestamp,
         by: (&HttpTransport, &[String]),
     ) -> Self {
-        Self { rows: judge_online(signed, keys, now, by).await.iter().map(Row::of).collect() }
+        Self {
+            rows: judge_online(signed, keys, now, by).await.iter().map(SignatureRow::of).collect(),
+        }
     }
 
     /// For programs.
     #[must_use]
     pub fn document(&self) -> Value {
-        let entry = |row: &Row| json!({"kid": row.kid, "alg": row.alg, "verdict": row.verdict_name(), "why": row.why});
+        let entry = |row: &SignatureRow| json!({"kid": row.kid, "alg": row.alg, "verdict": row.verdict_name(), "why": row.why});
         self.rows.iter().map(entry).collect()
     }
 
     /// For people: kid, algorithm, verdict, and why.
     #[must_use]
     pub fn cells(&self) -> Vec<Vec<String>> {
-        let cells = |row: &Row| {
+        let cells = |row: &SignatureRow| {
             let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
             let verdict = row.verdict_name().replace('_', " ");
             vec![or_none(&row.kid), or_none(&row.alg), verdict, row.why.clone()]
@@ -154,7 +158,7 @@ impl Report {
     /// For people, where there is no room for a table.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        let line = |row: &Row| {
+        let line = |row: &SignatureRow| {
             let kid =
                 row.kid.as_deref().map_or("without a kid".to_owned(), |kid| format!("by {kid}"));
             let alg = row.alg.as_deref().map(|alg| format!(" with {alg}")).unwrap_or_default();
@@ -168,19 +172,19 @@ impl Report {
     ///
     /// # Errors
     /// Why not.
-    pub fn judge(&self) -> Result<(), Failure> {
+    pub fn judge(&self) -> Result<(), CommandFailure> {
         let verdicts: Vec<_> = self.rows.iter().filter_map(|row| row.verdict).collect();
         if is_trusted(&verdicts) {
             return Ok(());
         }
         let failure = if verdicts.is_empty() {
-            Failure::new(UNTRUSTED, "the card is not signed")
+            CommandFailure::new(UNTRUSTED, "the card is not signed")
                 .hint("ask the seller to sign its card, or confirm it in another way")
         } else if verdicts.iter().any(|verdict| matches!(verdict, CardVerdict::Invalid(_))) {
-            Failure::new(UNTRUSTED, "a signature of the card is forged or damaged")
+            CommandFailure::new(UNTRUSTED, "a signature of the card is forged or damaged")
                 .hint("do not use the card; fetch it again, or tell the seller")
         } else {
-            Failure::new(UNTRUSTED, "no signature of the card is by a trusted key")
+            CommandFailure::new(UNTRUSTED, "no signature of the card is by a trusted key")
                 .hint("give the seller's public keys with --keys FILE")
         };
         let data = json!({"trusted": false, "signatures": self.document()});
@@ -188,7 +192,7 @@ impl Report {
     }
 }
 
-impl Row {
+impl SignatureRow {
     fn of(judged: &JudgedSignature) -> Self {
         let JudgedSignature { signature, verdict, jku } = judged;
         let why = match jku {

@@ -7,11 +7,11 @@ use tradepost_server::clock::Clock;
 use tradepost_wire::json::json;
 
 use super::read;
-use super::trust::{self, Report};
+use super::trust::{self, TrustReport};
 use crate::cli::discover::block_on;
 use crate::cli::network::NetworkArguments;
-use crate::cli::output::Failure;
-use crate::cli::output::table::{self, Column, Fit};
+use crate::cli::output::CommandFailure;
+use crate::cli::output::table::{self, TableColumn, TableWidth};
 use crate::cli::{Context, Outcome};
 
 /// Its arguments.
@@ -51,12 +51,12 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
     };
     let signed = trust::signed(&text)?;
     let now = Clock::system().now();
-    let online = Report::online(&signed, &keys, now, (&transport, &arguments.allow_jku));
-    let report = block_on(async { Ok::<_, Failure>(online.await) })?;
+    let online = TrustReport::online(&signed, &keys, now, (&transport, &arguments.allow_jku));
+    let report = block_on(async { Ok::<_, CommandFailure>(online.await) })?;
     report.judge()?;
     let document = json!({"trusted": true, "signatures": report.document()});
-    let columns = ["kid", "alg", "verdict", "why"].map(Column::Text);
-    let table = table::rows(Fit::Terminal, &columns, &report.cells());
+    let columns = ["kid", "alg", "verdict", "why"].map(TableColumn::Text);
+    let table = table::rows(TableWidth::Terminal, &columns, &report.cells());
     context.output.answer(&document, format!("{table}\nthe card is to be trusted"));
     Ok(())
 }

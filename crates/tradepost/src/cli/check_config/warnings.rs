@@ -6,7 +6,7 @@ use tradepost_dealer::settings::RooftopSettings;
 use tradepost_publisher::catalogue::ProposalObstacle;
 use tradepost_publisher::profile::PublisherProfile;
 
-use crate::config::{Config, Console, Dealer, Server};
+use crate::config::{Config, ConsoleConfig, DealerConfig, ServerConfig};
 
 /// Something in a configuration that is permitted and will be regretted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ fn warn_of_products_without_proposals(
 }
 
 /// The operators' listener speaks clear text and shows metrics to everybody who reaches it.
-fn warn_of_operator_listener(server: &Server) -> Option<ConfigWarning> {
+fn warn_of_operator_listener(server: &ServerConfig) -> Option<ConfigWarning> {
     let listen = server.operator_listen.filter(|listen| listen.ip().is_unspecified())?;
     let message = format!(
         "server.operator_listen {listen} is on all interfaces, in clear text: everybody who reaches it \
@@ -107,7 +107,7 @@ fn warn_of_clear_text(config: &Config) -> Option<ConfigWarning> {
 }
 
 /// Passwords and sessions of a console without TLS can be read on the way.
-fn warn_of_console_address(console: &Console) -> Option<ConfigWarning> {
+fn warn_of_console_address(console: &ConsoleConfig) -> Option<ConfigWarning> {
     let url = console.public_url.as_deref().filter(|url| !is_https(url))?;
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     if ["localhost", "127.0.0.1", "[::1]"].iter().any(|own| host.starts_with(own)) {
@@ -119,7 +119,10 @@ fn warn_of_console_address(console: &Console) -> Option<ConfigWarning> {
 }
 
 /// The same for a console whose listener can be reached beside the proxy with TLS.
-fn warn_of_console_listener(console: &Console, server: &Server) -> Option<ConfigWarning> {
+fn warn_of_console_listener(
+    console: &ConsoleConfig,
+    server: &ServerConfig,
+) -> Option<ConfigWarning> {
     let is_promised = console.public_url.as_deref().is_some_and(is_https);
     if !is_promised || server.tls.is_some() || console.listen.ip().is_loopback() {
         return None;
@@ -139,7 +142,7 @@ fn is_https(url: &str) -> bool {
 /// What buyers and customers miss of a rooftop.
 fn warn_of_rooftop(
     pointer: &str,
-    dealer: &Dealer,
+    dealer: &DealerConfig,
     rooftop: &RooftopSettings,
 ) -> Vec<ConfigWarning> {
     let profile = &rooftop.profile;

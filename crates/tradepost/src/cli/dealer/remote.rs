@@ -11,10 +11,10 @@ use tradepost_wire::json::{Map, Value};
 
 use super::super::discover::block_on;
 use super::super::output::seller::NO_ANSWER;
-use super::super::output::{Failure, Output};
+use super::super::output::{CommandFailure, Output};
 use super::super::{Context, Outcome};
-use super::{Desk, PAGE};
-use crate::hosting::Code;
+use super::{DealerAdmin, PAGE};
+use crate::hosting::HostingErrorCode;
 use crate::hosting::api::BASE;
 
 /// The environment variable of the key.
@@ -32,9 +32,13 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    pub(super) fn open(url: &str, key: Option<&str>, context: &Context) -> Result<Self, Failure> {
+    pub(super) fn open(
+        url: &str,
+        key: Option<&str>,
+        context: &Context,
+    ) -> Result<Self, CommandFailure> {
         let unusable = || {
-            Failure::usage("--admin is no address")
+            CommandFailure::usage("--admin is no address")
                 .hint("name the server's operator_listen, such as http://127.0.0.1:9080")
         };
         let base = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
@@ -42,7 +46,7 @@ impl Remote {
         let base = base.ok_or_else(unusable)?;
         let key = key.or(context.variable(KEY_VARIABLE)).filter(|key| !key.is_empty());
         let key = key.ok_or_else(|| {
-            Failure::usage("a key is needed")
+            CommandFailure::usage("a key is needed")
                 .hint("make one with `tradepost keys create --admin`, and set TRADEPOST_ADMIN_KEY")
         })?;
         let client = client::unguarded(PATIENCE, base.scheme() == "https")?;
@@ -50,7 +54,7 @@ impl Remote {
     }
 
     /// Sends a change, and tells people when it waits.
-    fn changed(&self, request: RequestBuilder) -> Result<Value, Failure> {
+    fn changed(&self, request: RequestBuilder) -> Result<Value, CommandFailure> {
         let answer = send(request)?;
         if answer.get("served").and_then(Value::as_bool) == Some(false) {
             self.output.talk(
@@ -61,15 +65,15 @@ impl Remote {
         Ok(answer)
     }
 
-    fn ask(&self, method: Method, path: &str) -> Result<RequestBuilder, Failure> {
+    fn ask(&self, method: Method, path: &str) -> Result<RequestBuilder, CommandFailure> {
         let url = self.base.join(&format!("{BASE}{path}"));
-        let url = url.map_err(|_| Failure::usage("this id is none"))?;
+        let url = url.map_err(|_| CommandFailure::usage("this id is none"))?;
         Ok(self.client.request(method, url).bearer_auth(&self.key))
     }
 }
 
-impl Desk for Remote {
-    fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, Failure> {
+impl DealerAdmin for Remote {
+    fn add(&self, documents: &[Value], force: bool) -> Result<Vec<String>, CommandFailure> {
         let path = if force { "/dealers?reuse=true" } else { "/dealers" };
         let add = |document| {
             let request = body(self.ask(Method::POST, path)?, "application/json", document);
@@ -79,7 +83,7 @@ impl Desk for Remote {
         documents.iter().map(add).collect()
     }
 
-    fn list(&self, after: &str, all: bool) -> Result<(Vec<Value>, Option<String>), Failure> {
+    fn list(&self, after: &str, all: bool) -> Result<(Vec<Value>, Option<String>), CommandFailure> {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("after", after)
             .append_pair("limit", &PAGE.to_string())
@@ -93,7 +97,7 @@ impl Desk for Remote {
         Ok((dealers, next.filter(|next| next.as_str() > after)))
     }
 
-    fn show(&self, id: &str) -> Result<Value, Failure> {
+    fn show(&self, id: &str) -> Result<Value, CommandFailure> {
         send(self.ask(Method::GET, &of(id, ""))?)
     }
 
@@ -135,15 +139,15 @@ fn body(request: RequestBuilder, kind: &'static str, document: &Value) -> Reques
 }
 
 /// Sends it, and reads the answer or why there is none.
-fn send(request: RequestBuilder) -> Result<Value, Failure> {
+fn send(request: RequestBuilder) -> Result<Value, CommandFailure> {
     let (status, text) = block_on(async {
         let unreachable = |error: reqwest::Error| {
-            let failure = Failure::new(NO_ANSWER, format!("no answer: {error}"));
+            let failure = CommandFailure::new(NO_ANSWER, format!("no answer: {error}"));
             failure.hint("see that the server runs, and that --admin is its operator_listen")
         };
         let response = request.send().await.map_err(unreachable)?;
         let status = response.status();
-        Ok::<_, Failure>((status, response.text().await.map_err(unreachable)?))
+        Ok::<_, CommandFailure>((status, response.text().await.map_err(unreachable)?))
     })?;
     if status.is_success() && text.is_empty() {
         return Ok(Value::Null);
@@ -158,14 +162,14 @@ fn send(request: RequestBuilder) -> Result<Value, Failure> {
     }
 }
 
-fn unreadable(why: &str) -> Failure {
-    Failure::new(NO_ANSWER, format!("the answer is none of the API: {why}"))
+fn unreadable(why: &str) -> CommandFailure {
+    CommandFailure::new(NO_ANSWER, format!("the answer is none of the API: {why}"))
         .hint("see that --admin is the operator_listen of a server with hosting = true")
 }
 
-fn refused(error: Option<&Map>, status: u16) -> Failure {
+fn refused(error: Option<&Map>, status: u16) -> CommandFailure {
     let text = |name| error.and_then(|error| error.get(name)?.as_str());
-    let Some(code) = text("code").and_then(Code::from_name) else {
+    let Some(code) = text("code").and_then(HostingErrorCode::from_name) else {
         return unreadable(&format!("it has the status {status}"));
     };
     let problems = error.and_then(|error| error.get("problems")?.as_array());
@@ -173,7 +177,8 @@ fn refused(error: Option<&Map>, status: u16) -> Failure {
         let text = |name| problem.get(name).and_then(Value::as_str).unwrap_or_default();
         format!("{}: {}", text("instanceLocation"), text("error"))
     };
-    let failure = Failure::new(code.exit(), text("message").unwrap_or_default()).hint(code.hint());
+    let failure =
+        CommandFailure::new(code.exit(), text("message").unwrap_or_default()).hint(code.hint());
     let data = error.cloned().map(Value::from);
-    Failure { data, ..failure.lines(problems.into_iter().flatten().map(line).collect()) }
+    CommandFailure { data, ..failure.lines(problems.into_iter().flatten().map(line).collect()) }
 }

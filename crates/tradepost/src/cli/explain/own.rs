@@ -5,7 +5,7 @@ use tradepost_bridge::trouble;
 use tradepost_dealer::appointment::change::CalendarCode;
 use tradepost_wire::catalog::Vocabulary;
 
-use super::Entry;
+use super::ExplainedCode;
 use crate::acme::trouble as acme;
 use crate::hosting;
 
@@ -114,10 +114,10 @@ tradepost_wire::catalog! {
 }
 
 /// Every code of our own.
-pub(super) fn entries() -> Vec<Entry> {
+pub(super) fn entries() -> Vec<ExplainedCode> {
     let mut all = Vec::new();
-    for code in hosting::Code::ALL {
-        all.push(Entry {
+    for code in hosting::HostingErrorCode::ALL {
+        all.push(ExplainedCode {
             http_status: Some(code.http()),
             exit_code: Some(code.exit()),
             ..described(*code, "operators' API", code.hint())
@@ -125,13 +125,13 @@ pub(super) fn entries() -> Vec<Entry> {
     }
     for code in trouble::BridgeErrorCode::ALL {
         let entry = described(*code, "bridge", code.hint());
-        all.push(Entry { retryable: code.retryable(), ..entry });
+        all.push(ExplainedCode { retryable: code.retryable(), ..entry });
     }
-    for code in acme::Code::ALL {
+    for code in acme::AcmeErrorCode::ALL {
         all.push(described(*code, "certificates", code.hint()));
     }
     for code in ServerCode::ALL {
-        all.push(Entry {
+        all.push(ExplainedCode {
             http_status: code.http(),
             ..described(*code, code.catalog(), code.hint())
         });
@@ -141,17 +141,17 @@ pub(super) fn entries() -> Vec<Entry> {
     }
     for code in CommandCode::ALL {
         let entry = described(*code, "command line", code.hint());
-        all.push(Entry { exit_code: Some(code.exit()), ..entry });
+        all.push(ExplainedCode { exit_code: Some(code.exit()), ..entry });
     }
     all
 }
 
-fn described<C: Vocabulary>(code: C, catalog: &'static str, hint: &'static str) -> Entry {
-    Entry {
+fn described<C: Vocabulary>(code: C, catalog: &'static str, hint: &'static str) -> ExplainedCode {
+    ExplainedCode {
         code: code.name(),
         catalog,
         description: code.docs().split_whitespace().collect::<Vec<_>>().join(" "),
         hint,
-        ..Entry::default()
+        ..ExplainedCode::default()
     }
 }

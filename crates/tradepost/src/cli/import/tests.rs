@@ -130,7 +130,7 @@ fn people_read_the_counts_the_first_skipped_rows_and_every_kind_of_warning() {
     for index in 0..SHOWN + 5 {
         text.push_str(&format!("B{index},In Production,,\n"));
     }
-    let text = tables(Fit::Unbounded, planned(7, 3), &feed(&text).report);
+    let text = tables(TableWidth::Unbounded, planned(7, 3), &feed(&text).report);
     let [summary, changes, skips, warnings] = text.as_slice() else { panic!("{text:?}") };
     assert!(summary.contains("26") && summary.contains("25"), "{summary}");
     assert!(changes.contains('7') && changes.contains('3'), "{changes}");
@@ -146,7 +146,7 @@ fn an_explanation_shows_what_fed_each_field_and_what_fed_nothing() {
          A2,N/A,NULL,21000,2,,,\n",
     );
     assert_eq!(feed.units.to_vec()[0].vehicle.photos.len(), 2);
-    let text = explanation(Fit::Unbounded, &feed.report).join("\n\n");
+    let text = explanation(TableWidth::Unbounded, &feed.report).join("\n\n");
     expect_test::expect![[r#"
         FIELD       FULL  UNITS  FROM COLUMN (ROWS)
         stock       100%      2  Stock (2)

@@ -8,14 +8,14 @@ use tradepost_store::Store;
 use tradepost_wire::format;
 use tradepost_wire::json::json;
 
-use super::Place;
-use crate::cli::output::Failure;
+use super::StoreOptions;
+use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome, dealers};
 
 /// Who is to be erased.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = true)]
-pub(in crate::cli) struct Customer {
+pub(in crate::cli) struct CustomerOptions {
     /// The leads with this e-mail address.
     #[arg(long, value_name = "ADDRESS")]
     email: Option<String>,
@@ -31,15 +31,15 @@ pub(in crate::cli) struct Customer {
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Erase {
     #[command(flatten)]
-    customer: Customer,
+    customer: CustomerOptions,
     /// Only leads of this dealer.
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
-impl Customer {
+impl CustomerOptions {
     /// The form in which the customer's addresses are compared.
     pub(in crate::cli) fn contacts(&self) -> Vec<String> {
         let email = self.email.as_ref();
@@ -69,7 +69,7 @@ pub(in crate::cli) fn erase(arguments: &Erase, context: &Context) -> Outcome {
     dealers::check_known(dealer.as_deref(), &store, place, context)?;
     for id in &customer.leads {
         if store.lead_history(id)?.is_none() {
-            return Err(Failure::usage(format!("there is no lead {id}"))
+            return Err(CommandFailure::usage(format!("there is no lead {id}"))
                 .hint("`tradepost leads list` names them"));
         }
     }
@@ -103,9 +103,10 @@ pub(in crate::cli) fn despite(unreadable: BTreeSet<String>, context: &Context) -
     let message = format!("{count} of the leads cannot be read, so nobody knows whom they name");
     let hint = "`tradepost leads show ID` says why; a backup may still have them, and \
                 `tradepost leads erase --lead ID` erases one";
-    let failure = Failure::new(1, message).hint(hint).lines(unreadable.into_iter().collect());
+    let failure =
+        CommandFailure::new(1, message).hint(hint).lines(unreadable.into_iter().collect());
     // Programs have them in the document.
-    Err(Failure { already_shown: context.output.is_json(), ..failure })
+    Err(CommandFailure { already_shown: context.output.is_json(), ..failure })
 }
 
 /// Checks the chains.
@@ -136,7 +137,7 @@ pub(super) fn verify(
         "the records of consents are not as they were written"
     };
     let hint = "compare with a backup, and keep this database as it is";
-    Err(Failure::new(1, message).hint(hint).data(document).lines(lines))
+    Err(CommandFailure::new(1, message).hint(hint).data(document).lines(lines))
 }
 
 fn chain(check: &ConsentCheck) -> tradepost_wire::json::Value {

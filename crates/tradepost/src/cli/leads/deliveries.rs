@@ -8,17 +8,17 @@ use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
-use super::{Place, history};
+use super::{StoreOptions, history};
 use crate::cli::deliveries::{self, DeliveryWords};
-use crate::cli::output::Failure;
+use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome, dealers};
-use crate::config::Dealer;
-use crate::config::delivery::Delivery;
+use crate::config::DealerConfig;
+use crate::config::delivery::DeliveryConfig;
 use crate::delivery::carrier::Letter;
 
 /// Which are listed.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Listing {
+pub(in crate::cli) struct DeliveryListing {
     /// Only those of this lead.
     #[arg(value_name = "LEAD")]
     lead: Option<String>,
@@ -29,7 +29,7 @@ pub(in crate::cli) struct Listing {
     #[arg(long)]
     dead: bool,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// What is delivered again, and whereto.
@@ -43,9 +43,9 @@ pub(in crate::cli) struct Resend {
     #[arg(long, value_name = "DESTINATION")]
     to: Option<String>,
     #[command(flatten)]
-    source: dealers::Source,
+    source: dealers::ConfigSource,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// What is tried.
@@ -58,13 +58,13 @@ pub(in crate::cli) struct Test {
     #[arg(long, value_name = "ID")]
     dealer: Option<String>,
     #[command(flatten)]
-    source: dealers::Source,
+    source: dealers::ConfigSource,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// Lists deliveries, the latest first.
-pub(super) fn list(listing: &Listing, context: &Context) -> Outcome {
+pub(super) fn list(listing: &DeliveryListing, context: &Context) -> Outcome {
     let store = listing.place.open(None, context)?;
     dealers::check_known(listing.dealer.as_deref(), &store, &listing.place, context)?;
     let state = listing.dead.then_some(DeliveryState::Dead);
@@ -100,11 +100,11 @@ pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
     if lead.state != LeadState::Received {
         let why = format!("the lead is {}; nobody is told of it", lead.state);
         let hint = "`tradepost leads release` lets a lead go that is held back";
-        return Err(Failure::usage(why).hint(hint));
+        return Err(CommandFailure::usage(why).hint(hint));
     }
     let dealer = config.dealers.iter().find(|dealer| dealer.terms.id == lead.dealer_id);
     let dealer = dealer.ok_or_else(|| {
-        Failure::usage(format!("the configuration has no dealer {}", lead.dealer_id))
+        CommandFailure::usage(format!("the configuration has no dealer {}", lead.dealer_id))
             .hint("name the configuration of the server with --config")
     })?;
     let names = whereto(dealer, lead, arguments.to.as_deref())?;
@@ -131,8 +131,12 @@ pub(super) fn resend(arguments: &Resend, context: &Context) -> Outcome {
     Ok(())
 }
 
-fn whereto(dealer: &Dealer, lead: &LeadRecord, only: Option<&str>) -> Result<Vec<String>, Failure> {
-    let meant = |delivery: &&Delivery| match only {
+fn whereto(
+    dealer: &DealerConfig,
+    lead: &LeadRecord,
+    only: Option<&str>,
+) -> Result<Vec<String>, CommandFailure> {
+    let meant = |delivery: &&DeliveryConfig| match only {
         Some(name) => delivery.destination.name == name,
         None => delivery.destination.wants(lead),
     };
@@ -143,13 +147,13 @@ fn whereto(dealer: &Dealer, lead: &LeadRecord, only: Option<&str>) -> Result<Vec
             Some(_) => "there is no such destination",
             None => "the lead is for no destination",
         };
-        return Err(Failure::usage(message).hint(known([dealer])));
+        return Err(CommandFailure::usage(message).hint(known([dealer])));
     }
     Ok(names)
 }
 
 /// Names the destinations there are.
-fn known<'a>(dealers: impl IntoIterator<Item = &'a Dealer>) -> String {
+fn known<'a>(dealers: impl IntoIterator<Item = &'a DealerConfig>) -> String {
     let names: Vec<_> = dealers
         .into_iter()
         .flat_map(|dealer| &dealer.deliveries)
@@ -174,8 +178,8 @@ pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
         .collect();
     let [(dealer, delivery)] = found.as_slice() else {
         return Err(match found.len() {
-            0 => Failure::usage("there is no such destination").hint(known(&config.dealers)),
-            _ => Failure::usage("several dealers have a destination of this name")
+            0 => CommandFailure::usage("there is no such destination").hint(known(&config.dealers)),
+            _ => CommandFailure::usage("several dealers have a destination of this name")
                 .hint("say whose is meant with --dealer"),
         });
     };
@@ -186,7 +190,7 @@ pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
     Ok(())
 }
 
-fn try_out(dealer: &Dealer, delivery: &Delivery) -> Result<String, Failure> {
+fn try_out(dealer: &DealerConfig, delivery: &DeliveryConfig) -> Result<String, CommandFailure> {
     deliveries::send_test(delivery, |id, now| {
         let (lead, event) = sample::lead(&dealer.terms, id.clone(), now);
         let parcel = DeliveryContent {

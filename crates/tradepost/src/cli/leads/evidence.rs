@@ -6,7 +6,7 @@ use tradepost_dealer::consent::hex;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
 use tradepost_server::clock::Clock;
 
-use super::{Place, absent};
+use super::{StoreOptions, absent};
 use crate::cli::output::save;
 use crate::cli::{Context, Outcome};
 use crate::evidence;
@@ -20,7 +20,7 @@ pub(in crate::cli) struct Arguments {
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// Gathers it, records that it is taken away, and writes it.

@@ -17,14 +17,14 @@ use crate::spreadsheet::guarded;
 
 /// A lead as it is or was after one of its events.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct ExportedLead {
     lead: LeadRecord,
     event: Option<LeadEvent>,
     is_resent: bool,
     history: LeadHistory,
 }
 
-impl Entry {
+impl ExportedLead {
     /// A lead as it is now. Whoever asks for what is new since a moment has what came before it;
     /// whoever asks for everything may have every lead that has changed.
     #[must_use]
@@ -74,7 +74,7 @@ impl Entry {
 /// An array of the records, as JSON text that is safe to look at: control characters beyond ASCII
 /// and changes of writing direction are escaped, which leaves the values as they are.
 #[must_use]
-pub fn json(entries: &[Entry]) -> String {
+pub fn json(entries: &[ExportedLead]) -> String {
     let array = Value::Array(entries.iter().map(record).collect());
     let mut text = String::new();
     for c in format!("{array:#}\n").chars() {
@@ -90,7 +90,7 @@ pub fn json(entries: &[Entry]) -> String {
 
 /// A lead for programs.
 #[must_use]
-pub fn record(entry: &Entry) -> Value {
+pub fn record(entry: &ExportedLead) -> Value {
     let (lead, sent) = (&entry.lead, &entry.lead.submission);
     json!({
         "lead_id": lead.lead_id,
@@ -156,7 +156,7 @@ fn event(event: &LeadEvent) -> Value {
     })
 }
 
-type Cell = fn(LeadView<'_>, &Entry) -> Option<String>;
+type Cell = fn(LeadView<'_>, &ExportedLead) -> Option<String>;
 
 /// The columns, by name.
 const COLUMNS: &[(&str, Cell)] = &[
@@ -224,7 +224,7 @@ const COLUMNS: &[(&str, Cell)] = &[
 ///
 /// # Errors
 /// When a row cannot be written.
-pub fn csv(entries: &[Entry]) -> Result<Vec<u8>, csv::Error> {
+pub fn csv(entries: &[ExportedLead]) -> Result<Vec<u8>, csv::Error> {
     let mut writer =
         csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     writer.write_record(COLUMNS.iter().map(|(name, _)| *name))?;

@@ -12,7 +12,7 @@ use tradepost_wire::aap::lead::AppointmentType;
 use tradepost_wire::json::{Value, json};
 
 use super::*;
-use crate::cli::output::table::Fit;
+use crate::cli::output::table::TableWidth;
 
 const NOW: &str = "2026-05-02T12:00:00Z";
 
@@ -141,19 +141,21 @@ fn moved() -> LeadHistory {
     history
 }
 
-fn now(leads: &[LeadRecord]) -> Vec<Entry> {
-    leads.iter().map(|lead| Entry::now(unchanged(lead.clone()), None)).collect()
+fn now(leads: &[LeadRecord]) -> Vec<ExportedLead> {
+    leads.iter().map(|lead| ExportedLead::now(unchanged(lead.clone()), None)).collect()
 }
 
 #[test]
 fn the_table_shows_the_newest_first_and_no_control_characters() {
     let other = LeadRecord { dealer_id: "bravo".into(), ..plain() };
-    let table = text::table(Fit::Unbounded, &[plain(), other], &BTreeMap::new(), at(NOW));
+    let table = text::table(TableWidth::Unbounded, &[plain(), other], &BTreeMap::new(), at(NOW));
     assert!(table.contains("DEALER") && table.contains("bravo"), "{table}");
     assert!(
-        !text::table(Fit::Unbounded, &[plain()], &BTreeMap::new(), at(NOW)).contains("SAME PERSON")
+        !text::table(TableWidth::Unbounded, &[plain()], &BTreeMap::new(), at(NOW))
+            .contains("SAME PERSON")
     );
-    let table = text::table(Fit::Unbounded, &[hostile(), plain()], &BTreeMap::new(), at(NOW));
+    let table =
+        text::table(TableWidth::Unbounded, &[hostile(), plain()], &BTreeMap::new(), at(NOW));
     assert!(!table.contains("DEALER"), "{table}");
     let lines: Vec<_> = table.lines().map(str::trim_end).collect();
     expect![[r#"
@@ -255,8 +257,8 @@ fn the_details_have_everything_and_the_consent_text_as_it_was() {
 
 #[test]
 fn a_lead_is_exported_as_it_is_and_each_change_as_it_was() {
-    let shown = |entries: &[Entry]| {
-        let status = |entry: &Entry| entry.prospect().is_resent;
+    let shown = |entries: &[ExportedLead]| {
+        let status = |entry: &ExportedLead| entry.prospect().is_resent;
         let resent: Vec<_> = entries.iter().map(status).collect();
         let read: Value = tradepost_wire::json::from_str(&export::json(entries)).unwrap();
         let of = |entry: &Value| {
@@ -277,14 +279,14 @@ fn a_lead_is_exported_as_it_is_and_each_change_as_it_was() {
     let before = Some(at("2026-04-30T00:00:00Z"));
     let between = Some(at("2026-05-01T00:00:00Z"));
     for (since, resent) in [(None, true), (before, false), (between, true)] {
-        let entry = Entry::now(moved(), since);
+        let entry = ExportedLead::now(moved(), since);
         assert_eq!(shown(&[entry]), (vec![resent], json!([second])), "{since:?}");
     }
-    let changes = |since| shown(&Entry::now(moved(), since).changes(since));
+    let changes = |since| shown(&ExportedLead::now(moved(), since).changes(since));
     assert_eq!(changes(None), (vec![false, true], json!([first, second])));
     assert_eq!(changes(before), (vec![false, true], json!([first, second])));
     assert_eq!(changes(between), (vec![true], json!([second])));
-    assert!(!Entry::now(unchanged(plain()), None).prospect().is_resent);
+    assert!(!ExportedLead::now(unchanged(plain()), None).prospect().is_resent);
 }
 
 #[test]

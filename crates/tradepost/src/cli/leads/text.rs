@@ -15,14 +15,14 @@ use tradepost_dealer::record::{
 use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::json::Value;
 
-use crate::cli::output::table::Column::Text;
-use crate::cli::output::table::{self, Cells, Fit};
+use crate::cli::output::table::TableColumn::Text;
+use crate::cli::output::table::{self, Cells, TableWidth};
 
 /// A table of leads, newest first, with when each was first delivered where any was. Times are those
 /// of the rooftops.
 #[must_use]
 pub fn table(
-    fit: Fit,
+    fit: TableWidth,
     leads: &[LeadRecord],
     delivered: &BTreeMap<String, Timestamp>,
     now: Timestamp,

@@ -7,9 +7,9 @@ use tradepost_dealer::staff::StaffProgress;
 use tradepost_store::staff::LeadFilter;
 use tradepost_wire::json::{Value, json};
 
-use super::{Place, since};
+use super::{StoreOptions, since};
 use crate::cli::output::table::Cells;
-use crate::cli::output::table::Column::{Number, Text};
+use crate::cli::output::table::TableColumn::{Number, Text};
 use crate::cli::{Context, Outcome, dealers};
 
 /// Its arguments.
@@ -22,18 +22,18 @@ pub(in crate::cli) struct Arguments {
     #[arg(long, value_name = "DATE", value_parser = since)]
     since: Option<Timestamp>,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
 }
 
 /// A step that every lead is to come to.
-struct Step {
+struct TimedStep {
     name: &'static str,
     /// How long it took of those that have, the shortest first.
     took: Vec<SignedDuration>,
     waiting: usize,
 }
 
-impl Step {
+impl TimedStep {
     fn new(name: &'static str, took: impl Iterator<Item = Option<SignedDuration>>) -> Self {
         let (done, waiting): (Vec<_>, Vec<_>) = took.partition(Option::is_some);
         let mut took: Vec<_> = done.into_iter().flatten().collect();
@@ -81,14 +81,14 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         let took = leads
             .iter()
             .map(|(lead, progress)| Some(at(lead, progress)?.duration_since(lead.received_at)));
-        Step::new(name, took)
+        TimedStep::new(name, took)
     };
     let steps = [
         step("delivered", &|lead, _| delivered.get(&lead.lead_id).copied()),
         step("seen", &|_, progress| progress.seen_at),
         step("answered", &|_, progress| progress.answered_at),
     ];
-    let columns: [Cells<'_, Step>; 6] = [
+    let columns: [Cells<'_, TimedStep>; 6] = [
         (Text("STEP"), &|step| step.name.to_owned()),
         (Number("LEADS"), &|step| step.took.len().to_string()),
         (Number("NOT YET"), &|step| step.waiting.to_string()),
@@ -96,7 +96,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Outcome {
         (Number("90 OF 100"), &|step| step.shown(90)),
         (Number("LONGEST"), &|step| step.shown(100)),
     ];
-    context.output.list(&steps, Step::document, "", &columns);
+    context.output.list(&steps, TimedStep::document, "", &columns);
     Ok(())
 }
 
@@ -108,9 +108,9 @@ mod tests {
     fn ranks_are_those_of_leads_that_were() {
         let of = |minutes: &[i64]| {
             let took = minutes.iter().map(|it| Some(SignedDuration::from_mins(*it)));
-            Step::new("seen", took.chain([None]))
+            TimedStep::new("seen", took.chain([None]))
         };
-        let minutes = |step: &Step| {
+        let minutes = |step: &TimedStep| {
             [50, 90, 100].map(|percent| step.within(percent).map(|took| took.as_mins()))
         };
         assert_eq!(minutes(&of(&[])), [None; 3]);

@@ -17,7 +17,7 @@ use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::problem::MAX_LISTED;
 use tradepost_wire::{a2a, aap, adcp};
 
-use super::{Failure, UNTRUSTED, in_doubt};
+use super::{CommandFailure, UNTRUSTED, in_doubt};
 
 const INVALID: u8 = 3;
 const NOT_FOUND: u8 = 4;
@@ -112,7 +112,7 @@ pub fn exit_of_adcp(code: adcp::error::AdcpCode, recovery: Recovery) -> u8 {
     }
 }
 
-impl From<failure::CallFailure> for Failure {
+impl From<failure::CallFailure> for CommandFailure {
     fn from(failure: failure::CallFailure) -> Self {
         let doubt = in_doubt(failure.in_doubt());
         let message = failure.to_string();
@@ -130,20 +130,20 @@ impl From<failure::CallFailure> for Failure {
     }
 }
 
-fn from_unsent(message: String, unsent: Unsent) -> Failure {
+fn from_unsent(message: String, unsent: Unsent) -> CommandFailure {
     match unsent {
-        Unsent::Address(bad) if bad.from_card => Failure::new(NO_ANSWER, message)
+        Unsent::Address(bad) if bad.from_card => CommandFailure::new(NO_ANSWER, message)
             .hint("tell the seller; its agent card leads to an address that is not safe to use"),
-        Unsent::Address(_) => Failure::usage(message)
+        Unsent::Address(_) => CommandFailure::usage(message)
             .hint("give the base address of an agent, such as https://dealer.example"),
-        Unsent::Unreachable(_) => Failure::new(NO_ANSWER, message)
+        Unsent::Unreachable(_) => CommandFailure::new(NO_ANSWER, message)
             .hint("check the address, and whether the agent is running"),
         Unsent::Certificate { problem, .. } => {
-            Failure::new(NO_ANSWER, message).hint(of_certificate(problem))
+            CommandFailure::new(NO_ANSWER, message).hint(of_certificate(problem))
         }
-        Unsent::Proxy { why, .. } => Failure::new(NO_ANSWER, message).hint(of_proxy(&why)),
+        Unsent::Proxy { why, .. } => CommandFailure::new(NO_ANSWER, message).hint(of_proxy(&why)),
         Unsent::NotAap(not_aap) => from_not_aap(message, &not_aap),
-        Unsent::NoInterface => Failure::new(NO_ANSWER, message)
+        Unsent::NoInterface => CommandFailure::new(NO_ANSWER, message)
             .hint("run tradepost discover for the agent's interfaces"),
         Unsent::SkillNotOffered { offered, .. } => {
             let offered: Vec<_> = offered.iter().map(|skill| skill.name()).collect();
@@ -151,7 +151,7 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
                 "" => "its card lists no AAP skill; send the request anyway with --no-check".into(),
                 offered => format!("its card lists {offered}; send anyway with --no-check"),
             };
-            Failure::new(UNSUPPORTED, message).hint(hint).data(json!({"offered": offered}))
+            CommandFailure::new(UNSUPPORTED, message).hint(hint).data(json!({"offered": offered}))
         }
         Unsent::Invalid(refusal) => {
             let hint = if refusal.problems.is_empty() {
@@ -169,26 +169,26 @@ fn from_unsent(message: String, unsent: Unsent) -> Failure {
                 details.insert("errors".into(), json!(refusal.problems.listed()));
             }
             let data = json!({"code": refusal.code.name(), "details": details});
-            Failure::usage(message).hint(hint).lines(lines).data(data)
+            CommandFailure::usage(message).hint(hint).lines(lines).data(data)
         }
         Unsent::Arguments(error) => {
             let issues = error.issues.iter();
             let lines = issues.map(|it| problem_line(&it.pointer, &it.keyword, &it.message));
-            Failure::usage(message)
+            CommandFailure::usage(message)
                 .hint("correct every problem listed, or send anyway with --no-check")
                 .lines(lines.collect())
                 .data(json!({"code": error.code.name(), "error": error}))
         }
         Unsent::NotPermitted { .. } => {
-            Failure::new(OTHER, message).hint("ask the seller's operator for the scope")
+            CommandFailure::new(OTHER, message).hint("ask the seller's operator for the scope")
         }
         Unsent::Credential(_) => {
-            Failure::usage(message).hint("give the credential with --token, never as an argument")
+            CommandFailure::usage(message).hint("give the credential with --token, never as an argument")
         }
-        Unsent::TokenForOther { endpoint, .. } => Failure::new(UNTRUSTED, message).hint(format!(
+        Unsent::TokenForOther { endpoint, .. } => CommandFailure::new(UNTRUSTED, message).hint(format!(
             "if the token is for it, say so: --token-for {endpoint} (or, where the command has --keys, give the key that signed the card)"
         )),
-        Unsent::Setup(_) => Failure::new(1, message),
+        Unsent::Setup(_) => CommandFailure::new(1, message),
     }
 }
 
@@ -224,7 +224,7 @@ fn of_proxy(why: &ProxyProblem) -> &'static str {
     }
 }
 
-fn from_not_aap(message: String, not_aap: &NotAap) -> Failure {
+fn from_not_aap(message: String, not_aap: &NotAap) -> CommandFailure {
     let (exit, hint) = match not_aap {
         NotAap::NoExtension => (NO_ANSWER, "say what you want in words, with --text"),
         NotAap::OtherVersions { .. } => {
@@ -232,10 +232,10 @@ fn from_not_aap(message: String, not_aap: &NotAap) -> Failure {
         }
         NotAap::NoInterface => (NO_ANSWER, "run tradepost discover for the agent's interfaces"),
     };
-    Failure::new(exit, message).hint(hint)
+    CommandFailure::new(exit, message).hint(hint)
 }
 
-fn from_garbled(message: String, garbled: &Garbled) -> Failure {
+fn from_garbled(message: String, garbled: &Garbled) -> CommandFailure {
     // Enough to see what answered there: the whole body may be megabytes of a web page.
     let beginning: Vec<u8> = garbled.kept.body.iter().take(2_000).copied().collect();
     let beginning = plain(&String::from_utf8_lossy(&beginning), 2 * WORD);
@@ -243,25 +243,25 @@ fn from_garbled(message: String, garbled: &Garbled) -> Failure {
     if !beginning.is_empty() {
         lines.push(format!("begins: {beginning}"));
     }
-    Failure::new(NO_ANSWER, message)
+    CommandFailure::new(NO_ANSWER, message)
         .hint("check that the address is that of an A2A v1.0 agent")
         .lines(lines)
         .data(json!({"http_status": garbled.kept.status}))
 }
 
-fn from_refused(message: String, refused: &SellerRefusal) -> Failure {
+fn from_refused(message: String, refused: &SellerRefusal) -> CommandFailure {
     let mut out = match &refused.by {
         RefusalForm::Aap { jsonrpc, error } => from_received(message, *jsonrpc, error, refused),
         RefusalForm::Protocol(error) => from_protocol(message, error, refused),
         RefusalForm::Adcp(error) => from_adcp(message, error),
         RefusalForm::Grpc { code, .. } => {
-            let failure = Failure::new(family_of_unknown(refused), message);
+            let failure = CommandFailure::new(family_of_unknown(refused), message);
             failure.hint("act on what the seller says").data(json!({"grpc_status": code}))
         }
         RefusalForm::Http(status) => from_status(message, *status),
         RefusalForm::Words { malformed, .. } => {
             let why = malformed.map(|why| format!("the error object {}", why.why()));
-            let failure = Failure::new(OTHER, message).hint("act on what the seller says");
+            let failure = CommandFailure::new(OTHER, message).hint("act on what the seller says");
             failure.lines(why.into_iter().collect()).data(json!({}))
         }
     };
@@ -290,7 +290,7 @@ fn from_received(
     jsonrpc: i64,
     error: &ReceivedRefusal,
     refused: &SellerRefusal,
-) -> Failure {
+) -> CommandFailure {
     let problems = error.problems().take(MAX_LISTED);
     let mut lines: Vec<_> =
         problems.map(|(pointer, word, text)| problem_line(pointer, word.name(), text)).collect();
@@ -312,10 +312,10 @@ fn from_received(
         Some(code) => (exit_of_aap(code), code.hint()),
         None => (family_of_unknown(refused), NEW_TO_US),
     };
-    Failure::new(exit, message).hint(hint).lines(lines).data(data)
+    CommandFailure::new(exit, message).hint(hint).lines(lines).data(data)
 }
 
-fn from_adcp(message: String, adcp: &Adcp) -> Failure {
+fn from_adcp(message: String, adcp: &Adcp) -> CommandFailure {
     let error = &adcp.error;
     // The first line for people: what the seller says may be in no language of theirs.
     let mut lines = vec![of_code(error)];
@@ -339,10 +339,14 @@ fn from_adcp(message: String, adcp: &Adcp) -> Failure {
         None if error.class() == Recovery::Transient => (LATER, NEW_TO_US),
         None => (OTHER, NEW_TO_US),
     };
-    Failure::new(exit, message).hint(hint).lines(lines).data(data)
+    CommandFailure::new(exit, message).hint(hint).lines(lines).data(data)
 }
 
-fn from_protocol(message: String, error: &ProtocolError, refused: &SellerRefusal) -> Failure {
+fn from_protocol(
+    message: String,
+    error: &ProtocolError,
+    refused: &SellerRefusal,
+) -> CommandFailure {
     let mut lines = Vec::new();
     for violation in error.violations.iter().take(MAX_LISTED) {
         let field = plain(&violation.field, 2 * WORD);
@@ -365,7 +369,7 @@ fn from_protocol(message: String, error: &ProtocolError, refused: &SellerRefusal
         Some(code) => (exit_of_a2a(code), code.hint()),
         None => (family_of_unknown(refused), NEW_TO_US),
     };
-    Failure::new(exit, message).hint(hint).lines(lines).data(data)
+    CommandFailure::new(exit, message).hint(hint).lines(lines).data(data)
 }
 
 fn family_of_unknown(refused: &SellerRefusal) -> u8 {
@@ -373,14 +377,14 @@ fn family_of_unknown(refused: &SellerRefusal) -> u8 {
 }
 
 /// A bare status says little: a wrong path must not look like a vehicle that is gone.
-fn from_status(message: String, status: u16) -> Failure {
+fn from_status(message: String, status: u16) -> CommandFailure {
     let (exit, hint) = match status {
         401 | 403 | 407 => (OTHER, "give a token that the seller accepts with --token"),
         408 | 425 | 429 | 500 | 502 | 503 | 504 => (LATER, "try again later"),
         404 | 405 | 410 => (NO_ANSWER, "check the address; no agent answers there"),
         _ => (NO_ANSWER, "check that the address is that of an A2A v1.0 agent"),
     };
-    Failure::new(exit, message).hint(hint).data(json!({}))
+    CommandFailure::new(exit, message).hint(hint).data(json!({}))
 }
 
 fn problem_line(pointer: &str, keyword: &str, text: &str) -> String {

@@ -7,14 +7,14 @@ use tradepost_buyer::text::{SENTENCE, WORD, plain};
 
 /// How wide a table may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fit {
+pub enum TableWidth {
     /// As wide as the terminal; of any width when there is none.
     Terminal,
     /// Of any width.
     Unbounded,
 }
 
-impl Fit {
+impl TableWidth {
     fn room(self) -> Option<u16> {
         match self {
             Self::Terminal => usable(Table::new().width()),
@@ -30,7 +30,7 @@ fn usable(width: Option<u16>) -> Option<u16> {
 
 /// A column: its heading, and whether its values are numbers.
 #[derive(Debug, Clone, Copy)]
-pub enum Column<'h> {
+pub enum TableColumn<'h> {
     /// Aligned to the left.
     Text(&'h str),
     /// Aligned to the right.
@@ -38,7 +38,7 @@ pub enum Column<'h> {
 }
 
 /// A column of a table of things, and what stands in it of each of them.
-pub type Cells<'c, T> = (Column<'c>, &'c dyn Fn(&T) -> String);
+pub type Cells<'c, T> = (TableColumn<'c>, &'c dyn Fn(&T) -> String);
 
 /// How many characters of a value are shown where it has a line of its own.
 const LONG: usize = 8 * SENTENCE;
@@ -48,7 +48,7 @@ const WORD_WIDTH: usize = 40;
 
 /// A table of things, with a row for each.
 #[must_use]
-pub fn of<T>(fit: Fit, things: &[T], columns: &[Cells<'_, T>]) -> String {
+pub fn of<T>(fit: TableWidth, things: &[T], columns: &[Cells<'_, T>]) -> String {
     let headings: Vec<_> = columns.iter().map(|(column, _)| *column).collect();
     let row = |thing: &T| columns.iter().map(|(_, cell)| cell(thing)).collect();
     rows(fit, &headings, &things.iter().map(row).collect::<Vec<Vec<_>>>())
@@ -57,15 +57,15 @@ pub fn of<T>(fit: Fit, things: &[T], columns: &[Cells<'_, T>]) -> String {
 /// A table with headings. A terminal without room for whole words gets a block for each row:
 /// broken ids cannot be copied.
 #[must_use]
-pub fn rows(fit: Fit, columns: &[Column<'_>], rows: &[Vec<String>]) -> String {
+pub fn rows(fit: TableWidth, columns: &[TableColumn<'_>], rows: &[Vec<String>]) -> String {
     rows_within(fit.room(), columns, rows)
 }
 
-fn rows_within(room: Option<u16>, columns: &[Column<'_>], rows: &[Vec<String>]) -> String {
+fn rows_within(room: Option<u16>, columns: &[TableColumn<'_>], rows: &[Vec<String>]) -> String {
     let headings: Vec<_> = columns
         .iter()
         .map(|column| match column {
-            Column::Text(heading) | Column::Number(heading) => heading.to_uppercase(),
+            TableColumn::Text(heading) | TableColumn::Number(heading) => heading.to_uppercase(),
         })
         .collect();
     let cells: Vec<Vec<String>> =
@@ -92,7 +92,7 @@ fn rows_within(room: Option<u16>, columns: &[Column<'_>], rows: &[Vec<String>]) 
         if room.is_some() {
             shown.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(needed)));
         }
-        if let Column::Number(_) = column {
+        if let TableColumn::Number(_) = column {
             shown.set_cell_alignment(CellAlignment::Right);
         }
     }
@@ -100,11 +100,11 @@ fn rows_within(room: Option<u16>, columns: &[Column<'_>], rows: &[Vec<String>]) 
 }
 
 /// Each row as names and values.
-fn blocks(room: Option<u16>, columns: &[Column<'_>], rows: &[Vec<String>]) -> String {
+fn blocks(room: Option<u16>, columns: &[TableColumn<'_>], rows: &[Vec<String>]) -> String {
     let blocks = rows.iter().map(|row| {
         let mut table = start(room);
         for (column, cell) in columns.iter().zip(row).filter(|(_, cell)| !cell.is_empty()) {
-            let (Column::Text(heading) | Column::Number(heading)) = column;
+            let (TableColumn::Text(heading) | TableColumn::Number(heading)) = column;
             table.add_row([*heading, cell.as_str()]);
         }
         finish(&table)
@@ -114,7 +114,7 @@ fn blocks(room: Option<u16>, columns: &[Column<'_>], rows: &[Vec<String>]) -> St
 
 /// Names and values, without headings.
 #[must_use]
-pub fn pairs<N: AsRef<str>>(fit: Fit, pairs: &[(N, String)]) -> String {
+pub fn pairs<N: AsRef<str>>(fit: TableWidth, pairs: &[(N, String)]) -> String {
     let mut table = start(fit.room());
     for (name, value) in pairs {
         table.add_row([plain(name.as_ref(), WORD), plain(value, LONG)]);
@@ -147,8 +147,8 @@ mod tests {
 
     use super::*;
 
-    const COLUMNS: [Column<'static>; 3] =
-        [Column::Text("id"), Column::Number("price"), Column::Text("details")];
+    const COLUMNS: [TableColumn<'static>; 3] =
+        [TableColumn::Text("id"), TableColumn::Number("price"), TableColumn::Text("details")];
 
     fn shown(room: u16) -> String {
         let row =

@@ -7,22 +7,24 @@ use tradepost_store::Locked;
 use tradepost_store::forget::OnlyBy;
 use tradepost_wire::json::json;
 
-use crate::cli::output::Failure;
-use crate::cli::place::Place;
+use crate::cli::output::CommandFailure;
+use crate::cli::place::StoreOptions;
 use crate::cli::serve::lock::lock;
 use crate::cli::{Context, Outcome};
 
 /// Erases what only lost keys can read, once somebody has typed that this is meant.
-pub(super) fn forget_keys(lost: &[String], place: &Place, context: &Context) -> Outcome {
+pub(super) fn forget_keys(lost: &[String], place: &StoreOptions, context: &Context) -> Outcome {
     let keys = place.keys(None, context)?;
     if keys.is_empty() {
-        return Err(Failure::usage("there is no key to go on with").hint(
+        return Err(CommandFailure::usage("there is no key to go on with").hint(
             "make a new one with `tradepost privacy keygen --out FILE`, and name it with --key-file",
         ));
     }
     if let Some(given) = lost.iter().find(|id| keys.ids().contains(&id.as_str())) {
-        return Err(Failure::usage(format!("the key {given} is among those given, and not lost"))
-            .hint("encrypt by another key with `tradepost privacy rekey`"));
+        return Err(CommandFailure::usage(format!(
+            "the key {given} is among those given, and not lost"
+        ))
+        .hint("encrypt by another key with `tradepost privacy rekey`"));
     }
     // Opening creates, which would hide a mistyped folder.
     let is_folder = place.database(None, context)?.is_none();
@@ -34,7 +36,7 @@ pub(super) fn forget_keys(lost: &[String], place: &Place, context: &Context) -> 
     let known = store.privacy_keys()?;
     if let Some(unknown) = lost.iter().find(|id| !known.contains(id)) {
         let message = format!("nothing here is encrypted with a key {unknown}");
-        return Err(Failure::usage(message).hint(match known.is_empty() {
+        return Err(CommandFailure::usage(message).hint(match known.is_empty() {
             true => "nothing is encrypted".to_owned(),
             false => format!("what is here is encrypted with {}", known.join(" and ")),
         }));
@@ -49,8 +51,8 @@ pub(super) fn forget_keys(lost: &[String], place: &Place, context: &Context) -> 
         ..context.entry(EVERYBODY, AuditAction::KeyForgotten, Some(&names))
     };
     let done = store.forget_keys(lost, &keys, entry).map_err(|locked| match locked {
-        Locked::Broken(fault) => Failure::fault(fault),
-        Locked::NoKey(_) | Locked::OtherKey(_) => Failure::usage(locked.to_string())
+        Locked::Broken(fault) => CommandFailure::fault(fault),
+        Locked::NoKey(_) | Locked::OtherKey(_) => CommandFailure::usage(locked.to_string())
             .hint("give every other key, too, or name all that are lost in one call"),
     })?;
     if context.output.is_json() {
@@ -91,9 +93,9 @@ fn confirm(names: &str, found: &OnlyBy, context: &Context) -> Outcome {
     context.output.talk("the hashes of the consents and the record of what was done stay");
     context.output.talk(format!("type \"{words}\" to go on:"));
     let mut typed = String::new();
-    std::io::stdin().lock().read_line(&mut typed).map_err(Failure::fault)?;
+    std::io::stdin().lock().read_line(&mut typed).map_err(CommandFailure::fault)?;
     if typed.trim() == words {
         return Ok(());
     }
-    Err(Failure::new(1, "nothing was erased").hint(format!("type exactly: {words}")))
+    Err(CommandFailure::new(1, "nothing was erased").hint(format!("type exactly: {words}")))
 }

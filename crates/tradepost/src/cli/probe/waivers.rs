@@ -10,10 +10,10 @@ use tradepost_wire::problem::{DocumentPlace, Problems};
 use tradepost_wire::toml::{self, TomlMistake, Variables};
 
 use crate::cli::check_config;
-use crate::cli::output::{Failure, unreadable};
+use crate::cli::output::{CommandFailure, unreadable};
 
 /// Reads the file. Every mistake in it is reported at once.
-pub(super) fn read(path: &Path) -> Result<Vec<Waiver>, Failure> {
+pub(super) fn read(path: &Path) -> Result<Vec<Waiver>, CommandFailure> {
     let text = std::fs::read_to_string(path).map_err(unreadable(path))?;
     parse(&text).map_err(|mistakes| {
         check_config::failure(path, &mistakes)

@@ -6,7 +6,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::json;
 
 use crate::cli::Context;
-use crate::cli::output::Failure;
+use crate::cli::output::CommandFailure;
 use crate::publisher_staff::{NotPermitted, PublisherOperation, check};
 
 /// Who decides and why, on the command line.
@@ -33,7 +33,7 @@ impl Decider {
         publisher_id: &str,
         operation: PublisherOperation,
         context: &Context,
-    ) -> Result<String, Failure> {
+    ) -> Result<String, CommandFailure> {
         let operator = context.actor();
         let Some(by) = &self.by else { return Ok(operator) };
         let name = by.to_lowercase();
@@ -45,7 +45,7 @@ impl Decider {
         match checked {
             Ok(()) => Ok(recorded),
             Err(NotPermitted::Stranger) => {
-                Err(Failure::usage(format!("nobody of {publisher_id} has the name {name}"))
+                Err(CommandFailure::usage(format!("nobody of {publisher_id} has the name {name}"))
                     .hint("`tradepost console user list` names all")
                     .data(json!({"code": "unknown_member", "publisher": publisher_id})))
             }
@@ -59,7 +59,7 @@ impl Decider {
                 let needed: Vec<_> = needed.into_iter().map(|role| role.name()).collect();
                 let message =
                     format!("{name} is {role}, which does not permit {}", operation.name());
-                Err(Failure::usage(message)
+                Err(CommandFailure::usage(message)
                     .hint(format!("it is for: {}", needed.join(", ")))
                     .data(json!({"code": "not_permitted", "role": role, "needed": needed})))
             }

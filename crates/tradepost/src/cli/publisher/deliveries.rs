@@ -7,9 +7,9 @@ use tradepost_server::clock::Clock;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
-use super::Whose;
+use super::PublisherOptions;
 use crate::cli::deliveries::{self, DeliveryWords};
-use crate::cli::output::Failure;
+use crate::cli::output::CommandFailure;
 use crate::cli::{Context, Outcome};
 use crate::config::delivery::PublisherDestination;
 use crate::delivery::carrier::Letter;
@@ -25,7 +25,7 @@ pub(in crate::cli) struct Listing {
     #[arg(long)]
     dead: bool,
     #[command(flatten)]
-    place: Whose,
+    place: PublisherOptions,
 }
 
 /// What is sent again.
@@ -35,7 +35,7 @@ pub(in crate::cli) struct Resend {
     #[arg(value_name = "ID")]
     subject: Option<String>,
     #[command(flatten)]
-    place: Whose,
+    place: PublisherOptions,
 }
 
 /// What is tried.
@@ -45,7 +45,7 @@ pub(in crate::cli) struct Test {
     #[arg(value_name = "DESTINATION")]
     destination: String,
     #[command(flatten)]
-    place: Whose,
+    place: PublisherOptions,
 }
 
 /// Lists the messages to the publisher's people, the latest first.
@@ -104,7 +104,7 @@ pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
         .collect();
     let [(publisher, wanted)] = found.as_slice() else {
         return Err(match found.len() {
-            0 => Failure::usage("there is no such destination")
+            0 => CommandFailure::usage("there is no such destination")
                 .hint("name destinations in [[publishers.deliveries]]"),
             _ => super::several(),
         });
@@ -116,7 +116,7 @@ pub(super) fn test(arguments: &Test, context: &Context) -> Outcome {
     Ok(())
 }
 
-fn try_out(publisher: &str, wanted: &PublisherDestination) -> Result<String, Failure> {
+fn try_out(publisher: &str, wanted: &PublisherDestination) -> Result<String, CommandFailure> {
     let event = StaffEvent::sample();
     deliveries::send_test(&wanted.delivery, |id, at| {
         let message =

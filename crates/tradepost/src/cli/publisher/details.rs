@@ -7,7 +7,7 @@ use tradepost_wire::format;
 use tradepost_wire::json::{Map, Value};
 
 use crate::cli::Context;
-use crate::cli::output::table::{self, Column, Fit};
+use crate::cli::output::table::{self, TableColumn, TableWidth};
 
 /// Writes the document; for programs as it is.
 pub(super) fn write(document: &Value, context: &Context) {
@@ -30,7 +30,7 @@ fn text(document: &Map) -> String {
             None => flatten(&heading(name), value, &mut pairs),
         }
     }
-    let mut parts = vec![table::pairs(Fit::Terminal, &pairs)];
+    let mut parts = vec![table::pairs(TableWidth::Terminal, &pairs)];
     parts.extend(sections);
     parts.join("\n\n")
 }
@@ -59,7 +59,7 @@ fn section(name: &str, items: &[&Map]) -> String {
         return format!("{name}:\n{}", as_table(&rows));
     }
     let blocks = rows.iter().enumerate().map(|(index, pairs)| {
-        format!("{name} {}:\n{}", index + 1, table::pairs(Fit::Terminal, pairs))
+        format!("{name} {}:\n{}", index + 1, table::pairs(TableWidth::Terminal, pairs))
     });
     blocks.collect::<Vec<_>>().join("\n\n")
 }
@@ -79,8 +79,8 @@ fn as_table(rows: &[Vec<(String, String)>]) -> String {
         };
         names.iter().map(cell).collect::<Vec<_>>()
     });
-    let columns: Vec<_> = names.iter().map(|name| Column::Text(name)).collect();
-    table::rows(Fit::Terminal, &columns, &cells.collect::<Vec<_>>())
+    let columns: Vec<_> = names.iter().map(|name| TableColumn::Text(name)).collect();
+    table::rows(TableWidth::Terminal, &columns, &cells.collect::<Vec<_>>())
 }
 
 /// Whether a value fits into a cell.

@@ -13,9 +13,9 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
 
-use super::Whose;
-use crate::cli::output::Failure;
-use crate::cli::output::table::{Cells, Column};
+use super::PublisherOptions;
+use crate::cli::output::CommandFailure;
+use crate::cli::output::table::{Cells, TableColumn};
 use crate::cli::{Context, Outcome};
 
 tradepost_wire::words! {
@@ -60,11 +60,16 @@ impl What {
 const TASK_STATES: &str = "submitted working input-required completed failed rejected canceled";
 
 /// Runs it.
-pub(super) fn run(what: What, state: Option<&str>, place: &Whose, context: &Context) -> Outcome {
+pub(super) fn run(
+    what: What,
+    state: Option<&str>,
+    place: &PublisherOptions,
+    context: &Context,
+) -> Outcome {
     let states = what.states();
     if let Some(state) = state.filter(|state| !states.contains(state)) {
         let message = format!("{} are never {state}", what.name());
-        let failure = Failure::usage(message);
+        let failure = CommandFailure::usage(message);
         return Err(if states.is_empty() {
             failure.hint("leave --state out")
         } else {
@@ -93,11 +98,11 @@ pub(super) fn run(what: What, state: Option<&str>, place: &Whose, context: &Cont
     Ok(())
 }
 
-fn column(name: &'static str) -> Column<'static> {
+fn column(name: &'static str) -> TableColumn<'static> {
     match name {
-        "budget" => Column::Number(name),
-        "read_only" => Column::Text("read only"),
-        _ => Column::Text(name),
+        "budget" => TableColumn::Number(name),
+        "read_only" => TableColumn::Text("read only"),
+        _ => TableColumn::Text(name),
     }
 }
 

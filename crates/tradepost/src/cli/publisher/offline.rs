@@ -10,9 +10,9 @@ use tradepost_wire::json::{Map, Value};
 
 /// Nothing but identifiers.
 #[derive(Debug)]
-pub(super) struct Offline;
+pub(super) struct OfflineServices;
 
-impl Services for Offline {
+impl Services for OfflineServices {
     fn fresh_id(&self, prefix: &str) -> String {
         format!("{prefix}_{}", uuid::Uuid::new_v4().simple())
     }

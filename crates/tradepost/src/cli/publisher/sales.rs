@@ -16,11 +16,11 @@ use tradepost_publisher::staff::show::NotShown;
 use tradepost_server::clock::Clock;
 use tradepost_wire::json::{Value, json};
 
-use super::{Publishing, Whose, details};
+use super::{PublisherOptions, Publishing, details};
 use crate::adcp::sales::{self, Format};
 use crate::cli::leads::since;
-use crate::cli::output::table::{Cells, Column};
-use crate::cli::output::{Failure, create_new, explained, unsaved};
+use crate::cli::output::table::{Cells, TableColumn};
+use crate::cli::output::{CommandFailure, create_new, explained, unsaved};
 use crate::cli::{Context, Outcome};
 
 /// How many rows an export reads at once.
@@ -43,7 +43,7 @@ pub(in crate::cli) enum Command {
         #[arg(long, value_name = "CURSOR")]
         after: Option<Cursor>,
         #[command(flatten)]
-        place: Whose,
+        place: PublisherOptions,
     },
     /// Show everything about one.
     Show {
@@ -53,7 +53,7 @@ pub(in crate::cli) enum Command {
         #[arg(long, value_name = "ID")]
         account: Option<String>,
         #[command(flatten)]
-        place: Whose,
+        place: PublisherOptions,
     },
     /// Write them all for other programs, the newest first.
     Export {
@@ -66,7 +66,7 @@ pub(in crate::cli) enum Command {
         #[arg(long, short, value_name = "FILE")]
         out: Option<PathBuf>,
         #[command(flatten)]
-        place: Whose,
+        place: PublisherOptions,
     },
 }
 
@@ -148,7 +148,7 @@ fn read(
     filter: &Filter,
     page: Page,
     now: Timestamp,
-) -> Result<Listing, Failure> {
+) -> Result<Listing, CommandFailure> {
     let (vault, publisher) = publishing;
     sales::list_full(vault, publisher, subject, filter, page, now).map_err(not_listed)
 }
@@ -173,19 +173,19 @@ fn list(subject: Subject, listing: &Listing, now: Timestamp, context: &Context) 
 }
 
 /// The heading of a member.
-fn column(name: &'static str) -> Column<'static> {
+fn column(name: &'static str) -> TableColumn<'static> {
     match name {
-        "budget" | "spent" | "impressions" | "clicks" | "spend" => Column::Number(name),
-        "start_time" => Column::Text("start"),
-        "end_time" => Column::Text("end"),
-        "created_at" => Column::Text("created"),
-        "expires_at" => Column::Text("expires"),
-        "last_report_at" => Column::Text("last report"),
-        "asked_by" => Column::Text("asked by"),
-        "waits_for" => Column::Text("waits for"),
-        "decided_by" => Column::Text("decided by"),
-        "media_buy" => Column::Text("media buy"),
-        _ => Column::Text(name),
+        "budget" | "spent" | "impressions" | "clicks" | "spend" => TableColumn::Number(name),
+        "start_time" => TableColumn::Text("start"),
+        "end_time" => TableColumn::Text("end"),
+        "created_at" => TableColumn::Text("created"),
+        "expires_at" => TableColumn::Text("expires"),
+        "last_report_at" => TableColumn::Text("last report"),
+        "asked_by" => TableColumn::Text("asked by"),
+        "waits_for" => TableColumn::Text("waits for"),
+        "decided_by" => TableColumn::Text("decided by"),
+        "media_buy" => TableColumn::Text("media buy"),
+        _ => TableColumn::Text(name),
     }
 }
 
@@ -237,7 +237,7 @@ impl Export<'_> {
             let listing = read(publishing, self.subject, self.filter, page, self.now)?;
             let is_first = page.after.is_none();
             let part = sales::encode(self.format, self.subject, &listing.rows, is_first);
-            take(&part.map_err(Failure::fault)?)?;
+            take(&part.map_err(CommandFailure::fault)?)?;
             if listing.next.is_none() {
                 return Ok(());
             }
@@ -247,40 +247,40 @@ impl Export<'_> {
 }
 
 /// Why nothing was listed.
-fn not_listed(denied: DecisionError) -> Failure {
+fn not_listed(denied: DecisionError) -> CommandFailure {
     match denied {
-        DecisionError::Broken(broken) => Failure::fault(broken),
+        DecisionError::Broken(broken) => CommandFailure::fault(broken),
         DecisionError::Invalid(mut problems) if problems.len() == 1 => {
-            Failure::usage(problems.pop().unwrap_or_default())
+            CommandFailure::usage(problems.pop().unwrap_or_default())
         }
-        DecisionError::Invalid(problems) => Failure::usage("this cannot be listed")
+        DecisionError::Invalid(problems) => CommandFailure::usage("this cannot be listed")
             .data(json!({"problems": problems}))
             .lines(problems),
         DecisionError::Absent
         | DecisionError::Ambiguous(_)
         | DecisionError::Impossible { .. }
-        | DecisionError::Objections(_) => Failure::usage("this cannot be listed"),
+        | DecisionError::Objections(_) => CommandFailure::usage("this cannot be listed"),
     }
 }
 
 /// Why nothing was shown.
-fn not_shown(why: NotShown, subject: Subject) -> Failure {
+fn not_shown(why: NotShown, subject: Subject) -> CommandFailure {
     let one = subject.singular();
     match why {
-        NotShown::Absent => Failure::usage(format!("there is no such {one}"))
+        NotShown::Absent => CommandFailure::usage(format!("there is no such {one}"))
             .hint(format!("`tradepost publisher {subject} list` names them")),
         NotShown::SeveralAccounts(accounts) => {
-            Failure::usage(format!("several accounts have a {one} of this id"))
+            CommandFailure::usage(format!("several accounts have a {one} of this id"))
                 .hint("name one of them with --account")
                 .data(json!({"accounts": accounts}))
                 .lines(accounts)
         }
         NotShown::SeveralBuys(buys) => {
-            Failure::usage("several media buys have a package of this id")
+            CommandFailure::usage("several media buys have a package of this id")
                 .hint("`tradepost publisher buys show ID` shows each with its packages")
                 .data(json!({"buys": buys}))
                 .lines(buys)
         }
-        NotShown::Broken(broken) => Failure::fault(broken),
+        NotShown::Broken(broken) => CommandFailure::fault(broken),
     }
 }

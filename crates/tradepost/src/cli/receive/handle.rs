@@ -18,7 +18,7 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format::rfc3339;
 use tradepost_wire::json::{Value, json};
 
-use super::super::output::{Failure, Output};
+use super::super::output::{CommandFailure, Output};
 
 /// The pauses after failed attempts, in seconds; after the last one the delivery is dead.
 const PAUSES: [i64; 4] = [1, 5, 25, 125];
@@ -27,7 +27,7 @@ const PAUSES: [i64; 4] = [1, 5, 25, 125];
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Hands deliveries on, in the order in which they came.
-pub(super) struct Handler {
+pub(super) struct DeliveryHandler {
     pub(super) inbox: Arc<DurableInbox>,
     pub(super) clock: Clock,
     pub(super) metrics: Arc<ReceiverMetrics>,
@@ -36,9 +36,9 @@ pub(super) struct Handler {
     pub(super) output: Output,
 }
 
-impl Handler {
+impl DeliveryHandler {
     /// Works until the inbox or standard output fails.
-    pub(super) async fn run(&self) -> Failure {
+    pub(super) async fn run(&self) -> CommandFailure {
         loop {
             match self.one().await {
                 Ok(true) => {}
@@ -51,7 +51,7 @@ impl Handler {
     }
 
     /// Handles the next delivery; whether there was one.
-    async fn one(&self) -> Result<bool, Failure> {
+    async fn one(&self) -> Result<bool, CommandFailure> {
         let (inbox, now) = (Arc::clone(&self.inbox), self.clock.now());
         let Some(kept) = blocking(move || inbox.next(now)).await? else { return Ok(false) };
         let (program, seq, attempts) = (self.program.clone(), kept.seq, kept.attempts);
@@ -111,11 +111,11 @@ impl Handler {
 /// Runs what waits for a disk or a program where that disturbs nobody.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, InternalError> + Send + 'static,
-) -> Result<T, Failure> {
+) -> Result<T, CommandFailure> {
     let done = tokio::task::spawn_blocking(work).await;
     let done =
         done.unwrap_or_else(|_| Err(InternalError::new("handling a delivery", "it panicked")));
-    done.map_err(Failure::fault)
+    done.map_err(CommandFailure::fault)
 }
 
 /// Has a program handle a delivery.

@@ -18,7 +18,7 @@ use tradepost_server::clock::Clock;
 
 use super::super::Context;
 use super::super::network::NetworkArguments;
-use super::super::output::{Failure, Output};
+use super::super::output::{CommandFailure, Output};
 use super::super::token::TokenFor;
 
 /// How many seconds an answer may take.
@@ -37,7 +37,7 @@ pub(super) struct Missed {
     endpoint: Option<Url>,
     /// What the agent is asked. With --seller get_task_status over MCP, else GetTask of A2A.
     #[arg(long, value_name = "QUESTION", requires = "task", help_heading = "Missed deliveries")]
-    ask: Option<Question>,
+    ask: Option<WatchQuestion>,
     /// How many seconds without a delivery pass before the agent is asked.
     #[arg(long, value_name = "SECONDS", default_value_t = 120, help_heading = "Missed deliveries",
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -48,7 +48,7 @@ pub(super) struct Missed {
 
 /// What an agent is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Question {
+pub(super) enum WatchQuestion {
     /// GetTask of A2A, by JSON-RPC
     GetTask,
     /// get_task_status of AdCP, over MCP
@@ -59,13 +59,17 @@ pub(super) enum Question {
 
 impl Missed {
     /// Reads them together with the sellers whose webhooks are taken, and the environment.
-    pub(super) fn read(&self, sellers: &[String], context: &Context) -> Result<Watched, Failure> {
+    pub(super) fn read(
+        &self,
+        sellers: &[String],
+        context: &Context,
+    ) -> Result<Watched, CommandFailure> {
         let endpoint = match (&self.endpoint, sellers) {
             (Some(endpoint), _) => Some(endpoint.clone()),
             (None, _) if self.task.is_empty() => None,
             (None, [seller]) => Url::parse(seller).ok(),
             (None, _) => {
-                return Err(Failure::usage("--task needs the address of its agent")
+                return Err(CommandFailure::usage("--task needs the address of its agent")
                     .hint("name it with --endpoint"));
             }
         };
@@ -77,22 +81,25 @@ impl Missed {
                 sellers.iter().find(is).cloned().unwrap_or_default()
             }
         };
-        let usual = if sellers.is_empty() { Question::GetTask } else { Question::McpTaskStatus };
+        let usual =
+            if sellers.is_empty() { WatchQuestion::GetTask } else { WatchQuestion::McpTaskStatus };
         let question = self.ask.unwrap_or(usual);
         let mut authorization = None;
         if let (Some(token), Some(endpoint)) = (self.token_for.bearer(context), &endpoint) {
             let local = endpoint.host_str().is_some_and(is_this_machine);
             if endpoint.scheme() != "https" && !local {
-                return Err(Failure::usage("--endpoint is not https, so the token is not sent"));
+                return Err(CommandFailure::usage(
+                    "--endpoint is not https, so the token is not sent",
+                ));
             }
             let value = token.header_to(endpoint)?;
             authorization = Some((token, value));
         }
         let patience = Duration::from_secs(self.patience);
         let policy = match question {
-            Question::GetTask => PollPolicy { patience, ..PollPolicy::default() },
+            WatchQuestion::GetTask => PollPolicy { patience, ..PollPolicy::default() },
             // Every two minutes where webhooks are configured (AdCP W-1).
-            Question::McpTaskStatus | Question::A2aTaskStatus => {
+            WatchQuestion::McpTaskStatus | WatchQuestion::A2aTaskStatus => {
                 let pause = patience.min(PollPolicy::default().patience);
                 PollPolicy { patience, first: pause, longest: pause, ..PollPolicy::default() }
             }
@@ -108,7 +115,7 @@ pub(super) struct Watched {
     tasks: Vec<String>,
     endpoint: Option<Url>,
     sender: String,
-    question: Question,
+    question: WatchQuestion,
     authorization: Option<(BearerToken, HeaderValue)>,
     policy: PollPolicy,
     transport: HttpTransport,
@@ -123,7 +130,7 @@ impl Watched {
         clock: &Clock,
         news: &Notify,
         output: Output,
-    ) -> Failure {
+    ) -> CommandFailure {
         let watching = self.tasks.iter().map(|task| async move {
             let endpoint = self.endpoint.as_ref()?;
             let mut chance = random_ids();
@@ -148,7 +155,7 @@ impl Watched {
                 Ok(PollEnd::Refused(why)) => {
                     output.talk(format!("task {task} is not watched: {why}"))
                 }
-                Err(unkept) => return Some(Failure::fault(unkept)),
+                Err(unkept) => return Some(CommandFailure::fault(unkept)),
             }
             None
         });
@@ -164,12 +171,12 @@ impl Watched {
         let own = &self.transport;
         let ids = random_ids();
         let client = match self.question {
-            Question::GetTask => {
+            WatchQuestion::GetTask => {
                 let token = self.authorization.as_ref().map(|(_, value)| value);
                 return poll::get_task(own, endpoint, token, task).await;
             }
-            Question::McpTaskStatus => AdcpClient::mcp(own.clone(), endpoint.as_str(), ids)?,
-            Question::A2aTaskStatus => {
+            WatchQuestion::McpTaskStatus => AdcpClient::mcp(own.clone(), endpoint.as_str(), ids)?,
+            WatchQuestion::A2aTaskStatus => {
                 let found = discover(own, endpoint.as_str(), None).await?;
                 AdcpClient::a2a(own.clone(), &found, ids)?
             }

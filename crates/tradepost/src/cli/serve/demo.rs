@@ -10,7 +10,7 @@ use tradepost_publisher::profile::RequestSigning;
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::adcp::signing::DigestRule;
 
-use crate::config::{Config, Publisher};
+use crate::config::{Config, PublisherConfig};
 use crate::wiring;
 
 /// The agent whose requests are signed.
@@ -51,7 +51,7 @@ impl DemoPublisher {
         Some(config)
     }
 
-    fn furnish(&self, publisher: &mut Publisher) {
+    fn furnish(&self, publisher: &mut PublisherConfig) {
         publisher.brand_json_url.clone_from(&self.brand_json_url);
         let profile = &mut publisher.profile;
         let Some(file) = &self.demo_signers else {

@@ -13,16 +13,16 @@ use tradepost_server::http::server::{Listener, serve};
 use tradepost_server::tls::ServerIdentity;
 use tradepost_store::staff::StaffMember;
 
-use super::{Context, Failure, Server, Wiring, bind, for_operators};
+use super::{CommandFailure, Context, ServerConfig, Wiring, bind, for_operators};
 use crate::cli::console;
-use crate::config::{Console as Settings, SecondFactorPolicy};
+use crate::config::{ConsoleConfig as Settings, SecondFactorPolicy};
 use crate::console::{Console, PATH, password};
 
 /// Whoever tries the demo's console.
 const DEMO_USER: &str = "demo";
 
 /// A console that is to be served.
-pub(super) struct Desk {
+pub(super) struct ServedConsole {
     listener: TcpListener,
     address: SocketAddr,
     console: Console,
@@ -36,10 +36,10 @@ pub(super) struct Desk {
 /// When its address cannot be had, or the store fails.
 pub(super) async fn open(
     wiring: &Wiring,
-    server: &Server,
+    server: &ServerConfig,
     is_demo: bool,
     address: SocketAddr,
-) -> Result<Option<Desk>, Failure> {
+) -> Result<Option<ServedConsole>, CommandFailure> {
     let (settings, listener, password) = match &server.console {
         Some(settings) => (settings.clone(), bind(settings.listen).await?, None),
         // Others could reach it, who have not read the password but could try some.
@@ -52,7 +52,7 @@ pub(super) async fn open(
     };
     let console = Console::open(wiring, &settings, server)?;
     let (listener, address) = listener;
-    Ok(Some(Desk { listener, address, console, password }))
+    Ok(Some(ServedConsole { listener, address, console, password }))
 }
 
 fn demo_settings(listen: SocketAddr) -> Settings {
@@ -68,7 +68,7 @@ fn demo_settings(listen: SocketAddr) -> Settings {
 
 /// Lets the demo's user in with a password of which nobody knows but who reads what we print, in place
 /// of the one of the last time.
-fn try_out(wiring: &Wiring) -> Result<String, Failure> {
+fn try_out(wiring: &Wiring) -> Result<String, CommandFailure> {
     let text = password::token()?;
     let hashed = password::hash(&text)?;
     let again = hashed.clone();
@@ -101,11 +101,11 @@ fn try_out(wiring: &Wiring) -> Result<String, Failure> {
     Ok(text)
 }
 
-impl Desk {
+impl ServedConsole {
     /// Serves it until the process ends.
     pub(super) fn serve(
         self,
-        server: &Server,
+        server: &ServerConfig,
         identity: Option<Arc<ServerIdentity>>,
         context: &Context,
     ) -> JoinHandle<()> {

@@ -5,8 +5,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 
 use tradepost_server::fault::InternalError;
 
-use crate::cli::output::Failure;
-use crate::cli::place::Place;
+use crate::cli::output::CommandFailure;
+use crate::cli::place::StoreOptions;
 
 /// What a server locks in its data folder.
 const LOCK: &str = "tradepost.lock";
@@ -15,17 +15,21 @@ const LOCK: &str = "tradepost.lock";
 const COPIES: &str = "tradepost.copy.lock";
 
 /// Keeps others away who make a copy or put one in place.
-pub(in crate::cli) fn lock_copies(place: &Place) -> Result<Option<File>, Failure> {
+pub(in crate::cli) fn lock_copies(place: &StoreOptions) -> Result<Option<File>, CommandFailure> {
     lock_file(place, COPIES, "another backup or restoration is under way in")
 }
 
 /// Keeps other servers away from the folder: each would count requests for itself, and one of a newer
 /// version would change the schema under the other.
-pub(in crate::cli) fn lock(place: &Place) -> Result<Option<File>, Failure> {
+pub(in crate::cli) fn lock(place: &StoreOptions) -> Result<Option<File>, CommandFailure> {
     lock_file(place, LOCK, "another server uses the data folder")
 }
 
-fn lock_file(place: &Place, name: &str, taken: &str) -> Result<Option<File>, Failure> {
+fn lock_file(
+    place: &StoreOptions,
+    name: &str,
+    taken: &str,
+) -> Result<Option<File>, CommandFailure> {
     let data = &place.data;
     let open = || {
         tradepost_store::create_private(data)?;
@@ -37,7 +41,7 @@ fn lock_file(place: &Place, name: &str, taken: &str) -> Result<Option<File>, Fai
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => {
             let message = format!("{taken} {}", data.display());
-            Err(Failure::new(1, message).hint("stop it, or name another folder with --data"))
+            Err(CommandFailure::new(1, message).hint("stop it, or name another folder with --data"))
         }
         // Some network file systems have no locks.
         Err(TryLockError::Error(error)) => {

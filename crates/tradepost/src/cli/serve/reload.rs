@@ -11,8 +11,8 @@ use tradepost_server::tls::ServerIdentity;
 
 use crate::acme::Orders;
 use crate::cli::check_config;
-use crate::cli::output::Failure;
-use crate::config::{Alerts, Server, Traces};
+use crate::cli::output::CommandFailure;
+use crate::config::{AlertConfig, ServerConfig, Traces};
 use crate::log::Log;
 use crate::wiring::Wiring;
 
@@ -24,11 +24,11 @@ pub(super) struct Reload {
     pub(super) is_demo: bool,
     pub(super) environment: Vec<(String, String)>,
     /// How the process behaves.
-    pub(super) server: Server,
+    pub(super) server: ServerConfig,
     /// The file with the key of personal data.
     pub(super) key_file: Option<PathBuf>,
     /// Who is told what is amiss.
-    pub(super) alerts: Option<Alerts>,
+    pub(super) alerts: Option<AlertConfig>,
     /// Where traces go.
     pub(super) traces: Option<Traces>,
     pub(super) tls: Option<Arc<ServerIdentity>>,
@@ -68,7 +68,7 @@ impl Reload {
         }
     }
 
-    fn configure(&self, config_path: &Path, wiring: &Wiring) -> Result<(), Failure> {
+    fn configure(&self, config_path: &Path, wiring: &Wiring) -> Result<(), CommandFailure> {
         let config = check_config::load(config_path, &self.environment)?;
         check_config::check_keys(&config)?;
         let mut later = self.server.differences(&config.server);
@@ -81,7 +81,7 @@ impl Reload {
         later.extend(others.into_iter().filter_map(|(key, differs)| differs.then_some(key)));
         let (dealers, log_filter) = (config.dealers.len(), config.server.log_filter.clone());
         wiring.replace_dealers(config)?;
-        self.log.filter(&log_filter).map_err(|error| Failure::new(1, chain(&*error)))?;
+        self.log.filter(&log_filter).map_err(|error| CommandFailure::new(1, chain(&*error)))?;
         tracing::info!(dealers, "configuration read again");
         if !later.is_empty() {
             let keys = later.join(", ");

@@ -6,8 +6,8 @@ use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::delivery::delivery;
 use super::values::{duration, named, read_over, read_table, reject, whole};
-use crate::config::delivery::Delivery;
-use crate::config::{AccessThresholds, Alerts};
+use crate::config::delivery::DeliveryConfig;
+use crate::config::{AccessThresholds, AlertConfig};
 
 /// What only destinations of leads have.
 const OF_LEADS: [&str; 7] =
@@ -18,8 +18,8 @@ pub(super) fn alerts(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Alerts> {
-    read_table!(value, at, problems, Alerts {
+) -> Option<AlertConfig> {
+    read_table!(value, at, problems, AlertConfig {
         optional "every" => every: duration("1m", "24h") => SignedDuration::from_mins(15),
         optional "remind" => remind: duration("1m", "30d") => SignedDuration::from_hours(24),
         required "destinations" => destinations: named((1, Some(20)), destination, str::to_owned,
@@ -43,7 +43,11 @@ fn read_access(
 }
 
 /// `[[alerts.destinations]]`
-fn destination(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Delivery> {
+fn destination(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<DeliveryConfig> {
     for key in OF_LEADS {
         if value.get(key).is_some() {
             reject(&at.key(key), problems, "is for destinations of leads");

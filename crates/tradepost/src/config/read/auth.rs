@@ -9,7 +9,7 @@ use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::values::{host, line, of_text, path, read_over, reject, secure_address, some, words};
 use crate::config::{AuthSettings, JwtSettings, KeySource, KnownCertificate};
-use crate::gate::{Scope, Scopes};
+use crate::gate::{KeyScope, Scopes};
 
 /// `[dealers.auth]`
 pub(super) fn auth(
@@ -57,7 +57,7 @@ fn read_certificate(
         optional "fingerprint" => fingerprint: sha256,
         optional "dns" => dns: host,
         optional "uri" => uri: identifier,
-        optional "scopes" => scopes: words::<Scope>,
+        optional "scopes" => scopes: words::<KeyScope>,
     });
     let named = ["fingerprint", "dns", "uri"].iter().filter(|key| value.get(key).is_some());
     if named.count() != 1 {

@@ -18,7 +18,7 @@ use super::values::{
     self, duration, host, items, line, list, of_text, reject, secret, secure_address, web_page,
     whole,
 };
-use crate::config::delivery::{By, Delivery, Http, Secret, Smtp, SmtpTls};
+use crate::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod, Http, Smtp, SmtpTls};
 
 /// As long as a dealer may be closed over a holiday.
 const GIVE_UP_AFTER: SignedDuration = SignedDuration::from_hours(3 * 24);
@@ -27,7 +27,7 @@ const TIMEOUT: SignedDuration = SignedDuration::from_secs(30);
 
 words! {
     /// The ways.
-    enum Way {
+    enum DeliveryWord {
         /// ADF as mail.
         Smtp = "smtp",
         /// ADF by POST.
@@ -40,7 +40,7 @@ words! {
 }
 
 words! {
-    enum MediaType {
+    enum WebhookMediaType {
         /// RFC 7303.
         Application = "application/xml",
         /// The older name, which some receivers insist on.
@@ -51,7 +51,7 @@ words! {
 }
 
 words! {
-    enum Provider {
+    enum ProviderWord {
         /// The agent.
         Direct = "direct",
         /// A network, of which the agent is a service.
@@ -60,17 +60,17 @@ words! {
 }
 
 /// Which keys belong to which ways, beyond those of all; and whether they have to be there.
-const KEYS: &[(&str, &[Way], bool)] = &[
-    ("url", &[Way::Https, Way::Webhook, Way::Chat], true),
-    ("media_type", &[Way::Https], false),
-    ("bearer bearer_file", &[Way::Https, Way::Webhook], false),
-    ("hmac_key hmac_key_file", &[Way::Webhook], false),
-    ("style", &[Way::Chat], true),
-    ("contact", &[Way::Chat], false),
-    ("adf", &[Way::Smtp, Way::Https], false),
-    ("host", &[Way::Smtp], true),
-    ("port tls allow_plain ca_file user password password_file", &[Way::Smtp], false),
-    ("from to", &[Way::Smtp], true),
+const KEYS: &[(&str, &[DeliveryWord], bool)] = &[
+    ("url", &[DeliveryWord::Https, DeliveryWord::Webhook, DeliveryWord::Chat], true),
+    ("media_type", &[DeliveryWord::Https], false),
+    ("bearer bearer_file", &[DeliveryWord::Https, DeliveryWord::Webhook], false),
+    ("hmac_key hmac_key_file", &[DeliveryWord::Webhook], false),
+    ("style", &[DeliveryWord::Chat], true),
+    ("contact", &[DeliveryWord::Chat], false),
+    ("adf", &[DeliveryWord::Smtp, DeliveryWord::Https], false),
+    ("host", &[DeliveryWord::Smtp], true),
+    ("port tls allow_plain ca_file user password password_file", &[DeliveryWord::Smtp], false),
+    ("from to", &[DeliveryWord::Smtp], true),
 ];
 
 /// Every rooftop that a destination names has to be one of the dealer's.
@@ -95,18 +95,18 @@ pub(super) fn delivery(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Delivery> {
+) -> Option<DeliveryConfig> {
     let file = line(1_000);
     read_object!(value, at, problems, closed {
         required "name" => name: values::id,
-        required "by" => way: parse::word::<Way>,
+        required "by" => way: parse::word::<DeliveryWord>,
         optional "rooftops" => rooftops: list((0, None), line(200)),
         optional "kinds" => kinds: values::words::<LeadKind>,
         optional "attempts" => attempts: whole(1, 1_000),
         optional "give_up_after" => give_up_after: duration("1m", "30d"),
         optional "timeout" => timeout: duration("1s", "5m"),
         optional "url" => url: secure_address,
-        optional "media_type" => media_type: parse::word::<MediaType>,
+        optional "media_type" => media_type: parse::word::<WebhookMediaType>,
         optional "bearer" => bearer: &file,
         optional "bearer_file" => bearer_file: &file,
         optional "hmac_key" => hmac_key: &file,
@@ -133,9 +133,9 @@ pub(super) fn delivery(
     // Not before: what is wrong with other keys is said at once as well.
     let way = way?;
     let adf = MessageFormat::Adf(adf.unwrap_or_default());
-    let media_type = media_type.unwrap_or(MediaType::Application).name();
+    let media_type = media_type.unwrap_or(WebhookMediaType::Application).name();
     let (form, by) = match way {
-        Way::Smtp => {
+        DeliveryWord::Smtp => {
             let tls = tls.unwrap_or(SmtpTls::StartTls);
             let smtp = Smtp {
                 host: server.unwrap_or_default(),
@@ -147,17 +147,25 @@ pub(super) fn delivery(
                 to: to.unwrap_or_default(),
             };
             check_smtp(value, &smtp, allow_plain.unwrap_or_default(), at, problems);
-            (adf, By::Smtp(Box::new(smtp)))
+            (adf, DeliveryMethod::Smtp(Box::new(smtp)))
         }
-        Way::Https => (adf, By::Http(Http { url: url?, media_type, bearer, hmac_key: None })),
-        Way::Webhook => {
+        DeliveryWord::Https => {
+            (adf, DeliveryMethod::Http(Http { url: url?, media_type, bearer, hmac_key: None }))
+        }
+        DeliveryWord::Webhook => {
             let media_type = "application/json";
-            (MessageFormat::Event, By::Http(Http { url: url?, media_type, bearer, hmac_key }))
+            (
+                MessageFormat::Event,
+                DeliveryMethod::Http(Http { url: url?, media_type, bearer, hmac_key }),
+            )
         }
-        Way::Chat => {
+        DeliveryWord::Chat => {
             let form = MessageFormat::Chat { style: style?, contact: contact.unwrap_or_default() };
             let media_type = "application/json";
-            (form, By::Http(Http { url: url?, media_type, bearer: None, hmac_key: None }))
+            (
+                form,
+                DeliveryMethod::Http(Http { url: url?, media_type, bearer: None, hmac_key: None }),
+            )
         }
     };
     let destination = LeadDestination {
@@ -166,7 +174,7 @@ pub(super) fn delivery(
         kinds: kinds.unwrap_or_default(),
         form,
     };
-    Some(Delivery {
+    Some(DeliveryConfig {
         destination,
         by,
         attempts: attempts.unwrap_or(ATTEMPTS),
@@ -178,20 +186,20 @@ pub(super) fn delivery(
 /// A webhook has a key, and one in the configuration is long enough; one in a file is looked at when
 /// that is read.
 fn check_key(
-    way: Option<Way>,
+    way: Option<DeliveryWord>,
     value: &Value,
-    key: Option<&Secret>,
+    key: Option<&ConfigSecret>,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
 ) {
     // A key that is there and cannot be used has been named already.
     let named = ["hmac_key", "hmac_key_file"].iter().any(|key| value.get(key).is_some());
-    if way == Some(Way::Webhook) && !named {
+    if way == Some(DeliveryWord::Webhook) && !named {
         let message = "is missing; a destination by webhook needs a key with which it can tell who \
                        sends";
         reject(&at.key("hmac_key_file"), problems, message);
     }
-    if let Some(Secret::Text(key)) = key
+    if let Some(ConfigSecret::Text(key)) = key
         && key.chars().count() < MIN_KEY
     {
         reject(&at.key("hmac_key"), problems, "must have 32 characters or more");
@@ -246,22 +254,22 @@ fn read_adf(
         optional "names" => names: parse::word,
         optional "no_vehicle" => no_vehicle: parse::word,
         optional "timeframe" => timeframe: parse::word,
-        optional "provider" => provider: parse::word::<Provider>,
+        optional "provider" => provider: parse::word::<ProviderWord>,
         optional "network" => network: line(200),
         optional "network_url" => network_url: web_page,
     });
     let provider = match (provider, network) {
-        (Some(Provider::Network), Some(name)) => {
+        (Some(ProviderWord::Network), Some(name)) => {
             adf::LeadProvider::Network(adf::LeadNetwork { name, url: network_url })
         }
-        (Some(Provider::Network), None) => {
+        (Some(ProviderWord::Network), None) => {
             if value.get("network").is_none() {
                 let message = "is missing; a provider that is a network has a name";
                 reject(&at.key("network"), problems, message);
             }
             adf::LeadProvider::Direct
         }
-        (Some(Provider::Direct) | None, _) => {
+        (Some(ProviderWord::Direct) | None, _) => {
             // One that cannot be read may have been meant to be a network.
             let is_direct = provider.is_some() || value.get("provider").is_none();
             for key in ["network", "network_url"] {

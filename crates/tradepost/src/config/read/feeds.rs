@@ -12,7 +12,9 @@ use tradepost_wire::problem::{DocumentPlace, Problems};
 use tradepost_wire::words;
 
 use super::values::{self, duration, items, line, of_text, reject, secret, secure_address, whole};
-use crate::config::feeds::{Extent, Feed, Folder, From, MappingSource, Place, Pull, Sftp, Web};
+use crate::config::feeds::{
+    Extent, FeedAddress, FeedConfig, FeedFolder, FeedLocation, From, MappingSource, Pull, Sftp,
+};
 use crate::feeds::guard::Guard;
 
 /// A catalogue of 100,000 vehicles has less than half of it.
@@ -20,7 +22,7 @@ const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 words! {
     /// The ways.
-    enum Way {
+    enum FeedWord {
         /// A folder.
         Folder = "folder",
         /// A web address.
@@ -31,16 +33,16 @@ words! {
 }
 
 /// Which keys belong to which ways, and whether they have to be there.
-const KEYS: &[(&str, &[Way], bool)] = &[
-    ("folder", &[Way::Folder], true),
-    ("files quiet", &[Way::Folder], false),
-    ("url", &[Way::Pull], true),
+const KEYS: &[(&str, &[FeedWord], bool)] = &[
+    ("folder", &[FeedWord::Folder], true),
+    ("files quiet", &[FeedWord::Folder], false),
+    ("url", &[FeedWord::Pull], true),
     (
         "every timeout bearer bearer_file user password password_file key_file known_hosts",
-        &[Way::Pull],
+        &[FeedWord::Pull],
         false,
     ),
-    ("max_bytes", &[Way::Pull, Way::Upload], false),
+    ("max_bytes", &[FeedWord::Pull, FeedWord::Upload], false),
 ];
 
 /// Which keys say who we are to a web address, and which who both are to a server of SFTP.
@@ -64,11 +66,15 @@ pub(super) fn check_uploads(dealer: &Value, at: &DocumentPlace<'_>, problems: &m
 }
 
 /// `[[dealers.feeds]]`
-pub(super) fn feed(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Feed> {
+pub(super) fn feed(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<FeedConfig> {
     let file = line(1_000);
     read_object!(value, at, problems, closed {
         required "name" => name: values::id,
-        required "from" => way: parse::word::<Way>,
+        required "from" => way: parse::word::<FeedWord>,
         optional "preset" => preset: parse::word::<Preset>,
         optional "mapping" => mapping: &file,
         optional "mode" => extent: parse::word::<Extent>,
@@ -107,26 +113,28 @@ pub(super) fn feed(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problem
         time.and_then(|time| Duration::try_from(time).ok()).unwrap_or(default)
     };
     let from = match way? {
-        Way::Folder => From::Folder(Folder {
+        FeedWord::Folder => From::Folder(FeedFolder {
             path: folder?.into(),
             files: files.unwrap_or_else(|| "*".to_owned()),
             quiet: std(quiet, Duration::from_millis(500)),
         }),
-        Way::Pull => From::Pull(Pull {
+        FeedWord::Pull => From::Pull(Pull {
             place: match url? {
-                Address::Web(url) => Place::Web(Web { url, bearer, login: user.zip(password) }),
-                Address::Sftp { user, host, port, path } => {
+                FeedUrl::Web(url) => {
+                    FeedLocation::Web(FeedAddress { url, bearer, login: user.zip(password) })
+                }
+                FeedUrl::Sftp { user, host, port, path } => {
                     let (key_file, known_hosts) = (key_file?.into(), known_hosts?.into());
-                    Place::Sftp(Sftp { user, host, port, path, key_file, known_hosts })
+                    FeedLocation::Sftp(Sftp { user, host, port, path, key_file, known_hosts })
                 }
             },
             every: every.unwrap_or(SignedDuration::from_mins(15)),
             timeout: std(timeout, Duration::from_mins(5)),
             max_bytes,
         }),
-        Way::Upload => From::Upload { max_bytes },
+        FeedWord::Upload => From::Upload { max_bytes },
     };
-    Some(Feed {
+    Some(FeedConfig {
         name: name?,
         from,
         mapping: match (preset, mapping) {
@@ -142,15 +150,15 @@ pub(super) fn feed(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problem
 }
 
 /// Each way to a file has ways of its own to say who is who.
-fn check_login(value: &Value, url: &Address, at: &DocumentPlace<'_>, problems: &mut Problems) {
+fn check_login(value: &Value, url: &FeedUrl, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let (others, message) = match url {
-        Address::Web(_) => (OF_SFTP, "belongs to addresses with sftp"),
-        Address::Sftp { .. } => (OF_WEB, "belongs to web addresses; SFTP has key_file"),
+        FeedUrl::Web(_) => (OF_SFTP, "belongs to addresses with sftp"),
+        FeedUrl::Sftp { .. } => (OF_WEB, "belongs to web addresses; SFTP has key_file"),
     };
     for key in others.iter().filter(|key| value.get(key).is_some()) {
         reject(&at.key(key), problems, message);
     }
-    if matches!(url, Address::Sftp { .. }) {
+    if matches!(url, FeedUrl::Sftp { .. }) {
         for key in OF_SFTP.iter().filter(|key| value.get(key).is_none()) {
             reject(&at.key(key), problems, "is missing; a feed from a server of SFTP needs it");
         }
@@ -158,22 +166,22 @@ fn check_login(value: &Value, url: &Address, at: &DocumentPlace<'_>, problems: &
 }
 
 /// Where a feed is fetched, without who we are to a web address.
-enum Address {
+enum FeedUrl {
     Web(String),
     Sftp { user: String, host: String, port: u16, path: String },
 }
 
-fn address(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Address> {
+fn address(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<FeedUrl> {
     const HINT: &str = "must be an address such as sftp://user@sftp.example.com:22/path/feed.csv, \
                         without a password and without * ? [ ] \" ' \\ in the path";
     if value.as_str().is_some_and(|text| text.starts_with("sftp://")) {
         return of_text((value, at, problems), HINT, sftp);
     }
-    secure_address(value, at, problems).map(Address::Web)
+    secure_address(value, at, problems).map(FeedUrl::Web)
 }
 
 /// What `sftp` and `ssh` would take for something else than a name is refused, and not quoted.
-fn sftp(text: &str) -> Option<Address> {
+fn sftp(text: &str) -> Option<FeedUrl> {
     let url = Url::parse(text).ok()?;
     if url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
         return None;
@@ -190,7 +198,7 @@ fn sftp(text: &str) -> Option<Address> {
     let is_path = path.len() > 1
         && !path.ends_with('/')
         && !path.chars().any(|c| c.is_control() || "*?[]\"'\\".contains(c));
-    (is_name(&user, "._-+@") && is_name(&host, ".-[:]") && is_path).then(|| Address::Sftp {
+    (is_name(&user, "._-+@") && is_name(&host, ".-[:]") && is_path).then(|| FeedUrl::Sftp {
         user,
         host,
         port: url.port().unwrap_or(22),

@@ -7,8 +7,8 @@ use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{DocumentPlace, Problems};
 
 use super::values::{line, list, of_text, path, read_table, reject, secure_address, text_that};
-use crate::config::delivery::Secret;
-use crate::config::oidc::{Grant, Oidc};
+use crate::config::delivery::ConfigSecret;
+use crate::config::oidc::{Oidc, RoleGrant};
 
 const ROLES: &str =
     "must be desk, manager or engineer, or at a publisher seller, approver or viewer";
@@ -19,7 +19,7 @@ pub(super) fn oidc(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problem
         required "issuer" => issuer: secure_address,
         required "client_id" => client_id: line(200),
         required "client_secret_file" => secret: |v: &Value, at: &DocumentPlace<'_>, p: &mut Problems| {
-            path(4_000)(v, at, p).map(Secret::File)
+            path(4_000)(v, at, p).map(ConfigSecret::File)
         },
         required "role_claim" => role_claim: line(100),
         required "roles" => grants: list((1, None), grant),
@@ -39,7 +39,7 @@ fn read_scope(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) ->
     })
 }
 
-fn grant(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Grant> {
+fn grant(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<RoleGrant> {
     read_object!(value, at, problems, closed {
         required "value" => claimed: line(200),
         required "role" => role: text_that(ROLES, StaffRole::from_name),
@@ -62,5 +62,5 @@ fn grant(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opti
         reject(&at.key("role"), problems, message);
         return None;
     }
-    Some(Grant { value: claimed?, role, dealer_id: publisher.or(dealer) })
+    Some(RoleGrant { value: claimed?, role, dealer_id: publisher.or(dealer) })
 }

@@ -22,8 +22,8 @@ use super::values::{
 };
 use super::{auth, sections};
 use crate::adcp::seller::Front;
-use crate::config::delivery::Secret;
-use crate::config::{AuthSettings, Publisher, RateLimit, Rates, Upstream};
+use crate::config::delivery::ConfigSecret;
+use crate::config::{AuthSettings, PublisherConfig, RateLimitConfig, Rates, UpstreamConfig};
 
 mod deliveries;
 mod signing;
@@ -33,7 +33,7 @@ pub(super) fn publisher(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Publisher> {
+) -> Option<PublisherConfig> {
     read_object!(value, at, problems, closed {
         required "id" => id: values::id,
         required "name" => name: line(200),
@@ -113,7 +113,7 @@ pub(super) fn publisher(
         }),
         tokens: Vec::new(),
     };
-    Some(Publisher {
+    Some(PublisherConfig {
         front,
         public_url,
         brand_json_url,
@@ -131,7 +131,11 @@ pub(super) fn publisher(
 }
 
 /// A credential is one agent's: it says who calls.
-fn reject_shared_credentials(buyers: &[Buyer], list: &DocumentPlace<'_>, problems: &mut Problems) {
+fn reject_shared_credentials(
+    buyers: &[BuyerAgentConfig],
+    list: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) {
     let mut principals = BTreeSet::new();
     for (index, buyer) in buyers.iter().enumerate() {
         if !buyer.agent.principals.iter().all(|name| principals.insert(name)) {
@@ -146,7 +150,7 @@ fn verifier(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<(String, Secret)> {
+) -> Option<(String, ConfigSecret)> {
     let text = line(1_000);
     read_object!(value, at, problems, closed {
         required "url" => url: values::secure_address,
@@ -165,13 +169,17 @@ fn billed(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opt
 }
 
 /// A buyer agent, and where the keys are with which it signs.
-struct Buyer {
+struct BuyerAgentConfig {
     agent: BuyerAgent,
     keys: Option<AgentKeys>,
 }
 
-fn buyer(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Buyer> {
-    read_table!(value, at, problems, Buyer { agent: BuyerAgent } {
+fn buyer(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<BuyerAgentConfig> {
+    read_table!(value, at, problems, BuyerAgentConfig { agent: BuyerAgent } {
         required "id" => .id: values::id,
         optional "url" => .url: values::web_page,
         optional "keys" => keys: signing::keys,
@@ -268,8 +276,8 @@ fn read_upstream(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Upstream> {
-    read_table!(value, at, problems, Upstream {
+) -> Option<UpstreamConfig> {
+    read_table!(value, at, problems, UpstreamConfig {
         required "url" => url: values::web_page,
         optional "timeout" => timeout: duration("100ms", "30s") => SignedDuration::from_secs(2),
         optional "freshness" => freshness: duration("1s", "24h") => SignedDuration::from_mins(1),
@@ -288,7 +296,7 @@ fn read_rates(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) ->
 impl Default for Rates {
     fn default() -> Self {
         // SEC, rule 8: sustained rates of 60 writes and 300 reads in a second.
-        let in_a_minute = |requests| RateLimit {
+        let in_a_minute = |requests| RateLimitConfig {
             requests,
             window: SignedDuration::from_mins(1),
             http_429: false,

@@ -18,10 +18,11 @@ use super::values::{
 };
 use super::{acme, auth, delivery, feeds, leads, oidc, rooftop};
 use crate::config::{
-    AuthSettings, CardSigning, Console, Dealer, RateLimit, SecondFactorPolicy, Server, WebOrigin,
+    AuthSettings, CardSigning, ConsoleConfig, DealerConfig, RateLimitConfig, SecondFactorPolicy,
+    ServerConfig, WebOrigin,
 };
 
-impl Default for Server {
+impl Default for ServerConfig {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
@@ -50,7 +51,7 @@ impl Default for Server {
     }
 }
 
-impl Default for RateLimit {
+impl Default for RateLimitConfig {
     fn default() -> Self {
         Self { requests: 120, window: SignedDuration::from_mins(1), http_429: false }
     }
@@ -61,9 +62,9 @@ pub(super) fn server(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Server> {
+) -> Option<ServerConfig> {
     let mut ordered = None;
-    let mut server = read_over!(value, at, problems, Server::default(), {
+    let mut server = read_over!(value, at, problems, ServerConfig::default(), {
         "listen" => listen: values::socket,
         "operator_listen" => operator_listen: some(values::socket),
         "hosting" => hosting: parse::boolean,
@@ -91,7 +92,7 @@ pub(super) fn server(
         },
     });
     server.acme = ordered;
-    let is_open = |console: &Console| {
+    let is_open = |console: &ConsoleConfig| {
         let proxied = console.public_url.as_ref().is_some_and(|url| url.starts_with("https://"));
         !console.listen.ip().is_loopback() && server.tls.is_none() && !proxied
     };
@@ -104,8 +105,12 @@ pub(super) fn server(
 }
 
 /// `[server.console]`
-fn read_console(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<Console> {
-    read_table!(value, at, problems, Console {
+fn read_console(
+    value: &Value,
+    at: &DocumentPlace<'_>,
+    problems: &mut Problems,
+) -> Option<ConsoleConfig> {
+    read_table!(value, at, problems, ConsoleConfig {
         required "listen" => listen: values::socket,
         optional "public_url" => public_url: values::web_base,
         optional "session_lifetime" => session_lifetime: duration("5m", "30d") => SignedDuration::from_hours(12),
@@ -146,8 +151,8 @@ pub(super) fn dealer(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Dealer> {
-    read_table!(value, at, problems, Dealer { terms: Terms } {
+) -> Option<DealerConfig> {
+    read_table!(value, at, problems, DealerConfig { terms: Terms } {
         required "id" => .id: values::id,
         required "name" => .name: line(200),
         optional "hosts" => hosts: list((0, None), values::host) => Vec::new(),
@@ -167,7 +172,7 @@ pub(super) fn dealer(
                 "another rooftop of this dealer has this name already"),
         optional "search" => .search: read_search => SearchPolicy::default(),
         optional "leads" => .leads: leads::leads => LeadPolicy::default(),
-        optional "rate_limit" => rate_limit: read_rate_limit => RateLimit::default(),
+        optional "rate_limit" => rate_limit: read_rate_limit => RateLimitConfig::default(),
         // C-23
         optional "tombstone_lifetime" => .tombstone_lifetime: duration("0s", "3650d")
             => SignedDuration::from_hours(90 * 24),
@@ -246,8 +251,8 @@ pub(super) fn read_rate_limit(
     value: &Value,
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<RateLimit> {
-    Some(read_over!(value, at, problems, RateLimit::default(), {
+) -> Option<RateLimitConfig> {
+    Some(read_over!(value, at, problems, RateLimitConfig::default(), {
         "requests" => requests: whole(0, 1_000_000),
         "window" => window: duration("100ms", "24h"),
         "http_429" => http_429: parse::boolean,

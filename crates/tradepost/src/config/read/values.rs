@@ -17,7 +17,7 @@ pub(super) use tradepost_wire::parse::{of_text, reject};
 use tradepost_wire::problem::{DocumentPlace, Problems};
 use tradepost_wire::toml::parse_duration;
 
-use crate::config::delivery::Secret;
+use crate::config::delivery::ConfigSecret;
 
 /// Reads a table into a struct: what `read_object!` reads, in a member for each key. A required one has
 /// to be there, and an optional one is what stands behind its reader where it is not, or `None`.
@@ -135,12 +135,12 @@ pub(super) fn secret(
     (text, file): (Option<String>, Option<String>),
     at: &DocumentPlace<'_>,
     problems: &mut Problems,
-) -> Option<Secret> {
+) -> Option<ConfigSecret> {
     let file_key = format!("{key}_file");
     if value.get(key).is_some() && value.get(&file_key).is_some() {
         reject(&at.key(key), problems, format!("is here twice; keep this or {file_key}"));
     }
-    text.map(Secret::Text).or(file.map(|file| Secret::File(file.into())))
+    text.map(ConfigSecret::Text).or(file.map(|file| ConfigSecret::File(file.into())))
 }
 
 /// Words of a vocabulary, at least one and none twice, in the vocabulary's order.

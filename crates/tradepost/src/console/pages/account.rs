@@ -3,18 +3,18 @@
 use askama::Template;
 use jiff::Timestamp;
 
-use super::{Console, Frame, Visitor, When, role_name};
+use super::{Console, PageFrame, ShownMoment, Visitor, role_name};
 
 /// Somebody's own account.
 #[derive(Debug, Template)]
 #[template(path = "console/account.html")]
-pub(in crate::console) struct Account {
-    pub(in crate::console) frame: Frame,
+pub(in crate::console) struct AccountPage {
+    pub(in crate::console) frame: PageFrame,
     pub(in crate::console) facts: Vec<(&'static str, String)>,
     pub(in crate::console) has_password: bool,
     pub(in crate::console) shortest: usize,
     /// Since when the second factor counts, where there is one.
-    pub(in crate::console) factor_since: Option<When>,
+    pub(in crate::console) factor_since: Option<ShownMoment>,
     pub(in crate::console) codes_left: u64,
     pub(in crate::console) is_required: bool,
     pub(in crate::console) problems: Vec<String>,
@@ -24,7 +24,7 @@ pub(in crate::console) struct Account {
 #[derive(Debug, Template)]
 #[template(path = "console/factor.html")]
 pub(in crate::console) struct SetUpFactor {
-    pub(in crate::console) frame: Frame,
+    pub(in crate::console) frame: PageFrame,
     pub(in crate::console) is_required: bool,
     /// The secret as a text in groups, and as an image of ours.
     pub(in crate::console) secret: Option<(String, String)>,
@@ -35,7 +35,7 @@ pub(in crate::console) struct SetUpFactor {
 #[derive(Debug, Template)]
 #[template(path = "console/recovery-codes.html")]
 pub(in crate::console) struct RecoveryCodes {
-    pub(in crate::console) frame: Frame,
+    pub(in crate::console) frame: PageFrame,
     pub(in crate::console) codes: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ pub(in crate::console) struct RecoveryCodes {
 #[derive(Debug, Template)]
 #[template(path = "console/confirm.html")]
 pub(in crate::console) struct ConfirmIdentity {
-    pub(in crate::console) frame: Frame,
+    pub(in crate::console) frame: PageFrame,
     /// Where the form goes that was sent.
     pub(in crate::console) action: String,
     /// The fields that were sent with it.
@@ -82,7 +82,11 @@ impl Console {
     }
 
     /// A moment as a page of this visitor shows it.
-    pub(in crate::console) fn account_moment(&self, visitor: &Visitor<'_>, at: Timestamp) -> When {
+    pub(in crate::console) fn account_moment(
+        &self,
+        visitor: &Visitor<'_>,
+        at: Timestamp,
+    ) -> ShownMoment {
         self.local(&self.dealers(visitor)).when(at)
     }
 }

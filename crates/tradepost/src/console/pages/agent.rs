@@ -4,21 +4,21 @@ use askama::Template;
 use tradepost_dealer::delivery::DeliveryState;
 use tradepost_wire::json::Value;
 
-use super::super::offer::{Summary, Warning};
+use super::super::offer::{ListingWarning, Summary};
 use super::feeds::last_taken;
-use super::{Answer, Console, Frame, Reply, Visitor, ago, counted, lasting};
-use crate::aap::seller::Seller;
-use crate::feeds::Standing;
+use super::{Answer, Console, ConsoleReply, PageFrame, Visitor, ago, counted, lasting};
+use crate::aap::seller::DealerAgent;
+use crate::feeds::FeedStatus;
 
 #[derive(Debug, Template)]
 #[template(path = "console/card.html")]
 struct CardPage {
-    frame: Frame,
-    cards: Vec<Card>,
+    frame: PageFrame,
+    cards: Vec<AgentCardView>,
 }
 
 #[derive(Debug)]
-struct Card {
+struct AgentCardView {
     name: String,
     description: String,
     version: String,
@@ -31,20 +31,20 @@ struct Card {
 #[derive(Debug, Template)]
 #[template(path = "console/checklist.html")]
 struct ChecklistPage {
-    frame: Frame,
-    dealers: Vec<Dealer>,
+    frame: PageFrame,
+    dealers: Vec<AgentDealerView>,
 }
 
 #[derive(Debug)]
-struct Dealer {
+struct AgentDealerView {
     name: String,
     done: usize,
-    points: Vec<Point>,
+    points: Vec<SellingPoint>,
 }
 
 /// Something that matters for selling.
 #[derive(Debug)]
-struct Point {
+struct SellingPoint {
     is_good: bool,
     title: &'static str,
     text: String,
@@ -54,7 +54,7 @@ struct Point {
 impl Console {
     pub(in crate::console) fn card(&self, visitor: &Visitor<'_>) -> Answer {
         let cards = self.dealers(visitor).iter().map(|seller| card(seller)).collect();
-        Ok(Reply::page(&CardPage { frame: self.frame(visitor, "Card")?, cards }))
+        Ok(ConsoleReply::page(&CardPage { frame: self.frame(visitor, "Card")?, cards }))
     }
 
     pub(in crate::console) fn checklist(&self, visitor: &Visitor<'_>) -> Answer {
@@ -65,27 +65,27 @@ impl Console {
             let summary = self.offers.of(&self.store, terms)?;
             let dead = self.store.deliveries(Some(&terms.id), None, Some(DeliveryState::Dead))?;
             let mut points = reachable(&seller);
-            let feeds = Standing::of_all(&self.store, &seller.dealer)?;
+            let feeds = FeedStatus::of_all(&self.store, &seller.dealer)?;
             points.extend(offered(&summary, &feeds, now));
             points.extend(informed(&seller, dead.len()));
             points.extend(open(&seller));
             // What is to be done comes first.
             points.sort_by_key(|point| point.is_good);
             let done = points.iter().filter(|point| point.is_good).count();
-            dealers.push(Dealer { name: terms.name.clone(), done, points });
+            dealers.push(AgentDealerView { name: terms.name.clone(), done, points });
         }
         let frame = self.frame(visitor, "Checklist")?;
-        Ok(Reply::page(&ChecklistPage { frame, dealers }))
+        Ok(ConsoleReply::page(&ChecklistPage { frame, dealers }))
     }
 }
 
-fn card(seller: &Seller) -> Card {
+fn card(seller: &DealerAgent) -> AgentCardView {
     let json: Value = tradepost_wire::json::from_slice(&seller.card.body).unwrap_or_default();
     let text = |value: &Value, name: &str| {
         value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let list = |name: &str| json.get(name).and_then(Value::as_array).into_iter().flatten();
-    Card {
+    AgentCardView {
         name: text(&json, "name"),
         description: text(&json, "description"),
         version: text(&json, "version"),
@@ -138,11 +138,11 @@ fn point(
     title: &'static str,
     text: impl Into<String>,
     place: &'static str,
-) -> Point {
-    Point { is_good, title, text: text.into(), place }
+) -> SellingPoint {
+    SellingPoint { is_good, title, text: text.into(), place }
 }
 
-fn reachable(seller: &Seller) -> Vec<Point> {
+fn reachable(seller: &DealerAgent) -> Vec<SellingPoint> {
     let dealer = &seller.dealer;
     let url = dealer.public_url.as_deref();
     let is_public = url.is_some_and(|url| url.starts_with("https://")) || !dealer.hosts.is_empty();
@@ -166,8 +166,8 @@ fn reachable(seller: &Seller) -> Vec<Point> {
     ]
 }
 
-fn offered(summary: &Summary, feeds: &[Standing<'_>], now: jiff::Timestamp) -> Vec<Point> {
-    let without = |what: Warning, noun: &str| {
+fn offered(summary: &Summary, feeds: &[FeedStatus<'_>], now: jiff::Timestamp) -> Vec<SellingPoint> {
+    let without = |what: ListingWarning, noun: &str| {
         let count = summary.count(|one| one == what);
         let vehicles = counted(count, "vehicle has", "vehicles have");
         (
@@ -175,9 +175,9 @@ fn offered(summary: &Summary, feeds: &[Standing<'_>], now: jiff::Timestamp) -> V
             if count == 0 { "All have.".to_owned() } else { format!("{vehicles} {noun}.") },
         )
     };
-    let (has_photos, photos) = without(Warning::NoPhoto, "no photo");
-    let (has_vins, vins) = without(Warning::NoVin, "no VIN");
-    let wrong = summary.count(Warning::is_price);
+    let (has_photos, photos) = without(ListingWarning::NoPhoto, "no photo");
+    let (has_vins, vins) = without(ListingWarning::NoVin, "no VIN");
+    let wrong = summary.count(ListingWarning::is_price);
     vec![
         point(
             summary.listings > 0,
@@ -199,7 +199,7 @@ fn offered(summary: &Summary, feeds: &[Standing<'_>], now: jiff::Timestamp) -> V
 
 /// Whether the inventory is up to date. What makes it out of date is named, and not the age of a listing that
 /// another feed has confirmed.
-fn freshness(summary: &Summary, feeds: &[Standing<'_>], now: jiff::Timestamp) -> Point {
+fn freshness(summary: &Summary, feeds: &[FeedStatus<'_>], now: jiff::Timestamp) -> SellingPoint {
     let place = "tradepost import, more often, or [[dealers.feeds]]";
     let todo = |text: String| point(false, "Your inventory is not up to date", text, place);
     if let Some(standing) = feeds.iter().find(|standing| standing.state.stale_since.is_some()) {
@@ -217,7 +217,7 @@ fn freshness(summary: &Summary, feeds: &[Standing<'_>], now: jiff::Timestamp) ->
     point(true, "Your inventory is up to date", text, place)
 }
 
-fn informed(seller: &Seller, dead: usize) -> Vec<Point> {
+fn informed(seller: &DealerAgent, dead: usize) -> Vec<SellingPoint> {
     let destinations = seller.dealer.deliveries.len();
     vec![
         point(
@@ -243,7 +243,7 @@ fn informed(seller: &Seller, dead: usize) -> Vec<Point> {
     ]
 }
 
-fn open(seller: &Seller) -> Vec<Point> {
+fn open(seller: &DealerAgent) -> Vec<SellingPoint> {
     let rooftops = &seller.dealer.terms.rooftops;
     let names = |is_meant: &dyn Fn(&tradepost_dealer::settings::RooftopSettings) -> bool| {
         let named = rooftops.iter().filter(|rooftop| is_meant(rooftop));

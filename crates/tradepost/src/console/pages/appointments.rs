@@ -14,7 +14,10 @@ use tradepost_dealer::staff::StaffStage;
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::change_forms::ChangeForms;
-use super::{Answer, Console, Frame, Local, PATH, Reply, Visitor, When, counted, headed, inbox};
+use super::{
+    Answer, Console, ConsoleReply, Local, PATH, PageFrame, ShownMoment, Visitor, counted, headed,
+    inbox,
+};
 use crate::appointments::{CalendarOperation, rooftop_of};
 
 /// How many days are on a page.
@@ -25,10 +28,10 @@ const CELL: usize = 10;
 
 #[derive(Debug, Template)]
 #[template(path = "console/appointments.html")]
-struct Page {
-    frame: Frame,
-    waiting: Vec<Waiting>,
-    days: Vec<Day>,
+struct AppointmentsPage {
+    frame: PageFrame,
+    waiting: Vec<WaitingVisit>,
+    days: Vec<CalendarDay>,
     /// Appointments at rooftops that the configuration does not name any more.
     elsewhere: Vec<Booked>,
     blocking: Vec<BlockForm>,
@@ -40,17 +43,17 @@ struct Page {
 
 /// A visit for which a time has to be found.
 #[derive(Debug)]
-struct Waiting {
+struct WaitingVisit {
     href: String,
     name: String,
     about: String,
     state: &'static str,
-    when: When,
+    when: ShownMoment,
     forms: Option<ChangeForms>,
 }
 
 #[derive(Debug)]
-struct Day {
+struct CalendarDay {
     label: String,
     is_today: bool,
     rooftops: Vec<Roof>,
@@ -130,7 +133,7 @@ impl Console {
             let rooftops = dealers.iter().flat_map(|dealer| {
                 dealer.rooftops.iter().map(|rooftop| view.roof(&dealer.id, rooftop))
             });
-            Day {
+            CalendarDay {
                 label: date.strftime("%A, %B %-d").to_string(),
                 is_today: date == today,
                 rooftops: rooftops.collect(),
@@ -147,7 +150,7 @@ impl Console {
             dealer: dealer.name.clone(),
             rooftops: dealer.rooftops.iter().map(|roof| roof.profile.name.clone()).collect(),
         });
-        let page = Page {
+        let page = AppointmentsPage {
             frame: self.frame(visitor, "Appointments")?,
             waiting: waiting
                 .iter()
@@ -161,11 +164,15 @@ impl Console {
             later: link(moved(DAYS)),
             today: format!("{PATH}/appointments"),
         };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 }
 
-fn waiting(visit: &Visit, rooftop: Option<&RooftopSettings>, now: Timestamp) -> Option<Waiting> {
+fn waiting(
+    visit: &Visit,
+    rooftop: Option<&RooftopSettings>,
+    now: Timestamp,
+) -> Option<WaitingVisit> {
     let state = match visit.appointment.state {
         AppointmentState::Requested => "a time has to be found",
         AppointmentState::Proposed => "other times were proposed",
@@ -177,7 +184,7 @@ fn waiting(visit: &Visit, rooftop: Option<&RooftopSettings>, now: Timestamp) -> 
     };
     let lead = &visit.lead;
     let here = Local { zone: lead.zone(), now };
-    Some(Waiting {
+    Some(WaitingVisit {
         href: format!("{PATH}/leads/{}", lead.lead_id),
         name: LeadView::new(lead).customer_name(),
         about: inbox::about(lead),

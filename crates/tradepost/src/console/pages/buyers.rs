@@ -7,19 +7,19 @@ use tradepost_dealer::staff::StaffStage;
 use tradepost_store::staff::SubmissionOrigin;
 
 use super::chart::{Chart, Counts, DAYS, beginning};
-use super::{Answer, Console, Frame, Local, Reply, Visitor, When, counted};
+use super::{Answer, Console, ConsoleReply, Local, PageFrame, ShownMoment, Visitor, counted};
 
 #[derive(Debug, Template)]
 #[template(path = "console/buyers.html")]
-struct Page {
-    frame: Frame,
+struct BuyersPage {
+    frame: PageFrame,
     chart: Chart,
     summary: String,
-    buyers: Vec<Buyer>,
+    buyers: Vec<BuyerRow>,
 }
 
 #[derive(Debug)]
-struct Buyer {
+struct BuyerRow {
     name: String,
     proof: String,
     is_proven: bool,
@@ -27,7 +27,7 @@ struct Buyer {
     repeated: u32,
     held: u32,
     sold: u32,
-    last: When,
+    last: ShownMoment,
 }
 
 impl Console {
@@ -38,13 +38,13 @@ impl Console {
         let leads = |count| counted(count, "lead", "leads");
         let say = |counts: &[u32]| leads(counts.iter().sum::<u32>() as usize);
         let all = origins.iter().filter(|it| !it.is_repeated).count();
-        let page = Page {
+        let page = BuyersPage {
             frame: self.frame(visitor, "Buyers")?,
             chart: Chart::new(&by_day(&origins, &here), &here, say),
             summary: format!("{} in {DAYS} days", leads(all)),
             buyers: buyers(&origins, &here),
         };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 }
 
@@ -57,12 +57,12 @@ fn by_day(origins: &[SubmissionOrigin], here: &Local) -> Counts {
     days
 }
 
-fn buyers(origins: &[SubmissionOrigin], here: &Local) -> Vec<Buyer> {
-    let mut all: BTreeMap<(&str, &str), Buyer> = BTreeMap::new();
+fn buyers(origins: &[SubmissionOrigin], here: &Local) -> Vec<BuyerRow> {
+    let mut all: BTreeMap<(&str, &str), BuyerRow> = BTreeMap::new();
     for origin in origins {
         let agent = origin.agent.as_deref().unwrap_or("(no name)");
         let is_proven = origin.principal != "anonymous";
-        let buyer = all.entry((agent, &origin.principal)).or_insert_with(|| Buyer {
+        let buyer = all.entry((agent, &origin.principal)).or_insert_with(|| BuyerRow {
             name: agent.to_owned(),
             proof: if is_proven { origin.principal.clone() } else { "only claimed".to_owned() },
             is_proven,

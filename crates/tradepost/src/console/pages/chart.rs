@@ -24,20 +24,20 @@ pub(super) type Counts = BTreeMap<Date, Vec<u32>>;
 #[derive(Debug)]
 pub(super) struct Chart {
     pub(super) width: usize,
-    pub(super) days: Vec<Day>,
+    pub(super) days: Vec<ChartDay>,
 }
 
 #[derive(Debug)]
-pub(super) struct Day {
+pub(super) struct ChartDay {
     pub(super) x: usize,
     pub(super) label: String,
     pub(super) tick: Option<String>,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<ChartPart>,
 }
 
 /// What there was of a kind on a day.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct ChartPart {
     pub(super) kind: usize,
     pub(super) y: u32,
     pub(super) height: u32,
@@ -58,7 +58,7 @@ impl Chart {
         let days = dates.enumerate().map(|(place, date)| {
             let counts = counts.get(&date).map(Vec::as_slice).unwrap_or_default();
             let shown = date.strftime("%b %-d").to_string();
-            Day {
+            ChartDay {
                 x: place * DAY,
                 label: format!("{shown}: {}", say(counts)),
                 tick: (place % 7 == 0).then_some(shown),
@@ -71,15 +71,15 @@ impl Chart {
 }
 
 /// One above the other. What there is at all is seen, at the cost of the highest of them.
-fn parts(counts: &[u32], most: u32) -> Vec<Part> {
+fn parts(counts: &[u32], most: u32) -> Vec<ChartPart> {
     let scaled = |count: u32| {
         let scaled = u64::from(count) * u64::from(HEIGHT) / u64::from(most);
         u32::try_from(scaled).unwrap_or(HEIGHT).clamp(LEAST, HEIGHT)
     };
     let there = counts.iter().enumerate().filter(|(_, count)| **count > 0);
     let mut parts: Vec<_> =
-        there.map(|(kind, count)| Part { kind, y: 0, height: scaled(*count) }).collect();
-    let all = |parts: &[Part]| parts.iter().map(|part| part.height).sum::<u32>();
+        there.map(|(kind, count)| ChartPart { kind, y: 0, height: scaled(*count) }).collect();
+    let all = |parts: &[ChartPart]| parts.iter().map(|part| part.height).sum::<u32>();
     while all(&parts) > HEIGHT {
         let over = all(&parts) - HEIGHT;
         let Some(highest) = parts.iter_mut().max_by_key(|part| part.height) else { break };
@@ -115,7 +115,7 @@ mod tests {
         let chart = Chart::new(&counts, &Local { zone: TimeZone::UTC, now }, |counts| {
             format!("{counts:?}")
         });
-        let seen = |day: &Day| {
+        let seen = |day: &ChartDay| {
             let parts = day.parts.iter().map(|part| (part.kind, part.y, part.height));
             (day.label.clone(), parts.collect::<Vec<_>>())
         };

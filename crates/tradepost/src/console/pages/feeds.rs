@@ -5,12 +5,13 @@ use jiff::Timestamp;
 use tradepost_store::{FeedOutcome, FeedRun};
 
 use super::{
-    Answer, Console, Frame, Local, Reply, Stop, Visitor, When, ago, headed, link, thousands,
+    Answer, Console, ConsoleReply, Local, PageError, PageFrame, ShownMoment, Visitor, ago, headed,
+    link, thousands,
 };
-use crate::aap::seller::Seller;
+use crate::aap::seller::DealerAgent;
 use crate::config::feeds::Extent;
-use crate::feeds::Standing;
-use crate::feeds::report::{Count, RunReport, Skip};
+use crate::feeds::FeedStatus;
+use crate::feeds::report::{ReportCount, ReportSkip, RunReport};
 
 /// How many skipped rows are on a page.
 const SKIPS: usize = 200;
@@ -20,26 +21,26 @@ const RUNS: u32 = 50;
 
 #[derive(Debug, Template)]
 #[template(path = "console/feeds.html")]
-struct Page {
-    frame: Frame,
-    dealers: Vec<Dealer>,
+struct FeedsPage {
+    frame: PageFrame,
+    dealers: Vec<FeedsDealer>,
 }
 
 #[derive(Debug)]
-struct Dealer {
+struct FeedsDealer {
     name: String,
-    feeds: Vec<Row>,
+    feeds: Vec<FeedRow>,
 }
 
 /// A feed in the list.
 #[derive(Debug)]
-struct Row {
+struct FeedRow {
     name: String,
     href: String,
     way: &'static str,
     state: Mark,
-    taken: Option<When>,
-    last: Option<(Mark, When)>,
+    taken: Option<ShownMoment>,
+    last: Option<(Mark, ShownMoment)>,
 }
 
 /// A word with a colour.
@@ -52,37 +53,37 @@ pub(super) struct Mark {
 #[derive(Debug, Template)]
 #[template(path = "console/feed.html")]
 struct FeedPage {
-    frame: Frame,
+    frame: PageFrame,
     dealer: String,
     name: String,
     about: String,
     state: Mark,
-    runs: Vec<Run>,
-    shown: Option<Shown>,
+    runs: Vec<FeedRunView>,
+    shown: Option<ShownRun>,
 }
 
 #[derive(Debug)]
-struct Run {
+struct FeedRunView {
     href: String,
     source: String,
     outcome: Mark,
-    when: When,
+    when: ShownMoment,
     is_here: bool,
 }
 
 /// The run whose report is shown.
 #[derive(Debug)]
-struct Shown {
+struct ShownRun {
     outcome: Mark,
-    when: When,
+    when: ShownMoment,
     message: Option<String>,
     hint: Option<String>,
     rows: Vec<(String, String)>,
     changes: Vec<(String, String)>,
     place: String,
-    skips: Vec<Skip>,
+    skips: Vec<ReportSkip>,
     more_skips: Option<String>,
-    warnings: Vec<Count>,
+    warnings: Vec<ReportCount>,
     ignored: Option<String>,
     id: String,
 }
@@ -92,8 +93,8 @@ impl Console {
         let mut dealers = Vec::new();
         for seller in self.dealers(visitor) {
             let here = self.local(std::slice::from_ref(&seller));
-            let standings = Standing::of_all(&self.store, &seller.dealer)?;
-            let row = |standing: &Standing<'_>| Row {
+            let standings = FeedStatus::of_all(&self.store, &seller.dealer)?;
+            let row = |standing: &FeedStatus<'_>| FeedRow {
                 name: standing.feed.name.clone(),
                 href: address(&seller, &standing.feed.name, None),
                 way: standing.feed.from.name(),
@@ -105,25 +106,25 @@ impl Console {
                     .map(|it| (outcome(it.outcome), here.when(it.ended_at))),
             };
             let feeds = standings.iter().map(row).collect();
-            dealers.push(Dealer { name: seller.dealer.terms.name.clone(), feeds });
+            dealers.push(FeedsDealer { name: seller.dealer.terms.name.clone(), feeds });
         }
-        Ok(Reply::page(&Page { frame: self.frame(visitor, "Feeds")?, dealers }))
+        Ok(ConsoleReply::page(&FeedsPage { frame: self.frame(visitor, "Feeds")?, dealers }))
     }
 
     pub(in crate::console) fn feed(&self, visitor: &Visitor<'_>) -> Answer {
-        let dealer = visitor.asked.asked_for("dealer").ok_or(Stop::NotFound)?;
+        let dealer = visitor.asked.asked_for("dealer").ok_or(PageError::NotFound)?;
         let seller = self.dealer(visitor, Some(dealer))?;
-        let name = visitor.asked.asked_for("feed").ok_or(Stop::NotFound)?;
-        let standings = Standing::of_all(&self.store, &seller.dealer)?;
+        let name = visitor.asked.asked_for("feed").ok_or(PageError::NotFound)?;
+        let standings = FeedStatus::of_all(&self.store, &seller.dealer)?;
         let standing = standings.iter().find(|standing| standing.feed.name == name);
-        let standing = standing.ok_or(Stop::NotFound)?;
+        let standing = standing.ok_or(PageError::NotFound)?;
         let runs = self.store.feed_runs(dealer, name, RUNS)?;
         let shown = match visitor.asked.asked_for("run") {
-            Some(id) => Some(runs.iter().find(|run| run.run_id == id).ok_or(Stop::NotFound)?),
+            Some(id) => Some(runs.iter().find(|run| run.run_id == id).ok_or(PageError::NotFound)?),
             None => runs.first(),
         };
         let here = self.local(std::slice::from_ref(&seller));
-        let run = |run: &FeedRun| Run {
+        let run = |run: &FeedRun| FeedRunView {
             href: address(&seller, name, Some(&run.run_id)),
             source: run.source.clone(),
             outcome: outcome(run.outcome),
@@ -144,17 +145,17 @@ impl Console {
             runs: runs.iter().map(run).collect(),
             shown: shown.map(|run| report(run, name, &here)),
         };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 }
 
 /// The page of a feed, or of one of its runs.
-pub(super) fn address(seller: &Seller, feed: &str, run: Option<&str>) -> String {
+pub(super) fn address(seller: &DealerAgent, feed: &str, run: Option<&str>) -> String {
     let dealer = Some(seller.dealer.terms.id.as_str());
     link("feeds/runs", [("dealer", dealer), ("feed", Some(feed)), ("run", run)])
 }
 
-fn state(standing: &Standing<'_>) -> Mark {
+fn state(standing: &FeedStatus<'_>) -> Mark {
     let (class, label) = match (standing.state.stale_since, standing.feed.stale_after) {
         (Some(_), _) => ("bad", "stale"),
         // Nothing can be fresh or stale that has never been there.
@@ -176,7 +177,7 @@ pub(super) const fn not_taken_because(of: FeedOutcome) -> &'static str {
 }
 
 /// When a feed was last taken, in words behind its name.
-pub(super) fn last_taken(standing: &Standing<'_>, now: Timestamp) -> String {
+pub(super) fn last_taken(standing: &FeedStatus<'_>, now: Timestamp) -> String {
     match standing.state.taken_at {
         Some(at) => format!("was last taken {}.", ago(at, now)),
         None => "has never been taken.".to_owned(),
@@ -193,7 +194,7 @@ const fn outcome(of: FeedOutcome) -> Mark {
     Mark { class, label }
 }
 
-fn report(run: &FeedRun, feed: &str, here: &Local) -> Shown {
+fn report(run: &FeedRun, feed: &str, here: &Local) -> ShownRun {
     let report = RunReport::of(run);
     let figures = |all: &[(&str, u64)]| {
         let figure = |(name, number): &(&str, u64)| (thousands(*number), label(name).to_owned());
@@ -201,7 +202,7 @@ fn report(run: &FeedRun, feed: &str, here: &Local) -> Shown {
     };
     let shown = report.skips.len().min(SKIPS) as u64;
     let more = report.skipped.saturating_sub(shown);
-    Shown {
+    ShownRun {
         outcome: outcome(run.outcome),
         when: here.when(run.ended_at),
         message: run.message.clone(),

@@ -10,13 +10,13 @@ use tradepost_dealer::staff::StaffStage;
 use tradepost_store::staff::LeadFilter;
 use tradepost_wire::catalog;
 
-use super::super::offer::Warning;
+use super::super::offer::ListingWarning;
 use super::feeds::{address, last_taken, not_taken_because};
 use super::{
-    Answer, Console, Frame, Local, PATH, Reply, Right, Stop, Visitor, When, counted, lasting,
-    thousands,
+    Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, Right, ShownMoment, Visitor,
+    counted, lasting, thousands,
 };
-use crate::feeds::Standing;
+use crate::feeds::FeedStatus;
 
 /// How many of each kind are shown.
 const SHOWN: u32 = 100;
@@ -28,10 +28,10 @@ const LATE: SignedDuration = SignedDuration::from_hours(1);
 
 #[derive(Debug, Template)]
 #[template(path = "console/inbox.html")]
-struct Page {
-    frame: Frame,
+struct InboxPage {
+    frame: PageFrame,
     figures: Vec<Figure>,
-    items: Vec<Item>,
+    items: Vec<InboxItem>,
     more: Option<String>,
     sees_customers: bool,
 }
@@ -46,7 +46,7 @@ struct Figure {
 
 /// How many leads wait.
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingLeads {
     new: u32,
     working: u32,
     held: u32,
@@ -54,19 +54,19 @@ struct Waiting {
 
 /// Something that waits.
 #[derive(Debug)]
-struct Item {
+struct InboxItem {
     at: Timestamp,
-    kind: Kind,
+    kind: InboxItemKind,
     title: String,
     detail: String,
     href: String,
-    when: When,
+    when: ShownMoment,
     urgency: &'static str,
 }
 
 catalog! {
     /// What somebody has to look at, as people are told.
-    enum Kind {
+    enum InboxItemKind {
         /// How it is shown.
         class: &'static str,
     }
@@ -90,8 +90,8 @@ impl Console {
         let now = self.clock.now();
         let mut items = Vec::new();
         if sees_customers {
-            items.extend(self.leads_that_wait(visitor, Kind::Lead, now)?);
-            items.extend(self.leads_that_wait(visitor, Kind::Held, now)?);
+            items.extend(self.leads_that_wait(visitor, InboxItemKind::Lead, now)?);
+            items.extend(self.leads_that_wait(visitor, InboxItemKind::Held, now)?);
         }
         items.extend(self.failed(visitor, now, sees_customers)?);
         items.extend(self.offers_amiss(visitor, now)?);
@@ -104,22 +104,23 @@ impl Console {
             let found = items.iter().filter(|item| item.kind == kind).count();
             usize::try_from(all).unwrap_or(usize::MAX).saturating_sub(found)
         };
-        let unseen = unseen(Kind::Lead, waiting.new) + unseen(Kind::Held, waiting.held);
+        let unseen =
+            unseen(InboxItemKind::Lead, waiting.new) + unseen(InboxItemKind::Held, waiting.held);
         let left = items.len().saturating_sub(shown) + unseen;
         items.truncate(shown);
         let more = (left > 0).then(|| counted(left, "more thing waits", "more things wait"));
         let frame = self.frame(visitor, "Inbox")?;
-        Ok(Reply::page(&Page { frame, figures, items, more, sees_customers }))
+        Ok(ConsoleReply::page(&InboxPage { frame, figures, items, more, sees_customers }))
     }
 
     /// Leads that are new, or held back.
     fn leads_that_wait(
         &self,
         visitor: &Visitor<'_>,
-        kind: Kind,
+        kind: InboxItemKind,
         now: Timestamp,
-    ) -> Result<Vec<Item>, Stop> {
-        let is_held = kind == Kind::Held;
+    ) -> Result<Vec<InboxItem>, PageError> {
+        let is_held = kind == InboxItemKind::Held;
         let found = self.store.lead_list(&LeadFilter {
             dealer_id: visitor.dealer_id(),
             state: Some(if is_held { LeadState::Held } else { LeadState::Received }),
@@ -141,7 +142,7 @@ impl Console {
         visitor: &Visitor<'_>,
         now: Timestamp,
         sees_customers: bool,
-    ) -> Result<Vec<Item>, Stop> {
+    ) -> Result<Vec<InboxItem>, PageError> {
         let (of, state) = (visitor.dealer_id(), Some(DeliveryState::Dead));
         // Whoever sees all dealers sees nothing of a publisher.
         let dead = if visitor.member.role.is_of_publisher() {
@@ -149,7 +150,7 @@ impl Console {
         } else {
             self.store.deliveries(of, None, state)?
         };
-        let mut items: Vec<Item> = Vec::new();
+        let mut items: Vec<InboxItem> = Vec::new();
         let here = Local { zone: TimeZone::UTC, now };
         // The store has the latest first, and the oldest failure of a lead
         // is what its line is sorted by.
@@ -179,19 +180,23 @@ impl Console {
                 continue;
             }
             let at = delivery.ended_at.unwrap_or(delivery.created_at);
-            items.push(item(&here, at, Kind::Failed, (title, detail, href)));
+            items.push(item(&here, at, InboxItemKind::Failed, (title, detail, href)));
         }
         Ok(items)
     }
 
-    fn offers_amiss(&self, visitor: &Visitor<'_>, now: Timestamp) -> Result<Vec<Item>, Stop> {
+    fn offers_amiss(
+        &self,
+        visitor: &Visitor<'_>,
+        now: Timestamp,
+    ) -> Result<Vec<InboxItem>, PageError> {
         let mut items = Vec::new();
         for seller in self.dealers(visitor) {
             let terms = &seller.dealer.terms;
             let summary = self.offers.of(&self.store, terms)?;
             let here = self.local(std::slice::from_ref(&seller));
             let latest = summary.latest.unwrap_or(now);
-            let feeds = Standing::of_all(&self.store, &seller.dealer)?;
+            let feeds = FeedStatus::of_all(&self.store, &seller.dealer)?;
             for standing in &feeds {
                 let name = &standing.feed.name;
                 let href = if Right::Operate.is_of(visitor.member.role) {
@@ -203,41 +208,41 @@ impl Console {
                     let title = format!("The feed {name} of {} is out of date", terms.name);
                     let detail = format!("It {}", last_taken(standing, now));
                     let what = (title, detail, href.clone());
-                    items.push(item(&here, since, Kind::Stale, what));
+                    items.push(item(&here, since, InboxItemKind::Stale, what));
                 }
                 if let Some(run) = standing.not_taken() {
                     let how = not_taken_because(run.outcome);
                     let title = format!("The feed {name} of {} {how}", terms.name);
                     let detail = run.message.clone().unwrap_or_default();
                     let what = (title, detail, href);
-                    items.push(item(&here, run.ended_at, Kind::Feed, what));
+                    items.push(item(&here, run.ended_at, InboxItemKind::Feed, what));
                 }
             }
             if let Some(age) = summary.stale_for(&feeds, now) {
                 let title = format!("No news of the inventory of {}", terms.name);
                 let detail = format!("The last listing was confirmed {} ago.", lasting(age));
                 let href = format!("{PATH}/inventory");
-                items.push(item(&here, latest, Kind::Stale, (title, detail, href)));
+                items.push(item(&here, latest, InboxItemKind::Stale, (title, detail, href)));
             }
-            let wrong = summary.count(Warning::is_price);
+            let wrong = summary.count(ListingWarning::is_price);
             if wrong > 0 {
                 let title =
                     format!("{} to mend at {}", counted(wrong, "price", "prices"), terms.name);
                 let detail = "Buyers are not told the true price out of the door.".to_owned();
                 let href = format!("{PATH}/inventory?amiss=price");
-                items.push(item(&here, latest, Kind::Price, (title, detail, href)));
+                items.push(item(&here, latest, InboxItemKind::Price, (title, detail, href)));
             }
         }
         Ok(items)
     }
 
     /// How many leads wait, whatever can be shown of them.
-    fn waiting(&self, visitor: &Visitor<'_>) -> Result<Waiting, Stop> {
+    fn waiting(&self, visitor: &Visitor<'_>) -> Result<WaitingLeads, PageError> {
         if !Right::Customers.is_of(visitor.member.role) {
-            return Ok(Waiting::default());
+            return Ok(WaitingLeads::default());
         }
         let count = |state, stage| self.store.count_leads(visitor.dealer_id(), state, stage);
-        Ok(Waiting {
+        Ok(WaitingLeads {
             new: count(LeadState::Received, Some(StaffStage::New))?,
             working: count(LeadState::Received, Some(StaffStage::Working))?,
             held: count(LeadState::Held, None)?,
@@ -245,12 +250,12 @@ impl Console {
     }
 }
 
-fn figures(waiting: Option<&Waiting>, items: &[Item], now: Timestamp) -> Vec<Figure> {
+fn figures(waiting: Option<&WaitingLeads>, items: &[InboxItem], now: Timestamp) -> Vec<Figure> {
     let number = |count: u32| thousands(count.into());
     let figure = |number, label, kind| Figure { number, label, kind };
     let mut figures = Vec::new();
     if let Some(waiting) = waiting {
-        let oldest = items.iter().find(|item| item.kind == Kind::Lead);
+        let oldest = items.iter().find(|item| item.kind == InboxItemKind::Lead);
         let waits = oldest.map_or("–".to_owned(), |item| lasting(now.duration_since(item.at)));
         figures.extend([
             figure(number(waiting.new), "new leads", "lead"),
@@ -259,12 +264,12 @@ fn figures(waiting: Option<&Waiting>, items: &[Item], now: Timestamp) -> Vec<Fig
             figure(number(waiting.held), "held back", "held"),
         ]);
     }
-    let failed = items.iter().filter(|item| item.kind == Kind::Failed).count();
+    let failed = items.iter().filter(|item| item.kind == InboxItemKind::Failed).count();
     figures.push(figure(thousands(failed as u64), "not delivered", "failed"));
     figures
 }
 
-fn lead_item(lead: &LeadRecord, kind: Kind, detail: String, now: Timestamp) -> Item {
+fn lead_item(lead: &LeadRecord, kind: InboxItemKind, detail: String, now: Timestamp) -> InboxItem {
     let name = LeadView::new(lead).customer_name();
     let title = if name.is_empty() { "Somebody without a name".to_owned() } else { name };
     let href = format!("{PATH}/leads/{}", lead.lead_id);
@@ -272,20 +277,25 @@ fn lead_item(lead: &LeadRecord, kind: Kind, detail: String, now: Timestamp) -> I
     let item = item(&here, lead.received_at, kind, (title, detail, href));
     let waits = now.duration_since(lead.received_at);
     let urgency = match kind {
-        Kind::Lead if waits >= LATE => "late",
-        Kind::Lead if waits >= SOON => "soon",
-        Kind::Lead | Kind::Held | Kind::Failed | Kind::Stale | Kind::Feed | Kind::Price => "",
+        InboxItemKind::Lead if waits >= LATE => "late",
+        InboxItemKind::Lead if waits >= SOON => "soon",
+        InboxItemKind::Lead
+        | InboxItemKind::Held
+        | InboxItemKind::Failed
+        | InboxItemKind::Stale
+        | InboxItemKind::Feed
+        | InboxItemKind::Price => "",
     };
-    Item { urgency, ..item }
+    InboxItem { urgency, ..item }
 }
 
 fn item(
     here: &Local,
     at: Timestamp,
-    kind: Kind,
+    kind: InboxItemKind,
     (title, detail, href): (String, String, String),
-) -> Item {
-    Item { at, kind, title, detail, href, when: here.when(at), urgency: "" }
+) -> InboxItem {
+    InboxItem { at, kind, title, detail, href, when: here.when(at), urgency: "" }
 }
 
 /// What a lead is about, in one line.

@@ -9,10 +9,10 @@ use tradepost_wire::aap::inventory::{Filters, Search};
 use tradepost_wire::aap::{RawJson, ReplyData, VehicleQuery};
 use tradepost_wire::json::Value;
 
-use super::super::offer::{Summary, Warning};
+use super::super::offer::{ListingWarning, Summary};
 use super::super::reply::origin;
-use super::{Answer, Console, Frame, Reply, Visitor, counted, link, plain, thousands};
-use crate::aap::seller::Seller;
+use super::{Answer, Console, ConsoleReply, PageFrame, Visitor, counted, link, plain, thousands};
+use crate::aap::seller::DealerAgent;
 
 /// What is being done when an inventory cannot be read.
 const WHAT: &str = "reading an inventory";
@@ -22,30 +22,30 @@ const ON_A_PAGE: u32 = 24;
 
 #[derive(Debug, Template)]
 #[template(path = "console/inventory.html")]
-struct Page {
-    frame: Frame,
-    dealers: Vec<Choice>,
+struct InventoryPage {
+    frame: PageFrame,
+    dealers: Vec<FilterChoice>,
     dealer: String,
     query: String,
     amiss: &'static str,
     said: Option<String>,
     total: String,
     figures: Vec<(String, &'static str, String)>,
-    cars: Vec<Car>,
+    cars: Vec<InventoryCar>,
     earlier: Option<String>,
     later: Option<String>,
     is_empty: bool,
 }
 
 #[derive(Debug)]
-struct Choice {
+struct FilterChoice {
     href: String,
     name: String,
     is_here: bool,
 }
 
 #[derive(Debug)]
-struct Car {
+struct InventoryCar {
     title: String,
     photo: Option<String>,
     price: Option<String>,
@@ -57,7 +57,7 @@ struct Car {
 }
 
 /// What somebody wants to see.
-struct Wanted<'a> {
+struct WantedListings<'a> {
     query: Option<&'a str>,
     amiss: Option<bool>,
     skip: u32,
@@ -67,21 +67,21 @@ impl Console {
     pub(in crate::console) fn inventory(&self, visitor: &Visitor<'_>) -> Answer {
         let seller = &*self.dealer(visitor, visitor.asked.asked_for("dealer"))?;
         let summary = self.offers.of(&self.store, &seller.dealer.terms)?;
-        let wanted = Wanted {
+        let wanted = WantedListings {
             query: visitor.asked.asked_for("q"),
             amiss: visitor.asked.asked_for("amiss").map(|what| what == "price"),
             skip: visitor.asked.asked_for("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0),
         };
         let (total, found, said) = find(seller, &summary, &wanted)?;
-        let cars: Vec<Car> = found.iter().map(|raw| car(raw, &summary)).collect();
+        let cars: Vec<InventoryCar> = found.iter().map(|raw| car(raw, &summary)).collect();
         let photos: Vec<_> = cars.iter().filter_map(|car| car.photo.clone()).collect();
         let later = wanted.skip.saturating_add(ON_A_PAGE);
-        let choice = |other: &std::sync::Arc<Seller>| Choice {
+        let choice = |other: &std::sync::Arc<DealerAgent>| FilterChoice {
             href: link_to(other, None),
             name: other.dealer.terms.name.clone(),
             is_here: other.dealer.terms.id == seller.dealer.terms.id,
         };
-        let page = Page {
+        let page = InventoryPage {
             frame: self.frame(visitor, "Inventory")?,
             dealers: self.dealers(visitor).iter().map(choice).collect(),
             dealer: seller.dealer.terms.id.clone(),
@@ -96,19 +96,20 @@ impl Console {
             is_empty: summary.listings == 0,
             cars,
         };
-        Ok(Reply::page(&page).with_photos(photos.iter().map(String::as_str)))
+        Ok(ConsoleReply::page(&page).with_photos(photos.iter().map(String::as_str)))
     }
 }
 
 /// The matches: how many in all, those of this page, and what a buyer's agent is told about them.
 fn find(
-    seller: &Seller,
+    seller: &DealerAgent,
     summary: &Summary,
-    wanted: &Wanted<'_>,
+    wanted: &WantedListings<'_>,
 ) -> Result<(usize, Vec<RawJson>, Option<String>), InternalError> {
     let inventory = seller.inventory.load()?;
     if let Some(only_prices) = wanted.amiss {
-        let is_meant = |all: &Vec<Warning>| all.iter().any(|one| !only_prices || one.is_price());
+        let is_meant =
+            |all: &Vec<ListingWarning>| all.iter().any(|one| !only_prices || one.is_price());
         let mut ids: Vec<_> =
             summary.amiss.iter().filter(|(_, all)| is_meant(all)).map(|(id, _)| id).collect();
         ids.sort_unstable();
@@ -135,7 +136,7 @@ fn find(
     Ok((page.total, page.vehicles, reply.message.filter(|_| wanted.query.is_some())))
 }
 
-fn address(seller: &Seller, wanted: &Wanted<'_>, skip: u32) -> String {
+fn address(seller: &DealerAgent, wanted: &WantedListings<'_>, skip: u32) -> String {
     let dealer = Some(seller.dealer.terms.id.as_str());
     let (amiss, skip) = (wanted.amiss.map(amiss), skip.to_string());
     let query = [("dealer", dealer), ("q", wanted.query), ("amiss", amiss), ("skip", Some(&skip))];
@@ -148,7 +149,7 @@ const fn amiss(only_prices: bool) -> &'static str {
 }
 
 /// The numbers at the top: each with its label and a page that shows what it counts.
-fn figures(seller: &Seller, summary: &Summary) -> Vec<(String, &'static str, String)> {
+fn figures(seller: &DealerAgent, summary: &Summary) -> Vec<(String, &'static str, String)> {
     let link = |only_prices| link_to(seller, only_prices);
     let number = |count: usize| thousands(count as u64);
     vec![
@@ -159,12 +160,12 @@ fn figures(seller: &Seller, summary: &Summary) -> Vec<(String, &'static str, Str
 }
 
 /// A dealer's inventory, and what of it.
-fn link_to(seller: &Seller, only_prices: Option<bool>) -> String {
+fn link_to(seller: &DealerAgent, only_prices: Option<bool>) -> String {
     let dealer = Some(seller.dealer.terms.id.as_str());
     link("inventory", [("dealer", dealer), ("amiss", only_prices.map(amiss))])
 }
 
-fn car(raw: &RawJson, summary: &Summary) -> Car {
+fn car(raw: &RawJson, summary: &Summary) -> InventoryCar {
     let json: Value = tradepost_wire::json::from_str(raw.as_json()).unwrap_or_default();
     let text = |name: &str| json.get(name).and_then(Value::as_str);
     let number = |name: &str| json.get(name).and_then(Value::as_u64);
@@ -188,7 +189,7 @@ fn car(raw: &RawJson, summary: &Summary) -> Car {
         parts.iter().flatten().cloned().collect::<Vec<_>>().join(between)
     };
     let amiss = text("vehicle_id").and_then(|id| summary.amiss.get(id));
-    Car {
+    InventoryCar {
         title: join(&title, " "),
         photo: photos.next().map(str::to_owned),
         price: amount("price"),

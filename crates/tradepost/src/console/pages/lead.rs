@@ -17,40 +17,40 @@ use tradepost_wire::json::Value;
 use super::super::reply::origin;
 use super::change_forms::ChangeForms;
 use super::{
-    Answer, Console, Frame, Local, Reply, Right, Visitor, When, counted, headed, inbox, known,
-    lasting, leads, plain, stage_name, thousands,
+    Answer, Console, ConsoleReply, Local, PageFrame, Right, ShownMoment, Visitor, counted, headed,
+    inbox, known, lasting, leads, plain, stage_name, thousands,
 };
 use crate::appointments::rooftop_of;
 
 #[derive(Debug, Template)]
 #[template(path = "console/lead.html")]
-struct Page {
-    frame: Frame,
+struct LeadPage {
+    frame: PageFrame,
     id: String,
     name: String,
     about: String,
-    received: When,
+    received: ShownMoment,
     state: (&'static str, String),
     held_for: Option<&'static str>,
-    stages: Vec<Choice>,
-    reach: Vec<Reach>,
+    stages: Vec<StageChoice>,
+    reach: Vec<ContactWay>,
     facts: Vec<(&'static str, String)>,
     message: Option<String>,
-    car: Option<Car>,
-    trade_in: Option<Car>,
+    car: Option<LeadCar>,
+    trade_in: Option<LeadCar>,
     visits: Vec<ShownVisit>,
-    consents: Vec<Consent>,
+    consents: Vec<ConsentView>,
     clock: Vec<(&'static str, String)>,
-    deliveries: Vec<Delivery>,
-    moments: Vec<Moment>,
-    notes: Vec<(String, When, String)>,
+    deliveries: Vec<DeliveryView>,
+    moments: Vec<LeadMoment>,
+    notes: Vec<(String, ShownMoment, String)>,
     same_person: Vec<(String, String)>,
     may: May,
 }
 
 /// A stage that can be chosen.
 #[derive(Debug)]
-struct Choice {
+struct StageChoice {
     value: &'static str,
     label: &'static str,
     is_here: bool,
@@ -58,7 +58,7 @@ struct Choice {
 
 /// A way to the customer.
 #[derive(Debug)]
-struct Reach {
+struct ContactWay {
     label: &'static str,
     value: String,
     href: Option<String>,
@@ -66,7 +66,7 @@ struct Reach {
 }
 
 #[derive(Debug)]
-struct Car {
+struct LeadCar {
     title: String,
     photo: Option<String>,
     page: Option<String>,
@@ -81,7 +81,7 @@ struct ShownVisit {
     what: String,
     state: &'static str,
     class: &'static str,
-    when: Option<When>,
+    when: Option<ShownMoment>,
     proposed: Vec<String>,
     zone: String,
     is_withdrawn: bool,
@@ -90,25 +90,25 @@ struct ShownVisit {
 
 /// A consent, word for word.
 #[derive(Debug)]
-struct Consent {
+struct ConsentView {
     text: Option<String>,
     facts: Vec<(&'static str, String)>,
     is_latest: bool,
 }
 
 #[derive(Debug)]
-struct Delivery {
+struct DeliveryView {
     destination: String,
     state: &'static str,
     class: &'static str,
     detail: String,
-    when: When,
+    when: ShownMoment,
 }
 
 #[derive(Debug)]
-struct Moment {
+struct LeadMoment {
     at: Timestamp,
-    when: When,
+    when: ShownMoment,
     text: String,
 }
 
@@ -126,8 +126,8 @@ struct May {
 /// The question whether a lead is to be erased.
 #[derive(Debug, Template)]
 #[template(path = "console/erase.html")]
-struct Question {
-    frame: Frame,
+struct ErasureQuestion {
+    frame: PageFrame,
     id: String,
     name: String,
 }
@@ -143,7 +143,7 @@ impl Console {
         let here = Local { zone: lead.zone(), now: self.clock.now() };
         let car = view.vehicle().map(|vehicle| car(vehicle, lead.submission.listing.as_ref()));
         let photo = car.as_ref().and_then(|car| car.photo.clone());
-        let page = Page {
+        let page = LeadPage {
             frame: self.frame(visitor, "Lead")?,
             id: lead.lead_id.clone(),
             name: named(&view),
@@ -166,7 +166,7 @@ impl Console {
             same_person: history.same_person.iter().map(|id| named_short(id)).collect(),
             may: may(visitor, lead),
         };
-        Ok(Reply::page(&page).with_photos(photo.as_deref()))
+        Ok(ConsoleReply::page(&page).with_photos(photo.as_deref()))
     }
 
     /// The appointments of a lead: the current one, with the forms that change it, and what was asked
@@ -200,12 +200,12 @@ impl Console {
 
     pub(in crate::console) fn erase_question(&self, visitor: &Visitor<'_>) -> Answer {
         let history = self.own_lead(visitor)?;
-        let page = Question {
+        let page = ErasureQuestion {
             frame: self.frame(visitor, "Erase a lead")?,
             id: history.lead.lead_id.clone(),
             name: named(&LeadView::new(&history.lead)),
         };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 }
 
@@ -242,20 +242,20 @@ fn named_short(id: &str) -> (String, String) {
     (id.to_owned(), inbox::short_id(id).to_owned())
 }
 
-fn choice(stage: StaffStage, current: StaffStage) -> Choice {
-    Choice { value: stage.name(), label: stage_name(stage), is_here: stage == current }
+fn choice(stage: StaffStage, current: StaffStage) -> StageChoice {
+    StageChoice { value: stage.name(), label: stage_name(stage), is_here: stage == current }
 }
 
 /// Ways to the customer: what no permitted channel can use is not shown, so nobody uses it
 /// (`R-LD-03`).
-fn reach(view: &LeadView<'_>) -> Vec<Reach> {
+fn reach(view: &LeadView<'_>) -> Vec<ContactWay> {
     let reach = view.reach();
     let way = |label, value: &str, href: Option<String>, uses: &[(bool, &str)]| {
         let permits: Vec<_> = uses.iter().filter_map(|(may, word)| may.then_some(*word)).collect();
         let is_hidden = permits.is_empty();
         let value = if is_hidden { "Given, but not permitted to be used" } else { value };
         let href = href.filter(|_| !is_hidden);
-        Reach { label, value: value.to_owned(), href, permits: permits.join(", ") }
+        ContactWay { label, value: value.to_owned(), href, permits: permits.join(", ") }
     };
     let email = reach.email.map(|email| {
         let uses = [(reach.may_email, "may be written to")];
@@ -297,7 +297,7 @@ fn facts(view: &LeadView<'_>) -> Vec<(&'static str, String)> {
     ])
 }
 
-fn car(vehicle: VehicleView<'_>, listing: Option<&Value>) -> Car {
+fn car(vehicle: VehicleView<'_>, listing: Option<&Value>) -> LeadCar {
     let photos = listing.and_then(|listing| listing.get("photos")?.as_array());
     let photo = photos.into_iter().flatten().filter_map(Value::as_str);
     let photo = photo.filter(|photo| origin(photo).is_some()).map(str::to_owned).next();
@@ -319,7 +319,7 @@ fn car(vehicle: VehicleView<'_>, listing: Option<&Value>) -> Car {
         ("Colour", vehicle.get("exterior_color")),
         ("Where", vehicle.get("rooftop")),
     ]);
-    Car { title: vehicle.title(), photo, page, facts, is_listed: listing.is_some() }
+    LeadCar { title: vehicle.title(), photo, page, facts, is_listed: listing.is_some() }
 }
 
 fn visit(
@@ -353,7 +353,7 @@ fn visit(
 }
 
 /// The consent of each submission, the latest first.
-fn consents(history: &LeadHistory, here: &Local) -> Vec<Consent> {
+fn consents(history: &LeadHistory, here: &Local) -> Vec<ConsentView> {
     let grants: Vec<_> =
         history.consents.iter().filter(|(record, ..)| record.consent.is_some()).collect();
     let count = history.submissions.len();
@@ -378,7 +378,7 @@ fn consents(history: &LeadHistory, here: &Local) -> Vec<Consent> {
             ("Proof", proof.map(|(seq, hash)| format!("record {seq} of the chain, {hash}"))),
         ]);
         let text = text("consent_text").map(str::to_owned);
-        Consent { text, facts, is_latest: number + 1 == count }
+        ConsentView { text, facts, is_latest: number + 1 == count }
     };
     history.submissions.iter().enumerate().map(one).rev().collect()
 }
@@ -398,7 +398,7 @@ fn clock(history: &LeadHistory, progress: &StaffProgress) -> Vec<(&'static str, 
     ]
 }
 
-fn delivery(sent: &DeliveryRecord, here: &Local) -> Delivery {
+fn delivery(sent: &DeliveryRecord, here: &Local) -> DeliveryView {
     let (state, class) = match sent.state {
         DeliveryState::Due => ("waits", "soon"),
         DeliveryState::Sending => ("is being sent", "soon"),
@@ -408,7 +408,7 @@ fn delivery(sent: &DeliveryRecord, here: &Local) -> Delivery {
     };
     let attempts = counted(sent.attempts as usize, "attempt", "attempts");
     let answer = sent.answer.as_ref().map(|answer| format!(" · {answer}")).unwrap_or_default();
-    Delivery {
+    DeliveryView {
         destination: sent.destination.clone(),
         state,
         class,
@@ -417,8 +417,8 @@ fn delivery(sent: &DeliveryRecord, here: &Local) -> Delivery {
     }
 }
 
-fn moments(history: &LeadHistory, progress: &StaffProgress, here: &Local) -> Vec<Moment> {
-    let moment = |at: Timestamp, text: String| Moment { at, when: here.when(at), text };
+fn moments(history: &LeadHistory, progress: &StaffProgress, here: &Local) -> Vec<LeadMoment> {
+    let moment = |at: Timestamp, text: String| LeadMoment { at, when: here.when(at), text };
     let events = history.events.iter().map(|event| {
         let text = match event.kind {
             LeadEventKind::Received => "The lead came",
@@ -442,7 +442,7 @@ fn moments(history: &LeadHistory, progress: &StaffProgress, here: &Local) -> Vec
     all
 }
 
-fn shown_note(note: LeadNote, here: &Local) -> (String, When, String) {
+fn shown_note(note: LeadNote, here: &Local) -> (String, ShownMoment, String) {
     let text = note.text.unwrap_or_else(|| "This note cannot be read any more.".to_owned());
     (note.author, here.when(note.at), text)
 }

@@ -8,8 +8,8 @@ use tradepost_store::staff::{FoundLeads, LeadFilter, SEARCHED_LEADS};
 use tradepost_wire::catalog::Vocabulary as _;
 
 use super::{
-    Answer, Console, Frame, Local, PATH, Reply, Stop, Visitor, When, inbox, link, stage_name,
-    thousands,
+    Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, ShownMoment, Visitor, inbox,
+    link, stage_name, thousands,
 };
 
 /// How many are on a page.
@@ -17,9 +17,9 @@ const ON_A_PAGE: u32 = 50;
 
 #[derive(Debug, Template)]
 #[template(path = "console/leads.html")]
-struct Page {
-    frame: Frame,
-    rows: Vec<Row>,
+struct LeadsPage {
+    frame: PageFrame,
+    rows: Vec<LeadRow>,
     text: String,
     views: Vec<View>,
     view: &'static str,
@@ -30,12 +30,12 @@ struct Page {
 }
 
 #[derive(Debug)]
-struct Row {
+struct LeadRow {
     href: String,
     name: String,
     about: String,
     state: (&'static str, String),
-    when: When,
+    when: ShownMoment,
 }
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Console {
     pub(in crate::console) fn leads(&self, visitor: &Visitor<'_>) -> Answer {
         let wanted = visitor.asked.asked_for("view").unwrap_or("all");
         let known = VIEWS.into_iter().find(|(name, ..)| *name == wanted);
-        let (view, _, state, stage) = known.ok_or(Stop::NotFound)?;
+        let (view, _, state, stage) = known.ok_or(PageError::NotFound)?;
         let text = visitor.asked.asked_for("q");
         let skip =
             visitor.asked.asked_for("skip").and_then(|skip| skip.parse().ok()).unwrap_or(0_u32);
@@ -81,7 +81,7 @@ impl Console {
         let now = self.clock.now();
         let rows = found.iter().take(ON_A_PAGE as usize).map(|(lead, progress)| {
             let name = LeadView::new(lead).customer_name();
-            Row {
+            LeadRow {
                 href: format!("{PATH}/leads/{}", lead.lead_id),
                 name: if name.is_empty() { "–".to_owned() } else { name },
                 about: inbox::about(lead),
@@ -98,7 +98,7 @@ impl Console {
             href: query(name, 0),
             is_here: name == view,
         });
-        let page = Page {
+        let page = LeadsPage {
             frame: self.frame(visitor, "Leads")?,
             rows: rows.collect(),
             text: text.unwrap_or_default().to_owned(),
@@ -108,7 +108,7 @@ impl Console {
             later: (skip > 0).then(|| query(view, skip.saturating_sub(ON_A_PAGE))),
             searched: is_cut.then(|| thousands(SEARCHED_LEADS as u64)),
         };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 }
 

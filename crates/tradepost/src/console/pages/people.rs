@@ -7,7 +7,8 @@ use tradepost_dealer::consent::hex;
 use tradepost_dealer::staff::{AuditAction, AuditEntry, EVERYBODY, readable_detail};
 
 use super::{
-    Answer, Console, Frame, Local, PATH, Reply, Right, Stop, Visitor, When, link, role_name,
+    Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, Right, ShownMoment, Visitor,
+    link, role_name,
 };
 
 /// How many entries are on a page.
@@ -16,8 +17,8 @@ const ON_A_PAGE: u32 = 100;
 #[derive(Debug, Template)]
 #[template(path = "console/people.html")]
 struct People {
-    frame: Frame,
-    sessions: Vec<Row>,
+    frame: PageFrame,
+    sessions: Vec<PersonRow>,
     members: Vec<MemberRow>,
     decides: bool,
 }
@@ -34,29 +35,29 @@ struct MemberRow {
 }
 
 #[derive(Debug)]
-struct Row {
+struct PersonRow {
     id: String,
     name: String,
     browser: String,
-    begun: When,
-    seen: When,
+    begun: ShownMoment,
+    seen: ShownMoment,
     is_this: bool,
 }
 
 #[derive(Debug, Template)]
 #[template(path = "console/audit.html")]
-struct Audit {
-    frame: Frame,
+struct AuditPage {
+    frame: PageFrame,
     chains: Vec<(String, String, bool)>,
-    entries: Vec<Line>,
+    entries: Vec<AuditLine>,
     head: Option<String>,
     earlier: Option<String>,
 }
 
 #[derive(Debug)]
-struct Line {
+struct AuditLine {
     seq: i64,
-    when: When,
+    when: ShownMoment,
     actor: String,
     action: &'static str,
     subject: Option<(String, Option<String>)>,
@@ -77,7 +78,7 @@ impl Console {
         let page = People {
             frame: self.frame(visitor, "People")?,
             sessions: shown
-                .map(|(session, _)| Row {
+                .map(|(session, _)| PersonRow {
                     is_this: session.id == visitor.session.id,
                     id: session.id,
                     name: session.name,
@@ -106,7 +107,7 @@ impl Console {
                 .collect(),
             decides,
         };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 
     pub(in crate::console) fn audit(&self, visitor: &Visitor<'_>) -> Answer {
@@ -126,7 +127,7 @@ impl Console {
         let first = chains.first().map(|(id, _)| id.as_str());
         let chain = wanted.or(first).unwrap_or_default().to_owned();
         if !chains.iter().any(|(id, _)| *id == chain) {
-            return Err(Stop::NotFound);
+            return Err(PageError::NotFound);
         }
         let now = self.clock.now();
         let summed = self.store.write_blocking(move |tx| tx.sum_up_failures(now));
@@ -145,7 +146,7 @@ impl Console {
             let before = before.map(|seq| seq.to_string());
             link("audit", [("of", Some(id)), ("before", before.as_deref())])
         };
-        let page = Audit {
+        let page = AuditPage {
             frame: self.frame(visitor, "Audit")?,
             // Only the first page begins with the last entry, whose hash
             // stands for the whole record.
@@ -157,11 +158,11 @@ impl Console {
                 .map(|(id, name)| (address(&id, None), name, id == chain))
                 .collect(),
         };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 }
 
-fn line(entry: AuditEntry, here: &Local) -> Line {
+fn line(entry: AuditEntry, here: &Local) -> AuditLine {
     let AuditEntry { seq, said, .. } = entry;
     let (action, is_lead) = said_of(said.action);
     // The number of a session tells nobody anything.
@@ -171,7 +172,7 @@ fn line(entry: AuditEntry, here: &Local) -> Line {
         (subject, href)
     });
     let detail = said.detail.as_deref().and_then(readable_detail);
-    Line { seq, when: here.when(said.at), actor: said.actor, action, subject, detail }
+    AuditLine { seq, when: here.when(said.at), actor: said.actor, action, subject, detail }
 }
 
 /// What somebody did, in words, and whether it was with a lead.

@@ -7,25 +7,27 @@ use tradepost_dealer::staff::AuditAction;
 use tradepost_store::ProbeReport;
 use tradepost_wire::json::{self, Value};
 
-use super::super::prober::{AtWork, Wanted};
-use super::{Answer, Console, Frame, Reply, Stop, Visitor, When, counted, link};
-use crate::aap::seller::Seller;
+use super::super::prober::{AtWork, WantedProbe};
+use super::{
+    Answer, Console, ConsoleReply, PageError, PageFrame, ShownMoment, Visitor, counted, link,
+};
+use crate::aap::seller::DealerAgent;
 
 #[derive(Debug, Template)]
 #[template(path = "console/probe.html")]
-struct Page {
-    frame: Frame,
+struct ProbePage {
+    frame: PageFrame,
     dealers: Vec<(String, String, bool)>,
     dealer_id: String,
     here: String,
     address: String,
-    at_work: Work,
-    report: Option<Shown>,
+    at_work: ProbeWork,
+    report: Option<ShownReport>,
 }
 
 /// Whether the prober is at work.
 #[derive(Debug)]
-enum Work {
+enum ProbeWork {
     None,
     /// On this agent, and how far it is.
     Here(AtWork),
@@ -35,21 +37,21 @@ enum Work {
 
 /// What is shown of a report.
 #[derive(Debug)]
-struct Shown {
-    when: When,
+struct ShownReport {
+    when: ShownMoment,
     by: String,
     grade: Option<String>,
     meaning: String,
     trouble: Option<String>,
     figures: Vec<(String, &'static str)>,
-    failed: Vec<Finding>,
-    warned: Vec<Finding>,
-    kept: Vec<Finding>,
+    failed: Vec<FindingView>,
+    warned: Vec<FindingView>,
+    kept: Vec<FindingView>,
     download: Option<String>,
 }
 
 #[derive(Debug)]
-struct Finding {
+struct FindingView {
     title: String,
     level: String,
     class: &'static str,
@@ -64,15 +66,15 @@ impl Console {
         let dealer_id = seller.dealer.terms.id.clone();
         let report = self.store.probe_report(&dealer_id)?;
         let at_work = match self.prober.at_work() {
-            None => Work::None,
-            Some(at_work) if at_work.dealer_id == dealer_id => Work::Here(at_work),
-            Some(_) => Work::Elsewhere,
+            None => ProbeWork::None,
+            Some(at_work) if at_work.dealer_id == dealer_id => ProbeWork::Here(at_work),
+            Some(_) => ProbeWork::Elsewhere,
         };
-        let choice = |it: &Arc<Seller>| {
+        let choice = |it: &Arc<DealerAgent>| {
             let terms = &it.dealer.terms;
             (address(&terms.id), terms.name.clone(), terms.id == dealer_id)
         };
-        let page = Page {
+        let page = ProbePage {
             frame: self.frame(visitor, "Prober")?,
             dealers: self.dealers(visitor).iter().map(choice).collect(),
             here: address(&dealer_id),
@@ -81,41 +83,44 @@ impl Console {
             report: report.map(|report| self.shown(&report, &seller)),
             dealer_id,
         };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 
     /// Has the prober begin, unless it is at work.
     pub(in crate::console) fn run_probe(&self, visitor: &Visitor<'_>) -> Answer {
-        let id = visitor.asked.filled_in("dealer").ok_or(Stop::NotFound)?;
+        let id = visitor.asked.filled_in("dealer").ok_or(PageError::NotFound)?;
         let seller = self.dealer(visitor, Some(id))?;
         let busy = "The prober is at work. Wait until it is done, then have it begin again.";
         // The place first, so that the record holds no run that did not begin. Where the record
         // fails, the place is free again.
-        let place = self.prober.enter(id).ok_or(Stop::Unusable(busy))?;
+        let place = self.prober.enter(id).ok_or(PageError::Unusable(busy))?;
         let entry = self.entry(&visitor.member, Some(id), AuditAction::AgentProbed, None);
         self.store.record_all(vec![entry])?;
-        let wanted = Wanted {
+        let wanted = WantedProbe {
             dealer_id: id.to_owned(),
             address: seller.base_url.clone(),
             by: visitor.member.name.clone(),
             is_limited: seller.dealer.rate_limit.requests > 0,
         };
         tokio::spawn(place.run(wanted));
-        Ok(Reply::see(link("probe", [("dealer", Some(id)), ("done", Some("probe"))])))
+        Ok(ConsoleReply::see(link("probe", [("dealer", Some(id)), ("done", Some("probe"))])))
     }
 
     /// The whole report, with what was sent and what came back, as a file.
     pub(in crate::console) fn probe_report(&self, visitor: &Visitor<'_>) -> Answer {
-        let id = visitor.asked.asked_for("dealer").ok_or(Stop::NotFound)?;
+        let id = visitor.asked.asked_for("dealer").ok_or(PageError::NotFound)?;
         // Looked for among those of the visitor first: that of somebody else is as little there as
         // none.
         self.dealer(visitor, Some(id))?;
-        let page =
-            self.store.probe_report(id)?.and_then(|report| report.page).ok_or(Stop::NotFound)?;
-        Ok(Reply::download("probe.html", page))
+        let page = self
+            .store
+            .probe_report(id)?
+            .and_then(|report| report.page)
+            .ok_or(PageError::NotFound)?;
+        Ok(ConsoleReply::download("probe.html", page))
     }
 
-    fn shown(&self, report: &ProbeReport, seller: &Arc<Seller>) -> Shown {
+    fn shown(&self, report: &ProbeReport, seller: &Arc<DealerAgent>) -> ShownReport {
         let here = self.local(std::slice::from_ref(seller));
         let document: Value = json::from_str(&report.document).unwrap_or_default();
         let text = |name: &str| document.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -123,7 +128,7 @@ impl Console {
         let (failed, warned, kept) = (found("fail"), found("warn"), found("pass"));
         let requests = document.get("requests").and_then(Value::as_u64).unwrap_or_default();
         let download = link("probe/report", [("dealer", Some(&report.dealer_id))]);
-        Shown {
+        ShownReport {
             when: here.when(report.at),
             by: report.by.clone(),
             grade: text("grade"),
@@ -148,7 +153,7 @@ fn address(dealer_id: &str) -> String {
     link("probe", [("dealer", Some(dealer_id))])
 }
 
-fn findings(document: &Value, verdict: &str) -> Vec<Finding> {
+fn findings(document: &Value, verdict: &str) -> Vec<FindingView> {
     let all = document.get("findings").and_then(Value::as_array).into_iter().flatten();
     let meant = all.filter(|it| it.get("verdict").and_then(Value::as_str) == Some(verdict));
     let mut meant: Vec<_> = meant.map(finding).collect();
@@ -161,10 +166,10 @@ fn findings(document: &Value, verdict: &str) -> Vec<Finding> {
     meant
 }
 
-fn finding(found: &Value) -> Finding {
+fn finding(found: &Value) -> FindingView {
     let text = |name: &str| found.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let level = text("level");
-    Finding {
+    FindingView {
         class: if level == "MUST" { "bad" } else { "warning" },
         title: format!("{} ({})", text("title"), text("on")),
         detail: text("detail"),

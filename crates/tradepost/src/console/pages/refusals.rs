@@ -10,7 +10,8 @@ use tradepost_wire::{a2a, aap, adcp};
 
 use super::chart::{Chart, Counts, DAYS, beginning};
 use super::{
-    Answer, Console, Frame, Local, PATH, Reply, Stop, Visitor, When, counted, link, thousands,
+    Answer, Console, ConsoleReply, Local, PATH, PageError, PageFrame, ShownMoment, Visitor,
+    counted, link, thousands,
 };
 
 /// How many refusals are listed.
@@ -21,26 +22,26 @@ const COLOURS: usize = 4;
 
 #[derive(Debug, Template)]
 #[template(path = "console/refusals.html")]
-struct Page {
-    frame: Frame,
+struct RefusalsPage {
+    frame: PageFrame,
     wanted: String,
     /// What the id that is looked for leads to.
-    found: Option<Shown>,
+    found: Option<RefusalsView>,
     summary: String,
     chart: Chart,
-    codes: Vec<Code>,
+    codes: Vec<CodeCount>,
     only: Option<String>,
-    latest: Vec<Row>,
+    latest: Vec<RefusalRow>,
 }
 
 #[derive(Debug)]
-struct Shown {
+struct RefusalsView {
     /// Whose agent refused it.
     agent: String,
     code: String,
     meaning: String,
     error_id: String,
-    when: When,
+    when: ShownMoment,
     operation: String,
     caller: &'static str,
     misfits: Vec<(String, String)>,
@@ -48,7 +49,7 @@ struct Shown {
 
 /// How often a code was the answer.
 #[derive(Debug)]
-struct Code {
+struct CodeCount {
     name: String,
     href: String,
     meaning: String,
@@ -57,8 +58,8 @@ struct Code {
 }
 
 #[derive(Debug)]
-struct Row {
-    when: When,
+struct RefusalRow {
+    when: ShownMoment,
     code: String,
     operation: String,
     caller: &'static str,
@@ -81,7 +82,7 @@ impl Console {
         let found = self.refused(visitor, &wanted)?.map(|refusal| shown(refusal, &here));
         let total: u64 = codes.iter().map(|(_, count)| count).sum();
         let latest = self.store.refusals(dealer, only, LISTED)?;
-        let page = Page {
+        let page = RefusalsPage {
             frame: self.frame(visitor, "Refusals")?,
             wanted,
             found,
@@ -91,11 +92,11 @@ impl Console {
             codes: codes.into_iter().enumerate().map(code).collect(),
             latest: latest.into_iter().map(|refusal| row(refusal, &here)).collect(),
         };
-        Ok(Reply::page(&page))
+        Ok(ConsoleReply::page(&page))
     }
 
     /// A refusal that somebody may see. That of another dealer is not there.
-    fn refused(&self, visitor: &Visitor<'_>, id: &str) -> Result<Option<RefusalRecord>, Stop> {
+    fn refused(&self, visitor: &Visitor<'_>, id: &str) -> Result<Option<RefusalRecord>, PageError> {
         let found = self.store.refusal(id)?;
         let is_own = |it: &RefusalRecord| visitor.dealer_id().is_none_or(|own| own == it.agent_id);
         Ok(found.filter(is_own))
@@ -148,8 +149,8 @@ fn colour(place: usize) -> usize {
     place.min(COLOURS)
 }
 
-fn code((place, (name, count)): (usize, (String, u64))) -> Code {
-    Code {
+fn code((place, (name, count)): (usize, (String, u64))) -> CodeCount {
+    CodeCount {
         href: link("refusals", [("code", Some(&name))]),
         meaning: meaning(&name),
         count: thousands(count),
@@ -158,8 +159,8 @@ fn code((place, (name, count)): (usize, (String, u64))) -> Code {
     }
 }
 
-fn row(refusal: RefusalRecord, here: &Local) -> Row {
-    Row {
+fn row(refusal: RefusalRecord, here: &Local) -> RefusalRow {
+    RefusalRow {
         when: here.when(refusal.at),
         code: refusal.code,
         operation: refusal.operation.unwrap_or_default(),
@@ -169,11 +170,11 @@ fn row(refusal: RefusalRecord, here: &Local) -> Row {
     }
 }
 
-fn shown(refusal: RefusalRecord, here: &Local) -> Shown {
+fn shown(refusal: RefusalRecord, here: &Local) -> RefusalsView {
     let place = |pointer: String| {
         if pointer.is_empty() { "the request itself".to_owned() } else { pointer }
     };
-    Shown {
+    RefusalsView {
         meaning: meaning(&refusal.code),
         agent: refusal.agent_id,
         code: refusal.code,

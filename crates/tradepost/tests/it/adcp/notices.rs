@@ -12,8 +12,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use tokio::sync::Notify;
 use tradepost::adcp::keys::WebhookKey;
-use tradepost::adcp::notices::{Ground, Notices};
-use tradepost::adcp::published::Web;
+use tradepost::adcp::notices::{Notices, NotificationDeps};
+use tradepost::adcp::published::GuardedWeb;
 use tradepost::adcp::vault::StoreVault;
 use tradepost_buyer::receiver::authentic::{Authenticity, DeliveryEnvelope, TrustedWebhooks};
 use tradepost_buyer::signed::signers::{AgentKeys, KeyLocation, Signers, SigningAgent};
@@ -107,7 +107,7 @@ impl World {
         let keys = AgentKeys { source: KeyLocation::File(file), revoked: Vec::new(), cap: 100 };
         let seller =
             SigningAgent { whose: "gazette".into(), id: "gazette".to_owned(), url: None, keys };
-        let web = Arc::new(Web::new(Egress::new(Resolver::system(), true), Clock::system()));
+        let web = Arc::new(GuardedWeb::new(Egress::new(Resolver::system(), true), Clock::system()));
         let sellers =
             Signers::open(web, vec![seller], |path| std::fs::read_to_string(path)).unwrap();
         let webhooks = TrustedWebhooks::new(sellers, Some(TargetUri::read(&url).unwrap()));
@@ -143,7 +143,7 @@ impl World {
         loopback: bool,
     ) -> tokio::task::JoinHandle<()> {
         let egress = Egress::new(Resolver::system(), loopback);
-        let ground = Ground {
+        let ground = NotificationDeps {
             vault,
             stir: self.vault.stir(),
             sender: HttpSender::new(egress, Duration::from_secs(5)),

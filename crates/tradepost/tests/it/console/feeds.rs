@@ -1,14 +1,14 @@
 //! Inventories that arrive by themselves, as people see them.
 
 use jiff::Timestamp;
-use tradepost::config::feeds::{Extent, Feed, From};
+use tradepost::config::feeds::{Extent, FeedConfig, From};
 use tradepost::feeds::guard::Guard;
 use tradepost_store::{FeedOutcome, FeedRun};
 
 use super::*;
 
-fn feed(name: &str) -> Feed {
-    Feed {
+fn feed(name: &str) -> FeedConfig {
+    FeedConfig {
         name: name.to_owned(),
         from: From::Upload { max_bytes: 1_000 },
         mapping: None,

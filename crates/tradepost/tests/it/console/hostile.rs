@@ -1,7 +1,7 @@
 //! What roles, other dealers, other sites and buyers try.
 
 use expect_test::expect;
-use tradepost::console::route::{Right, Row, TABLE};
+use tradepost::console::route::{ConsoleRoute, Right, TABLE};
 use tradepost_dealer::staff::StaffStage;
 
 use super::*;
@@ -9,7 +9,7 @@ use super::*;
 /// Every page and every form that there is, but for those of whoever is not in, with a lead where one is
 /// meant.
 pub(super) fn asked(lead: &str) -> Vec<(&'static str, String)> {
-    let of = |row: &'static Row| {
+    let of = |row: &'static ConsoleRoute| {
         let id = if row.path.starts_with("leads/") { lead } else { "0123" };
         let path = format!("/console/{}", row.path.replace("{id}", id));
         (row.method.as_str(), path.trim_end_matches('/').to_owned())

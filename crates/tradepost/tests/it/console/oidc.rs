@@ -7,8 +7,8 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Redirect;
 use base64::Engine as _;
-use tradepost::config::delivery::Secret;
-use tradepost::config::oidc::{Grant, Oidc};
+use tradepost::config::delivery::ConfigSecret;
+use tradepost::config::oidc::{Oidc, RoleGrant};
 use tradepost_keys::{Algorithm, SigningKey, encode, generate, sha256};
 
 use super::*;
@@ -155,7 +155,7 @@ impl Provider {
     }
 
     fn settings(&self) -> Oidc {
-        let grant = |value: &str, role, dealer: Option<&str>| Grant {
+        let grant = |value: &str, role, dealer: Option<&str>| RoleGrant {
             value: value.to_owned(),
             role,
             dealer_id: dealer.map(str::to_owned),
@@ -164,7 +164,7 @@ impl Provider {
             label: "Acme <&>".to_owned(),
             issuer: format!("http://{}", self.address),
             client_id: CLIENT.to_owned(),
-            secret: Secret::Text(SECRET.to_owned()),
+            secret: ConfigSecret::Text(SECRET.to_owned()),
             scope: "openid groups".to_owned(),
             name_claim: "login".to_owned(),
             role_claim: "org.groups".to_owned(),
@@ -486,7 +486,7 @@ fn whoever_signs_in_with_the_provider_proves_it_anew_there() {
     let provider = Provider::start();
     let mut settings = provider.settings();
     let grant =
-        Grant { value: "boss".into(), role: StaffRole::Manager, dealer_id: Some(ONE.into()) };
+        RoleGrant { value: "boss".into(), role: StaffRole::Manager, dealer_id: Some(ONE.into()) };
     settings.grants.insert(0, grant);
     let world = World::with(|config| {
         config.server.console.as_mut().unwrap().oidc = Some(settings);

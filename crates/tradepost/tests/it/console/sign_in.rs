@@ -1,7 +1,7 @@
 //! Limits on failed sign-ins, and what is recorded, counted and told of them.
 
 use expect_test::expect;
-use tradepost::alerts::watch::Watch;
+use tradepost::alerts::watch::AlertWatch;
 use tradepost::config::AccessThresholds;
 use tradepost::wiring;
 
@@ -285,7 +285,7 @@ fn locks_and_refused_rights_are_recorded_and_counted() {
 fn failures_above_a_threshold_are_told_and_over_after_a_while() {
     let world = proxied();
     let (clock, _hand) = Clock::manual(at(NOW));
-    let watch = |access| Watch {
+    let watch = |access| AlertWatch {
         desk: wiring::desk(
             &world.server.config().server,
             &world.server.store,
@@ -304,7 +304,7 @@ fn failures_above_a_threshold_are_told_and_over_after_a_while() {
     let told = |access, hours| {
         let now = at(NOW) + SignedDuration::from_hours(hours);
         let found = runtime.block_on(watch(access).problems(now));
-        let said = |problem: tradepost::alerts::watch::Problem| {
+        let said = |problem: tradepost::alerts::watch::AlertProblem| {
             format!("{} {}: {}", problem.key, problem.level, problem.what)
         };
         found.problems.into_iter().map(said).collect::<Vec<_>>()

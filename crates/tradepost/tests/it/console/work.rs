@@ -1,7 +1,7 @@
 //! A day at the desk: what people do, what becomes of it, and what is recorded.
 
 use expect_test::expect;
-use tradepost::config::delivery::{By, Delivery, Http, Secret};
+use tradepost::config::delivery::{ConfigSecret, DeliveryConfig, DeliveryMethod, Http};
 use tradepost_dealer::delivery::{DeliveryState, LeadDestination, MessageFormat};
 use tradepost_dealer::record::LeadState;
 use tradepost_dealer::staff::{StaffProgress, StaffStage, readable_detail};
@@ -137,18 +137,18 @@ fn held_leads_wait_for_a_manager() {
 #[test]
 fn a_lead_is_delivered_again_to_those_who_want_it() {
     let world = World::with(|config| {
-        let destination = |name: &str, rooftops: &[&str]| Delivery {
+        let destination = |name: &str, rooftops: &[&str]| DeliveryConfig {
             destination: LeadDestination {
                 name: name.to_owned(),
                 rooftops: rooftops.iter().map(|it| (*it).to_owned()).collect(),
                 kinds: Vec::new(),
                 form: MessageFormat::Event,
             },
-            by: By::Http(Http {
+            by: DeliveryMethod::Http(Http {
                 url: "http://127.0.0.1:9/".to_owned(),
                 media_type: "application/json",
                 bearer: None,
-                hmac_key: Some(Secret::Text("0123456789abcdef0123456789abcdef".into())),
+                hmac_key: Some(ConfigSecret::Text("0123456789abcdef0123456789abcdef".into())),
             }),
             attempts: 1,
             give_up_after: SignedDuration::from_hours(1),

@@ -3,7 +3,7 @@
 
 use expect_test::{Expect, expect};
 use jiff::SignedDuration;
-use tradepost::config::RateLimit;
+use tradepost::config::RateLimitConfig;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::dealer::{LISTED_VIN, SOLD_VIN, UNKNOWN_VIN};
@@ -265,7 +265,7 @@ fn of_concurrent_requests_with_one_key_one_is_taken_and_all_are_answered_alike()
 #[test]
 fn a_caller_over_its_rate_is_told_when_to_come_back() {
     let window = SignedDuration::from_secs(60);
-    let limit = RateLimit { requests: 2, window, http_429: false };
+    let limit = RateLimitConfig { requests: 2, window, http_429: false };
     let server = start_with(|config| config.dealers[0].rate_limit = limit);
     let dealer = json!({"type": "dealer.information.request"});
     server.payload(&dealer);
@@ -289,7 +289,7 @@ fn a_caller_over_its_rate_is_told_when_to_come_back() {
     server.advance(SignedDuration::from_millis(1));
     server.payload(&dealer);
     let strict = start_with(|config| {
-        config.dealers[0].rate_limit = RateLimit { requests: 1, http_429: true, ..limit };
+        config.dealers[0].rate_limit = RateLimitConfig { requests: 1, http_429: true, ..limit };
     });
     assert_eq!((strict.call(&dealer).status, strict.call(&dealer).status), (200, 429), "C-30");
 }

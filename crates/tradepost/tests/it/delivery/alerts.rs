@@ -1,7 +1,7 @@
 //! What people are told when something is amiss: once, also after a start, and when it is over.
 
-use tradepost::alerts::Alerts;
-use tradepost::alerts::watch::Watch;
+use tradepost::alerts::AlertSender;
+use tradepost::alerts::watch::AlertWatch;
 use tradepost::config;
 use tradepost::config::delivery::{Smtp, SmtpTls};
 use tradepost::wiring;
@@ -13,7 +13,11 @@ use super::*;
 use crate::support::mail::{MailServer, Manner, Secured};
 
 /// The people of a server, and the hand of their clock.
-fn alerts(world: &World, hand: SignedDuration, to: Vec<Delivery>) -> (Alerts, ManualClock) {
+fn alerts(
+    world: &World,
+    hand: SignedDuration,
+    to: Vec<DeliveryConfig>,
+) -> (AlertSender, ManualClock) {
     alerts_on(&world.server.store, world.server.config(), hand, to)
 }
 
@@ -21,11 +25,11 @@ fn alerts_on(
     store: &Arc<Store>,
     config: &config::Config,
     passed: SignedDuration,
-    destinations: Vec<Delivery>,
-) -> (Alerts, ManualClock) {
+    destinations: Vec<DeliveryConfig>,
+) -> (AlertSender, ManualClock) {
     let (clock, hand) = Clock::manual(Clock::system().now() + passed);
     let agents = vec![config.dealers[0].terms.id.clone()];
-    let watch = Watch {
+    let watch = AlertWatch {
         desk: wiring::desk(&config.server, store, clock.clone(), Vec::new()).0,
         store: Arc::clone(store),
         agents: Box::new(move || agents.clone()),
@@ -36,12 +40,12 @@ fn alerts_on(
     };
     let (every, remind) = (SignedDuration::from_mins(15), SignedDuration::from_hours(24));
     let access = config::AccessThresholds::default();
-    let settings = config::Alerts { every, remind, destinations, access };
-    (Alerts::open(settings, watch, Arc::clone(store), clock).unwrap(), hand)
+    let settings = config::AlertConfig { every, remind, destinations, access };
+    (AlertSender::open(settings, watch, Arc::clone(store), clock).unwrap(), hand)
 }
 
-fn ops(url: String) -> Delivery {
-    Delivery {
+fn ops(url: String) -> DeliveryConfig {
+    DeliveryConfig {
         destination: LeadDestination { name: "ops".into(), ..hub(url.clone()).destination },
         ..hub(url)
     }
@@ -57,7 +61,7 @@ fn a_lead_that_was_given_up_is_told_of_once_and_again_when_that_is_over() {
 
     let now = SignedDuration::ZERO;
     let (first, hand) = alerts(&world, now, vec![ops(pager.url())]);
-    let look = |alerts: &Alerts| world.runtime.block_on(alerts.look());
+    let look = |alerts: &AlertSender| world.runtime.block_on(alerts.look());
     look(&first);
     look(&first);
     assert_eq!(pager.wait(1).len(), 1, "what was not taken is not sent again at once");
@@ -116,15 +120,18 @@ fn people_read_alerts_as_mail_and_in_a_chat() {
         from: "tradepost@dealer.example".into(),
         to: vec!["ops@dealer.example".into()],
     };
-    let by_mail =
-        destination("mail", MessageFormat::Adf(AdfOptions::default()), By::Smtp(Box::new(smtp)));
+    let by_mail = destination(
+        "mail",
+        MessageFormat::Adf(AdfOptions::default()),
+        DeliveryMethod::Smtp(Box::new(smtp)),
+    );
     let form = MessageFormat::Chat { style: ChatStyle::Slack, contact: false };
     let http =
         Http { url: room.url(), media_type: "application/json", bearer: None, hmac_key: None };
     let (alerts, _hand) = alerts(
         &world,
         SignedDuration::ZERO,
-        vec![by_mail, destination("room", form, By::Http(http))],
+        vec![by_mail, destination("room", form, DeliveryMethod::Http(http))],
     );
     world.runtime.block_on(alerts.look());
     let mail = &mail.wait(1)[0];

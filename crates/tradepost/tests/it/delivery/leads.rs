@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use std::sync::Arc;
-use tradepost::config::delivery::Secret;
+use tradepost::config::delivery::ConfigSecret;
 use tradepost_buyer::receiver::authentic::{Authenticity, DeliveryEnvelope};
 use tradepost_dealer::delivery::{ChatStyle, LeadKind};
 use tradepost_dealer::record::LeadState;
@@ -12,10 +12,10 @@ use crate::adf::{complaints, validator};
 use crate::beside::published;
 
 /// A room that is told of leads.
-fn room(url: String, contact: bool) -> Delivery {
+fn room(url: String, contact: bool) -> DeliveryConfig {
     let form = MessageFormat::Chat { style: ChatStyle::Slack, contact };
     let http = Http { url, media_type: "application/json", bearer: None, hmac_key: None };
-    destination("room", form, By::Http(http))
+    destination("room", form, DeliveryMethod::Http(http))
 }
 
 /// Whether our own receiver believes a request.
@@ -48,10 +48,10 @@ fn a_lead_reaches_everybody_it_is_for_in_the_words_of_each() {
     let (mut crm_at, mut hub_at, mut room_at) =
         (Webhook::start(), Webhook::start(), Webhook::start());
     let mut other = Webhook::start();
-    let mut workshop = Delivery { ..crm(other.url()) };
+    let mut workshop = DeliveryConfig { ..crm(other.url()) };
     workshop.destination.name = "workshop".into();
     workshop.destination.kinds = vec![LeadKind::Service];
-    let mut oakland = Delivery { ..crm(other.url()) };
+    let mut oakland = DeliveryConfig { ..crm(other.url()) };
     oakland.destination.name = "oakland".into();
     oakland.destination.rooftops = vec!["Demo Honda Oakland".into()];
     let world = World::running(vec![
@@ -218,16 +218,17 @@ fn a_destination_that_is_named_later_is_not_told_of_the_past_and_one_that_is_gon
 #[test]
 fn a_secret_that_cannot_be_read_is_said_without_the_secret() {
     let mut without = hub("http://127.0.0.1:9/".into());
-    if let By::Http(http) = &mut without.by {
-        http.hmac_key = Some(Secret::Text("short-and-seekrit".into()));
+    if let DeliveryMethod::Http(http) = &mut without.by {
+        http.hmac_key = Some(ConfigSecret::Text("short-and-seekrit".into()));
     }
     let mut missing = crm("http://127.0.0.1:9/".into());
-    if let By::Http(http) = &mut missing.by {
-        http.bearer = Some(Secret::File("no/such/file".into()));
+    if let DeliveryMethod::Http(http) = &mut missing.by {
+        http.bearer = Some(ConfigSecret::File("no/such/file".into()));
     }
     let clock = Clock::system();
-    let why =
-        |delivery: &Delivery| tradepost::delivery::carrier::open(delivery, &clock).err().unwrap();
+    let why = |delivery: &DeliveryConfig| {
+        tradepost::delivery::carrier::open(delivery, &clock).err().unwrap()
+    };
     assert_eq!(why(&without), "hmac_key: must have 32 characters or more");
     assert_eq!(why(&missing), "bearer: cannot read no/such/file: entity not found");
     let shown = format!("{without:?} {missing:?}");

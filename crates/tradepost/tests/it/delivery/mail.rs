@@ -8,7 +8,7 @@ use crate::support::mail::{MailServer, Manner, Secured, tls};
 use crate::support::tls::Authority;
 
 /// A CRM that takes ADF by mail, without TLS.
-pub fn mailbox(server: &MailServer) -> Delivery {
+pub fn mailbox(server: &MailServer) -> DeliveryConfig {
     let smtp = Smtp {
         host: "127.0.0.1".into(),
         port: server.address.port(),
@@ -18,8 +18,8 @@ pub fn mailbox(server: &MailServer) -> Delivery {
         from: "leads@dealer.example".into(),
         to: vec!["crm@vendor.example".into(), "desk@dealer.example".into()],
     };
-    let by = By::Smtp(Box::new(smtp));
-    Delivery {
+    let by = DeliveryMethod::Smtp(Box::new(smtp));
+    DeliveryConfig {
         timeout: Duration::from_secs(1),
         ..destination("mail", MessageFormat::Adf(AdfOptions::default()), by)
     }
@@ -112,12 +112,12 @@ fn the_password_is_said_to_servers_that_can_be_trusted_and_to_no_other() {
         (Secured::No, SmtpTls::StartTls, false, no_offer),
     ] {
         let mut server = MailServer::start(secured, |_| Manner::Take);
-        let mut delivery = Delivery { attempts: 1, ..mailbox(&server) };
-        if let By::Smtp(smtp) = &mut delivery.by {
+        let mut delivery = DeliveryConfig { attempts: 1, ..mailbox(&server) };
+        if let DeliveryMethod::Smtp(smtp) = &mut delivery.by {
             smtp.host = "localhost".into();
             smtp.tls = tls;
             smtp.ca_file = Some(ca_file.clone());
-            smtp.login = Some(("leads".into(), Secret::File(password.clone())));
+            smtp.login = Some(("leads".into(), ConfigSecret::File(password.clone())));
         }
         let world = World::running(vec![delivery]);
         let kept = world.settled(&world.send(&lead()), 1);

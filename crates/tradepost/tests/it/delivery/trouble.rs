@@ -26,7 +26,7 @@ fn a_receiver_that_fails_for_a_day_gets_the_lead_once_when_it_is_well_again() {
     let well = Arc::clone(&is_well);
     let answers = move |_| if well.load(Ordering::SeqCst) { yes() } else { answer("500 Oops") };
     let mut receiver = Webhook::answering(answers);
-    let mut world = World::new(vec![Delivery { attempts: 100, ..crm(receiver.url()) }]);
+    let mut world = World::new(vec![DeliveryConfig { attempts: 100, ..crm(receiver.url()) }]);
     let (clock, hand) = Clock::manual(at(NOW));
     world.run_by(clock);
     let lead_id = world.send(&lead());
@@ -73,10 +73,10 @@ fn a_mail_server_that_is_not_there_gets_the_lead_when_it_is() {
     let mut server = MailServer::start(Secured::No, |_| Manner::Take);
     let mut delivery = mailbox(&server);
     let place = crate::support::webhook::Reserved::new();
-    if let By::Smtp(smtp) = &mut delivery.by {
+    if let DeliveryMethod::Smtp(smtp) = &mut delivery.by {
         smtp.port = place.address().port();
     }
-    let mut world = World::new(vec![Delivery { attempts: 2, ..delivery }]);
+    let mut world = World::new(vec![DeliveryConfig { attempts: 2, ..delivery }]);
     world.run();
     let lead_id = world.send(&lead());
     let kept = world.settled(&lead_id, 1);

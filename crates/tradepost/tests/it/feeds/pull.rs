@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost::config::feeds::{Place, Pull, Web};
-use tradepost::feeds::pull::{Answer, fetch};
+use tradepost::config::feeds::{FeedAddress, FeedLocation, Pull};
+use tradepost::feeds::pull::{PullAnswer, fetch};
 use tradepost_store::FeedState;
 
 use crate::support::at;
@@ -38,7 +38,7 @@ const FEED: &str =
 
 fn ask(url: &str, state: &FeedState, max_bytes: u64) -> Result<Option<(String, String)>, String> {
     let pull = Pull {
-        place: Place::Web(Web { url: url.to_owned(), bearer: None, login: None }),
+        place: FeedLocation::Web(FeedAddress { url: url.to_owned(), bearer: None, login: None }),
         every: SignedDuration::from_mins(15),
         timeout: Duration::from_secs(20),
         max_bytes,
@@ -46,8 +46,8 @@ fn ask(url: &str, state: &FeedState, max_bytes: u64) -> Result<Option<(String, S
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answer = runtime.block_on(fetch(&pull, state, at("2026-04-30T12:00:00Z")))?;
     Ok(match answer {
-        Answer::Unchanged => None,
-        Answer::Feed(mut file, mark) => {
+        PullAnswer::Unchanged => None,
+        PullAnswer::Feed(mut file, mark) => {
             let mut text = String::new();
             file.read_to_string(&mut text).unwrap();
             Some((text, mark))

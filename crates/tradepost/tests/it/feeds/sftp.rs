@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use tempfile::TempDir;
-use tradepost::config::feeds::{Place, Pull, Sftp};
-use tradepost::feeds::pull::{Answer, fetch};
+use tradepost::config::feeds::{FeedLocation, Pull, Sftp};
+use tradepost::feeds::pull::{PullAnswer, fetch};
 use tradepost_store::FeedState;
 use tradepost_wire::json::Value;
 
@@ -111,12 +111,12 @@ fn ask(
     (timeout, max_bytes): (Duration, u64),
 ) -> Result<Option<(String, String)>, String> {
     let every = SignedDuration::from_mins(15);
-    let pull = Pull { place: Place::Sftp(place), every, timeout, max_bytes };
+    let pull = Pull { place: FeedLocation::Sftp(place), every, timeout, max_bytes };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answer = runtime.block_on(fetch(&pull, state, at("2026-04-30T12:00:00Z")))?;
     Ok(match answer {
-        Answer::Unchanged => None,
-        Answer::Feed(mut file, mark) => {
+        PullAnswer::Unchanged => None,
+        PullAnswer::Feed(mut file, mark) => {
             let mut text = String::new();
             file.read_to_string(&mut text).unwrap();
             Some((text, mark))

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use tradepost::config::RateLimit;
+use tradepost::config::RateLimitConfig;
 use tradepost_wire::json::{Value, json};
 
 use crate::support::{TestServer, client, envelope, start, start_with, two_dealers};
@@ -285,7 +285,7 @@ fn c_33_every_version_that_a_request_names_is_looked_at() {
 #[test]
 fn r_er_07_waiting_times_are_rounded_up_and_forged_addresses_count_for_nothing() {
     let window = SignedDuration::from_millis(2_500);
-    let limit = RateLimit { requests: 1, window, http_429: true };
+    let limit = RateLimitConfig { requests: 1, window, http_429: true };
     let ask = |server: &TestServer, forwarded: &[&str]| {
         let mut headers = vec![("Content-Type", "application/json")];
         headers.extend(forwarded.iter().map(|value| ("X-Forwarded-For", *value)));

@@ -2,7 +2,7 @@
 //! rules, and the earlier one decides.
 
 use jiff::SignedDuration;
-use tradepost::config::RateLimit;
+use tradepost::config::RateLimitConfig;
 use tradepost_wire::aap::Skill;
 use tradepost_wire::json::{Value, json};
 
@@ -65,7 +65,8 @@ fn row_2_json_shape_version_method_params_content_type() {
 
 #[test]
 fn rows_2_3_and_4_protocol_before_rate_before_everything_of_the_profile() {
-    let limit = RateLimit { requests: 1, window: SignedDuration::from_mins(1), http_429: false };
+    let limit =
+        RateLimitConfig { requests: 1, window: SignedDuration::from_mins(1), http_429: false };
     let server = start_with(|config| {
         config.dealers[0].rate_limit = limit;
         config.dealers[0].terms.skills.retain(|skill| *skill != Skill::LeadSubmit);

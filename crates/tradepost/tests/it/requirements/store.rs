@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rusqlite::Connection;
-use tradepost::aap::seller::Seller;
+use tradepost::aap::seller::DealerAgent;
 use tradepost::wiring::Wiring;
 use tradepost_server::clock::Clock;
 use tradepost_server::fault::InternalError;
@@ -124,7 +124,7 @@ fn one_dealers_broken_inventory_keeps_no_other_from_being_refreshed() {
     let desk = opened.unwrap().desk;
     let size = |host: &str| {
         let agent: Arc<dyn std::any::Any + Send + Sync> = desk.agent(Some(host)).unwrap();
-        agent.downcast_ref::<Seller>().expect("a dealer").inventory.load().unwrap().len()
+        agent.downcast_ref::<DealerAgent>().expect("a dealer").inventory.load().unwrap().len()
     };
     assert_eq!((size("one.example"), size("two.example")), (4, 4));
     let database = database(&server);

@@ -3,7 +3,7 @@
 //! whatever is wrong with the payload, and what the protocol says precedes the gate.
 
 use tradepost::config::AuthSettings;
-use tradepost::gate::Scope;
+use tradepost::gate::KeyScope;
 use tradepost_wire::json::{Value, json};
 
 use super::{ask, issue};
@@ -14,10 +14,10 @@ use crate::support::{TestServer, dealer, lead, start_with, with};
 enum Who {
     Nobody,
     Wrong,
-    Holder(&'static [Scope]),
+    Holder(&'static [KeyScope]),
 }
 
-use Scope::{DealerRead, InventoryRead, LeadWrite, TasksRead};
+use KeyScope::{DealerRead, InventoryRead, LeadWrite, TasksRead};
 use Who::{Holder, Nobody, Wrong};
 
 const EVERYBODY_BUT: [Who; 2] = [Nobody, Wrong];
@@ -104,7 +104,7 @@ fn every_skill_asks_for_its_scope_and_says_which_it_is() {
 
 #[test]
 fn what_a_dealer_does_not_offer_is_said_to_callers_alone() {
-    let tasks: &[Scope] = &[TasksRead];
+    let tasks: &[KeyScope] = &[TasksRead];
     for (method, target, body, expected) in [
         ("POST", "/rest/message:stream", message(&json!({})), "400 UNSUPPORTED_OPERATION"),
         ("GET", "/rest/tasks", String::new(), "400 UNSUPPORTED_OPERATION"),

@@ -3,8 +3,8 @@
 
 use expect_test::expect;
 use jiff::SignedDuration;
-use tradepost::config::{AuthSettings, Config, RateLimit};
-use tradepost::gate::Scope;
+use tradepost::config::{AuthSettings, Config, RateLimitConfig};
+use tradepost::gate::KeyScope;
 use tradepost_wire::aap::Version;
 use tradepost_wire::json::{Value, json};
 
@@ -285,7 +285,7 @@ fn whoever_comes_too_often_or_unknown_is_told_so() {
     let server = start_with(|config| {
         switched_on(config);
         let window = SignedDuration::from_mins(1);
-        config.dealers[0].rate_limit = RateLimit { requests: 1, window, http_429: false };
+        config.dealers[0].rate_limit = RateLimitConfig { requests: 1, window, http_429: false };
     });
     let payload = json!({"type": "dealer.information.request"});
     assert_eq!(call(&server, &payload).status, 200);
@@ -315,7 +315,7 @@ fn whoever_comes_too_often_or_unknown_is_told_so() {
     let response = send(&closed, "POST", "/rest/message:send", &body(&payload));
     check_shape(&response);
     assert_eq!(response.header("www-authenticate"), Some("Bearer realm=\"demo-auto-group\""));
-    let key = issue(&closed, dealer::ID, "acme", Some(vec![Scope::InventoryRead]));
+    let key = issue(&closed, dealer::ID, "acme", Some(vec![KeyScope::InventoryRead]));
     let headers = [("Content-Type", "application/json"), ("Authorization", key.as_str())];
     let target = "/rest/message:send";
     let payload = body(&payload);

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
-use tradepost::config::{AuthSettings, Config, Dealer, RateLimit, Server};
+use tradepost::config::{AuthSettings, Config, DealerConfig, RateLimitConfig, ServerConfig};
 use tradepost_dealer::import::{FeedUnit, PricePolicy};
 use tradepost_dealer::settings::{
     AppointmentPolicy, DealerSettings as Terms, LeadPolicy, RooftopSettings, SearchPolicy,
@@ -31,7 +31,7 @@ pub fn config() -> Config {
     let hours = SignedDuration::from_hours;
     Config {
         privacy: tradepost::config::Privacy::default(),
-        server: Server {
+        server: ServerConfig {
             listen: "127.0.0.1:0".parse().unwrap(),
             max_body_bytes: 256 * 1024,
             read_timeout: SignedDuration::from_secs(10),
@@ -39,12 +39,12 @@ pub fn config() -> Config {
             shutdown_grace: SignedDuration::from_secs(5),
             log_json: true,
             log_filter: "off".to_owned(),
-            ..Server::default()
+            ..ServerConfig::default()
         },
         publishers: Vec::new(),
         alerts: None,
         traces: None,
-        dealers: vec![Dealer {
+        dealers: vec![DealerConfig {
             terms: Terms {
                 id: ID.to_owned(),
                 name: "Demo Auto Group".to_owned(),
@@ -75,7 +75,7 @@ pub fn config() -> Config {
             agent_version: "1.0.0".to_owned(),
             provider: Some(("Tests".to_owned(), "https://tests.example".to_owned())),
             documentation_url: None,
-            rate_limit: RateLimit { requests: 0, window: minutes(1), http_429: false },
+            rate_limit: RateLimitConfig { requests: 0, window: minutes(1), http_429: false },
             require_version: false,
             http_json: false,
             strict_output_modes: false,

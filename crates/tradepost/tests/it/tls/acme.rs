@@ -12,9 +12,9 @@ use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
-use tradepost::acme::{self, Orders, trouble::Code};
+use tradepost::acme::{self, Orders, trouble::AcmeErrorCode};
 use tradepost::config::acme::Acme;
-use tradepost::config::{Server, Tls};
+use tradepost::config::{ServerConfig, Tls};
 use tradepost_server::clock::{Clock, ManualClock};
 use tradepost_server::http::server::{Listener, serve};
 use tradepost_server::outbox::ClockAndRandom;
@@ -70,7 +70,7 @@ fn world(manner: impl FnOnce(&mut Manner)) -> World {
     let shown = Listener::over_tls(listener, Arc::clone(&identity));
     let router = axum::Router::new().fallback(async || "here");
     runtime.spawn(async move {
-        serve(shown, router, &Server::default().http(), std::future::pending()).await;
+        serve(shown, router, &ServerConfig::default().http(), std::future::pending()).await;
     });
     authority.manner().looks_at = Some(address);
     manner(&mut authority.manner());
@@ -121,14 +121,14 @@ impl World {
         until("it is shown", || self.identity.expires_at().is_some());
     }
 
-    fn until_failed(&self, number: u32) -> acme::Standing {
+    fn until_failed(&self, number: u32) -> acme::OrderHistory {
         // It is on disk before it is in memory.
         let failures = || (self.standing().failures, self.orders.failures());
         until("a failure", || failures() == (number, number));
         self.standing()
     }
 
-    fn standing(&self) -> acme::Standing {
+    fn standing(&self) -> acme::OrderHistory {
         acme::standing(&self.settings)
     }
 
@@ -228,7 +228,7 @@ fn a_nonce_that_is_refused_is_no_failure() {
 fn names_that_do_not_lead_here_are_all_told_and_nobody_is_served_meanwhile() {
     let world = world(|manner| manner.looks_at = None);
     let standing = world.until_failed(1);
-    assert_eq!(standing.code, Some(Code::Unproven));
+    assert_eq!(standing.code, Some(AcmeErrorCode::Unproven));
     assert_eq!(
         standing.says,
         NAMES.map(|name| format!("{name}: connection: nobody is there")),
@@ -268,7 +268,7 @@ fn a_failure_leaves_the_certificate_that_is_there() {
     let standing = world.until_failed(1);
     assert_eq!(
         (standing.code, standing.says),
-        (Some(Code::Limited), vec!["rateLimited: too many".to_owned()])
+        (Some(AcmeErrorCode::Limited), vec!["rateLimited: too many".to_owned()])
     );
     let wait = standing.next_at.unwrap().duration_since(world.clock.now());
     assert_eq!(wait, SignedDuration::from_hours(30), "as long as the authority wants");
@@ -280,12 +280,12 @@ fn a_failure_leaves_the_certificate_that_is_there() {
     world.authority.manner().refuses = Some((503, None, page));
     world.hand.advance(wait);
     let standing = world.until_failed(2);
-    assert_eq!(standing.code, Some(Code::Unreachable));
+    assert_eq!(standing.code, Some(AcmeErrorCode::Unreachable));
     assert_eq!(standing.says, ["the answer has the status 503"]);
     world.authority.manner().refuses = None;
     world.orders.hurry();
     let standing = world.until_failed(3);
-    assert_eq!(standing.code, Some(Code::Unproven));
+    assert_eq!(standing.code, Some(AcmeErrorCode::Unproven));
     let (what, is_bad) = world.orders.amiss(&world.identity).unwrap();
     assert!(!is_bad && what.contains("several times"), "{what}");
     world.visit(NAMES[0]).unwrap();
@@ -295,7 +295,7 @@ fn a_failure_leaves_the_certificate_that_is_there() {
     world.authority.manner().issues_for = Some(vec![NAMES[0].to_owned()]);
     world.orders.hurry();
     let standing = world.until_failed(4);
-    assert_eq!(standing.code, Some(Code::Unusable));
+    assert_eq!(standing.code, Some(AcmeErrorCode::Unusable));
     assert_eq!(standing.says, [format!("it is not for {}", NAMES[1])]);
     world.visit(NAMES[1]).unwrap();
     let log = std::fs::read_to_string(world.settings.folder.join("orders.json")).unwrap();
@@ -369,7 +369,7 @@ fn a_folder_that_cannot_be_used_is_said_and_a_damaged_account_too() {
     std::fs::write(world.settings.folder.join(account), "damaged").unwrap();
     world.orders.hurry();
     let standing = world.until_failed(2);
-    assert_eq!(standing.code, Some(Code::Folder));
+    assert_eq!(standing.code, Some(AcmeErrorCode::Folder));
     assert_eq!(standing.says, [format!("{account}: cannot be read")]);
     let file = world.folder.path().join("file");
     std::fs::write(&file, "").unwrap();

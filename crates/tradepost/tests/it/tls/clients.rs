@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, SanType, date_time_ymd};
 use rustls::ClientConfig;
 use tradepost::config::{AuthSettings, KnownCertificate};
-use tradepost::gate::{Scope, Scopes};
+use tradepost::gate::{KeyScope, Scopes};
 use tradepost_server::auth::key::NewApiKey;
 use tradepost_server::tls::client::{CertificateSubject, Fingerprint};
 use tradepost_store::ApiKey;
@@ -48,7 +48,7 @@ fn known(name: &str, subject: CertificateSubject) -> KnownCertificate {
 
 /// A dealer that knows `agent.acme.example` and the agent of bolt, which may read only.
 fn auth(required: bool, api_keys: bool) -> AuthSettings {
-    let scopes = Scopes::only([Scope::DealerRead]);
+    let scopes = Scopes::only([KeyScope::DealerRead]);
     let bolt = known("bolt", CertificateSubject::Uri("spiffe://bolt.example/agent".to_owned()));
     let certificates = vec![
         known("acme", CertificateSubject::Dns("agent.acme.example".to_owned())),

@@ -2,14 +2,14 @@
 
 use tradepost_wire::json::Value;
 
-use super::super::super::output::table::{self, Fit};
+use super::super::super::output::table::{self, TableWidth};
 use super::{MAX_TERMS, member, text};
 
 const DAYS: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// The dealer and its rooftops.
-pub(super) fn information(data: &Value, fit: Fit) -> String {
+pub(super) fn information(data: &Value, fit: TableWidth) -> String {
     let mut blocks = vec![member(data, "name")];
     let welcome = member(data, "welcome_message");
     if !welcome.is_empty() {

@@ -7,7 +7,7 @@ fn check(skill: Skill, payload: &Value, expected: &Expect) {
     let raw = tradepost_wire::json::to_raw_value(payload).unwrap();
     let shown = answer(
         &SkillAnswer { skill, payload: payload.clone(), raw, context_id: None, departure: None },
-        Fit::Unbounded,
+        TableWidth::Unbounded,
     );
     expected.assert_eq(&shown);
 }

@@ -6,7 +6,7 @@ use tradepost_buyer::text::escape_json;
 use super::*;
 
 fn check(failure: failure::CallFailure, expected: &Expect) {
-    let Failure { exit, message, hint, lines, data, already_shown: _ } = failure.into();
+    let CommandFailure { exit, message, hint, lines, data, already_shown: _ } = failure.into();
     let hint = hint.unwrap_or_default();
     let lines = lines.iter().map(|line| format!("  {line}\n")).collect::<String>();
     // As the printer writes it.
