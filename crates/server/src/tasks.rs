@@ -21,6 +21,7 @@ pub mod log;
 pub mod service;
 
 mod cursor;
+mod error;
 mod fold;
 mod others;
 mod progress;
@@ -28,6 +29,7 @@ mod stream;
 mod webhooks;
 
 pub(crate) use cursor::FOREIGN_TOKEN;
+pub use error::{TaskError, TaskOutcome};
 use fold::ReplayError;
 use log::{EntryKind, LogWriter, PushPosition, TaskFilter, TaskLog, TaskOwner, TaskRow};
 pub use progress::{TaskEnded, TaskProgress};
@@ -53,30 +55,6 @@ pub struct TaskPage {
     pub page_size: u32,
     /// Number of all matches.
     pub total_size: usize,
-}
-
-/// A result or a refusal by the protocol, or an internal error.
-pub type TaskOutcome<T> = Result<Result<T, A2aRefusal>, InternalError>;
-
-/// Reason why an operation was not done.
-#[derive(Debug)]
-pub enum TaskError {
-    /// A refusal by the protocol.
-    Refused(A2aRefusal),
-    /// An internal error.
-    Broken(InternalError),
-}
-
-impl From<A2aRefusal> for TaskError {
-    fn from(refusal: A2aRefusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<InternalError> for TaskError {
-    fn from(fault: InternalError) -> Self {
-        Self::Broken(fault)
-    }
 }
 
 /// Page size when the caller names none (A2A 1.0 §3.1.4).

@@ -9,7 +9,7 @@ use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::consent::{ConsentCheck, Sha256Hash};
@@ -34,6 +34,7 @@ mod news;
 mod postgres;
 pub mod privacy;
 mod publishers;
+mod readers;
 pub mod refusals;
 pub mod sign_in;
 mod snapshots;
@@ -54,6 +55,7 @@ pub use news::ChangeNotice;
 pub use postgres::DatabaseUrl;
 use privacy::ColumnCipher;
 pub use privacy::unlock::{Locked, Rekeyed, Sealing};
+use readers::Readers;
 use sql::{Connection, RowResult, SqlBackend, SqlRow, SqlValue};
 use tables::Database;
 pub use tables::StoreTransaction;
@@ -100,29 +102,6 @@ pub struct Store {
     snapshots: Option<snapshots::Snapshots>,
     /// What seals personal data.
     vault: Arc<ColumnCipher>,
-}
-
-/// Connections for reading; whoever comes takes one that is free, or waits.
-#[derive(Debug)]
-struct Readers(Vec<Mutex<Database>>);
-
-impl Readers {
-    fn of(connections: Vec<Connection>) -> Self {
-        Self(connections.into_iter().map(|connection| Mutex::new(Database(connection))).collect())
-    }
-
-    fn any<T>(
-        &self,
-        job: impl FnOnce(&Database) -> Result<T, InternalError>,
-    ) -> Result<T, InternalError> {
-        let free = self.0.iter().find_map(|reader| reader.try_lock().ok());
-        let waited = || Some(self.0.first()?.lock().unwrap_or_else(PoisonError::into_inner));
-        let reader = free.or_else(waited);
-        reader.map_or_else(
-            || Err(InternalError::new("reading", "nobody reads")),
-            |reader| job(&reader),
-        )
-    }
 }
 
 impl Store {

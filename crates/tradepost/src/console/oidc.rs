@@ -7,30 +7,27 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine as _;
 use jiff::{SignedDuration, Timestamp};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::Semaphore;
 use tradepost_buyer::Url;
 use tradepost_buyer::transport::{HttpTransport, TransportLimits};
-use tradepost_dealer::staff::{AuditAction, EVERYBODY, NewAuditEntry};
 use tradepost_keys::jwt::{ExpectedClaims, TokenRefusal, UnverifiedToken};
 use tradepost_keys::{encode, sha256};
 use tradepost_server::auth::jwks::IssuerKeys;
 use tradepost_server::auth::{AuthDeps, KeySource};
 use tradepost_server::fault::InternalError;
-use tradepost_server::limit::network;
 use tradepost_store::staff::StaffMember;
 use tradepost_wire::json::{self, Value};
 
 use super::address_places::AddressPlaces;
-use super::door::SignedInBy;
-use super::metrics::SignInOutcome;
-use super::reply::ConsoleReply;
-use super::request::{ConsoleRequest, digest};
-use super::{Answer, Console, PATH, PageError, door, pages, password};
+use super::request::digest;
+use super::{PATH, password};
 use crate::config::oidc::{Oidc, RoleGrant};
+
+mod pages;
 
 /// Where the provider sends people back to, below the console.
 pub(super) const BACK: &str = "sign-in/oidc/back";
@@ -463,157 +460,5 @@ fn held<'c>(claims: &'c Value, name: &str) -> Vec<&'c str> {
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
             Vec::new()
         }
-    }
-}
-
-/// What people read who cannot sign in so.
-const AWAY: &str =
-    "The provider cannot be reached at the moment. Try again later, or use a password.";
-const AGAIN: &str = "That did not work, or took too long. Begin again.";
-const NOT_ANEW: &str =
-    "The provider did not ask you to sign in anew, so that nobody knows whether it is you.";
-const NOTHING: &str = "The provider knows you, but nothing there says that you may come in here.";
-
-impl Console {
-    /// Sends a browser to the provider.
-    pub(super) async fn leave_for_provider(self: Arc<Self>, asked: Arc<ConsoleRequest>) -> Answer {
-        let provider = self.provider.as_ref().ok_or(PageError::NotFound)?;
-        let renews = if asked.asked_for("again").is_some() {
-            let session_to_renew = |console: &Self, asked: &ConsoleRequest| {
-                console.visitor(asked, "").map(|visitor| visitor.session.id.clone())
-            };
-            match self.in_turn(&asked, session_to_renew).await? {
-                Ok(session) => Some(session),
-                Err(PageError::SignIn) => return Ok(ConsoleReply::see(format!("{PATH}/sign-in"))),
-                Err(stop) => return Err(stop),
-            }
-        } else {
-            None
-        };
-        let next = door::next(&asked).unwrap_or_default();
-        let begun = StartedSignIn::fresh(self.clock.now(), &next, renews)?;
-        match provider.address(&begun).await {
-            Ok(address) => {
-                // Sealed, so that the moment from which a sign-in has to be new is one of ours.
-                let sealed = self.door.seal.write(&["oidc"], &begun.cookie);
-                Ok(ConsoleReply::see(address).with_cookie(self.door.passing(&sealed, PATIENCE)))
-            }
-            Err(cause) => {
-                tracing::warn!(cause = cause.reason(), "the provider of sign-ins cannot be used");
-                self.refuse(&asked, AWAY)
-            }
-        }
-    }
-
-    /// Lets somebody in who comes back from the provider, if it vouches for them.
-    pub(super) async fn back_from_provider(self: Arc<Self>, asked: Arc<ConsoleRequest>) -> Answer {
-        let provider = self.provider.as_ref().ok_or(PageError::NotFound)?;
-        let wait = self.address_wait(&asked);
-        if wait > SignedDuration::ZERO {
-            self.metrics.count_sign_in(SignInOutcome::Limited);
-            return self.refuse_for(&asked, wait);
-        }
-        let now = self.clock.now();
-        let cookie = asked.cookie(&self.door.passing_cookie());
-        let cookie = cookie.and_then(|sealed| self.door.seal.read(&["oidc"], sealed));
-        let begun = cookie.and_then(|cookie| StartedSignIn::read(cookie, now));
-        let said = asked.asked_for("state").zip(asked.asked_for("code"));
-        let Some((begun, (state, code))) = begun.zip(said) else {
-            return self.refuse(&asked, AGAIN);
-        };
-        let address = network(asked.address).to_string();
-        let vouched = match provider.redeem(&address, &begun, state, code).await {
-            Ok(vouched) => vouched,
-            Err(RedeemFailure::NotOurs(reason)) => {
-                tracing::info!(reason, "somebody could not sign in with the provider");
-                return self.refuse(&asked, AGAIN);
-            }
-            // No fault of whoever wants to sign in: it uses up none of the attempts of an address.
-            Err(RedeemFailure::ProviderAway(cause)) => {
-                self.metrics.count_sign_in(SignInOutcome::ProviderFailed);
-                tracing::warn!(cause, "the provider of sign-ins cannot be used");
-                let page = self.sign_in_page(&asked, Some(AWAY))?;
-                return Ok(page.with_status(StatusCode::SERVICE_UNAVAILABLE));
-            }
-            Err(RedeemFailure::Refused(reason)) => {
-                tracing::info!(reason, "somebody could not sign in with the provider");
-                return self.count_and_refuse(&asked, AGAIN).await;
-            }
-        };
-        let admit = move |console: &Self, asked: &ConsoleRequest| {
-            console.admit_vouched(asked, &vouched, &begun)
-        };
-        self.in_turn(&asked, admit).await?
-    }
-
-    /// Counts that the provider vouched for nobody, and says why. A thread of the console's waits for the store.
-    async fn count_and_refuse(
-        self: &Arc<Self>,
-        asked: &Arc<ConsoleRequest>,
-        why: &'static str,
-    ) -> Answer {
-        let count = move |console: &Self, asked: &ConsoleRequest| {
-            console.count_provider_failure(asked)?;
-            console.refuse(asked, why)
-        };
-        self.in_turn(asked, count).await?
-    }
-
-    /// Lets somebody in whom the provider vouches for, if that gives them anything to do.
-    fn admit_vouched(
-        &self,
-        asked: &ConsoleRequest,
-        vouched: &Vouched,
-        begun: &StartedSignIn,
-    ) -> Answer {
-        let now = self.clock.now();
-        // Whoever had a grant before and has none now loses the sessions that it began, and not
-        // only this one.
-        let Some(member) = vouched.member(now) else {
-            self.shut_out(&vouched.name, now)?;
-            self.count_provider_failure(asked)?;
-            return self.refuse(asked, NOTHING);
-        };
-        let is_page = door::is_page(&begun.next);
-        let target = if is_page { begun.next.clone() } else { PATH.to_owned() };
-        let mut signed_in_at = vouched.signed_in_at;
-        if let Some(session) = begun.renews.clone() {
-            let earliest = begun.at.saturating_sub(AUTH_TIME_LEEWAY).unwrap_or(begun.at);
-            if signed_in_at.is_none_or(|at| at < earliest) {
-                tracing::info!("the provider did not ask somebody to sign in anew");
-                self.metrics.count_sign_in(SignInOutcome::ProviderFailed);
-                return self.refuse(asked, NOT_ANEW);
-            }
-            signed_in_at = Some(now);
-            let name = vouched.name.clone();
-            self.store.write_blocking(move |tx| tx.end_session_of(&session, &name))?;
-        }
-        let by = SignedInBy::Provider(signed_in_at);
-        let Some(session) = self.begin(asked, member, by)? else {
-            return self.refuse(asked, AGAIN);
-        };
-        // A way that began elsewhere has no cookie of this strictness; a page of ours begins a new one.
-        Ok(ConsoleReply::page(&pages::SignedIn { target })
-            .with_cookie(session)
-            .with_cookie(self.door.passing("", SignedDuration::ZERO)))
-    }
-
-    /// Ends what somebody has here whom nothing lets in any more.
-    fn shut_out(&self, name: &str, now: Timestamp) -> Result<(), InternalError> {
-        let Some(member) = self.store.member(name)? else { return Ok(()) };
-        let entry = NewAuditEntry {
-            chain: member.dealer_id.unwrap_or_else(|| EVERYBODY.to_owned()),
-            at: now,
-            actor: "oidc".to_owned(),
-            action: AuditAction::MemberRemoved,
-            subject: Some(member.name.clone()),
-            detail: None,
-        };
-        self.store.write_blocking(move |tx| {
-            if tx.remove_member(&member.name)? {
-                tx.record(&entry)?;
-            }
-            Ok(())
-        })
     }
 }
