@@ -117,7 +117,7 @@ impl fmt::Debug for Lead {
 
 impl Lead {
     /// A lead that this agent sends at this moment, with this key of 1 to 128 characters.
-    /// [`crate::Client::new_key`] makes keys; who has to survive a restart keeps the key first.
+    /// [`crate::SkillClient::new_key`] makes keys; who has to survive a restart keeps the key first.
     #[must_use]
     pub fn new(
         key: impl Into<String>,

@@ -1,7 +1,7 @@
-//! A publisher that sells advertising to agents (AdCP 3.1): what it does with a request, and what
-//! it keeps. It has never heard of a transport, of a database or of a clock: a binding hands it an
-//! [`Ask`](ask::Ask) and carries away an [`Answer`](tradepost_wire::adcp::Answer), what it keeps lies
-//! on a [`Shelf`](shelf::Shelf), and everything else outside is a [`World`](world::World).
+//! A publisher that sells advertising to agents (AdCP 3.1). It knows no transport, database or clock: a binding
+//! gives it a [`ToolCall`](ask::ToolCall) and gets an [`AdcpAnswer`](tradepost_wire::adcp::AdcpAnswer), it stores
+//! records through [`StoreTx`](shelf::StoreTx), and reaches everything else through
+//! [`Services`](world::Services).
 
 // The edges.
 pub mod ask;

@@ -107,7 +107,7 @@ impl ToolContext<'_> {
     }
 
     /// The caller's thing with this id, to change it, or the code for what is not there; see
-    /// [`require`](crate::resolve::Reach::require).
+    /// [`require`](crate::resolve::CallerReach::require).
     pub(crate) fn require<T: Entity>(
         &self,
         id: &str,

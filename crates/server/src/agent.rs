@@ -1,5 +1,5 @@
 //! The interface between bindings and agents. A binding turns bytes into [`AgentRequest`] and an
-//! [`TaskOutcome`] into bytes; an [`Agent`] knows neither HTTP nor gRPC.
+//! [`AgentOutcome`] into bytes; an [`Agent`] knows neither HTTP nor gRPC.
 
 use std::any::Any;
 use std::fmt;
@@ -95,14 +95,14 @@ pub trait Agent: Any + fmt::Debug + Send + Sync {
     }
 
     /// Returns true for a part with a media type that the agent can read. By default the card
-    /// decides ([`Claims::reads`](crate::card::Claims::reads)); a message with any other part is
+    /// decides ([`CardClaims::reads`](crate::card::CardClaims::reads)); a message with any other part is
     /// refused as `CONTENT_TYPE_NOT_SUPPORTED`.
     fn accepts_part(&self, part: &Part) -> bool {
         self.card().claims.reads(part)
     }
 
     /// Returns the check of page tokens, so that a wrong token is reported together with the other
-    /// problems of a request. An agent with a [`Service`](crate::tasks::Service) returns that;
+    /// problems of a request. An agent with a [`TaskService`](crate::tasks::TaskService) returns that;
     /// without one, a wrong token is reported only when the rest of the request is right.
     fn page_tokens(&self) -> Option<&dyn PageTokens> {
         None

@@ -288,7 +288,7 @@ pub fn retry_info(wait: Duration) -> Value {
     json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay})
 }
 
-/// Serialises the [details](Refusal::has_details).
+/// Serialises the [details](A2aRefusal::has_details).
 impl Serialize for A2aRefusal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.details(self.says_reason()).serialize(serializer)

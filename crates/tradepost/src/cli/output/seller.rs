@@ -1,5 +1,5 @@
 //! What went wrong with a seller, for people and programs: every failure of the buyer's client
-//! becomes a [`CallFailure`] with its exit code.
+//! becomes a [`CommandFailure`] with its exit code.
 
 use std::time::Duration;
 
