@@ -84,3 +84,31 @@ fn every_library_says_what_a_registry_shows_of_it() {
         assert!(!manifest.contains("publish"), "{library} cannot be packaged");
     }
 }
+
+/// The texts between backticks.
+fn in_backticks(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn the_code_map_names_modules_that_exist() {
+    let workspace = published::workspace();
+    let text = fs::read_to_string(workspace.join("ARCHITECTURE.md")).unwrap();
+    let map = text.split("\n## ").find(|part| part.starts_with("Code map\n")).unwrap();
+    let mut modules = 0;
+    for part in map.split("\n### ").skip(1) {
+        let (crate_name, _) = part.split_once(':').unwrap();
+        let sources = workspace.join("crates").join(crate_name).join("src");
+        let rows = part.lines().filter_map(|line| line.strip_prefix("| `"));
+        for names in rows.filter_map(|row| row.split(" | ").next()) {
+            let names = format!("`{names}");
+            for name in in_backticks(&names) {
+                let module = sources.join(name);
+                let exists = module.is_dir() || module.with_extension("rs").is_file();
+                assert!(exists, "{crate_name} has no module {name}");
+                modules += 1;
+            }
+        }
+    }
+    assert!(modules > 150, "only {modules} modules are in the code map");
+}
