@@ -15,6 +15,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::runtime::{Handle, Runtime, RuntimeFlavor};
 use tokio::time::{Instant, timeout};
 use tokio_postgres::Row;
@@ -478,6 +479,18 @@ impl PgSession {
         }
     }
 
+    /// Ends a transaction that has only read, without waiting for the server: what follows on this connection is done
+    /// after it.
+    fn send_rollback(&self) {
+        let link = self.link.borrow().clone().filter(|link| !link.client.is_closed());
+        let Some(link) = link else { return };
+        // The first poll sends the statement; nobody needs its answer.
+        let sent = link.client.batch_execute("ROLLBACK").now_or_never();
+        if sent.is_some_and(|answered| answered.is_err()) {
+            self.link.borrow_mut().take();
+        }
+    }
+
     /// Finds out what became of a transaction whose connection was lost while it was committed. Its
     /// locks are waited for first: whoever gets them knows that it has ended.
     fn find_out(&self, lost: &TxState) -> Result<(), PgError> {
@@ -505,8 +518,13 @@ impl PgSession {
         begun.map_err(|broken| broken.while_doing("beginning to read"))?;
         read();
         let broken = self.turn.borrow().broken.clone();
-        self.undo();
-        broken.map_or(Ok(()), |broken| Err(broken.while_doing("reading")))
+        if let Some(broken) = broken {
+            self.undo();
+            return Err(broken.while_doing("reading"));
+        }
+        self.turn.take();
+        self.send_rollback();
+        Ok(())
     }
 }
 

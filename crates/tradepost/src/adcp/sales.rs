@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn cells_of_files_calculate_nothing() {
         let document = json!({"id": "=1+1", "name": "+cmd", "brand": {"domain": "a.example"}});
-        let row = Row { cursor: "1".parse().unwrap(), document };
+        let row = Row { cursor: "0.1".parse().unwrap(), document };
         let file = encode(Format::Csv, Subject::Accounts, &[row], true).unwrap();
         let file = String::from_utf8(file).unwrap();
         let line = file.lines().nth(1).unwrap();
