@@ -1,6 +1,6 @@
-//! Sellers of advertising behind the bridge: few tasks of AdCP as tools. What spends money or binds
-//! somebody is asked of the person first, with what it costs. A call that ends unclear names its
-//! idempotency key, with which it can be sent again for as long as the seller promises to know it.
+//! Sellers of advertising behind the bridge: some tasks of AdCP as tools. Before a tool spends money or binds
+//! someone, the person is asked and told the cost. A call in doubt names its idempotency key; with it the call can be
+//! sent again for as long as the seller promises to recognise the key.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,10 +42,10 @@ mod tools;
 pub(super) use arguments::lenient;
 pub(super) use tools::{row, tools};
 
-/// For how long a seller's card is believed.
+/// Lifetime of a cached agent card of a seller.
 const CARD_LIFETIME: Duration = Duration::from_mins(5);
 
-/// A seller, by its address.
+/// Seller of advertising, identified by its address.
 pub(super) struct SellerAddress {
     /// Host, port and path of its address: its name in arguments and results.
     pub(super) id: String,
@@ -55,15 +55,15 @@ pub(super) struct SellerAddress {
     known: Mutex<Option<(AdcpClient, Instant)>>,
     prices: Prices,
     now: Now,
-    /// When the calls that ended unclear were first sent, each call as one text with its key.
+    /// Moments at which calls in doubt were first sent, each keyed by the canonical text of the call with its key.
     unclear: Unclear<Timestamp>,
     slow: SlowMark,
 }
 
-/// What is asked of a seller.
+/// Checked request to one seller.
 pub(super) struct SellerRequest {
     row: &'static SellerTool,
-    /// The members of the request.
+    /// Members of the request.
     payload: Map,
     confirmation: Option<String>,
 }
@@ -86,7 +86,7 @@ impl SellerAddress {
     }
 
     async fn client(&self) -> Result<AdcpClient, CallFailure> {
-        // Held until the seller is found: of several calls at once one looks.
+        // Held until the client exists, so that concurrent calls look for the seller only once.
         let mut known = self.known.lock().await;
         let now = Instant::now();
         if let Some((client, since)) = &*known
@@ -104,7 +104,7 @@ impl SellerAddress {
         Ok(client)
     }
 
-    /// What the seller promises of a task that comes again with its key; nothing of one that has none.
+    /// Returns the seller's promise about a repeated idempotency key; `Unpromised` for a task without a key.
     async fn promise(&self, retries: &Retries, task: Task) -> Result<Idempotency, BridgeError> {
         if !task.keyed() {
             return Ok(Idempotency::Unpromised);
@@ -113,7 +113,7 @@ impl SellerAddress {
         asked.await.map_err(|failure| self.trouble(&failure))
     }
 
-    /// Has a task done, with what may help when it is not.
+    /// Calls a task with retries. An error carries a hint about what to do next.
     async fn call(
         &self,
         retries: &Retries,
@@ -123,9 +123,9 @@ impl SellerAddress {
         promise: Idempotency,
     ) -> Result<Recovered<SellerAnswer>, BridgeError> {
         let client = self.client().await.map_err(|failure| self.trouble(&failure))?;
-        // The person has agreed to one request, and to none that is made of its answer.
+        // The person has agreed to exactly this request; rows of the error catalog must not change it.
         let client = if row.asks == Asks::Nobody { client } else { client.without_rows() };
-        // Before the first attempt, from which on the seller's promise counts.
+        // Measured before the first attempt, because the seller's promise counts from then.
         let (sent, begun) = (task.keyed().then(|| payload.clone()), (self.now)());
         let called = client
             .call_with_recovery(task.name(), payload, retries.recoverer(), |_, _, _| false)
@@ -154,7 +154,7 @@ impl SellerAddress {
             return trouble.hint(plain(&gave_up.advice.to_string(), SENTENCE));
         }
         let key = gave_up.doubt.keys().next().map(|key| plain(key, 2 * WORD));
-        // A repetition counts from when it was sent first.
+        // The promise counts from the first time the call was sent, also for a repetition.
         let first = match (&key, sent) {
             (Some(key), Some(sent)) => {
                 let call = repeated(task, sent, key);
@@ -169,15 +169,15 @@ impl SellerAddress {
         }
     }
 
-    /// Whether the same call with the same key ended unclear, and then whether the seller still promises
-    /// to know it.
+    /// Returns `Some` when the same call with the same key ended in doubt before; true when the seller still promises
+    /// to recognise it.
     fn was_unclear(&self, task: Task, payload: &Map, promise: Idempotency) -> Option<bool> {
         let key = payload.get(KEY).and_then(Value::as_str)?;
         let first = self.unclear.recall(&repeated(task, payload.clone(), key))?;
         Some(self.knows(promise, first))
     }
 
-    /// Whether the seller still knows what was first sent then.
+    /// Returns true when the seller still promises to recognise a request first sent at `first`.
     fn knows(&self, promise: Idempotency, first: Timestamp) -> bool {
         promise.left(self.age(first)).is_some()
     }
@@ -187,7 +187,7 @@ impl SellerAddress {
     }
 }
 
-/// A call with its key, as one text.
+/// Returns a call with its key as one canonical text.
 fn repeated(task: Task, mut payload: Map, key: &str) -> String {
     payload.insert(KEY.to_owned(), key.into());
     canonical::to_string(&json!({"task": task.name(), "payload": payload}))
@@ -212,7 +212,7 @@ impl Askable for SellerAddress {
 }
 
 impl Bridge {
-    /// Calls a tool of the sellers.
+    /// Calls one of the seller tools.
     pub(super) async fn media(
         &self,
         row: &'static SellerTool,
@@ -240,7 +240,7 @@ impl Bridge {
         let count = sellers.len();
         let ask = |seller: Arc<SellerAddress>, _| {
             let payload = payload.clone();
-            // These only read, so that nothing is done twice.
+            // These tools only read, so repeating them is harmless.
             let promise = Idempotency::Unpromised;
             async move { seller.call(&self.retries, row, row.task, payload, promise).await }
         };
@@ -265,7 +265,7 @@ impl Bridge {
         person: Person<'_>,
     ) -> Result<CallEnd, BridgeError> {
         let SellerRequest { row, mut payload, confirmation } = order;
-        // Before the person is asked, who is told whether a repetition may be done twice.
+        // Determined before the person is asked: the question says whether a repetition may act twice.
         let promise = seller.promise(&self.retries, row.task).await?;
         let unclear = seller.was_unclear(row.task, &payload, promise);
         let mut agreed_to = None;
@@ -294,11 +294,11 @@ impl Bridge {
                     return Ok(CallEnd::Said(said(document, text)));
                 }
                 Agreement::Given(confirmed) => {
-                    // The same yes has come back, so that the call was sent before.
+                    // The same agreement came back, so the call was sent before.
                     if confirmed.is_repeated && !seller.knows(promise, confirmed.granted_at) {
                         return Err(BridgeError::forgotten().at_seller(&seller.id));
                     }
-                    // A key that is there already is that of a call that ended unclear.
+                    // A key that is already present comes from an earlier call in doubt.
                     if row.task.keyed() {
                         payload.entry(KEY).or_insert_with(|| confirmed.idempotency_key.into());
                     }
@@ -317,8 +317,8 @@ impl Bridge {
         Ok(CallEnd::Said(said(document, text)))
     }
 
-    /// What the person is asked: what it costs, and everything that would be sent. A call that ended
-    /// `unclear` is a repetition, which the seller knows again or not.
+    /// Returns the question for the person: the cost, and everything that would be sent. `unclear` is `Some` for a
+    /// repetition of a call in doubt; true when the seller still promises to recognise it.
     async fn question(
         &self,
         seller: &SellerAddress,
@@ -326,7 +326,7 @@ impl Bridge {
         payload: &Map,
         unclear: Option<bool>,
     ) -> Result<String, BridgeError> {
-        // What cannot be shown cannot be agreed to.
+        // A person cannot agree to text that cannot be shown.
         if !consent::is_whole(payload) {
             let message = "this is too much for a person to read in one question, or has characters \
                            that cannot be shown";
@@ -360,7 +360,7 @@ impl Bridge {
         Ok(out)
     }
 
-    /// The media buy that is to change, as the seller shows it now.
+    /// Reads the current state of the media buy that is to change.
     async fn buy(
         &self,
         seller: &SellerAddress,
@@ -384,15 +384,14 @@ impl Bridge {
     }
 }
 
-/// Everything that the person is asked about.
+/// Builds the question and everything that an agreement to it covers.
 fn matter(
     seller: &SellerAddress,
     row: &SellerTool,
     payload: &Map,
     question: &str,
 ) -> ConsentSubject {
-    // The question is part of it, and with it the price: after a change the yes is to something
-    // else.
+    // The question is part of the subject, and with it the price: a later change of price voids the agreement.
     let subject = canonical::to_string(&json!({
         "seller": seller.address, "tool": row.name, "payload": payload, "question": question,
     }));
@@ -400,7 +399,7 @@ fn matter(
     ConsentSubject { subject, form }
 }
 
-/// What a seller answered, for programs.
+/// Returns a seller's answer as JSON.
 fn document(
     seller: &SellerAddress,
     row: &SellerTool,

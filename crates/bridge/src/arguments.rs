@@ -1,6 +1,6 @@
-//! The arguments of each tool: their schema for whoever calls, and their reader. Everything of AAP
-//! in them is described and read by the wire; what the bridge adds stands here twice, and a test
-//! damages arguments at random to see that both say the same.
+//! Schema and reader of each tool's arguments. The `wire` crate describes and reads everything that AAP defines. The
+//! bridge's own additions are written twice, in schema and reader; a test damages arguments at random to check that
+//! both agree.
 
 use tradepost_wire::aap::inventory::Sort;
 use tradepost_wire::aap::lead::{Channel, PreferredContact};
@@ -10,24 +10,23 @@ use tradepost_wire::json::{Map, Value, json};
 use tradepost_wire::parse::{self, read_object};
 use tradepost_wire::problem::{DocumentPlace, Keyword, ProblemDetail, Problems};
 
-/// How many vehicles a search returns unless it says otherwise.
+/// Default number of vehicles that a search returns.
 const DEFAULT_LIMIT: usize = 10;
 
-/// How many it returns at most: more does not help a model to choose.
+/// Maximum number of vehicles that a search returns; a longer list does not help a model to choose.
 const MAX_LIMIT: i64 = 50;
 
-/// How far into the matches a search can look: every dealer has to send all that is before it.
+/// Maximum number of matches that a search can skip; every dealer has to send all that come before the page.
 const MAX_SKIP: i64 = 150;
 
-/// Beyond this many dealers, their names are neither in the schemas nor in problems: a model would read them with every
-/// call.
+/// Maximum number of dealers that schemas and problems list by name: a model would read them with every call.
 pub(super) const MAX_NAMES: usize = 20;
 
-/// What a schema says of the dealers that there are to choose from.
+/// The dealers as a schema presents them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DealerChoice<'n> {
     names: &'n [String],
-    /// Whether dealers come and go: then no list of names would stay true.
+    /// True when dealers can come and go, so that a list of names would become outdated.
     is_changing: bool,
 }
 
@@ -36,7 +35,7 @@ impl<'n> DealerChoice<'n> {
         Self { names, is_changing }
     }
 
-    /// The schema of a dealer's name.
+    /// Returns the schema of a dealer's name.
     fn schema(self, description: &str) -> Value {
         if self.is_changing || self.names.len() > MAX_NAMES {
             let how =
@@ -46,17 +45,17 @@ impl<'n> DealerChoice<'n> {
         json!({"type": "string", "enum": self.names, "description": description})
     }
 
-    /// Whether a tool that asks one dealer has to be told which.
+    /// Returns true when a tool that calls one dealer requires its name.
     fn is_needed(self) -> bool {
         self.is_changing || self.names.len() > 1
     }
 }
 
-/// The whole input schema of a tool, for these dealers. Models are shown a part of it; see
+/// Returns the whole input schema of a tool for these dealers. Models are shown a part of it; see
 /// [`portable`](super::schema::portable).
 pub(super) fn input_schema(skill: Skill, dealers: DealerChoice<'_>) -> Map {
     let mut schema = schema::request(skill);
-    // Models leave the type out: the readers below see to that.
+    // Models leave the type out, and the readers below supply it.
     schema.shift_remove("required");
     let mut required = Vec::new();
     if let Some(Value::Object(members)) = schema.get_mut("properties") {
@@ -80,7 +79,7 @@ pub(super) fn input_schema(skill: Skill, dealers: DealerChoice<'_>) -> Map {
             }));
         }
         if skill.takes("pagination") {
-            // The bridge says itself that nobody has been asked who they are (`R-IS-13`).
+            // The bridge sets the privacy member itself: the user is anonymous (`R-IS-13`).
             members.shift_remove("privacy");
             members.insert("pagination".into(), pagination());
         }
@@ -95,7 +94,7 @@ pub(super) fn input_schema(skill: Skill, dealers: DealerChoice<'_>) -> Map {
     schema
 }
 
-/// The members of a lead as the first and the second call have them.
+/// Replaces the members of a lead by those of the first and the second call.
 fn in_two_steps(members: &mut Map) {
     for name in ["source_agent", "submitted_at", "idempotency_key"] {
         members.shift_remove(name);
@@ -138,50 +137,50 @@ fn pagination() -> Value {
     })
 }
 
-/// A call that is valid in itself.
+/// Valid arguments with the dealers they are for.
 #[derive(Debug)]
 pub(super) struct CheckedCall<T> {
-    /// Which of the dealers, by their place.
+    /// Indexes of the dealers in the list of names.
     pub(super) dealers: Vec<usize>,
-    /// What of them.
+    /// Arguments proper.
     pub(super) what: T,
 }
 
-/// What is wanted of the dealers.
+/// Arguments of the tool that lists the dealers.
 #[derive(Debug)]
 pub(super) struct DealerInformationArguments {
-    /// Whether their names are enough, for which nobody is asked.
+    /// True when the names are enough and no dealer is called.
     pub(super) names_only: bool,
 }
 
-/// A search.
+/// Arguments of a search.
 #[derive(Debug)]
 pub(super) struct SearchArguments {
-    /// The request, without its page.
+    /// Request without its page.
     pub(super) payload: Map,
-    /// The order, when one was asked for.
+    /// Requested order, if any.
     pub(super) sort: Option<Sort>,
-    /// How many of the merged matches to leave out.
+    /// Number of merged matches to skip.
     pub(super) skip: usize,
-    /// How many to return.
+    /// Maximum number of matches to return.
     pub(super) limit: usize,
 }
 
-/// A lead.
+/// Arguments of a lead.
 #[derive(Debug)]
 pub(super) struct LeadArguments {
-    /// `customer` and what else the lead says, as it was given.
+    /// `customer` and the other members of the lead as they were given.
     pub(super) parts: Map,
-    /// The same, read.
+    /// Lead as the `wire` crate parsed it.
     pub(super) lead: Box<LeadSubmit>,
-    /// The token of the first call.
+    /// Token from the first call.
     pub(super) confirmation: Option<String>,
-    /// The conversation with the dealer that it goes on with.
+    /// Id of an earlier conversation with the dealer that this lead continues.
     pub(super) conversation: Option<String>,
 }
 
-/// Reads the members that a tool has of its own, between those that every tool has: its type, which may
-/// be left out, and the dealers, or the one dealer, by a reader that knows their names.
+/// Reads a tool's own members together with those that every tool has: its type, which may be left out, and the
+/// dealers or the one dealer, with a reader that is given their names.
 macro_rules! read_arguments {
     ($skill:expr, $arguments:expr, $names:expr, $problems:expr,
      $which:literal => $dealers:ident: $reader:ident, { $($members:tt)* }) => {
@@ -249,7 +248,7 @@ pub(super) fn read_search(
     problems.into_result(Some(CheckedCall { dealers: chosen(dealers, names), what }))
 }
 
-/// Says of a filter that stands beside `filters` where it belongs.
+/// Rewords the problem of a filter that stands beside `filters`, to say where it belongs.
 fn point_to_filters(arguments: &Value, problems: &mut Problems) {
     let schema = Value::Object(schema::request(Skill::InventoryFacets));
     let filters = schema.pointer("/properties/filters/properties").and_then(Value::as_object);
@@ -262,7 +261,7 @@ fn point_to_filters(arguments: &Value, problems: &mut Problems) {
     }
 }
 
-/// Reads the arguments of the detail tool: a payload.
+/// Reads the arguments of the vehicle tool: a payload.
 pub(super) fn read_vehicle(
     arguments: &Value,
     names: &[String],
@@ -280,8 +279,8 @@ pub(super) fn read_vehicle(
     problems.into_result(Some(CheckedCall { dealers: vec![dealer], what: what.into() }))
 }
 
-/// Reads the arguments of a lead. Nothing of the customer may be sent that no channel needs, and
-/// no channel be permitted on which the customer cannot be reached.
+/// Reads the arguments of a lead. Refuses contact data that no permitted channel needs, and a channel for which the
+/// contact data is missing.
 pub(super) fn read_lead(
     arguments: &Value,
     names: &[String],
@@ -321,7 +320,7 @@ pub(super) fn read_lead(
     let mut draft = payload(skill, parts);
     let mut parts = draft.clone();
     parts.shift_remove("type");
-    // Stands in for what is written once everything else is right.
+    // Placeholders for members that are filled in once the rest is valid.
     draft.insert(
         "consent".into(),
         json!({
@@ -354,7 +353,7 @@ fn check_confirmation(confirmation: &Option<String>, shown: Option<bool>, p: &mu
     }
 }
 
-/// The rules of channels that no schema states, each at the member that has to change.
+/// Checks the rules about channels that no schema states, and reports each at the member that has to change.
 fn check_channels(draft: &Map, problems: &mut Problems) {
     let member = |parent: &str, name: &str| draft.get(parent).and_then(|v| v.get(name));
     let is_text = |name: &str| member("customer", name).is_some_and(Value::is_string);
@@ -414,7 +413,7 @@ fn check_channels(draft: &Map, problems: &mut Problems) {
     }
 }
 
-/// Has the wire read a payload, and adds its problems.
+/// Parses a payload with the `wire` crate and adds its problems.
 fn check(
     skill: Skill,
     payload: &Map,
@@ -434,7 +433,7 @@ fn check(
                     ProblemDetail::None,
                 );
             }
-            // What the bridge's own reader has missed already is not said twice.
+            // `Problems::push` drops what the bridge's own reader has already reported.
             for problem in refusal.problems.listed() {
                 problems.push(problem.clone());
             }
@@ -443,7 +442,7 @@ fn check(
     }
 }
 
-/// A payload of these members, and the call that the wire reads from it.
+/// Builds a payload of these members and parses it.
 fn checked<const N: usize>(
     skill: Skill,
     members: [(&'static str, Option<Value>); N],
@@ -461,7 +460,7 @@ fn payload<const N: usize>(skill: Skill, members: [(&'static str, Option<Value>)
     std::iter::once(kind).chain(given).collect()
 }
 
-/// Whatever it is: the wire reads it.
+/// Accepts any value; the `wire` crate checks it later.
 fn keep(value: &Value, _: &DocumentPlace<'_>, _: &mut Problems) -> Option<Value> {
     Some(value.clone())
 }
@@ -481,7 +480,7 @@ fn read_page(
     Some((number(skip, 0), number(limit, DEFAULT_LIMIT)))
 }
 
-/// The place of a dealer or seller among `names`.
+/// Returns the index of a dealer or seller in `names`.
 pub(super) fn one(
     value: &Value,
     at: &DocumentPlace<'_>,
@@ -516,7 +515,8 @@ pub(super) fn chosen(dealers: Option<Vec<usize>>, names: &[String]) -> Vec<usize
     dealers.filter(|dealers| !dealers.is_empty()).unwrap_or_else(|| (0..names.len()).collect())
 }
 
-/// The dealer or seller of a tool that asks only one, with the name of its member.
+/// Returns the index of the one dealer or seller of a tool; reports its member, by name, when it is needed and
+/// absent.
 pub(super) fn the_one(
     arguments: &Value,
     (member, place): (&'static str, Option<usize>),

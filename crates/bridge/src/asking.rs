@@ -1,6 +1,5 @@
-//! Asking the person behind a client, whom no model can answer for: the client shows a form. What is
-//! asked waits here until the answer comes, the client says that it does not wait any longer, or
-//! the time is up; whatever else comes in between is no answer.
+//! Asks the person behind a client with a form that the client shows, which a model cannot answer. A question waits
+//! here until it is answered, the client cancels its call, or the time is up.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,35 +11,35 @@ use tradepost_wire::json::{Value, json};
 use tradepost_wire::jsonrpc::RpcReply;
 use tradepost_wire::mcp::{self, AgreementForm, FormAnswer};
 
-/// How many questions one client may have open: a person reads one after the other, and a client
-/// has to be heard while they do.
+/// Maximum number of open questions of one client. A person reads one after the other, and the client must remain
+/// able to send messages meanwhile.
 const MAX_OPEN: usize = 4;
 
-/// How many there may be of all clients.
+/// Maximum number of open questions of all clients.
 const MAX_OPEN_IN_ALL: usize = 1_000;
 
-/// How the person behind a call can be asked.
+/// Way to ask the person behind a call.
 #[derive(Clone, Copy)]
 pub(super) enum Person<'c> {
-    /// Only by the model, with a text that it shows.
+    /// Only through the model, with a text that it shows.
     ByModel,
-    /// By a request to the client, while the call waits.
+    /// Through a request to the client while the call waits.
     Asked(&'c EventSender<'c>),
-    /// By the result of the call, after which it comes again.
+    /// Through the result of the call, after which the client calls again.
     Returns {
-        /// What it brings back of what it was given.
+        /// State that the client returns from the earlier result.
         state: Option<&'c str>,
-        /// What the person answered.
+        /// Answer of the person.
         answer: Option<&'c Value>,
     },
 }
 
-/// Why there is no answer.
+/// Reason why a question has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoAnswer {
     /// The time was up.
     Late,
-    /// The client is gone, or does not wait for its call any longer.
+    /// The client has left or has cancelled its call.
     Gone,
     /// The client could not ask.
     Failed,
@@ -48,60 +47,60 @@ pub(super) enum NoAnswer {
     Busy,
 }
 
-/// How many questions are remembered that nobody waits for any longer.
+/// Maximum number of expired questions that are remembered.
 const MAX_LAPSED: usize = 1_000;
 
-/// What a late no is a no to: the question in two calls that has taken the place of the form.
+/// Refusal that came after the form expired. It applies to the question in two calls that replaced the form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LateRefusal {
     pub(super) confirmation: String,
     pub(super) subject: String,
 }
 
-/// A form that was not answered in time. A no that comes late still counts.
+/// Form that was not answered in time. A refusal that arrives late still counts.
 struct LapsedQuestion {
     id: String,
     whose: String,
     form: AgreementForm,
-    /// Whether the no has come.
+    /// True when the refusal has arrived.
     is_refused: bool,
     refusal: Option<LateRefusal>,
 }
 
-/// The questions that wait for an answer.
+/// Questions that wait for an answer.
 pub(super) struct Questions {
     open: Mutex<HashMap<String, OpenQuestion>>,
     lapsed: Mutex<VecDeque<LapsedQuestion>>,
-    /// Whether nobody gives answers any more.
+    /// True when the client has left and cannot answer any more.
     closed: AtomicBool,
     count: AtomicU64,
     patience: Duration,
 }
 
 struct OpenQuestion {
-    /// Whose question it is: nobody else's answer counts.
+    /// Session that was asked; answers from other sessions are ignored.
     whose: String,
-    /// The id of the call that asks.
+    /// Id of the call that asks.
     call: String,
     answer: oneshot::Sender<Result<Value, NoAnswer>>,
 }
 
 impl Questions {
-    /// None yet; a person has this long for each.
+    /// Creates an empty set; `patience` is the time a person has for each question.
     pub(super) fn new(patience: Duration) -> Self {
         let closed = AtomicBool::new(false);
         let (open, lapsed) = (Mutex::default(), Mutex::default());
         Self { open, lapsed, closed, count: AtomicU64::new(0), patience }
     }
 
-    /// Takes the answer of this client. A no that comes late is given back, with what it is a no to.
+    /// Takes an answer from this client. Returns a refusal that came late, with the question it applies to.
     pub(super) fn answered(&self, whose: &str, reply: RpcReply) -> Option<LateRefusal> {
         let id = tradepost_wire::json::from_str::<String>(reply.id.as_json()).ok()?;
         let mut open = self.lock();
-        // Ids are easily guessed, and whose question it is is not (see `Sessions`).
+        // Question ids are easy to guess; session names are not (see `Sessions`).
         if open.get(&id).is_some_and(|question| question.whose == whose) {
             let question = open.remove(&id)?;
-            // Who asked may have stopped to wait in this moment.
+            // The caller may have stopped waiting at this moment.
             let _ = question.answer.send(reply.outcome.map_err(|_| NoAnswer::Failed));
             return None;
         }
@@ -112,7 +111,7 @@ impl Questions {
     fn refused_late(&self, whose: &str, id: &str, answer: &Value) -> Option<LateRefusal> {
         let mut lapsed = self.lock_lapsed();
         let question = lapsed.iter_mut().find(|one| one.id == id && one.whose == whose)?;
-        // A client closes its form when it is told that nobody waits any longer: that is no answer of a person.
+        // A client closes its form when it is told that the question expired: that is not the person's answer.
         if question.form.read(answer) != Some(FormAnswer::Declined) {
             return None;
         }
@@ -130,8 +129,8 @@ impl Questions {
         lapsed.push_back(LapsedQuestion { id, whose, form, is_refused: false, refusal: None });
     }
 
-    /// Has a late no to this form be one to the question that has taken its place. Gives the refusal back when the no
-    /// has come already.
+    /// Lets a late refusal of this form apply to the question that replaced it. Returns the refusal when it has
+    /// already arrived.
     pub(super) fn await_refusal(&self, id: &str, refusal: LateRefusal) -> Option<LateRefusal> {
         let mut lapsed = self.lock_lapsed();
         let question = lapsed.iter_mut().find(|one| one.id == id)?;
@@ -139,20 +138,20 @@ impl Questions {
         question.refusal.clone().filter(|_| question.is_refused)
     }
 
-    /// Whether this call of a client waits for its person.
+    /// Returns true when this call of a client waits for its person.
     pub(super) fn is_open(&self, whose: &str, call: &str) -> bool {
         self.lock().values().any(|question| question.whose == whose && question.call == call)
     }
 
-    /// Ends what a call of this client has asked: it is not waited for any longer.
+    /// Drops the questions of a call that this client has cancelled.
     pub(super) fn cancelled(&self, whose: &str, call: &str) {
         self.lock().retain(|_, question| question.whose != whose || question.call != call);
     }
 
-    /// Ends all that was asked: there are no answers any more, and nothing is asked after this.
+    /// Drops all questions; later ones fail at once.
     pub(super) fn close(&self) {
         let mut open = self.lock();
-        // Under the lock, or a question could be opened right after the others have ended.
+        // Set under the lock, or another question could be opened after these have ended.
         self.closed.store(true, Ordering::Relaxed);
         open.clear();
     }
@@ -188,18 +187,18 @@ impl Questions {
     }
 }
 
-/// The way to the person during one call.
+/// Connection to the client, and through it to the person, during one call.
 pub(super) struct EventSender<'q> {
     pub(super) questions: &'q Questions,
-    /// Whose call it is.
+    /// Session that the call belongs to.
     pub(super) whose: String,
-    /// Its id, as JSON.
+    /// Id of the call, as JSON.
     pub(super) call: String,
-    /// What is said to the client before the call is answered.
+    /// Channel for messages that precede the answer of the call.
     pub(super) out: mpsc::Sender<String>,
 }
 
-/// A question that is forgotten when nobody waits for its answer any more.
+/// Guard that removes a question when its caller stops waiting.
 struct QuestionGuard<'q> {
     questions: &'q Questions,
     id: String,
@@ -212,14 +211,14 @@ impl Drop for QuestionGuard<'_> {
 }
 
 impl EventSender<'_> {
-    /// Asks, and waits for what the client says that the person did.
+    /// Sends the form and waits for the client's report of the person's answer.
     pub(super) async fn ask(&self, form: &AgreementForm) -> AskedForm {
         let (id, answered) = match self.questions.open(&self.whose, &self.call) {
             Ok(opened) => opened,
             Err(why) => return AskedForm { id: String::new(), outcome: Err(why) },
         };
         let asked = QuestionGuard { questions: self.questions, id };
-        // Kept before it is asked, because an answer may come at once.
+        // Registered before it is sent, because an answer may come at once.
         if self.out.send(form.request(&asked.id)).await.is_err() {
             return AskedForm { id: asked.id.clone(), outcome: Err(NoAnswer::Gone) };
         }
@@ -228,7 +227,7 @@ impl EventSender<'_> {
             Ok(Err(_)) => Err(NoAnswer::Gone),
             Err(_) => {
                 self.questions.lapse(&asked.id, &self.whose, form);
-                // So that the form does not stay open for nothing.
+                // Tells the client to close the form.
                 let params = json!({"requestId": asked.id, "reason": "the time was up"});
                 let notice = json!({"jsonrpc": "2.0", "method": mcp::CANCELLED, "params": params});
                 let _ = self.out.send(notice.to_string()).await;
@@ -239,33 +238,33 @@ impl EventSender<'_> {
     }
 }
 
-/// A form that was shown, or should have been.
+/// Outcome of a form that was shown, or that could not be.
 pub(super) struct AskedForm {
-    /// The id of the question; empty when it could not be asked.
+    /// Id of the question; empty when it could not be asked.
     pub(super) id: String,
-    /// What the client says that the person did.
+    /// Answer of the person as the client reports it.
     pub(super) outcome: Result<Value, NoAnswer>,
 }
 
-/// The names of the clients that can be asked: each is told one, and nobody can make one up.
+/// Session names of the clients that can be asked. Each client is given one, and none can be forged.
 pub(super) struct Sessions {
     secret: [u8; 32],
     count: AtomicU64,
 }
 
 impl Sessions {
-    /// `secret` is random, and new in each process.
+    /// Creates the generator; `secret` is random, and new in each process.
     pub(super) fn new(secret: [u8; 32]) -> Self {
         Self { secret, count: AtomicU64::new(0) }
     }
 
-    /// A new name.
+    /// Returns a new name.
     pub(super) fn name(&self) -> String {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         super::confirmation::session(&self.secret, number)
     }
 
-    /// Whether this process has given this name.
+    /// Returns true when this process has issued the name.
     pub(super) fn is_known(&self, name: &str) -> bool {
         let number = super::confirmation::session_number(&self.secret, name);
         number.is_some_and(|number| number < self.count.load(Ordering::Relaxed))

@@ -1,72 +1,72 @@
-//! What a dealer sent, made fit for a model: text without what hides or turns it around, without images and with no
-//! links but to https, and all of it bounded, so that one dealer cannot fill a conversation.
+//! Makes an answer of a dealer fit for a model: text without hidden or direction-changing characters, images, and
+//! links to anything but https, and with a limit on size, so that one dealer cannot fill a conversation.
 
 use tradepost_buyer::text::plain;
 use tradepost_wire::json::{Map, Value};
 
-/// How many characters of an identifier are passed on.
+/// Maximum length of an identifier, in characters.
 const MAX_IDENTIFIER: usize = 64;
 
-/// The members of AAP's answers that identify something, and come back in arguments of later calls.
+/// Members of AAP's answers that identify something and return in arguments of later calls.
 const IDENTIFIERS: [&str; 8] =
     ["vin", "stock", "vehicle_id", "dealer_id", "lead_id", "appointment_id", "error_id", "id"];
 
-/// What stands in the place of a link that is not passed on.
+/// Replacement for a link that is left out.
 const NO_LINK: &str = "(link left out)";
 
-/// Schemes by which a text can carry a program or a picture; of others it is the `//` that makes a link.
+/// Schemes that can carry a program or a picture without `//`; other schemes make a link only with it.
 const BARE_SCHEMES: [&str; 4] = ["javascript", "vbscript", "data", "blob"];
 
-/// The longest number that is passed on as one.
+/// Maximum length of a number that is passed on as a number, in characters.
 const MAX_DIGITS: usize = 32;
 
-/// How many members of an object are passed on: a listing has 31, and dealers add their own.
+/// Maximum number of members of an object: a listing has 31, and dealers add their own.
 const MAX_MEMBERS: usize = 80;
 
-/// How many characters of one answer are passed on.
+/// Maximum length of one answer, in bytes of names and values.
 const MAX_LENGTH: usize = 60_000;
 
-/// How many characters every dealer gets, however many there are.
+/// Minimum share of that length for each dealer, however many there are.
 const MIN_SHARE: usize = 4_000;
 
-/// Cleans values, and notes whether something had to be cut.
+/// Cleans values and records whether anything was cut.
 #[derive(Debug)]
 pub(super) struct Cleaner {
     text: usize,
     items: usize,
     depth: usize,
-    /// How many characters may still be passed on.
+    /// Remaining length.
     left: usize,
-    /// Whether it is a seller of advertising that wrote it.
+    /// True when the value comes from a seller of advertising.
     of_seller: bool,
-    /// Whether something was cut.
+    /// True when something was cut.
     pub(super) cut: bool,
 }
 
 impl Cleaner {
-    /// For one of many: a row of a list, the details of an error.
+    /// Returns a cleaner for one of many values: a row of a list, the details of an error.
     pub(super) fn brief() -> Self {
         Self { text: 200, items: 5, depth: 4, left: 4_000, of_seller: false, cut: false }
     }
 
-    /// For what was asked for by itself.
+    /// Returns a cleaner for a value that was requested by itself.
     pub(super) fn full() -> Self {
         Self { text: 2_000, items: 200, depth: 8, left: MAX_LENGTH, of_seller: false, cut: false }
     }
 
-    /// For one of so many answers: together they are about as long as one.
+    /// Returns a cleaner for one of `answers` answers, which together are about as long as one.
     pub(super) fn share(answers: usize) -> Self {
         let left = (MAX_LENGTH / answers.max(1)).max(MIN_SHARE);
         Self { left, ..Self::full() }
     }
 
-    /// For what a seller of advertising wrote: its identifiers are as long as AdCP permits, and an address that is
+    /// Adapts the cleaner to sellers of advertising: identifiers are as long as AdCP permits, and an address that is
     /// a whole value stays, because later calls repeat it (the agent of a creative format).
     pub(super) fn of_seller(self) -> Self {
         Self { of_seller: true, ..self }
     }
 
-    /// The value that may be passed on.
+    /// Returns the value as it may be passed on.
     pub(super) fn clean(&mut self, value: &Value) -> Value {
         self.walk(value, 0)
     }
@@ -95,7 +95,7 @@ impl Cleaner {
                         break;
                     }
                     let cleaned = self.walk(item, depth + 1);
-                    // A link that may not be passed on leaves no gap.
+                    // An item that was a removed link leaves no gap in the list.
                     if item.is_null() || !item.is_string() || !cleaned.is_null() {
                         out.push(cleaned);
                     }
@@ -138,9 +138,9 @@ impl Cleaner {
             return Value::Null;
         }
         let limit = self.text.min(self.left);
-        // No character of the original is shorter than what is left of it.
+        // Each character of the original is at least as long as what remains of it.
         let bounded = plain(text, limit);
-        // The text may have ended so by itself.
+        // The original text may end with an ellipsis itself.
         self.cut |= bounded.ends_with('…') && !text.trim_end().ends_with('…');
         let shown = if is_link { bounded } else { disarmed(&bounded) };
         self.cut |= shown.contains(NO_LINK) && !text.contains(NO_LINK);
@@ -160,7 +160,7 @@ impl Cleaner {
     }
 }
 
-/// Whether this is one of the letters, digits and signs that identifiers have.
+/// Returns true for the letters, digits and signs that identifiers may have.
 fn is_plain(character: char) -> bool {
     character.is_ascii_alphanumeric()
         || matches!(
@@ -169,21 +169,21 @@ fn is_plain(character: char) -> bool {
         )
 }
 
-/// An identifier that somebody else chose: at most 64 letters, digits, spaces and such signs as identifiers have.
+/// Cleans an identifier that another party chose: at most 64 letters, digits, spaces and common signs.
 pub(super) fn identifier(text: &str) -> String {
     let text = text.trim().chars().filter(|character| is_plain(*character));
     let text: String = text.take(MAX_IDENTIFIER).collect();
-    // A link is no identifier.
+    // An identifier must not become a link.
     text.replace("//", "/")
 }
 
-/// Whether a token of somebody else can be passed on as it is: it has to come back unchanged.
+/// Returns true when a token of another party can be passed on unchanged, as it has to come back unchanged.
 pub(super) fn is_plain_token(text: &str, max: usize) -> bool {
     text.len() <= max && text.chars().all(|c| is_plain(c) && c != ' ') && !text.contains("//")
 }
 
-/// At most so many characters of what a dealer or seller wrote, without what hides text, images, markup, and links to
-/// anything but https.
+/// Cleans text of a dealer or seller: at most `max` characters, without hidden characters, images, markup, and links
+/// to anything but https.
 pub(super) fn dealer_text(text: &str, max: usize) -> String {
     disarmed(&plain(text, max))
 }
@@ -192,7 +192,7 @@ fn starts_with_https(text: &str) -> bool {
     text.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"))
 }
 
-/// Whether a value is one address and nothing else.
+/// Returns true when a value is one address and nothing else.
 fn is_one_link(text: &str) -> bool {
     let text = text.trim();
     !text.contains(char::is_whitespace)
@@ -207,14 +207,13 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
-/// Whether what follows a scheme and its colon makes a link of it.
+/// Returns true when the text after a scheme and its colon makes it a link.
 fn is_linked(scheme: &str, rest: &str) -> bool {
     let is_bare = BARE_SCHEMES.iter().any(|bare| bare.eq_ignore_ascii_case(scheme));
     rest.starts_with("//") || is_bare && rest.starts_with(|next: char| !next.is_whitespace())
 }
 
-/// A text without images of Markdown, links with another text than their address, markup, and links to anything but
-/// https.
+/// Removes Markdown images, markup, links whose text differs from their address, and links to anything but https.
 fn disarmed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -237,14 +236,14 @@ fn disarmed(text: &str) -> String {
     out.replace("![", "[").replace("](", "] (").replace('<', "‹").replace('>', "›")
 }
 
-/// A dealer's sentences in quotation marks that they cannot end: those within them are others.
+/// Puts a dealer's text in quotation marks, and replaces the quotation marks within it so that it cannot end them.
 pub(super) fn quotation(text: &str, max: usize) -> String {
     let inner = dealer_text(text, max).replace(['“', '”', '„'], "\"").replace('`', "'");
     format!("“{inner}”")
 }
 
-/// Somebody's text within a question of ours: on one line, and without what would end its quotation
-/// or make a link of it in clients that show Markdown or HTML.
+/// Cleans another party's text for use within a question: one line, without characters that would end its quotation
+/// or make a link in clients that show Markdown or HTML.
 pub(super) fn quoted(text: &str, max: usize) -> String {
     let disarmed = |character| match character {
         '"' | '“' | '”' | '„' | '`' => '\'',

@@ -1,7 +1,6 @@
-//! Confirmations: what the first call of a lead hands out and the second one brings back. A token
-//! is a moment and a keyed hash over everything that the user was asked about, so that whatever
-//! changes between the two calls makes it worthless, and nothing has to be kept for those who
-//! never come back.
+//! Confirmation tokens: the first call of a lead issues one and the second call returns it. A token is an expiry time
+//! and an HMAC over everything that the user was asked about. Any change between the two calls makes it invalid, and
+//! nothing has to be stored for calls that are never completed.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,13 +11,13 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::{SignedDuration, Timestamp};
 use sha2::Sha256;
 
-/// How long the user may think about it.
+/// Time that the user has to answer.
 pub(super) const LIFETIME: SignedDuration = SignedDuration::from_mins(30);
 
-/// How long a lead that was sent may be sent again with the same token.
+/// Time within which a sent lead may be sent again with the same token.
 pub(super) const REPEATABLE: SignedDuration = SignedDuration::from_hours(24);
 
-/// How many leads are remembered for that.
+/// Maximum number of used tokens that are remembered for that.
 const MAX_USED: usize = 10_000;
 
 const MOMENT: usize = 8;
@@ -26,63 +25,63 @@ const HASH: usize = 32;
 
 type Hash = [u8; HASH];
 
-/// Why a token is not accepted.
+/// Reason why a token is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rejected {
-    /// It is not that of this call.
+    /// The token does not belong to this call.
     Invalid,
-    /// It was, for too long.
+    /// The token belongs to this call and has expired.
     Expired,
-    /// It was, until the person said no.
+    /// The token belongs to this call, and the person has refused.
     Declined,
 }
 
-/// What a token that is accepted stands for.
+/// Agreement that an accepted token stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Confirmed {
-    /// When the user's agreement first came back: the same for every repetition, because a lead
-    /// is the same one only when all of it is.
+    /// Moment at which the token first came back. A repetition keeps it, because a lead counts as the same one only
+    /// when all of it is equal.
     pub(super) granted_at: Timestamp,
-    /// The key of this lead.
+    /// Idempotency key of this request.
     pub(super) idempotency_key: String,
-    /// Whether it came back before.
+    /// True when the token was used before.
     pub(super) is_repeated: bool,
 }
 
-/// Hands tokens out and takes them back.
+/// Issues tokens and redeems them.
 pub(super) struct ConfirmationTokens {
     secret: [u8; 32],
     used: Mutex<HashMap<Hash, TokenUse>>,
 }
 
-/// What became of a token that came back.
+/// First use of a token.
 #[derive(Debug, Clone, Copy)]
 struct TokenUse {
-    /// When it first did.
+    /// Moment of the first use.
     first: Timestamp,
-    /// Until when it could come back for the first time.
+    /// Expiry of the token.
     until: Timestamp,
-    /// Whether the person said no.
+    /// True when the person refused.
     declined: bool,
 }
 
 impl ConfirmationTokens {
-    /// `secret` is random, and new in each process.
+    /// Creates the issuer; `secret` is random, and new in each process.
     pub(super) fn new(secret: [u8; 32]) -> Self {
         Self { secret, used: Mutex::new(HashMap::new()) }
     }
 
-    /// A token for `subject`, and until when it holds.
+    /// Returns a token for `subject` and its expiry.
     pub(super) fn issue(&self, subject: &str, now: Timestamp) -> (String, Timestamp) {
         let until = now.saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
-        // In whole seconds, as the token has it.
+        // Truncated to whole seconds, as in the token.
         let until = Timestamp::from_second(until.as_second()).unwrap_or(until);
         let mut bytes = until.as_second().to_be_bytes().to_vec();
         bytes.extend(self.mac("confirm", until, subject).finalize().into_bytes());
         (URL_SAFE_NO_PAD.encode(bytes), until)
     }
 
-    /// Takes a token back.
+    /// Redeems a token.
     pub(super) fn redeem(
         &self,
         token: &str,
@@ -96,7 +95,7 @@ impl ConfirmationTokens {
             return Err(Rejected::Declined);
         }
         let granted_at = used.first;
-        // Made of the same as the token, so that a repetition has the same key.
+        // Derived from the same values as the token, so that a repetition has the same key.
         let key = self.mac("key", until, subject).finalize().into_bytes();
         Ok(Confirmed {
             granted_at,
@@ -105,7 +104,7 @@ impl ConfirmationTokens {
         })
     }
 
-    /// Whether a token could still be taken back; it is not.
+    /// Checks that a token could still be redeemed, without redeeming it.
     pub(super) fn check_open(
         &self,
         token: &str,
@@ -116,14 +115,14 @@ impl ConfirmationTokens {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         match used.get(&hash) {
             Some(known) if known.declined => Err(Rejected::Declined),
-            // A yes was given already, and needs no second question.
+            // The person has already agreed and is not asked again.
             Some(_) => Err(Rejected::Invalid),
             None if until <= now => Err(Rejected::Expired),
             None => Ok(()),
         }
     }
 
-    /// Has a token be worth nothing any more: the person said no.
+    /// Makes a token invalid because the person refused.
     pub(super) fn decline(&self, token: &str, subject: &str, now: Timestamp) {
         if let Ok((hash, until)) = self.verified(token, subject) {
             self.first_use(hash, until, now, true);
@@ -136,14 +135,14 @@ impl ConfirmationTokens {
         let until = Timestamp::from_second(i64::from_be_bytes(*moment));
         let until = until.map_err(|_| Rejected::Invalid)?;
         let hash: Hash = hash.try_into().map_err(|_| Rejected::Invalid)?;
-        // Compares in constant time.
+        // `verify_slice` compares in constant time.
         let verified = self.mac("confirm", until, subject).verify_slice(&hash);
         verified.map_err(|_| Rejected::Invalid)?;
         Ok((hash, until))
     }
 
-    /// What became of this token when it came back first, and whether that was before; `None` when it
-    /// would be too late, or nothing more can be remembered.
+    /// Returns the first use of this token, and true when that was an earlier call. `None` when the token has
+    /// expired, or when no more uses can be remembered.
     fn first_use(
         &self,
         hash: Hash,
@@ -153,7 +152,7 @@ impl ConfirmationTokens {
     ) -> Option<(TokenUse, bool)> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.retain(|_, known| now.duration_since(known.first) < REPEATABLE);
-        // Before its end is looked at: what came back in time can be repeated later.
+        // Looked up before the expiry check: a token that was redeemed in time can be repeated later.
         if let Some(known) = used.get(&hash) {
             return Some((*known, true));
         }
@@ -161,13 +160,13 @@ impl ConfirmationTokens {
             return None;
         }
         if used.len() >= MAX_USED {
-            // One that is forgotten and comes back has the same key, but another moment of consent.
-            // A no that is forgotten would be a yes: it stays until nothing can be had for the token.
+            // A forgotten agreement that comes back has the same key and another moment of consent.
+            // A forgotten refusal would become an agreement, so it is kept until its token has expired.
             let spare = used.iter().filter(|(_, known)| !known.declined || known.until <= now);
             let oldest = spare.min_by_key(|(_, known)| known.first).map(|(hash, _)| *hash);
             match oldest {
                 Some(oldest) => drop(used.remove(&oldest)),
-                // A no finds room: tokens end soon.
+                // A refusal is always stored: tokens expire soon.
                 None if declined => {}
                 None => return None,
             }
@@ -182,14 +181,14 @@ impl ConfirmationTokens {
     }
 }
 
-/// The name of the session of this number.
+/// Returns the name of the session with this number.
 pub(super) fn session(secret: &[u8; 32], number: u64) -> String {
     let mut bytes = number.to_be_bytes().to_vec();
     bytes.extend(mac(secret, "session", number.to_be_bytes(), "").finalize().into_bytes());
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// The number of the session of this name, when it is one.
+/// Returns the number of the session with this name, or `None` when the name is not genuine.
 pub(super) fn session_number(secret: &[u8; 32], name: &str) -> Option<u64> {
     let bytes = URL_SAFE_NO_PAD.decode(name).ok()?;
     let (number, hash) = bytes.split_first_chunk::<MOMENT>()?;
@@ -201,7 +200,7 @@ fn mac(secret: &[u8; 32], purpose: &str, number: [u8; 8], subject: &str) -> Hmac
     let mac = Hmac::<Sha256>::new_from_slice(secret);
     let mut mac = mac.unwrap_or_else(|_| unreachable!("HMAC takes keys of every length"));
     mac.update(purpose.as_bytes());
-    // The purpose ends here, so that nothing of one kind is taken for another.
+    // Separates the purpose from the rest, so that a token of one kind is not accepted as another.
     mac.update(b"\0");
     mac.update(&number);
     mac.update(subject.as_bytes());
@@ -238,18 +237,18 @@ mod tests {
     fn what_was_declined_is_not_agreed_to_later() {
         let confirmations = ConfirmationTokens::new([7; 32]);
         let (token, _) = confirmations.issue("this", at(0));
-        // A no to something else is none to this.
+        // A refusal of another subject does not affect this one.
         confirmations.decline(&token, "that", at(1));
         confirmations.decline(&token, "this", at(2));
         assert_eq!(confirmations.redeem(&token, "this", at(3)), Err(Rejected::Declined));
         let (token, _) = confirmations.issue("this", at(4));
         assert!(confirmations.redeem(&token, "this", at(5)).is_ok());
-        // What has been sent is not undone.
+        // A refusal cannot undo what has been sent.
         confirmations.decline(&token, "this", at(6));
         assert!(confirmations.redeem(&token, "this", at(7)).is_ok());
     }
 
-    /// As many others as are remembered, which came back at 2 and could until 30.
+    /// Fills the memory with uses of other tokens, first used at minute 2 and expiring at minute 30.
     fn fill(confirmations: &ConfirmationTokens, declined: bool) {
         let mut used = confirmations.used.lock().unwrap();
         for number in used.len()..MAX_USED {
@@ -268,7 +267,7 @@ mod tests {
         let (other, _) = confirmations.issue("that", at(2));
         assert!(confirmations.redeem(&other, "that", at(3)).is_ok());
         assert_eq!(confirmations.redeem(&refused, "this", at(4)), Err(Rejected::Declined));
-        // Where everything that is remembered is a no, nothing more is agreed to.
+        // When only refusals are remembered, no further agreement is accepted.
         let confirmations = ConfirmationTokens::new([7; 32]);
         fill(&confirmations, true);
         let (token, _) = confirmations.issue("this", at(2));

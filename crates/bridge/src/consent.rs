@@ -1,7 +1,7 @@
-//! The person's yes, without which nothing is sent: by a form where the client can show one, and
-//! otherwise by a text that the model shows, in two calls. Some clients declare forms and never show one: a form
-//! without any answer becomes a question in two calls, unless the operator wants forms alone. A no is final: what was asked about is
-//! not sent, whoever calls with it again.
+//! The person's agreement, without which nothing is sent. The client asks with a form where it can show one;
+//! otherwise the model shows a text, in two calls. Some clients declare forms and never show one: a form without an
+//! answer becomes a question in two calls, unless the operator allows forms only. A refusal is final: the same token
+//! is rejected from then on.
 
 use std::sync::atomic::Ordering;
 
@@ -16,47 +16,47 @@ use super::confirmation::{Confirmed, LIFETIME, Rejected};
 use super::trouble::{BridgeError, BridgeErrorCode};
 use super::{AskMode, Bridge, show};
 
-/// How many lines a form has at most for what would be sent.
+/// Maximum number of lines with which a form lists what would be sent.
 const MAX_LINES: usize = 60;
 
-/// How much of each text a form shows.
+/// Maximum length of each text in a form, in characters.
 const MAX_SHOWN: usize = 300;
 
-/// How much of the name of a member is shown.
+/// Maximum length of a member's name in a form, in characters.
 pub(super) const MAX_MEMBER: usize = 40;
 
-/// What a person is asked about.
+/// Subject of a question to the person.
 pub(super) struct ConsentSubject {
-    /// Everything of it, as one text: a yes is to this and to nothing else.
+    /// Canonical text of everything asked about: an agreement covers exactly this.
     pub(super) subject: String,
-    /// The form, where the client can show one.
+    /// Form, for a client that can show one.
     pub(super) form: AgreementForm,
 }
 
-/// How a matter stands.
+/// State of an agreement.
 pub(super) enum Agreement {
     /// The person has agreed.
     Given(Confirmed),
-    /// The model has to ask, and to bring this back.
+    /// The model has to ask and to return the confirmation.
     ByModel {
-        /// What brings it back.
+        /// Confirmation token to return.
         confirmation: String,
-        /// Until when.
+        /// Expiry of the token.
         until: jiff::Timestamp,
-        /// Whether a form was tried before, and nobody answered it.
+        /// True when a form was sent before and was not answered.
         is_form_unanswered: bool,
     },
-    /// The client has to ask, and to call again with this.
+    /// The client has to ask and to call again with the state.
     ByClient {
-        /// The form.
+        /// Form to show.
         form: AgreementForm,
-        /// What comes back with the answer.
+        /// State to return with the answer.
         state: String,
     },
 }
 
 impl Bridge {
-    /// Asks the person, or takes what they have said. `confirmation` is what the model brings back.
+    /// Asks the person, or evaluates the answer. `confirmation` is the token that the model returns.
     pub(super) async fn agreement(
         &self,
         matter: ConsentSubject,
@@ -86,7 +86,7 @@ impl Bridge {
             (Person::ByModel, Some(token)) => {
                 return Ok(Agreement::Given(redeem(token, &subject)?));
             }
-            // Only one that was given because a form had no answer fits: another is that of a client without forms.
+            // Accepts only a confirmation issued after an unanswered form; the subject of any other differs.
             (Person::Asked(_) | Person::Returns { .. }, Some(confirmation)) if is_auto => {
                 let (count, token) = counted(confirmation)?;
                 return Ok(Agreement::Given(redeem(token, &after_silence(count, &subject))?));
@@ -98,7 +98,7 @@ impl Bridge {
             }
             (Person::Asked(line), None) => {
                 let by_client = by_client(self.asked(), &subject);
-                // Made before the question: a no to it is noted under the same token.
+                // Issued before the question, so that a refusal can be recorded under the same token.
                 let (token, _) = self.confirmations.issue(&by_client, now);
                 let asked = line.ask(&form).await;
                 let answer = match asked.outcome {
@@ -125,20 +125,20 @@ impl Bridge {
         };
         let (state, answer) = returned;
         let (count, token) = counted(state)?;
-        // The count is in the subject, so a token does not fit another form than its own.
+        // The count is part of the subject, so a token fits only its own form.
         let by_client = by_client(count, &subject);
         if is_auto && !answer.is_some_and(is_answer) {
-            // After a no to this form, silence is no new question.
+            // After a refusal of this form, a missing answer starts no new question.
             self.confirmations.check_open(token, &by_client, now).map_err(rejected)?;
             return Ok(self.without_form(&subject));
         }
         let answer = answer.ok_or_else(misfit)?;
-        // First, so that a no is noted before anything is made of the token.
+        // Evaluated first, so that a refusal is recorded before the token is redeemed.
         self.heed(&form, answer, token, &by_client)?;
         Ok(Agreement::Given(redeem(token, &by_client)?))
     }
 
-    /// The question in two calls of a client that declares forms and has given no answer to one.
+    /// Returns the question in two calls, for a client that declares forms and has not answered one.
     fn without_form(&self, subject: &str) -> Agreement {
         let count = self.asked();
         let (token, until) = self.confirmations.issue(&after_silence(count, subject), self.now());
@@ -146,7 +146,7 @@ impl Bridge {
         Agreement::ByModel { confirmation, until, is_form_unanswered: true }
     }
 
-    /// Has a no to a form that comes late be one to the question that has taken its place, too.
+    /// Lets a late refusal of a form apply also to the question that replaced it.
     fn heed_late_refusal(
         &self,
         line: &EventSender<'_>,
@@ -158,23 +158,23 @@ impl Bridge {
         let Ok((count, token)) = counted(confirmation) else { return };
         let (confirmation, subject) = (token.to_owned(), after_silence(count, subject));
         let refusal = LateRefusal { confirmation, subject };
-        // It may have come in this moment.
+        // The refusal may have arrived at this moment.
         if let Some(refusal) = line.questions.await_refusal(form, refusal) {
             self.refuse_late(&refusal);
         }
     }
 
-    /// Notes a no to a form that came when nobody waited for it any longer.
+    /// Records a refusal of a form that arrived after the form had expired.
     pub(super) fn refuse_late(&self, refusal: &LateRefusal) {
         self.confirmations.decline(&refusal.confirmation, &refusal.subject, self.now());
     }
 
-    /// How many forms there were before this one.
+    /// Returns the number of earlier questions and counts this one.
     fn asked(&self) -> u64 {
         self.forms.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Goes on when the person has agreed.
+    /// Returns `Ok` when the person has agreed.
     fn heed(
         &self,
         form: &AgreementForm,
@@ -188,37 +188,36 @@ impl Bridge {
             Some(FormAnswer::Cancelled) => "the person has closed the form without an answer",
             None => return Err(misfit()),
         };
-        // To close the form is no yes, either: whatever comes back with this token is refused from
-        // now on.
+        // Closing the form is not an agreement either: this token is rejected from now on.
         self.confirmations.decline(token, subject, self.now());
         Err(BridgeError::new(BridgeErrorCode::Declined, message))
     }
 }
 
-/// What a form is about: a yes to it is none that a model could have brought, and a no is one to
-/// this form alone.
+/// Returns the subject of a form. It differs from that of a question through the model, and between forms, so that an
+/// answer applies to this form alone.
 fn by_client(count: u64, subject: &str) -> String {
     format!("client\0{count}\0{subject}")
 }
 
-/// What a question in two calls is about whose form had no answer: a yes or no to it is none to another question.
+/// Returns the subject of a question in two calls that follows an unanswered form; an answer applies to it alone.
 fn after_silence(count: u64, subject: &str) -> String {
     format!("silence\0{count}\0{subject}")
 }
 
-/// The number of a question and the token that belongs to it.
+/// Splits a text into the number of a question and its token.
 fn counted(text: &str) -> Result<(u64, &str), BridgeError> {
     let read = text.split_once('.').and_then(|(count, token)| Some((count.parse().ok()?, token)));
     read.ok_or_else(|| rejected(Rejected::Invalid))
 }
 
-/// Whether a client says at all what the person did with the form.
+/// Returns true when the client reports any action of the person.
 fn is_answer(answer: &Value) -> bool {
     let action = answer.get("action").and_then(Value::as_str);
     matches!(action, Some("accept" | "decline" | "cancel"))
 }
 
-/// What a text of the first call says about a form that nobody answered.
+/// Notice in the first call's text about a form that was not answered.
 pub(super) const FORM_UNANSWERED: &str = "The client said that it can show a form, and gave no answer to one: the \
                                           person is asked by you instead, in two calls.";
 
@@ -256,7 +255,7 @@ fn rejected(why: Rejected) -> BridgeError {
     }
 }
 
-/// What would be sent, a line for each member, for a form that says so where it is not all of it.
+/// Lists what would be sent, one line for each member, and says so when not everything is shown.
 pub(super) fn lines(parts: &Map) -> String {
     let members = show::members(parts);
     let mut out = String::new();
@@ -273,7 +272,7 @@ pub(super) fn lines(parts: &Map) -> String {
     out
 }
 
-/// Whether [`lines`] shows all of this, from the first to the last character.
+/// Returns true when [`lines`] shows all of this, from the first to the last character.
 pub(super) fn is_whole(parts: &Map) -> bool {
     parts.iter().all(|(name, value)| is_legible(name, MAX_MEMBER) && is_shown(value))
         && show::members(parts).len() <= MAX_LINES
@@ -285,7 +284,7 @@ fn is_shown(value: &Value) -> bool {
         Value::Null | Value::Bool(_) => true,
         Value::Number(number) => number.text().len() <= WORD,
         Value::String(text) => is_short(text),
-        // These are one line.
+        // Lists of plain values are shown on one line.
         Value::Array(items) if !items.iter().any(|item| item.is_object() || item.is_array()) => {
             items.len() <= MAX_ITEMS && is_short(&value.to_string())
         }
@@ -297,8 +296,7 @@ fn is_shown(value: &Value) -> bool {
     }
 }
 
-/// Whether a text is shown with each of its characters; how much white space there is between them
-/// does not matter.
+/// Returns true when every character of a text is shown; the amount of white space does not matter.
 fn is_legible(text: &str, max: usize) -> bool {
     let shown = plain(text, max);
     text.chars().count() <= max && text.split_whitespace().eq(shown.split_whitespace())

@@ -1,6 +1,6 @@
-//! Which dealers there are: those that the operator named, and those of directories, which are read again now and
-//! then. A directory that cannot be read is reported beside the answers of the dealers, and what it named before
-//! stays until it can be read again.
+//! The list of dealers: those that the operator named, and those of directories, which are read again periodically. A
+//! directory that cannot be read is reported beside the dealers' answers, and its earlier entries stay until it can
+//! be read again.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,26 +14,26 @@ use tradepost_buyer::{BearerToken, HttpTransport, directory};
 use super::dealers::{DealerAddress, DealerSetup, place_of};
 use super::trouble::{BridgeError, BridgeErrorCode};
 
-/// How long a directory is believed before it is read again.
+/// Lifetime of a directory before it is read again.
 const DIRECTORY_LIFETIME: Duration = Duration::from_mins(5);
 
-/// How long after a failure a directory is read again.
+/// Pause after a failure before a directory is read again.
 const RETRY_PAUSE: Duration = Duration::from_mins(1);
 
-/// How long a call waits for a directory at most: what it named before will do.
+/// Maximum time that a call waits for a directory; after that its earlier entries are used.
 const READING_TIME: Duration = Duration::from_secs(5);
 
-/// How many dealers of one directory can be asked: a model has to choose among them.
+/// Maximum number of dealers of one directory: a model has to choose among them.
 pub(super) const MAX_LISTED_DEALERS: usize = 200;
 
-/// The dealers at one moment.
+/// Dealers at one moment.
 #[derive(Default)]
 pub(super) struct DealerList {
-    /// In the order of the command line and of the directories.
+    /// Dealers, in the order of the command line and of the directories.
     pub(super) dealers: Vec<Arc<DealerAddress>>,
-    /// The name of each.
+    /// Name of each dealer.
     pub(super) names: Vec<String>,
-    /// What is wrong with directories.
+    /// Errors of directories.
     pub(super) troubles: Vec<BridgeError>,
 }
 
@@ -44,7 +44,7 @@ impl DealerList {
     ) -> Self {
         let mut list = Self { troubles, ..Self::default() };
         for dealer in dealers {
-            // An address that is there twice counts once.
+            // A repeated address counts once.
             if !list.names.contains(&dealer.id) {
                 list.names.push(dealer.id.clone());
                 list.dealers.push(dealer);
@@ -53,41 +53,41 @@ impl DealerList {
         list
     }
 
-    /// The dealers at these places.
+    /// Returns the dealers at these indexes.
     pub(super) fn chosen(&self, places: &[usize]) -> Vec<Arc<DealerAddress>> {
         places.iter().filter_map(|place| self.dealers.get(*place)).cloned().collect()
     }
 }
 
-/// Where the bridge has its dealers from.
+/// Sources of the dealers.
 pub(super) struct DealerSources {
     setup: DealerSetup,
     named: Vec<Arc<DealerAddress>>,
     directories: Vec<DealerDirectory>,
     transport: HttpTransport,
     list: Mutex<Arc<DealerList>>,
-    /// Held while directories are read: of several calls at once one reads them.
+    /// Held while directories are read, so that concurrent calls read them only once.
     reading: tokio::sync::Mutex<()>,
 }
 
 struct DealerDirectory {
     address: String,
-    /// Its address without the scheme: its name in results.
+    /// Address without the scheme: the directory's name in results.
     id: String,
     state: Mutex<DirectoryState>,
 }
 
-/// What was read from a directory.
+/// Content of a directory when it was last read.
 #[derive(Default)]
 struct DirectoryState {
     dealers: Vec<Arc<DealerAddress>>,
     trouble: Option<BridgeError>,
-    /// When it is to be read again; never read before when there is no moment.
+    /// Time of the next reading; `None` before the first one.
     due: Option<Instant>,
 }
 
 impl DealerSources {
-    /// The dealers at these addresses, each with the bearer token for it, if it wants one.
+    /// Creates the sources from these addresses, each with its bearer token if it needs one.
     pub(super) fn new(
         addresses: impl IntoIterator<Item = (String, Option<BearerToken>)>,
         setup: DealerSetup,
@@ -116,22 +116,22 @@ impl DealerSources {
         }));
     }
 
-    /// Whether dealers can come and go.
+    /// Returns true when dealers can come and go.
     pub(super) fn has_directories(&self) -> bool {
         !self.directories.is_empty()
     }
 
-    /// Whether there can be no dealer at all.
+    /// Returns true when there are neither dealers nor directories.
     pub(super) fn is_empty(&self) -> bool {
         self.named.is_empty() && self.directories.is_empty()
     }
 
-    /// The dealers as they were known last.
+    /// Returns the dealers as they were last known.
     pub(super) fn last_known(&self) -> Arc<DealerList> {
         Arc::clone(&self.list.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The dealers. Directories that were read too long ago are read again before.
+    /// Returns the dealers, after reading the directories that are due.
     pub(super) async fn current(&self) -> Arc<DealerList> {
         if self.directories.is_empty() {
             return self.last_known();
@@ -195,7 +195,7 @@ impl DealerSources {
         state.due = Some(now + DIRECTORY_LIFETIME);
     }
 
-    /// The dealer at this address: the same as before, with what is known of it, where there was one.
+    /// Returns the dealer at this address; one that is already known is kept, with its cached card.
     fn dealer(&self, address: &str, before: &DealerList) -> Option<Arc<DealerAddress>> {
         let dealer = DealerAddress::new(address, None, &self.setup).ok()?;
         let known = before.dealers.iter().find(|known| known.id == dealer.id);

@@ -1,4 +1,4 @@
-//! What the tools of the dealers do: who is asked, and what becomes of the answers.
+//! The dealer tools: each chooses the dealers, calls them and combines their answers.
 
 use std::sync::Arc;
 
@@ -128,13 +128,14 @@ impl Bridge {
     ) -> Result<CallEnd, BridgeError> {
         let asked = arguments::read_lead(arguments, &list.names, &terms(self.now()));
         let asked = asked.map_err(|problems| BridgeError::arguments(&problems))?;
-        // Not abandoned when time is up: the request itself has a limit, and tells whether the lead may have arrived.
+        // Has no timeout of its own: the request is limited, and its error tells whether the lead may have arrived.
         let dealer = list.chosen(&asked.dealers).pop();
         let dealer = dealer.ok_or_else(|| BridgeError::all(list.troubles.clone()))?;
         self.lead(dealer, asked.what, person).await
     }
 
-    /// Asks these dealers at once: what they answered, and how others failed, directories among them.
+    /// Calls these dealers concurrently. Returns their answers and the errors of the others, those of directories
+    /// included.
     async fn ask<T, F>(
         &self,
         list: &DealerList,
@@ -155,7 +156,7 @@ impl Bridge {
     }
 }
 
-/// What a dealer says of itself, and whether something of it was cut.
+/// Reads a dealer's card and information; the second value is true when something was cut.
 async fn introduce(
     dealer: Arc<DealerAddress>,
     mut cleaner: Cleaner,

@@ -1,4 +1,4 @@
-//! The dealers behind the bridge: how each is named, reached and called.
+//! The dealers behind the bridge: their names, connections and calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,28 +21,28 @@ use super::fan_out::{Askable, SlowMark};
 use super::retries::Retries;
 use super::trouble::{BridgeError, BridgeErrorCode};
 
-/// How long a card is believed before the dealer is asked whether it still holds.
+/// Lifetime of a cached card before it is read again.
 const CARD_LIFETIME: Duration = Duration::from_mins(5);
 
-/// The member of a lead by which a dealer recognises it.
+/// Member of a lead by which a dealer recognises a repetition.
 const KEY: &str = "idempotency_key";
 
-/// What all dealers of a bridge have in common.
+/// Settings that all dealers of a bridge share.
 #[derive(Clone)]
 pub(super) struct DealerSetup {
-    /// What requests go by.
+    /// HTTP transport.
     pub(super) transport: HttpTransport,
-    /// Tells the time, for consents.
+    /// Clock, for consents.
     pub(super) now: Now,
-    /// Sends requests again where that helps.
+    /// Retries of requests.
     pub(super) retries: Arc<Retries>,
 }
 
-/// A dealer, by its address.
+/// Dealer, identified by its address.
 pub(super) struct DealerAddress {
     /// Host, port and path of its address: its name in arguments and results.
     pub(super) id: String,
-    /// The address of its card.
+    /// Address of its agent card.
     pub(super) address: String,
     token: Option<BearerToken>,
     setup: DealerSetup,
@@ -50,11 +50,11 @@ pub(super) struct DealerAddress {
     slow: SlowMark,
 }
 
-/// A dealer that has been found.
+/// Connection to a dealer whose card has been read.
 pub(super) struct DealerConnection {
-    /// Its card.
+    /// Agent card.
     pub(super) found: Discovered,
-    /// Calls it.
+    /// Client that calls the dealer.
     pub(super) client: SkillClient,
     since: Instant,
 }
@@ -76,12 +76,12 @@ impl DealerAddress {
         })
     }
 
-    /// Finds out how to speak to the dealer, or remembers it. A card that is refused for a while (a rate limit,
-    /// a gateway that is down) is asked for again before `end`.
+    /// Returns the connection to the dealer, cached or new. A card that is refused for a while (rate limit, failing
+    /// gateway) is requested again before `end`.
     pub(super) async fn connect(&self, end: Instant) -> Result<Arc<DealerConnection>, CallFailure> {
         let failure = match self.connect_once().await {
             Ok(connection) => return Ok(connection),
-            // Whoever cannot be reached at all keeps nobody waiting.
+            // A dealer that cannot be reached at all is not retried, so that the call does not wait for it.
             Err(failure @ CallFailure::Refused(_)) => failure,
             Err(failure) => return Err(failure),
         };
@@ -91,7 +91,7 @@ impl DealerAddress {
     }
 
     async fn connect_once(&self) -> Result<Arc<DealerConnection>, CallFailure> {
-        // Held until the card is here: of several calls at once one asks for it.
+        // Held until the card is read, so that concurrent calls request it only once.
         let mut known = self.known.lock().await;
         let now = Instant::now();
         let is_fresh = |connection: &&Arc<DealerConnection>| {
@@ -107,14 +107,14 @@ impl DealerAddress {
         Ok(connection)
     }
 
-    /// Reads the card again, past every cache, when nobody answers where it said: the connection to where it
-    /// leads now, if that is elsewhere.
+    /// Reads the card again, past every cache, when the known interface does not answer. Returns the new connection
+    /// when the card names another interface of the same version.
     async fn connect_anew(&self, before: &DealerConnection) -> Option<Arc<DealerConnection>> {
         let found = discover_anew(&self.setup.transport, &self.address).await.ok()?;
         let connection = self.connection(found).ok()?;
         let new = connection.client.choice();
         let old = before.client.choice();
-        // A request was written for one version, and is not sent in another.
+        // The request was written for one version and is not sent in another.
         let is_elsewhere = new.interface != old.interface && new.version == old.version;
         *self.known.lock().await = Some(Arc::clone(&connection));
         is_elsewhere.then_some(connection)
@@ -133,7 +133,7 @@ impl DealerAddress {
         Ok(Arc::new(DealerConnection { found, client, since: Instant::now() }))
     }
 
-    /// Calls a skill, and calls again before `end` where that helps.
+    /// Calls a skill, with retries until `end`.
     pub(super) async fn call(
         &self,
         skill: Skill,
@@ -146,7 +146,7 @@ impl DealerAddress {
         called.map_err(|gave_up| self.trouble(&gave_up.failure))
     }
 
-    /// Sends a request, and sends it again before `end` where that helps: the same one, with the same key.
+    /// Sends a request, with retries until `end`; each attempt has the same payload and key.
     pub(super) async fn send(
         &self,
         request: DealerRequest,
@@ -160,7 +160,7 @@ impl DealerAddress {
         if let Err(gave_up) = &sent
             && matches!(gave_up.failure, CallFailure::Unsent(Unsent::Unreachable(_)))
         {
-            // The next call begins with the card, and finds out at once whether the dealer is back.
+            // The next call reads the card first, and so finds out at once whether the dealer can be reached again.
             *self.known.lock().await = None;
         }
         sent
@@ -182,7 +182,7 @@ impl DealerAddress {
         recovered.map(|recovered| recovered.answer)
     }
 
-    /// What went wrong, with the dealer's name.
+    /// Returns the error of a failed call, with the dealer's name.
     pub(super) fn trouble(&self, failure: &CallFailure) -> BridgeError {
         BridgeError::of(failure).at(&self.id)
     }
@@ -206,16 +206,16 @@ impl Askable for DealerAddress {
     }
 }
 
-/// A request to a dealer.
+/// Request to a dealer.
 pub(super) struct DealerRequest {
     pub(super) connection: Arc<DealerConnection>,
     pub(super) skill: Skill,
     pub(super) payload: Value,
-    /// The conversation that it goes on with.
+    /// Id of the conversation that it continues.
     pub(super) conversation: Option<String>,
 }
 
-/// A request on its way to a dealer.
+/// Request that is being sent to a dealer.
 struct SendingRequest<'d> {
     dealer: &'d DealerAddress,
     request: DealerRequest,
@@ -226,7 +226,7 @@ impl IntentSender for SendingRequest<'_> {
 
     async fn send(&mut self, _: RequestKey) -> Result<SkillAnswer, CallFailure> {
         let DealerRequest { connection, skill, payload, conversation } = &self.request;
-        // Nothing corrects a request here, so that its key is the same each time.
+        // The payload is not corrected between attempts, so its key stays the same.
         let payload = payload.clone();
         connection.client.call_within(conversation.as_deref(), *skill, payload).await
     }
@@ -246,10 +246,10 @@ impl IntentSender for SendingRequest<'_> {
     }
 }
 
-/// A request for a dealer's card.
+/// Request for a dealer's card.
 struct CardRequest<'d> {
     dealer: &'d DealerAddress,
-    /// How it failed the first time.
+    /// Failure of the first attempt, made before this request was created.
     first: Option<CallFailure>,
 }
 
@@ -264,13 +264,14 @@ impl IntentSender for CardRequest<'_> {
     }
 }
 
-/// What an address is called in arguments and results: host, port and path, by that of its card.
+/// Returns the name of an address in arguments and results: host, port and path, without the well-known path of the
+/// card.
 pub(super) fn place_of(url: &str) -> String {
     let place = url.split_once("://").map_or(url, |(_, place)| place);
     place.strip_suffix(WELL_KNOWN_PATH).unwrap_or(place).trim_end_matches('/').to_owned()
 }
 
-/// What is checked before sending. Where dealers differ, the most generous of them counts.
+/// Returns the terms that are checked before sending. Where dealers differ, the most generous ones apply.
 pub(super) fn terms(now: Timestamp) -> DealerTerms {
     DealerTerms { now, clock_skew: SignedDuration::from_mins(5), consent_lifetime: None }
 }

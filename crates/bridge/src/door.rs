@@ -1,9 +1,7 @@
-//! The door of MCP over HTTP: who may come in, and how large a request may be. Whatever is refused is
-//! refused in JSON-RPC.
+//! Access to MCP over HTTP: which requests are accepted, and their maximum size. Refusals are JSON-RPC errors.
 //!
-//! MCP asks servers on one's own machine to look at `Origin` and to listen on the loopback
-//! address: otherwise any web page could talk to them through the browser, by its own address or
-//! by a name that it makes lead here (DNS rebinding).
+//! MCP asks local servers to check `Origin` and to listen on the loopback address. Otherwise any web page could reach
+//! them through the browser, by the loopback address or by a name that it resolves to it (DNS rebinding).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,16 +27,16 @@ use super::server::{BridgeHandler, can_be_asked};
 
 mod stream;
 
-/// Who may come in, and how large a request may be.
+/// Access rules and limits of the HTTP endpoint.
 #[derive(Debug, Clone)]
 pub struct HttpAccess {
-    /// The host names under which the bridge may be called, besides those of the loopback address.
+    /// Host names under which the bridge may be called, in addition to those of the loopback address.
     pub hosts: Vec<String>,
-    /// The origins of web pages that may call it, such as `https://example.com`.
+    /// Origins of web pages that may call it, such as `https://example.com`.
     pub origins: Vec<String>,
-    /// The largest body, in bytes.
+    /// Maximum body size in bytes.
     pub max_body: usize,
-    /// How long a body may take to arrive.
+    /// Maximum time for a body to arrive.
     pub patience: Duration,
 }
 
@@ -98,7 +96,7 @@ impl AccessRefused {
     }
 }
 
-/// Looks at a request before anything is done with it, and gives its body.
+/// Checks a request before it is processed and returns its body.
 async fn admit(door: &HttpAccess, parts: &Parts, body: Body) -> Result<Bytes, AccessRefused> {
     let refuse = |status, message| Err(AccessRefused::new(status, message));
     if !is_known_host(door, parts) {
@@ -119,8 +117,7 @@ async fn admit(door: &HttpAccess, parts: &Parts, body: Body) -> Result<Bytes, Ac
     if parts.method != Method::POST {
         return Ok(Bytes::new());
     }
-    // No web page can send this type without having asked first
-    // (CORS), whatever its `Origin` says.
+    // A web page can send this type only after a CORS preflight, whatever its `Origin` says.
     if !is_json(&parts.headers) {
         let message = "the Content-Type must be application/json";
         return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
@@ -145,7 +142,7 @@ async fn admit(door: &HttpAccess, parts: &Parts, body: Body) -> Result<Bytes, Ac
     refuse(status, message)
 }
 
-/// A message of JSON-RPC 2.0, alone: MCP has no batches any more.
+/// Checks that the body is one JSON-RPC 2.0 message; MCP no longer has batches.
 fn check_message(bytes: &[u8]) -> Result<(), AccessRefused> {
     let bad = |message| AccessRefused::new(StatusCode::BAD_REQUEST, message);
     let message = jsonrpc::document(bytes).map_err(|reject| AccessRefused {
@@ -166,7 +163,7 @@ fn check_message(bytes: &[u8]) -> Result<(), AccessRefused> {
         return Err(AccessRefused { id, ..bad("jsonrpc must be \"2.0\"") });
     }
     let has = |name| members.contains_key(name);
-    // The answer to a question of ours.
+    // The message is the answer to a request of the bridge.
     let answers = !has("method") && (has("result") || has("error"));
     if has("method") && !members.get("method").is_some_and(Value::is_string) {
         return Err(AccessRefused { id, ..bad("method must be a string") });
@@ -184,15 +181,15 @@ fn check_message(bytes: &[u8]) -> Result<(), AccessRefused> {
     Ok(())
 }
 
-/// The host that a request is for, as the client writes it.
+/// Returns the host that a request is for, as the client writes it.
 fn called_host(parts: &Parts) -> Option<&str> {
-    // HTTP/2 has it in the place of `Host`.
+    // HTTP/2 carries it in `:authority` instead of `Host`.
     let authority = parts.uri.authority().map(|authority| authority.as_str());
     authority.or_else(|| parts.headers.get(header::HOST)?.to_str().ok())
 }
 
 fn is_known_host(door: &HttpAccess, parts: &Parts) -> bool {
-    // Who names no host may have meant anybody.
+    // A request without a host could be meant for any server.
     let Some(host) = called_host(parts) else {
         return false;
     };
@@ -205,7 +202,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     MediaType::of(kind.unwrap_or_default()).is("application/json")
 }
 
-/// Answers a message that came in by the door.
+/// Answers an accepted request.
 async fn answer(
     behind: &Arc<Behind>,
     parts: &Parts,
@@ -228,7 +225,7 @@ async fn answer(
             let Some(session) = session else {
                 return Err(bad("an answer needs the Mcp-Session-Id of its question"));
             };
-            // One that comes late, or twice, is nobody's any more.
+            // An answer that comes late or twice is ignored.
             handler.replied(&session, reply);
             return Ok(accepted());
         }
@@ -239,7 +236,7 @@ async fn answer(
     let header = |name: &str| parts.headers.get(name).map(HeaderValue::as_bytes);
     let request = match mcp::request(message, header) {
         Ok(Some(request)) => request,
-        // Nothing here waits for being told of something.
+        // Notifications are accepted without an answer.
         Ok(None) => return Ok(accepted()),
         Err((id, fail)) => return Ok(said((fail.status, fail.body(&id)))),
     };
@@ -256,10 +253,10 @@ async fn answer(
     Ok(response)
 }
 
-/// The header with the name of a session.
+/// Header with the session id.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// The session that a message belongs to.
+/// Returns the session that a message belongs to.
 fn session(handler: &BridgeHandler, headers: &HeaderMap) -> Result<Option<String>, AccessRefused> {
     let Some(name) = headers.get(SESSION) else { return Ok(None) };
     let name = name.to_str().ok().filter(|name| handler.sessions.is_known(name));
@@ -276,7 +273,7 @@ fn said((status, body): (u16, String)) -> Response {
     written(StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST), body)
 }
 
-/// What clients of streamable HTTP have to be able to read.
+/// Content types that a client of streamable HTTP must accept.
 const READ: [&str; 2] = ["application/json", "text/event-stream"];
 
 fn accepts(headers: &HeaderMap, kind: &str) -> bool {

@@ -5,15 +5,15 @@ use std::collections::{HashMap, HashSet};
 
 use tradepost_wire::json::{Map, Value};
 
-/// The member with the reasons, a list of sentences.
+/// Member with the reasons, a list of sentences.
 pub(super) const DOUBTFUL: &str = "doubtful";
 
-/// A price is doubtful below so many hundredths of the list price (or, of a vehicle without one, of the
-/// manufacturer's suggested price): fees are part of the price, so that it is above the list price as a rule, and no
-/// honest discount comes near this.
+/// Percentage of the list price (without one, of the manufacturer's suggested price) below which a price is doubtful.
+/// Mandatory fees are part of the price, so it is usually above the list price, and no honest discount comes near
+/// this.
 const MIN_PRICE_PERCENT: f64 = 60.0;
 
-/// Marks the doubtful ones among vehicles of several dealers, each of which names its `dealer`.
+/// Marks the doubtful ones among vehicles of several dealers; each vehicle names its `dealer`.
 pub(super) fn mark(vehicles: &mut [Value]) {
     let mut dealers_of: HashMap<String, HashSet<String>> = HashMap::new();
     for vehicle in vehicles.iter() {
@@ -34,18 +34,18 @@ pub(super) fn mark(vehicles: &mut [Value]) {
     }
 }
 
-/// Marks one vehicle, of which no other dealer is known.
+/// Marks one vehicle that is not compared with those of other dealers.
 pub(super) fn mark_one(vehicle: &mut Value) {
     let reasons = low_price(vehicle).map(Value::from).into_iter().collect();
     put(vehicle, reasons);
 }
 
-/// Whether a vehicle is marked.
+/// Returns true when a vehicle is marked.
 pub(super) fn is_marked(vehicle: &Value) -> bool {
     vehicle.get(DOUBTFUL).is_some()
 }
 
-/// Writes the reasons. What a dealer wrote under this name is none of ours.
+/// Writes the reasons, and removes a member of this name that the dealer sent.
 fn put(vehicle: &mut Value, reasons: Vec<Value>) {
     let Some(members) = vehicle.as_object_mut() else { return };
     members.shift_remove(DOUBTFUL);

@@ -1,6 +1,5 @@
-//! Asks several dealers or sellers at the same time. Answers are taken as they come, so that a slow dealer holds
-//! up nobody else. Each of those asked has a share of the time of the whole call, and those that were too slow the
-//! last time are asked last.
+//! Calls several dealers or sellers concurrently, so that a slow one does not delay the others. Each has a share of
+//! the time of the whole call, and those that were too slow last time are called last.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,16 +11,16 @@ use tradepost_buyer::retry::LEAST;
 
 use super::trouble::BridgeError;
 
-/// How many are asked at the same time.
+/// Maximum number of concurrent calls.
 pub(super) const CONCURRENT_CALLS: usize = 16;
 
-/// The time of a call is divided into at least so many shares when several are asked.
+/// Minimum number of shares into which the time is divided when several are called.
 const MIN_SHARES: u32 = 2;
 
-/// The time of a call is divided into at most so many shares: a smaller one would be too short for a healthy dealer.
+/// Maximum number of shares: a smaller one would be too short for a healthy dealer.
 const MAX_SHARES: u32 = 4;
 
-/// Whether a dealer or seller was too slow the last time that it was asked.
+/// Flag that is set when the last call to a dealer or seller was too slow.
 #[derive(Debug, Default)]
 pub(super) struct SlowMark(AtomicBool);
 
@@ -35,20 +34,20 @@ impl SlowMark {
     }
 }
 
-/// A dealer or seller among others that are asked at the same time.
+/// Dealer or seller that can be called together with others.
 pub(super) trait Askable {
-    /// Whether it was too slow the last time.
+    /// Returns the mark of a dealer or seller that was too slow last time.
     fn slow_mark(&self) -> &SlowMark;
 
-    /// The failure of one that did not answer completely within this time.
+    /// Returns the error of a call that was not answered completely within this time.
     fn too_slow(&self, time: Duration) -> BridgeError;
 
-    /// The failure of one whose turn did not come before the time of the call was up.
+    /// Returns the error of a call whose turn did not come in time.
     fn not_asked(&self) -> BridgeError;
 }
 
-/// How long each of `count` dealers may take when a call may take `time`. A single one has the whole time; of
-/// several each has half of it, and less where they do not all fit into two rounds.
+/// Returns the time for each of `count` dealers when the whole call may take `time`. A single one has all of it; of
+/// several each has half, or less when they need more than two rounds.
 pub(super) fn share_of(time: Duration, count: usize) -> Duration {
     if count <= 1 {
         return time;
@@ -57,8 +56,8 @@ pub(super) fn share_of(time: Duration, count: usize) -> Duration {
     time / rounds.clamp(MIN_SHARES, MAX_SHARES)
 }
 
-/// Asks all of `asked`, for no longer than `time` together; `ask` is told until when it may take. The outcomes are
-/// in the order of `asked`, whoever answered first.
+/// Calls all of `asked` within `time`; `ask` receives the deadline of each call. The outcomes are in the order of
+/// `asked`.
 pub(super) async fn ask_all<W, T, F>(
     asked: Vec<Arc<W>>,
     time: Duration,
@@ -70,7 +69,7 @@ where
 {
     let (end, share, ask) = (Instant::now() + time, share_of(time, asked.len()), &ask);
     let mut in_turn: Vec<(usize, Arc<W>)> = asked.into_iter().enumerate().collect();
-    // The sort is stable: apart from slow ones, the order stays.
+    // The sort is stable, so the order stays apart from slow ones.
     in_turn.sort_by_key(|(_, one)| one.slow_mark().is_set());
     let calls = in_turn.into_iter().map(|(place, one)| async move {
         let begun = Instant::now();
@@ -95,7 +94,7 @@ mod tests {
     use super::super::trouble::BridgeErrorCode;
     use super::*;
 
-    /// A dealer that answers after this many seconds of virtual time.
+    /// Dealer that answers after this many seconds of virtual time.
     struct TimedDealer {
         seconds: u64,
         slow: SlowMark,
@@ -120,7 +119,7 @@ mod tests {
         seconds.into_iter().map(dealer).collect()
     }
 
-    /// What each came to: `ok`, or the code of its failure.
+    /// Returns the result of each call: `ok`, or the code of its error.
     async fn outcomes(asked: &[Arc<TimedDealer>]) -> Vec<String> {
         let ask = |one: Arc<TimedDealer>, _| async move {
             tokio::time::sleep(Duration::from_secs(one.seconds)).await;

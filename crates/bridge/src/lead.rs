@@ -1,7 +1,6 @@
-//! Sending a lead, which the user has agreed to: in a form of their client, or in two calls, of which the
-//! first one answers with the text that the user has to agree to, and the second one brings back
-//! the confirmation that came with it. No lead leaves without a text that this bridge wrote and the
-//! user was shown (`R-LD-04`).
+//! Sends a lead to which the user has agreed, in a form of their client or in two calls. The first call returns the
+//! text to agree to; the second returns the confirmation that came with it. A lead is sent only with a consent text
+//! that this bridge wrote and that was shown to the user (`R-LD-04`).
 
 use std::sync::Arc;
 
@@ -25,10 +24,10 @@ use super::dealers::{DealerAddress, DealerConnection, DealerRequest};
 use super::trouble::{BridgeError, BridgeErrorCode};
 use super::{Bridge, CallEnd, said, search, show};
 
-/// How much of a dealer's own name the consent text repeats.
+/// Maximum length of the dealer's name in the consent text, in characters.
 const MAX_NAME: usize = 60;
 
-/// How many characters a conversation's id may have.
+/// Maximum length of a conversation id.
 const MAX_CONVERSATION: usize = 200;
 
 impl Bridge {
@@ -38,7 +37,7 @@ impl Bridge {
         arguments: LeadArguments,
         person: Person<'_>,
     ) -> Result<CallEnd, BridgeError> {
-        // The card first: the text to agree to names the dealer as its card does.
+        // Read first, because the consent text names the dealer as its card does.
         let connection = dealer.connect(self.call_end()).await;
         let connection = connection.map_err(|failure| dealer.trouble(&failure))?;
         let choice = connection.client.choice();
@@ -82,7 +81,7 @@ impl Bridge {
             payload,
             conversation: arguments.conversation.clone(),
         };
-        // From the agreement on: however long the person took, the dealer has the whole time.
+        // The time limit begins after the agreement, however long the person took.
         let answer = dealer.send(request, self.call_end()).await;
         let answer = answer.map_err(|gave_up| {
             let failure = &gave_up.failure;
@@ -96,7 +95,7 @@ impl Bridge {
             if lacks_time(failure) {
                 return trouble.received_without_appointment(key);
             }
-            // Any other failure says nothing of what became of the lead before it.
+            // Other failures do not tell what happened to the earlier attempt.
             match (self.unclear.recall(&subject).is_some(), says_nothing_of_it(failure)) {
                 (true, true) => trouble.in_doubt_for_good(Some(key.clone())),
                 (true, false) => trouble.in_doubt(key),
@@ -107,7 +106,7 @@ impl Bridge {
         let mut cleaner = Cleaner::full();
         let receipt = cleaner.clean(answer.data());
         let message = search::said(answer.message());
-        // By this the dealer knows the customer again (C-19). One that would have to be changed is none.
+        // The dealer recognises the customer by this id (C-19). An id that would have to be altered is left out.
         let conversation =
             answer.context_id.as_deref().filter(|id| is_plain_token(id, MAX_CONVERSATION));
         let document = json!({
@@ -128,7 +127,8 @@ impl Bridge {
         Ok(CallEnd::Said(said(document, text)))
     }
 
-    /// With what a lead is sent: one that may have arrived as it was, whichever yes it has now.
+    /// Returns the consent and key for sending a lead: those of the first attempt, as long as it is in doubt and
+    /// recent enough.
     fn first_of(&self, subject: &str, confirmed: Confirmed) -> Confirmed {
         match self.unclear.recall(subject) {
             Some(first) if self.now().duration_since(first.granted_at) < REPEATABLE => first,
@@ -150,7 +150,7 @@ impl Bridge {
         let name = self.options.agent_name.as_str();
         let (source, in_consent) = match version {
             Version::V1_1 => (json!({"name": name}), None),
-            // There it is a text, and stands in the consent as well.
+            // In 1.0 the source agent is a text, and is repeated in the consent.
             Version::V1_0 => (name.into(), Some(name)),
         };
         let consent = json!({
@@ -168,8 +168,8 @@ impl Bridge {
     }
 }
 
-/// Whether the dealer says of the lead itself that it has not taken it: one that had would have repeated
-/// the receipt.
+/// Returns true when the dealer says that it has not stored the lead; had it stored it, it would have repeated the
+/// receipt.
 fn settles(failure: &CallFailure) -> bool {
     let CallFailure::Refused(refused) = failure else { return false };
     matches!(refused.by, RefusalForm::Aap { .. })
@@ -178,16 +178,16 @@ fn settles(failure: &CallFailure) -> bool {
         && !lacks_time(failure)
 }
 
-/// Whether the dealer says that it has no time for the appointment: it may have taken the lead all the same
-/// (AAP 1.1, "Errors").
+/// Returns true when the dealer has no time for the appointment. It may have stored the lead nevertheless (AAP 1.1,
+/// "Errors").
 fn lacks_time(failure: &CallFailure) -> bool {
     let CallFailure::Refused(refused) = failure else { return false };
     let RefusalForm::Aap { error, .. } = &refused.by else { return false };
     error.code == Open::Known(aap::AapCode::AppointmentTimeUnavailable)
 }
 
-/// Whether it is a refusal that a lead may get again and again which has arrived: its consent is looked at
-/// before its key is, and a conflict is about a key that is known.
+/// Returns true for a refusal that a repeated lead can get although the first one was stored: consent is checked
+/// before the key, and a conflict is about a known key.
 fn says_nothing_of_it(failure: &CallFailure) -> bool {
     let CallFailure::Refused(refused) = failure else { return false };
     let RefusalForm::Aap { error, .. } = &refused.by else { return false };
@@ -197,7 +197,7 @@ fn says_nothing_of_it(failure: &CallFailure) -> bool {
     )
 }
 
-/// Everything that the user is asked about, as one text.
+/// Returns the canonical text of everything that the user is asked about.
 fn subject(
     dealer: &DealerAddress,
     version: Version,
@@ -214,7 +214,7 @@ fn subject(
     }))
 }
 
-/// The form in which a client asks: the text to agree to, and what would be sent.
+/// Builds the form for the client: the consent text, and what would be sent.
 fn form(dealer: &str, consent_text: &str, parts: &Map) -> AgreementForm {
     let sent = consent::lines(parts);
     AgreementForm {
@@ -223,17 +223,17 @@ fn form(dealer: &str, consent_text: &str, parts: &Map) -> AgreementForm {
     }
 }
 
-/// What the user agrees to: who gets what, and may use it how.
+/// Returns the consent text: the data, its recipient, and the permitted use.
 fn consent_text(dealer: &str, connection: &DealerConnection, lead: &LeadSubmit) -> String {
     let customer = &lead.customer;
     let name: String =
         connection.found.card.name.chars().filter(|c| !matches!(c, '"' | '“' | '”')).collect();
-    // Without a link in it: the person is to read, and not to follow.
+    // Removes links, because the person should read the name and not follow it.
     let name = quoted(&name.replace("://", " "), MAX_NAME);
     let dealer = if name.is_empty() {
         format!("the car dealer at {dealer}")
     } else {
-        // The dealer chose the name: in quotation marks, it is not a sentence of ours.
+        // Quoted, because the dealer chose the name: it must not read as part of our sentence.
         format!("the car dealer \"{name}\" at {dealer}")
     };
     let mut given = vec!["my name".to_owned()];
@@ -261,7 +261,7 @@ fn consent_text(dealer: &str, connection: &DealerConnection, lead: &LeadSubmit) 
     )
 }
 
-/// What a vehicle is called in a sentence.
+/// Returns the name of a vehicle for use in a sentence.
 fn name_of(vehicle: &Vehicle) -> String {
     let number = |kind: &str, number: &Option<String>| {
         number.as_ref().map(|number| format!("{kind} {}", plain(number, 40)))
@@ -274,7 +274,7 @@ fn name_of(vehicle: &Vehicle) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// `a, b and c`.
+/// Joins items like `a, b and c`.
 fn listed(mut items: Vec<String>, conjunction: &str) -> String {
     match (items.pop(), items.is_empty()) {
         (Some(last), false) => format!("{} {conjunction} {last}", items.join(", ")),

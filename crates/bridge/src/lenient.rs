@@ -1,26 +1,26 @@
-//! What models get wrong in a way that leaves no doubt what was meant: a number written as a text, one text where a
-//! list is meant, a VIN in lower case. It is read as it was meant, and the result says so.
+//! Corrects common mistakes of models whose meaning is certain: a number written as text, a single text in place of a
+//! list, a VIN in lower case. The value is read as it was meant, and a note in the result says so.
 
 use tradepost_wire::json::{self, Map, Value};
 
 use super::schema::VIN_PATTERN;
 
-/// How many notes a result has at most.
+/// Maximum number of notes in a result.
 const MAX_NOTES: usize = 20;
 
-/// The longest text that is read as a number, in bytes.
+/// Maximum length of a text that is read as a number, in bytes.
 const MAX_NUMBER: usize = 20;
 
-/// Arguments as they were meant.
+/// Corrected arguments.
 pub(super) struct LenientReading {
-    /// What is acted on.
+    /// Arguments after correction.
     pub(super) arguments: Value,
-    /// A sentence for each value that was read in another way than it was written. It repeats no value.
+    /// Sentences about the corrected values, one for each. They repeat no value.
     pub(super) notes: Vec<String>,
 }
 
-/// Reads arguments by their whole schema; `may_convert` is asked for the JSON Pointer of each value that would be read
-/// in another way.
+/// Reads arguments by their whole schema. `may_convert` is called with the JSON Pointer of each value that could be
+/// corrected.
 pub(super) fn read(
     schema: &Value,
     arguments: &Value,
@@ -100,7 +100,7 @@ impl<F: Fn(&str) -> bool> LenientReader<F> {
         }
     }
 
-    /// The only item of a list, which was written without the list.
+    /// Reads the only item of a list that was written without the list.
     fn text_item(&mut self, schema: &Value, text: &str, at: &str) -> Value {
         let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
         if kind == "array" { Value::from(text) } else { self.text(schema, kind, text, at) }
@@ -111,7 +111,7 @@ impl<F: Fn(&str) -> bool> LenientReader<F> {
     }
 }
 
-/// The number that a text is: in the notation of JSON, or with commas between thousands.
+/// Reads a number from text, in JSON notation or with commas between thousands.
 fn number(text: &str) -> Option<Value> {
     let text = text.trim();
     let is_part = |c: char| c.is_ascii_digit() || matches!(c, '-' | '.' | ',');

@@ -49,41 +49,40 @@ mod show;
 mod tools;
 mod unclear;
 
-/// Tells the time.
+/// Clock.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// How the person is asked before anything is sent for them.
+/// Way in which the person is asked before anything is sent for them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AskMode {
-    /// By a form of their client (elicitation), and in no other way: a text that the model shows is not enough.
+    /// Only by a form of the client (elicitation); a text that the model shows is not enough.
     Form,
     /// In two calls, with a text that the model shows, whatever the client can do.
     Confirm,
-    /// By a form where the client says that it can show one. When it gives no answer at all, and for other clients,
-    /// in two calls.
+    /// Form where the client can show one; two calls when the form gets no answer, and for other clients.
     #[default]
     Auto,
 }
 
-/// What a bridge is made of.
+/// Settings of a bridge.
 pub struct BridgeOptions {
-    /// How the bridge names itself to dealers.
+    /// Name under which the bridge introduces itself to dealers.
     pub agent_name: String,
-    /// How long one tool call may take.
+    /// Maximum duration of one tool call.
     pub patience: Duration,
-    /// Tells the time, for consents and confirmations.
+    /// Clock, for consents and confirmations.
     pub now: Now,
-    /// Random, and new in each process: confirmations are made with it.
+    /// Random key of confirmations, new in each process.
     pub secret: [u8; 32],
-    /// How the person is asked.
+    /// Way in which the person is asked.
     pub ask: AskMode,
-    /// How long a person may take to answer such a form.
+    /// Maximum time for a person to answer a form.
     pub person_patience: Duration,
-    /// How dealers and sellers are reached.
+    /// Network for requests to dealers and sellers.
     pub network: Network,
 }
 
-/// Dealers and sellers of advertising, as tools.
+/// Bridge that offers dealers and sellers of advertising as MCP tools.
 pub struct Bridge {
     sellers: Vec<Arc<SellerAddress>>,
     seller_names: Vec<String>,
@@ -91,24 +90,24 @@ pub struct Bridge {
     dealers: DealerSources,
     options: BridgeOptions,
     confirmations: ConfirmationTokens,
-    /// The leads that may have arrived, with the consent and the key that they were sent with.
+    /// Leads in doubt, with the consent and the key with which they were sent.
     unclear: Unclear<Confirmed>,
-    /// How many forms were made.
+    /// Number of questions so far, for unique subjects.
     forms: AtomicU64,
 }
 
-/// What a tool answers.
+/// Result of a tool call.
 #[derive(Debug, Clone)]
 pub struct BridgeOutcome {
-    /// For programs: always an object.
+    /// Result for programs; always an object.
     pub document: Value,
-    /// For models and people.
+    /// Result for models and people.
     pub text: String,
-    /// Whether the call failed; then the document is that of a [`BridgeError`].
+    /// True when the call failed; then the document is that of a [`BridgeError`].
     pub is_error: bool,
 }
 
-/// How a call ends.
+/// End of a tool call.
 enum CallEnd {
     Said(BridgeOutcome),
     /// The client has to ask the person and to call again with the state.
@@ -118,14 +117,14 @@ enum CallEnd {
     },
 }
 
-/// What a tool says when all is well.
+/// Builds the result of a successful call.
 fn said(document: Value, text: String) -> BridgeOutcome {
     BridgeOutcome { document, text, is_error: false }
 }
 
 impl Bridge {
-    /// A bridge to the dealers at these addresses; with each goes the bearer token for it, if it
-    /// wants one. An address that is there twice counts once.
+    /// Creates a bridge to the dealers at these addresses, each with its bearer token if it needs one. A repeated
+    /// address counts once.
     ///
     /// # Errors
     /// The first address that cannot be used.
@@ -151,7 +150,7 @@ impl Bridge {
         })
     }
 
-    /// With sellers of AdCP at these addresses, as with those of dealers.
+    /// Adds AdCP sellers at these addresses, each with its bearer token if it needs one.
     ///
     /// # Errors
     /// The first address that cannot be used.
@@ -170,7 +169,7 @@ impl Bridge {
         Ok(self)
     }
 
-    /// With directories of dealers at these addresses, which are read when a tool is called, and again every five
+    /// Adds directories of dealers at these addresses. They are read when a tool is called, and again every five
     /// minutes. One that cannot be read is reported in results.
     #[must_use]
     pub fn with_directories(mut self, addresses: impl IntoIterator<Item = String>) -> Self {
@@ -178,18 +177,18 @@ impl Bridge {
         self
     }
 
-    /// Reads the directories that are due, and gives what is wrong with them.
+    /// Reads the directories that are due and returns their errors.
     pub async fn read_directories(&self) -> Vec<BridgeError> {
         self.dealers.current().await.troubles.clone()
     }
 
-    /// The names of the dealers, as far as they are known.
+    /// Returns the names of the dealers, as far as they are known.
     #[must_use]
     pub fn dealers(&self) -> Vec<String> {
         self.dealers.last_known().names.clone()
     }
 
-    /// The tools: those of the dealers in the order of the skills, and those of the sellers.
+    /// Returns the tools: those of the dealers in the order of the skills, then those of the sellers.
     #[must_use]
     pub fn tools(&self) -> Vec<ListedTool> {
         let skills = Skill::ALL.iter().filter(|_| !self.dealers.is_empty());
@@ -199,7 +198,7 @@ impl Bridge {
         tools.chain(adcp::tools(&self.seller_names)).collect()
     }
 
-    /// What a model is told before it sees the tools.
+    /// Returns the instructions for a model.
     fn instructions(&self) -> &'static str {
         match (self.dealers.is_empty(), self.sellers.is_empty()) {
             (_, true) => tools::INSTRUCTIONS,
@@ -208,7 +207,7 @@ impl Bridge {
         }
     }
 
-    /// Calls a tool for a person who is not asked but by the model; `None` when there is none of
+    /// Calls a tool for a person who can be asked only through the model. Returns `None` when there is no tool of
     /// this name.
     pub async fn call(&self, name: &str, arguments: &Value) -> Option<BridgeOutcome> {
         match self.call_for(Person::ByModel, name, arguments).await? {
@@ -219,7 +218,7 @@ impl Bridge {
         }
     }
 
-    /// Calls a tool for this person.
+    /// Calls a tool; `person` is the way to ask its person.
     async fn call_for(&self, person: Person<'_>, name: &str, arguments: &Value) -> Option<CallEnd> {
         if let Some(row) = adcp::row(name).filter(|_| !self.sellers.is_empty()) {
             let LenientReading { arguments, notes } =
@@ -239,19 +238,19 @@ impl Bridge {
         (self.options.now)()
     }
 
-    /// When a request that is sent now has to be answered.
+    /// Returns the deadline of a request that is sent now.
     fn call_end(&self) -> Instant {
         Instant::now() + self.options.patience
     }
 }
 
-/// What requests to dealers or sellers go by; the connections of all of them are shared.
+/// Creates the transport for requests to dealers or sellers; all of them share its connections.
 fn transport(options: &BridgeOptions) -> HttpTransport {
     let limits = TransportLimits { timeout: options.patience, ..TransportLimits::default() };
     HttpTransport::on(options.network.clone(), limits)
 }
 
-/// The reply to a call, whose arguments were read with these notes.
+/// Completes the result of a call with the notes about its arguments.
 fn ended(reply: Result<CallEnd, BridgeError>, notes: Vec<String>) -> CallEnd {
     let (mut outcome, has_words_of_others) = match reply {
         Ok(CallEnd::Said(outcome)) => (outcome, true),
@@ -287,7 +286,7 @@ fn put(document: &mut Value, name: &str, value: impl Into<Value>) {
 
 type Answered<W, T> = (Vec<(Arc<W>, T)>, Vec<BridgeError>);
 
-/// Answers and failures apart. Some success is success; `none` says that there is none.
+/// Separates answers from errors. One answer is enough for success; without any, `none` builds the error.
 fn sort_out<W, T>(
     outcomes: Vec<(Arc<W>, Result<T, BridgeError>)>,
     none: impl FnOnce(Vec<BridgeError>) -> BridgeError,

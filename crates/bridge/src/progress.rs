@@ -1,5 +1,5 @@
-//! Tells a client that a call is still being worked on, while a person or a seller is awaited: many clients give a
-//! call up that they hear nothing of.
+//! Sends progress notifications while a call waits for a person, dealer or seller: many clients give up a call from
+//! which they hear nothing.
 
 use std::time::Duration;
 
@@ -7,32 +7,33 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tradepost_wire::json::{Map, Value, json};
 
-/// The notification that something goes on.
+/// Method of the progress notification.
 const PROGRESS: &str = "notifications/progress";
 
-/// How often a client is told.
+/// Interval between notifications.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Tells the client of one call that it goes on.
+/// Sends progress notifications for one call.
 pub(super) struct ProgressNotifier {
     token: Value,
     out: mpsc::Sender<String>,
 }
 
-/// The token by which a client knows progress again, where it wants to be told of it.
+/// Returns the progress token of a call, when its client wants notifications.
 pub(super) fn progress_token(params: &Map) -> Option<&Value> {
     let token = params.get("_meta")?.get("progressToken")?;
     Some(token).filter(|token| token.is_string() || token.is_number())
 }
 
 impl ProgressNotifier {
-    /// For a call with these parameters; `None` when its client does not want to be told, or cannot be.
+    /// Creates the notifier of a call with these parameters; `None` when its client wants no notifications or cannot
+    /// receive them.
     pub(super) fn new(params: &Map, out: Option<&mpsc::Sender<String>>) -> Option<Self> {
         let token = progress_token(params)?.clone();
         Some(Self { token, out: out?.clone() })
     }
 
-    /// Tells the client every ten seconds what is awaited, until the work is done.
+    /// Does the work and meanwhile sends a notification every ten seconds, with the text that `awaited` returns.
     pub(super) async fn during<T>(
         &self,
         awaited: impl Fn() -> &'static str,
@@ -48,7 +49,7 @@ impl ProgressNotifier {
                 done = &mut work => return done,
                 _ = ticks.tick() => {
                     let notice = self.notice(begun.elapsed().as_secs(), awaited());
-                    // A client that reads nothing at the moment needs no second notice.
+                    // Dropped when the channel is full: a client that does not read needs no second notification.
                     let _ = self.out.try_send(notice);
                 }
             }

@@ -1,14 +1,14 @@
-//! The part of JSON Schema in which a tool's arguments are shown to models. Every provider of models takes another
-//! part of it, and some refuse a whole tool for a keyword that they do not know: so nothing is shown but what all of
-//! them take (`type`, `properties`, `required`, `items`, `enum`, `description`, `minimum`, `maximum`), and the rest is
-//! said in words. The bridge checks everything itself all the same.
+//! The part of JSON Schema in which tool arguments are shown to models. Each model provider accepts a different part,
+//! and some refuse a tool because of one unknown keyword. So only the keywords that all accept are shown (`type`,
+//! `properties`, `required`, `items`, `enum`, `description`, `minimum`, `maximum`), and the rest becomes sentences.
+//! The bridge still checks everything itself.
 
 use tradepost_wire::json::{Map, Value, json};
 
-/// How many levels a schema has at most; the object of all arguments is the first one.
+/// Maximum depth of a schema; the arguments object is the first level.
 const MAX_LEVELS: usize = 5;
 
-/// The keywords whose meaning is in a sentence of the description, or in the `type`.
+/// Formats, each with the sentence that replaces it in the description.
 const FORMATS: [(&str, &str); 4] = [
     ("date-time", "A date and time with its offset (RFC 3339)."),
     ("date", "A date: YYYY-MM-DD."),
@@ -16,16 +16,16 @@ const FORMATS: [(&str, &str); 4] = [
     ("uri", "An absolute address, such as https://example.com/x."),
 ];
 
-/// The pattern of a vehicle identification number in the schemas of AAP.
+/// Pattern of a vehicle identification number in the schemas of AAP.
 pub(super) const VIN_PATTERN: &str = "^[A-HJ-NPR-Z0-9]{17}$";
 
-/// What models are shown of the schema of a tool's arguments.
+/// Reduces the schema of a tool's arguments to the part that is shown to models.
 pub(super) fn portable(schema: &Map) -> Map {
     shown(schema, 1).unwrap_or_default()
 }
 
-/// What is shown of a schema on this level; `None` where there is no level left for what is in it: some providers refuse
-/// lists without `items` and objects without `properties`.
+/// Reduces a schema at this level. `None` when the level for its content is missing: some providers refuse lists
+/// without `items` and objects without `properties`.
 fn shown(schema: &Map, level: usize) -> Option<Map> {
     let kind = kind(schema);
     let mut words = words(schema);
@@ -52,7 +52,7 @@ fn shown(schema: &Map, level: usize) -> Option<Map> {
                 .filter(|name| name.as_str().is_some_and(|name| properties.contains_key(name)));
             let required: Vec<Value> = required.cloned().collect();
             inner.insert("properties".to_owned(), properties.into());
-            // Of all arguments it is always there: one SDK makes `null` of a list that is left out.
+            // Always present at the top level, because one SDK turns an absent list into `null`.
             if !required.is_empty() || level == 1 {
                 inner.insert("required".to_owned(), required.into());
             }
@@ -84,7 +84,7 @@ fn shown(schema: &Map, level: usize) -> Option<Map> {
     Some(out)
 }
 
-/// The members that can be shown on this level, and a sentence for each other one.
+/// Reduces the members that can be shown at this level, and describes each other one in a sentence.
 fn shown_members(members: &Map, level: usize) -> (Map, Vec<String>) {
     let mut properties = Map::new();
     let mut left_out = Vec::new();
@@ -97,12 +97,12 @@ fn shown_members(members: &Map, level: usize) -> (Map, Vec<String>) {
     (properties, left_out)
 }
 
-/// A sentence for a member that is not shown.
+/// Describes a member that is not shown in a sentence.
 fn told((name, member): (&String, &Value)) -> Option<String> {
     Some(format!("It may have {}.", phrase(name, member.as_object()?)))
 }
 
-/// A member that is not shown, with those that it has itself.
+/// Describes a member that is not shown, with its own members.
 fn phrase(name: &str, member: &Map) -> String {
     let items = member.get("items").and_then(Value::as_object);
     let within = items.unwrap_or(member).get("properties").and_then(Value::as_object);
@@ -125,7 +125,7 @@ fn phrase(name: &str, member: &Map) -> String {
     }
 }
 
-/// The one type that is shown: of several the first that is not null.
+/// Returns the one type that is shown: the first that is not null.
 fn kind(schema: &Map) -> Option<&str> {
     match schema.get("type") {
         Some(Value::String(kind)) => Some(kind),
@@ -133,12 +133,12 @@ fn kind(schema: &Map) -> Option<&str> {
             kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null")
         }
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => None,
-        // A constant without a type is a text everywhere.
+        // A text constant without a type is shown as a string.
         None => schema.get("const").filter(|constant| constant.is_string()).map(|_| "string"),
     }
 }
 
-/// What keywords say that are not shown.
+/// Describes the keywords that are not shown.
 fn words(schema: &Map) -> Vec<String> {
     let number = |name: &str| schema.get(name).and_then(Value::as_u64);
     let mut words = Vec::new();

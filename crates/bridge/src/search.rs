@@ -1,5 +1,5 @@
-//! Searching several dealers as if they were one: each sends its matches up to the end of the page
-//! asked for, and the page is cut out of all of them together.
+//! Searches several dealers as if they were one: each sends its matches up to the end of the requested page, and the
+//! page is cut out of the merged matches.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -18,27 +18,27 @@ use super::show::MAX_SAID;
 use super::trouble::BridgeError;
 use super::{documents, doubtful};
 
-/// How many pages one dealer is asked for. Dealers may send fewer vehicles than asked for.
+/// Maximum number of pages requested from one dealer; dealers may send fewer vehicles than requested.
 const MAX_PAGES: usize = 10;
 
-/// What one dealer has.
+/// Matches of one dealer.
 #[derive(Debug, Default)]
 pub(super) struct DealerMatches {
-    /// How many match in all, when the dealer says so.
+    /// Number of all matches, when the dealer states it.
     total: Option<u64>,
-    /// Its first matches, in its order, fit for a model.
+    /// First matches, in the dealer's order and cleaned for a model.
     vehicles: Vec<Value>,
-    /// How many could not be offered: without a status that means they are on sale (`R-IS-14`).
+    /// Number of vehicles left out because no status says that they are on sale (`R-IS-14`).
     left_out: usize,
-    /// Whether it has sent everything.
+    /// True when the dealer has sent all matches.
     is_all: bool,
-    /// Whether something was cut.
+    /// True when something was cut.
     cut: bool,
-    /// What it says of an empty answer, or of how it read words.
+    /// Dealer's message about an empty answer, or about how it understood a text query.
     message: Option<String>,
 }
 
-/// Asks one dealer for its first `wanted` matches, until `end`.
+/// Requests the first `wanted` matches of one dealer, until `end`.
 pub(super) async fn gather(
     dealer: Arc<DealerAddress>,
     payload: Map,
@@ -52,7 +52,7 @@ pub(super) async fn gather(
         let mut payload = payload.clone();
         let room = wanted - found.vehicles.len();
         payload.insert("pagination".into(), json!({"skip": seen, "limit": room}));
-        // The user has not been asked who they are (`R-IS-13`).
+        // The user has not been asked to identify themselves (`R-IS-13`).
         payload.insert("privacy".into(), json!({"anonymous": true}));
         let answer = dealer.call(Skill::InventorySearch, payload.into(), end).await?;
         let (vehicles, ignored) = answer.vehicles();
@@ -71,11 +71,10 @@ pub(super) async fn gather(
         let at_place = number("skip").is_none_or(|skip| skip == as_u64(seen));
         seen += count;
         let is_end = count == 0 || found.total.is_none_or(|total| total <= as_u64(seen));
-        // Some send more than was asked for, and what found no room is on a later page.
+        // A dealer may send more than requested; the surplus belongs to a later page.
         found.is_all = is_end && !overflows;
-        // Pages are cut out of what can be offered: with what was left out counted in, the next page
-        // would begin too late. A dealer that begins at another place than asked would send the same
-        // ones again.
+        // Vehicles that were left out are not counted, or the next page would begin too late. A dealer that begins at
+        // another place than requested would send the same vehicles again.
         if is_end || found.vehicles.len() >= wanted || !at_place {
             break;
         }
@@ -83,12 +82,12 @@ pub(super) async fn gather(
     Ok(found)
 }
 
-/// Whether a request has a query: then the dealer says how it read it.
+/// Returns true when a request has a text query, whose reading the dealer then explains.
 pub(super) fn asks_in_words(payload: &Map) -> bool {
     payload.get("filters").is_some_and(|filters| filters.get("query").is_some())
 }
 
-/// A dealer's sentences, fit for a model.
+/// Cleans a dealer's message for a model.
 pub(super) fn said(message: Option<&str>) -> Option<String> {
     message.map(|message| dealer_text(message, MAX_SAID)).filter(|message| !message.is_empty())
 }
@@ -97,7 +96,7 @@ fn as_u64(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 
-/// The page of all matches together.
+/// Merges the matches and returns the requested page.
 pub(super) fn merge(
     found: Vec<(Arc<DealerAddress>, DealerMatches)>,
     arguments: &SearchArguments,
@@ -111,7 +110,7 @@ pub(super) fn merge(
             "left_out"?: Some(found.left_out).filter(|count| *count > 0),
             "message"?: found.message,
         }));
-        // Unknown as soon as one dealer does not say.
+        // Unknown as soon as one dealer does not state it.
         total = total.zip(found.total).map(|(sum, more)| sum.saturating_add(more));
         more |= !found.is_all;
         cut |= found.cut;
@@ -120,14 +119,14 @@ pub(super) fn merge(
     }
     let mut merged = interleave(lists);
     if let Some(sort) = arguments.sort {
-        // Stable: what is equal stays in turn.
+        // A stable sort keeps the dealers' turns among equal vehicles.
         merged.sort_by(|a, b| compare(a, b, sort));
     }
     let end = arguments.skip + arguments.limit;
     more |= merged.len() > end;
     doubtful::mark(&mut merged);
     let mut page: Vec<_> = merged.into_iter().skip(arguments.skip).take(arguments.limit).collect();
-    // Within their page, so that no vehicle is on two pages or on none. What is equal keeps its order.
+    // Sorted within the page, so that no vehicle is on two pages or on none. Equal vehicles keep their order.
     page.sort_by_key(doubtful::is_marked);
     json!({
         "type": Skill::InventorySearch.response_type(),
@@ -141,7 +140,7 @@ pub(super) fn merge(
     })
 }
 
-/// The dealer comes first, and a vehicle that names one itself does not override it.
+/// Puts the dealer first; a member of that name in the vehicle does not override it.
 fn with_dealer(dealer: &str, vehicle: Value) -> Value {
     let mut out = Map::new();
     out.insert("dealer".into(), dealer.into());
@@ -151,7 +150,7 @@ fn with_dealer(dealer: &str, vehicle: Value) -> Value {
     out.into()
 }
 
-/// One of each in turn, so that no dealer crowds out another.
+/// Takes one vehicle of each dealer in turn, so that none crowds out another.
 fn interleave(lists: Vec<Vec<Value>>) -> Vec<Value> {
     let mut lists: Vec<_> = lists.into_iter().map(Vec::into_iter).collect();
     let mut out = Vec::new();
@@ -164,7 +163,7 @@ fn interleave(lists: Vec<Vec<Value>>) -> Vec<Value> {
     }
 }
 
-/// What a vehicle is sorted by.
+/// Sort key of a vehicle.
 #[derive(Debug, PartialEq, PartialOrd)]
 enum SortKey {
     Number(f64),
@@ -187,7 +186,7 @@ fn key(vehicle: &Value, field: SortField) -> Option<SortKey> {
     }
 }
 
-/// What has no value comes last in either direction.
+/// Compares two vehicles; one without a value comes last in either direction.
 fn compare(a: &Value, b: &Value, sort: Sort) -> Ordering {
     match (key(a, sort.field), key(b, sort.field)) {
         (Some(a), Some(b)) => {
@@ -203,7 +202,7 @@ fn compare(a: &Value, b: &Value, sort: Sort) -> Ordering {
     }
 }
 
-/// The facets of several dealers added up: counts by value, ranges from end to end.
+/// Adds facets to the sum: counts by value, and ranges widened to include both.
 pub(super) fn add_facets(sum: &mut Map, more: &Value) {
     for (name, facet) in more.as_object().into_iter().flatten() {
         match (sum.get_mut(name), facet) {
@@ -219,7 +218,7 @@ pub(super) fn add_facets(sum: &mut Map, more: &Value) {
                 widen(range, more, "min", |ours, theirs| theirs < ours);
                 widen(range, more, "max", |ours, theirs| theirs > ours);
             }
-            // Two dealers that mean different things by one name: the first one's stays.
+            // The types differ, so the first dealer's facet stays.
             (Some(_), _) => {}
         }
     }

@@ -1,5 +1,4 @@
-//! MCP: what is answered to a message, whatever carried it, standard input and output, and a router for
-//! HTTP.
+//! MCP server: answers messages independently of the transport, over standard input and output, and over HTTP.
 
 use std::io;
 use std::sync::Arc;
@@ -21,22 +20,22 @@ pub use super::door::HttpAccess;
 use super::progress::ProgressNotifier;
 use super::{Bridge, BridgeOutcome, CallEnd, door};
 
-/// Where MCP is over HTTP.
+/// Path of MCP over HTTP.
 pub const PATH: &str = "/mcp";
 
-/// How many requests of one client are worked on at once; the next ones are read when one is done.
+/// Maximum number of concurrent requests of one client; further ones are read when one is done.
 const AT_ONCE: usize = 64;
 
-/// How many messages to a client may wait to be written.
+/// Maximum number of messages to a client that wait to be written.
 const UNWRITTEN: usize = 16;
 
-/// What the only client of a line is called.
+/// Session name of the only client on standard input.
 const ONLY: &str = "";
 
-/// The method with which clients say hello.
+/// Method with which a client opens a session.
 const HELLO: &str = "initialize";
 
-/// The bridge with the list of its tools, and what its clients' people are being asked.
+/// Message handler: the bridge, the list of its tools, and the open questions and sessions of its clients.
 pub(super) struct BridgeHandler {
     bridge: Arc<Bridge>,
     listing: McpListing,
@@ -52,8 +51,8 @@ impl BridgeHandler {
         Self { bridge, listing, questions, sessions }
     }
 
-    /// The answer to a request: the status by which HTTP says it, and JSON. The line leads to the
-    /// person, where the client can ask them while it waits; what is said before the answer goes `out`.
+    /// Answers a request with an HTTP status and JSON. `line` can ask the person while the call waits; messages that
+    /// precede the answer go to `out`.
     pub(super) async fn answer(
         &self,
         mut request: McpRequest,
@@ -117,20 +116,20 @@ impl BridgeHandler {
             }
         };
         let BridgeOutcome { document, text, is_error } = outcome;
-        // The text is for whoever sees nothing else: it says the same in fewer words.
+        // The text is for clients that show nothing else: it says the same in fewer words.
         let document = document.to_string().into();
         let result = ToolResult { document, is_shown: false, text, is_error };
         Ok(result.body(&request.id, request.lifecycle).into())
     }
 
-    /// Takes what a client says that its person did.
+    /// Takes a client's report of its person's answer.
     pub(super) fn replied(&self, whose: &str, reply: ClientReply) {
         if let Some(refusal) = self.questions.answered(whose, reply) {
             self.bridge.refuse_late(&refusal);
         }
     }
 
-    /// Takes a notification, of which one is heeded: that a call is not waited for any longer.
+    /// Takes a notification; only the cancellation of a call has an effect.
     pub(super) fn notified(&self, whose: &str, message: &RpcMessage) {
         let params = message.params.as_ref().filter(|_| message.method == mcp::CANCELLED);
         if let Some(call) = params.and_then(|params| params.get("requestId")) {
@@ -139,7 +138,7 @@ impl BridgeHandler {
     }
 }
 
-/// Whether the client of this request can show its person a form, as far as the request says so.
+/// Returns true when the request shows that its client can show a form.
 pub(super) fn can_be_asked(request: &McpRequest) -> bool {
     let says = request.lifecycle == Lifecycle::Stateless || request.method == HELLO;
     says && mcp::can_be_asked(request.lifecycle, &request.params)
@@ -154,7 +153,7 @@ fn introduction(bridge: &Bridge) -> ServerInfo {
     }
 }
 
-/// Serves one client on standard input and output until it goes away.
+/// Serves one client on standard input and output until it disconnects.
 ///
 /// # Errors
 /// When it cannot be read or written to; a client that left is no error.
@@ -165,7 +164,7 @@ pub async fn serve_stdio(bridge: Arc<Bridge>) -> io::Result<()> {
     }
 }
 
-/// Serves one client, a line for each message, until it says nothing more and all is answered.
+/// Serves one client, one message a line, until its input ends and everything is answered.
 ///
 /// # Errors
 /// As [`serve_stdio`].
@@ -183,11 +182,11 @@ pub async fn converse(
     while is_open || !answers.is_empty() {
         let mut written = Vec::new();
         tokio::select! {
-            // What is ready to be said goes out before more is heard.
+            // Messages that are ready are written before more is read.
             biased;
             Some(line) = said.recv() => written.push(line),
             Some(answer) = answers.next(), if !answers.is_empty() => {
-                // What is said during a call goes before its answer.
+                // Messages sent during a call precede its answer.
                 written.extend(std::iter::from_fn(|| said.try_recv().ok()));
                 written.push(answer);
             }
@@ -204,7 +203,7 @@ pub async fn converse(
                 },
                 None => {
                     is_open = false;
-                    // Who says nothing more gives no answers.
+                    // A client whose input has ended cannot answer questions.
                     handler.questions.close();
                 }
             },
@@ -217,25 +216,25 @@ pub async fn converse(
     Ok(())
 }
 
-/// The client at the other end of a line.
+/// Client of a line-based connection.
 struct BridgeClient<'h> {
     handler: &'h BridgeHandler,
     out: mpsc::Sender<String>,
     can_be_asked: bool,
 }
 
-/// What becomes of a line.
+/// Outcome of a line.
 enum LineOutcome<'h> {
-    /// It wants to be worked on.
+    /// Request to process.
     Request(McpRequest, Option<EventSender<'h>>),
-    /// It is answered at once.
+    /// Answer to send at once.
     Answer(String),
-    /// Nobody answers it.
+    /// No answer.
     Nothing,
 }
 
 impl<'h> BridgeClient<'h> {
-    /// Takes a line. What is not even JSON is passed over, as all official servers do.
+    /// Reads a line. Input that is not JSON is ignored, as all official servers do.
     fn hear(&mut self, line: &[u8]) -> LineOutcome<'h> {
         let message = match jsonrpc::read_incoming(line) {
             Ok(RpcIncoming::Message(message)) => message,
@@ -271,8 +270,8 @@ impl<'h> BridgeClient<'h> {
     }
 }
 
-/// MCP over streamable HTTP, at [`PATH`]. Only clients that can show a form have a session, by which
-/// their answers are known.
+/// Returns the router of MCP over streamable HTTP, at [`PATH`]. Only clients that can show a form get a session,
+/// which identifies their answers.
 pub fn router(bridge: Arc<Bridge>, door: HttpAccess) -> Router {
     door::router(PATH, BridgeHandler::new(bridge), door)
 }

@@ -1,5 +1,5 @@
-//! What went wrong, as a tool tells it: one object with a code, every problem, whether the same
-//! call may succeed later, and what to do. Nothing in it repeats an answer that nobody could read.
+//! Errors of tools: one object with a code, every problem, whether the same call may succeed later, and a hint. It
+//! never repeats an answer that could not be read.
 
 use std::time::Duration;
 
@@ -20,11 +20,11 @@ use super::clean::{Cleaner, dealer_text, identifier, quoted};
 mod sellers;
 
 catalog! {
-    /// Our own codes; dealers add theirs.
+    /// Codes of the bridge; dealers and sellers add theirs.
     pub enum BridgeErrorCode {
-        /// What to do.
+        /// Advice for the caller.
         hint: &'static str;
-        /// Whether the same call may succeed later.
+        /// True when the same call may succeed later.
         retryable: bool = false,
     }
     /// The arguments do not satisfy the tool's schema or its rules.
@@ -118,7 +118,7 @@ catalog! {
     BridgeFault = "BRIDGE_FAULT" { hint: "tell the user that this machine cannot send" }
 }
 
-/// Whom a failure is about.
+/// Party that a failure is about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum FailureParty {
     #[default]
@@ -127,19 +127,19 @@ enum FailureParty {
     Directory,
 }
 
-/// Who chose the code and the message of a failure.
+/// Origin of a failure's code and message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Wording {
-    /// The bridge chose both.
+    /// The bridge wrote both.
     #[default]
     Ours,
-    /// The bridge chose the code, and the message repeats what the dealer or seller wrote.
+    /// The bridge chose the code, and the message repeats the words of the dealer or seller.
     TheirMessage,
-    /// The dealer or seller chose both.
+    /// The dealer or seller wrote both.
     Theirs,
 }
 
-/// The credentials that a dealer or seller wants of its callers.
+/// Credentials that a dealer or seller requires of its callers.
 #[derive(Debug, Clone)]
 struct WantedCredentials {
     challenges: Vec<Challenge>,
@@ -152,7 +152,7 @@ impl WantedCredentials {
     }
 }
 
-/// A failure of a tool, or of one dealer within it.
+/// Error of a tool, or of one dealer or seller within it.
 #[derive(Debug, Clone, Default)]
 pub struct BridgeError {
     code: Box<str>,
@@ -164,19 +164,19 @@ pub struct BridgeError {
     retryable: bool,
     retry_after: Option<Duration>,
     hint: Box<str>,
-    /// The name of whom it is about.
+    /// Name of the dealer, seller or directory.
     name: Option<Box<str>>,
     error_id: Option<Box<str>>,
     details: Option<Box<Value>>,
     is_in_doubt: bool,
-    /// The idempotency key of what may have been done.
+    /// Idempotency key of a request in doubt.
     key: Option<Box<str>>,
-    /// How the dealer or seller wants its callers to authenticate.
+    /// Authentication that the dealer or seller requires.
     wanted: Option<Box<WantedCredentials>>,
     errors: Vec<Self>,
 }
 
-/// A number of problems, at most the largest that a [`BridgeError`] counts.
+/// Converts a number of problems, up to the maximum that a [`BridgeError`] counts.
 fn counted(problems: usize) -> u32 {
     u32::try_from(problems).unwrap_or(u32::MAX)
 }
@@ -192,7 +192,7 @@ impl BridgeError {
         }
     }
 
-    /// Arguments that cannot be acted on.
+    /// Creates the error of invalid arguments.
     pub(super) fn arguments(problems: &Problems) -> Self {
         let mut trouble = Self::new(BridgeErrorCode::InvalidArguments, "");
         let listed = problems.listed().iter().map(of_problem).collect();
@@ -200,7 +200,7 @@ impl BridgeError {
         trouble
     }
 
-    /// No dealer answered; of a single one it is the dealer's own trouble.
+    /// Creates the error of a call that no dealer answered; with a single dealer it is that dealer's error.
     pub(super) fn all(errors: Vec<Self>) -> Self {
         Self::none_of(errors, BridgeErrorCode::AllDealersFailed, "dealers")
     }
@@ -212,12 +212,12 @@ impl BridgeError {
             return only;
         }
         let message = format!("none of {} {whom} gave an answer", errors.len());
-        // One that comes back is enough for an answer.
+        // One dealer that may answer later makes a retry worthwhile.
         let retryable = errors.iter().any(|error| error.retryable);
         Self { retryable, errors, ..Self::new(code, message) }
     }
 
-    /// What a call to a dealer failed with.
+    /// Creates the error of a failed call to a dealer.
     pub(super) fn of(failure: &CallFailure) -> Self {
         let message = dealer_text(&failure.to_string(), SENTENCE);
         match failure {
@@ -228,40 +228,40 @@ impl BridgeError {
         }
     }
 
-    /// A dealer that took longer than the tool may wait.
+    /// Creates the error of a dealer that took longer than the tool may wait.
     pub(super) fn too_slow(limit: Duration) -> Self {
         Self::new(BridgeErrorCode::DealerSilent, late(limit))
     }
 
-    /// Of this dealer.
+    /// Names the dealer.
     pub(super) fn at(mut self, dealer: &str) -> Self {
         self.name = Some(dealer.into());
         self
     }
 
-    /// Of this seller.
+    /// Names the seller.
     pub(super) fn at_seller(self, seller: &str) -> Self {
         Self { party: FailureParty::Seller, ..self.at(seller) }
     }
 
-    /// Of this directory of dealers.
+    /// Names the directory of dealers.
     pub(super) fn at_directory(self, directory: &str) -> Self {
         Self { party: FailureParty::Directory, ..self.at(directory) }
     }
 
-    /// Whether no answer came in time.
+    /// Returns true when no answer came in time.
     pub(super) fn is_silence(&self) -> bool {
         [BridgeErrorCode::DealerSilent, BridgeErrorCode::SellerSilent]
             .iter()
             .any(|code| *self.code == *code.name())
     }
 
-    /// Whether it may repeat what a dealer or seller wrote.
+    /// Returns true when the error may repeat words of a dealer or seller.
     pub(super) fn has_words_of_others(&self) -> bool {
         self.name.is_some() || self.errors.iter().any(Self::has_words_of_others)
     }
 
-    /// With more problems of the arguments, of so many in all.
+    /// Adds problems of the arguments; `total` also counts those that are not listed.
     pub(super) fn add_problems(&mut self, more: Vec<Value>, total: usize) {
         self.problems.extend(more);
         self.problems.truncate(MAX_LISTED);
@@ -270,14 +270,13 @@ impl BridgeError {
         self.message = format!("the arguments have {} {noun}", self.total).into();
     }
 
-    /// With another hint.
+    /// Replaces the hint.
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into().into();
         self
     }
 
-    /// Of a lead that may have arrived although nothing says so: sent once more with the same
-    /// key, it cannot become a second one.
+    /// Marks a lead as in doubt: it may have arrived. Sent again with the same key, it cannot become a second one.
     pub(super) fn in_doubt(self, key: &str) -> Self {
         let hint = format!(
             "the lead may have arrived, under the idempotency_key {key}; call again with exactly the same \
@@ -286,8 +285,8 @@ impl BridgeError {
         Self { is_in_doubt: true, retryable: true, key: Some(key.into()), ..self }.hint(hint)
     }
 
-    /// Of a lead that may have been received although there is no time for its appointment. The same lead
-    /// again would get the same answer.
+    /// Marks a lead that the dealer may have stored without its appointment. Sending it again would get the same
+    /// answer.
     pub(super) fn received_without_appointment(self, key: &str) -> Self {
         let hint = "the dealer may have received the lead all the same, without the appointment: tell the \
                     user, and do not send it again; for another time ask the user first, and say in the \
@@ -295,7 +294,7 @@ impl BridgeError {
         Self { is_in_doubt: true, key: Some(key.into()), ..self }.hint(hint)
     }
 
-    /// Number of problems that are counted and not listed.
+    /// Returns the number of problems that are counted and not listed.
     fn unlisted(&self) -> u32 {
         self.total.saturating_sub(counted(self.problems.len()))
     }
@@ -308,7 +307,7 @@ impl BridgeError {
         }
     }
 
-    /// For programs.
+    /// Returns the error as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
         let whom = self.whom();
@@ -330,7 +329,7 @@ impl BridgeError {
             "retryable": self.retryable,
             "retry_after_ms"?: self.retry_after.map(milliseconds),
             "in_doubt"?: self.is_in_doubt.then_some(true),
-            // Its older name: without it, a program would take a call that is in doubt for one that failed.
+            // Older name of `in_doubt`; without it, older programs would take a call in doubt for a failed one.
             "may_have_acted"?: self.is_in_doubt.then_some(true),
             "idempotency_key"?: self.key,
             "challenges"?: Some(challenges).filter(|challenges| !challenges.is_empty()),
@@ -341,10 +340,10 @@ impl BridgeError {
         })
     }
 
-    /// For models and people.
+    /// Returns the error as text for models and people.
     #[must_use]
     pub fn text(&self) -> String {
-        // What a dealer or seller wrote stands in quotation marks.
+        // Words of a dealer or seller are quoted.
         let said = |text: &str| {
             if self.wording != Wording::Ours {
                 format!("\"{}\"", quoted(text, SENTENCE))
@@ -385,11 +384,11 @@ impl BridgeError {
     }
 }
 
-/// What to do about a server that cannot say who it is.
+/// Hint about a server whose certificate is not trusted.
 const CERTIFICATE_HINT: &str = "nothing was sent; go on without it, and tell the user that its certificate is not \
                                 trusted: whoever runs this bridge can trust its issuer with --ca";
 
-/// What to do about a proxy that lets nothing through.
+/// Hint about a proxy that refuses the connection.
 const PROXY_HINT: &str =
     "nothing was sent; tell the user that the proxy of this machine lets nothing through";
 
@@ -401,7 +400,7 @@ fn member<'v>(value: &'v Value, name: &str) -> &'v str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A problem of ours: `field`, `problem`, `keyword` and what helps to mend it.
+/// Converts a problem: `field`, `problem`, `keyword` and details that help to correct it.
 fn of_problem(problem: &Problem) -> Value {
     let mut out = Map::new();
     out.insert("field".into(), problem.pointer.as_str().into());
@@ -415,7 +414,7 @@ fn of_problem(problem: &Problem) -> Value {
     out.into()
 }
 
-/// What the operator of the bridge does when a card leads to an origin that the token is not for.
+/// Returns the hint for the operator when a card leads to an origin that the token is not for.
 fn token_hint(endpoint: &Origin) -> String {
     format!(
         "if the token is for it, the operator of this bridge can say so with --token-for {endpoint}"
@@ -476,13 +475,13 @@ fn of_refused(refused: &SellerRefusal, message: String) -> BridgeError {
     trouble
 }
 
-/// The message of a refusal; its code stands beside it.
+/// Returns the message of a refusal; its code is a member of its own.
 fn said(message: &str) -> String {
     let message = dealer_text(message, SENTENCE);
     if message.is_empty() { "no reason is given".to_owned() } else { message }
 }
 
-/// What to do about a code of the dealer's that is none of those we know.
+/// Hint about an unknown code of a dealer or seller.
 const NEW_CODE: &str = "act on what the dealer says; the code is new to this bridge";
 
 fn of_received(error: &ReceivedRefusal) -> BridgeError {

@@ -1,4 +1,4 @@
-//! The arguments of the tools of media buying, checked as published before anything leaves.
+//! Arguments of the AdCP tools, checked against the published schemas before anything is sent.
 
 use tradepost_wire::adcp::rules::{self, Internals};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -11,24 +11,24 @@ use crate::arguments::{chosen, one, several, the_one};
 use crate::lenient::{self, LenientReading};
 use crate::trouble::BridgeError;
 
-/// Stands in for the key that a request gets once everything else is right.
+/// Placeholder for the key, which a request gets once everything else is valid.
 const NO_KEY: &str = "00000000-0000-0000-0000-000000000000";
 
-/// How many places a message lists.
+/// Maximum number of unknown members in an error.
 const MAX_PLACES: usize = 20;
 
-/// Arguments that are right in themselves.
+/// Valid arguments.
 pub(super) struct CheckedArguments {
-    /// Which of the sellers, by their place.
+    /// Indexes of the sellers in the list of names.
     pub(super) sellers: Vec<usize>,
-    /// The members of the request.
+    /// Members of the request.
     pub(super) payload: Map,
-    /// What the first call gave.
+    /// Token from the first call.
     pub(super) confirmation: Option<String>,
 }
 
-/// Arguments as they were meant. Published rules have unions, of which a schema shows one side: so only what the rules
-/// refuse is read in another way.
+/// Corrects arguments whose meaning is certain. Published schemas have unions, of which the shown schema has one
+/// side: so only values that the published rules refuse are corrected.
 pub(crate) fn lenient(row: &SellerTool, names: &[String], arguments: &Value) -> LenientReading {
     let payload = arguments.as_object().map(payload_of).unwrap_or_default();
     let issues =
@@ -41,14 +41,14 @@ pub(crate) fn lenient(row: &SellerTool, names: &[String], arguments: &Value) -> 
     lenient::read(&schema, arguments, is_refused)
 }
 
-/// The members of the request, without those that are the bridge's own.
+/// Returns the members of the request, without those of the bridge itself.
 fn payload_of(members: &Map) -> Map {
     let mut payload = members.clone();
     payload.retain(|name, _| !OWN.contains(&name.as_str()));
     payload
 }
 
-/// The request as it is checked: with a key, where it will get one.
+/// Returns the request as it is checked: with a key, where it will get one.
 fn with_key(row: &SellerTool, payload: &Map) -> Map {
     let mut whole = payload.clone();
     if row.task.keyed() {
@@ -57,7 +57,7 @@ fn with_key(row: &SellerTool, payload: &Map) -> Map {
     whole
 }
 
-/// Reads arguments.
+/// Reads and checks arguments.
 pub(super) fn read(
     row: &SellerTool,
     arguments: &Value,

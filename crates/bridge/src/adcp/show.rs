@@ -1,4 +1,4 @@
-//! What sellers answered, as text.
+//! Renders sellers' answers as text.
 
 use tradepost_buyer::display::{MAX_ITEMS, member, text};
 use tradepost_wire::json::Value;
@@ -7,10 +7,10 @@ use crate::clean::quoted;
 use crate::show::{self, MAX_SAID, failures, items, line, said, table};
 use crate::trouble::BridgeError;
 
-/// How many members of an answer are told one by one.
+/// Maximum number of members of an answer that are listed.
 const MAX_LINES: usize = 120;
 
-/// The answers of several sellers.
+/// Renders the answers of several sellers.
 pub(super) fn results(results: &[Value], errors: &[BridgeError]) -> String {
     let mut out = String::new();
     for result in results {
@@ -22,7 +22,7 @@ pub(super) fn results(results: &[Value], errors: &[BridgeError]) -> String {
     out.trim_end().to_owned()
 }
 
-/// The answer of one.
+/// Renders the answer of one seller.
 pub(super) fn result(document: &Value) -> String {
     let mut out = format!("{}: {}\n", member(document, "seller"), member(document, "status"));
     body(&mut out, document);
@@ -41,7 +41,7 @@ pub(super) fn result(document: &Value) -> String {
     out.trim_end().to_owned()
 }
 
-/// What the person has to be asked.
+/// Renders the question for the person.
 pub(super) fn question(tool: &str, question: &str, confirmation: &str) -> String {
     let mut out = "Nothing has been sent yet. Show the person this, word for word:\n\n".to_owned();
     for line in question.lines() {
@@ -70,7 +70,7 @@ fn body(out: &mut String, result: &Value) {
     }
 }
 
-/// Products, a line for each price.
+/// Renders products, one line for each price.
 fn products(out: &mut String, data: &Value) {
     let mut rows = Vec::new();
     for product in items(data, "products").take(MAX_ITEMS) {

@@ -1,5 +1,5 @@
-//! What a media buy costs, as a person is told it. Prices are those that the seller has shown; what has
-//! no price here is not asked about, because nobody could say what they agree to. Amounts are exact.
+//! Cost of a media buy, as the person is told it. Prices are those that the seller has shown; without a price the
+//! person is not asked, because they could not know what they agree to. Amounts are exact.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -10,16 +10,16 @@ use crate::clean::quoted;
 use crate::show::items;
 use crate::trouble::{BridgeError, BridgeErrorCode};
 
-/// How many prices of a seller are remembered.
+/// Maximum number of remembered prices of a seller.
 const MAX_PRICES: usize = 5_000;
 
-/// How much of a name is shown.
+/// Maximum length of a name, in characters.
 const MAX_NAME: usize = 80;
 
-/// How many places after the point an amount may have.
+/// Maximum number of decimal places of an amount.
 const PLACES: u32 = 4;
 
-/// What a seller asks for a product.
+/// Price that a seller asks for a product.
 #[derive(Debug, Clone)]
 struct AskedPrice {
     product: String,
@@ -27,19 +27,19 @@ struct AskedPrice {
     terms: String,
 }
 
-/// The prices that a seller has shown.
+/// Prices that a seller has shown.
 #[derive(Debug, Default)]
 pub(super) struct Prices(Mutex<HashMap<(String, String), AskedPrice>>);
 
 impl Prices {
-    /// Remembers what is in an answer to `get_products`.
+    /// Remembers the prices in an answer to `get_products`.
     pub(super) fn learn(&self, payload: &Value) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for product in items(payload, "products") {
             let id = text(product, "product_id");
             for option in items(product, "pricing_options") {
                 if known.len() >= MAX_PRICES {
-                    // Whoever lists so much is asked again for what is bought.
+                    // Cleared as a whole; prices that are needed later have to be requested again.
                     known.clear();
                 }
                 let price = AskedPrice {
@@ -67,7 +67,7 @@ impl Prices {
         })
     }
 
-    /// What a new media buy spends, for a person.
+    /// Returns lines with the cost of a new media buy.
     pub(super) fn of_new(&self, arguments: &Map) -> Result<Vec<String>, BridgeError> {
         let mut sums = Sums::default();
         let mut lines = Vec::new();
@@ -76,7 +76,7 @@ impl Prices {
             lines.push(self.package(place, package, &mut sums)?);
         }
         let proposal = arguments.get("proposal_id").and_then(Value::as_str);
-        // Who reads of packages would not see that a proposal is bought besides.
+        // A person who reads a list of packages would not notice an additional proposal.
         if proposal.is_some() && !lines.is_empty() {
             return Err(misleading("buy either a proposal_id or packages, not both at once"));
         }
@@ -85,7 +85,7 @@ impl Prices {
             if money.is_empty() {
                 return Err(unclear());
             }
-            // Of a proposal it is the whole; beside packages it may not say more than they do.
+            // For a proposal this is the whole amount; beside packages it may not exceed their sum.
             if lines.is_empty() {
                 sums.add(money, total.get("amount"))?;
             } else if sums.permits(money, exact(total.get("amount"))?) {
@@ -104,7 +104,7 @@ impl Prices {
         Ok(lines)
     }
 
-    /// What a change of a media buy spends, beside what it stands at.
+    /// Returns lines with the cost of a change, and the current budget of the media buy.
     pub(super) fn of_change(
         &self,
         arguments: &Map,
@@ -119,7 +119,7 @@ impl Prices {
         let mut changed = HashSet::new();
         for package in list(arguments, "packages") {
             let id = text(package, "package_id");
-            // Which of the two counts would be for the seller to say.
+            // With two entries, only the seller could decide which one counts.
             if !changed.insert(id) {
                 return Err(misleading(
                     "a package_id is there twice; say all of a package at once",
@@ -179,17 +179,17 @@ fn unseen() -> BridgeError {
     BridgeError::new(BridgeErrorCode::PriceUnknown, message)
 }
 
-/// Arguments that a person could take for something else than what they are.
+/// Creates the error of arguments that a person could misunderstand.
 fn misleading(message: impl Into<String>) -> BridgeError {
     BridgeError::new(BridgeErrorCode::InvalidArguments, message)
 }
 
-/// What is spent, by currency, in the smallest unit that is counted.
+/// Amounts by currency, in units of `10^-PLACES`.
 #[derive(Debug, Default)]
 struct Sums(Vec<(String, i128)>);
 
 impl Sums {
-    /// Adds an amount, and shows it.
+    /// Adds an amount and returns it as text.
     fn add(&mut self, currency: &str, budget: Option<&Value>) -> Result<String, BridgeError> {
         let scaled = exact(budget)?;
         match self.0.iter_mut().find(|(known, _)| known == currency) {
@@ -199,7 +199,7 @@ impl Sums {
         Ok(written(scaled))
     }
 
-    /// Whether all that is spent is in this currency, and no less than this.
+    /// Returns true when everything is spent in this currency and the sum is at least `total`.
     fn permits(&self, currency: &str, total: i128) -> bool {
         matches!(self.0.as_slice(), [(known, sum)] if known == currency && total <= *sum)
     }
@@ -215,10 +215,10 @@ fn amount(value: Option<&Value>) -> Result<String, BridgeError> {
     exact(value).map(written)
 }
 
-/// An amount in units of `10^-PLACES`; one that is finer, negative or none is not asked about.
+/// Reads an amount in units of `10^-PLACES`. One that is finer, negative or missing is an error.
 fn exact(value: Option<&Value>) -> Result<i128, BridgeError> {
     let number = value.and_then(Value::as_number).ok_or_else(unclear)?;
-    // With more places than are shown: what is finer is seen so, and not rounded.
+    // Scaled to more places than are shown, so that a finer amount is detected and not rounded.
     let finer = number.scaled(2 * PLACES).ok_or_else(unclear)?;
     let unit = 10_i128.pow(PLACES);
     if finer < 0 || finer % unit != 0 { Err(unclear()) } else { Ok(finer / unit) }
@@ -230,7 +230,7 @@ fn unclear() -> BridgeError {
     BridgeError::new(BridgeErrorCode::PriceUnknown, message)
 }
 
-/// `12,345.67`.
+/// Formats an amount like `12,345.67`.
 fn written(scaled: i128) -> String {
     let unit = 10_i128.pow(PLACES);
     let (whole, fraction) = (scaled / unit, scaled % unit);
@@ -250,7 +250,7 @@ fn written(scaled: i128) -> String {
     out
 }
 
-/// How a product is paid for: `cpm, fixed at 12.5`.
+/// Returns the price of a product as text: `cpm, fixed at 12.5`.
 fn terms(option: &Value) -> String {
     let model = quoted(text(option, "pricing_model"), 20);
     for (name, word) in [("fixed_price", "fixed at"), ("floor_price", "by auction from")] {
@@ -261,7 +261,7 @@ fn terms(option: &Value) -> String {
     model
 }
 
-/// What a change says of running on.
+/// Returns lines about pausing and cancelling.
 fn halted<'v>(get: impl Fn(&str) -> Option<&'v Value>, what: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, word) in [("paused", "paused"), ("canceled", "canceled for good")] {
@@ -272,7 +272,7 @@ fn halted<'v>(get: impl Fn(&str) -> Option<&'v Value>, what: &str) -> Vec<String
     lines
 }
 
-/// Three letters; anything else is no currency.
+/// Returns the currency, three upper-case letters; anything else is read as none.
 fn currency(value: &Value) -> &str {
     let currency = text(value, "currency");
     let is_one = currency.len() == 3 && currency.bytes().all(|byte| byte.is_ascii_uppercase());

@@ -1,5 +1,5 @@
-//! The tools of media buying: few of AdCP's tasks, each described for a model, with the members of their
-//! requests that a model needs and none by which it could have a seller call somebody.
+//! The AdCP tools: some of AdCP's tasks, each described for a model, with the request members that a model needs and
+//! none by which a seller could be made to call another party.
 
 use tradepost_wire::adcp::{AdcpTool as Task, rules};
 use tradepost_wire::json::{Map, Value, json};
@@ -8,24 +8,24 @@ use tradepost_wire::mcp::{Annotations, ListedTool};
 use crate::arguments::MAX_NAMES;
 use crate::schema;
 
-/// The member by which a seller knows a request again.
+/// Member by which a seller recognises a repeated request.
 pub(crate) const KEY: &str = "idempotency_key";
 
-/// What a tool asks before it acts.
+/// Question that a tool asks before it acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asks {
-    /// Nobody: it reads, or it costs nothing.
+    /// None: it only reads, or it costs nothing.
     Nobody,
-    /// The person, who is shown who is billed.
+    /// Question that shows who is billed.
     WhoPays,
-    /// The person, who is shown what it costs.
+    /// Question that shows the cost.
     ForAPurchase,
-    /// The person, who is shown what changes.
+    /// Question that shows the changes.
     ForAChange,
 }
 
-/// A tool: its name, its task, how many sellers it asks at once, whom it asks first, and what it says
-/// of itself.
+/// Tool of the sellers: its name, its task, whether it calls several sellers at once, the question before it, and its
+/// description.
 #[derive(Debug)]
 pub(crate) struct SellerTool {
     pub(crate) name: &'static str,
@@ -41,7 +41,7 @@ macro_rules! rows {
     };
 }
 
-/// All of them, in the order in which a buyer comes to them.
+/// All tools, in the order in which a buyer needs them.
 pub(crate) const ROWS: &[SellerTool] = rows! {
     "adcp_capabilities" GetAdcpCapabilities true Nobody:
         "Lists the sellers of advertising and what each can do. Use it to learn which sellers there are, or after a \
@@ -89,16 +89,16 @@ pub(crate) const ROWS: &[SellerTool] = rows! {
          is not completed. Do not use it to repeat a call. Returns the state, and the result when there is one.";
 };
 
-/// Members that no model has a use for here: what is left out of a list is neither closed nor archived.
+/// Members that are left out of schemas. A list then only adds: nothing is closed or archived because it is absent.
 const LEFT_OUT: [&str; 2] = ["delete_missing", "plan_id"];
 
-/// The members that are our own.
+/// Members of the bridge itself.
 pub(crate) const OWN: [&str; 4] = ["seller", "sellers", "confirmation", "user_has_agreed"];
 
-/// Objects that have more members than the outline of a request tells: the rules judge those.
+/// Objects that may have more members than the outline of a request lists; the published rules check those.
 const OPEN: [&str; 6] = ["account", "assets", "brand", "filters", "format_id", "targeting_overlay"];
 
-/// The tools for these sellers.
+/// Returns the tools for these sellers.
 pub(crate) fn tools(sellers: &[String]) -> Vec<ListedTool> {
     if sellers.is_empty() {
         return Vec::new();
@@ -126,7 +126,7 @@ fn tool(row: &SellerTool, sellers: &[String]) -> ListedTool {
             title: Some(row.task.title().to_owned()),
             read_only: Some(!row.task.mutates()),
             destructive: Some(row.task == Task::UpdateMediaBuy),
-            // Without the key of an earlier call, a second one is a second order.
+            // Without the key of an earlier call, a second call is a second order.
             idempotent: Some(!row.task.mutates()),
             open_world: Some(true),
         },
@@ -134,7 +134,7 @@ fn tool(row: &SellerTool, sellers: &[String]) -> ListedTool {
     }
 }
 
-/// All that a tool takes. Models are shown a part of it; see [`portable`](schema::portable).
+/// Returns the whole input schema of a tool. Models are shown a part of it; see [`portable`](schema::portable).
 pub(crate) fn input_schema(row: &SellerTool, sellers: &[String]) -> Map {
     let Value::Object(mut schema) = rules::outline(row.task) else { return Map::new() };
     let mut required: Vec<Value> = match schema.shift_remove("required") {
@@ -162,7 +162,7 @@ pub(crate) fn input_schema(row: &SellerTool, sellers: &[String]) -> Map {
                 }),
             );
         } else {
-            // Of one there is nothing to choose.
+            // With a single seller there is no choice to make.
             if sellers.len() > 1 {
                 required.insert(0, "seller".into());
             }
@@ -186,7 +186,7 @@ pub(crate) fn input_schema(row: &SellerTool, sellers: &[String]) -> Map {
     schema
 }
 
-/// The schema of a seller's name.
+/// Returns the schema of a seller's name.
 fn seller_name(sellers: &[String]) -> Value {
     if sellers.len() > MAX_NAMES {
         let says = "The seller, as results name it. Call adcp_capabilities for all that there are.";
@@ -195,7 +195,7 @@ fn seller_name(sellers: &[String]) -> Value {
     json!({"type": "string", "enum": sellers, "description": "The seller, as results name it."})
 }
 
-/// The members of arguments that the schema of their tool does not have, each with its place.
+/// Returns the paths of arguments that the tool's schema does not have.
 pub(crate) fn strangers(schema: &Value, arguments: &Value) -> Vec<String> {
     fn walk(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
         match value {
@@ -224,7 +224,7 @@ pub(crate) fn strangers(schema: &Value, arguments: &Value) -> Vec<String> {
     found
 }
 
-/// The row of a tool of this name.
+/// Returns the tool of this name.
 pub(crate) fn row(name: &str) -> Option<&'static SellerTool> {
     ROWS.iter().find(|row| row.name == name)
 }

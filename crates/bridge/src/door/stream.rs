@@ -1,6 +1,5 @@
-//! Calls during which something may be said before the answer, over HTTP: a question to the person, or that the call
-//! goes on. Then the answer becomes a stream of events, with what is said before the result. The person's answer comes
-//! with a request of its own.
+//! Calls over HTTP that may send messages before the answer: a question to the person, or progress. The answer is
+//! then a stream of events that ends with the result. The person's answer comes with a separate request.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,11 +15,10 @@ use tradepost_wire::mcp::McpRequest;
 use super::{Behind, said};
 use crate::asking::EventSender;
 
-/// How many events may wait to be written.
+/// Maximum number of events that wait to be written.
 const UNWRITTEN: usize = 4;
 
-/// After how long without an event something is written, so that nobody in between takes the
-/// stream for dead.
+/// Silence after which a comment is written, so that no proxy takes the stream for dead.
 const QUIET: Duration = Duration::from_secs(15);
 
 /// Answers a request. With a session, the person of its client can be asked.
@@ -32,7 +30,7 @@ pub(super) async fn answer(
     let (out, mut events) = mpsc::channel(UNWRITTEN);
     let call = StreamedCall { behind, session, id: request.id.as_json().to_owned() };
     let mut work = work(&call, request, out);
-    // What comes first decides: when nothing is said before it, the answer is plain JSON.
+    // The first event decides: without a message before the result, the answer is plain JSON.
     tokio::select! {
         biased;
         Some(first) = events.recv() => respond(CallStream { first: Some(first), events, work, call }),
@@ -43,8 +41,8 @@ pub(super) async fn answer(
     }
 }
 
-/// Works on the request whether or not somebody reads the answer: what a person has agreed to is
-/// not broken off in the middle.
+/// Processes the request even if its client disconnects: an action to which a person has agreed must not be
+/// interrupted.
 fn work(
     call: &StreamedCall,
     request: McpRequest,
@@ -59,13 +57,13 @@ fn work(
     })
 }
 
-/// The answer when the work on it has broken down.
+/// Returns the answer for a call whose task panicked.
 fn fault(id: &str) -> String {
     let message = "the bridge failed at this call; it may have been sent all the same";
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"{message}"}}}}"#)
 }
 
-/// A call of a client; when nobody reads its answer any more, nobody is asked for it either.
+/// Call of a client. Its open questions are cancelled when the client no longer reads the answer.
 struct StreamedCall {
     behind: Arc<Behind>,
     session: Option<String>,
@@ -96,14 +94,14 @@ fn respond(stream: CallStream) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-        // Proxies that collect answers would keep the question to themselves.
+        // Proxies that buffer answers would hold back the question.
         (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
     ];
     (headers, Body::from_stream(events)).into_response()
 }
 
 impl CallStream {
-    /// The next event, and whether others follow.
+    /// Returns the next event, and true when others follow.
     async fn next(&mut self) -> (String, bool) {
         if let Some(first) = self.first.take() {
             return (event(&first), true);
@@ -112,7 +110,7 @@ impl CallStream {
             biased;
             Some(message) = self.events.recv() => (event(&message), true),
             done = &mut self.work => {
-                // What was said meanwhile goes before the answer.
+                // Messages sent meanwhile precede the answer.
                 let said = std::iter::from_fn(|| self.events.try_recv().ok());
                 let mut last: String = said.map(|message| event(&message)).collect();
                 last.push_str(&match done {
@@ -126,7 +124,7 @@ impl CallStream {
     }
 }
 
-/// JSON of ours has no line breaks.
+/// Formats an event. Our JSON has no line breaks, so one `data` line is enough.
 fn event(message: &str) -> String {
     format!("event: message\ndata: {message}\n\n")
 }

@@ -1,4 +1,4 @@
-//! What went wrong with a seller of advertising.
+//! Errors of sellers of advertising.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::{
 use crate::clean::{Cleaner, dealer_text, identifier, quoted};
 
 impl BridgeError {
-    /// What a call to a seller of advertising failed with.
+    /// Creates the error of a failed call to a seller of advertising.
     pub(crate) fn of_seller(failure: &CallFailure) -> Self {
         let message = dealer_text(&failure.to_string(), SENTENCE);
         match failure {
@@ -71,18 +71,17 @@ impl BridgeError {
         }
     }
 
-    /// A seller that took longer than the tool may wait.
+    /// Creates the error of a seller that took longer than the tool may wait.
     pub(crate) fn seller_too_slow(limit: Duration) -> Self {
         Self::new(BridgeErrorCode::SellerSilent, late(limit))
     }
 
-    /// No seller answered; of a single one it is the seller's own trouble.
+    /// Creates the error of a call that no seller answered; with a single seller it is that seller's error.
     pub(crate) fn all_sellers(errors: Vec<Self>) -> Self {
         Self::none_of(errors, BridgeErrorCode::AllSellersFailed, "sellers")
     }
 
-    /// Of a call that may have been carried out although nothing says so. Sent again with its key within
-    /// this time, it is not carried out twice.
+    /// Marks a call as in doubt: it may have acted. Sent again with its key within `window`, it cannot act twice.
     pub(crate) fn in_doubt_within(self, window: Duration, key: Option<String>) -> Self {
         let Some(key) = key else { return self.in_doubt_for_good(None) };
         let hint = format!(
@@ -93,7 +92,7 @@ impl BridgeError {
         Self { is_in_doubt: true, retryable: true, key: Some(key.into()), ..self }.hint(hint)
     }
 
-    /// The same, where the seller would not know it again.
+    /// Marks a call as in doubt that the seller would not recognise when repeated.
     pub(crate) fn in_doubt_for_good(self, key: Option<String>) -> Self {
         let hint = match &key {
             None => "it may have been done all the same, and had no idempotency_key".to_owned(),
@@ -107,7 +106,7 @@ impl BridgeError {
             .hint(format!("{hint}: look whether it was done before calling again"))
     }
 
-    /// Of a repetition, which was not sent because the seller may not know it again.
+    /// Creates the error of a repetition that was not sent because the seller may not recognise it.
     pub(crate) fn forgotten() -> Self {
         let message = "this yes was used before, and the seller does not promise to know the request \
                        again: if it was done, it might be done twice";
@@ -125,7 +124,7 @@ fn problems_of(error: &AdcpError) -> Vec<Value> {
     error.issues.iter().take(MAX_LISTED).map(problem).collect()
 }
 
-/// What a seller says, with the field at fault.
+/// Converts an AdCP error of a seller, with the field it names.
 fn of_adcp(error: &AdcpError) -> BridgeError {
     let hint = match error.suggestion.as_deref().filter(|said| !said.is_empty()) {
         Some(said) => {
