@@ -1,9 +1,8 @@
-//! AdCP tasks at a seller, over A2A 1.0 or 0.3 or over MCP (streamable HTTP). All carry the same
-//! task with the same arguments, and all are read by [`response`]: what a caller gets does not depend on
-//! the way it came.
+//! AdCP tasks at a seller, over A2A 1.0 or 0.3 or over MCP (streamable HTTP). All bindings carry the same
+//! task with the same arguments, and [`response`] reads all answers: the caller gets the same result over each.
 //!
-//! Before a request leaves, a task that changes something gets an idempotency key when it has none, and
-//! its arguments are searched for credentials and checked as published.
+//! Before a request is sent, a task that changes something gets an idempotency key if it has none. Its
+//! arguments are searched for credentials and checked against the published rules.
 // E-4, A-9
 
 use std::fmt;
@@ -40,18 +39,18 @@ pub use authorization::{AccountAuthorization, REFRESH};
 pub use idempotency::Idempotency;
 pub use signer::RequestSigner;
 
-/// The member by which a seller recognises a request that it has seen.
+/// Member by which a seller recognises a repeated request.
 const KEY: &str = "idempotency_key";
 
-/// Calls the tasks of one seller. A clone shares the connections, and until it gets a token or a signer
-/// also the session and what is known of the seller's accounts.
+/// Calls the tasks of one seller. Clones share the connections, the session and what is known of the seller's
+/// accounts; a clone that gets a token or a signer starts a session of its own.
 #[derive(Clone)]
 pub struct AdcpClient {
     transport: HttpTransport,
     endpoint: Url,
     source: EndpointSource,
     door: SellerTransport,
-    /// What the seller says that it offers, as far as its card says so.
+    /// Tasks that the seller's card lists; empty over MCP.
     offered: Vec<OfferedTask>,
     token: Option<BearerToken>,
     /// The header with the token.
@@ -72,12 +71,12 @@ enum SellerTransport {
     Mcp(Arc<mcp::McpSession>),
 }
 
-/// A task that a seller says it offers.
+/// Task that a seller says it offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferedTask {
-    /// Its name, as sent.
+    /// Name, as sent.
     pub name: String,
-    /// For people and models, as sent.
+    /// Description for people and models, as sent.
     pub description: String,
 }
 
@@ -90,28 +89,28 @@ impl fmt::Debug for AdcpClient {
     }
 }
 
-/// What a seller answers: a result, or how far the task is.
+/// Answer of a seller: a result, or the progress of a task that goes on.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct SellerAnswer {
-    /// The payload as the seller sent it, an object; null when an A2A task goes on without one.
+    /// Payload as the seller sent it, an object; null when an A2A task goes on without one.
     pub payload: Value,
-    /// What the payload says beside its result; `standing` is that of the A2A task when the
-    /// payload has none.
+    /// Status, warnings and failed rows read from the payload; `standing` is the state of the A2A task when
+    /// the payload has none.
     pub outcome: PayloadOutcome,
-    /// The A2A conversation, as the seller calls it.
+    /// Id that the seller gave the A2A conversation.
     pub context_id: Option<String>,
-    /// The A2A task, as the seller calls it; not AdCP's own `task_id`, which is in the payload.
+    /// Id that the seller gave the A2A task; AdCP's own `task_id` is in the payload.
     pub a2a_task_id: Option<String>,
-    /// What became of the rows that were sent again by themselves, one answer after the other.
+    /// Answers to the requests that sent failed rows again, oldest first.
     pub again: Vec<Self>,
-    /// Why they were not sent once more.
+    /// Failure that ended the repeated sending of failed rows.
     pub gave_up: Option<Box<crate::retry::GaveUp>>,
 }
 
 impl AdcpClient {
-    /// A client for the JSON-RPC interface of a card, of A2A 1.0 or else of 0.3. Whether the card
-    /// declares AdCP is for [`declares_adcp`] to say: not every seller of AdCP does.
+    /// Creates a client for the JSON-RPC interface of a card, of A2A 1.0 or else of 0.3. The card need not
+    /// declare AdCP, because not every AdCP seller does; [`declares_adcp`] checks it.
     ///
     /// # Errors
     /// `Unsent`, when the card has no such interface or its address may not be used.
@@ -135,7 +134,7 @@ impl AdcpClient {
         })
     }
 
-    /// A client for an MCP server at this address.
+    /// Creates a client for an MCP server at this address.
     ///
     /// # Errors
     /// `Unsent`, when the address cannot be used.
@@ -149,17 +148,17 @@ impl AdcpClient {
         Ok(Self::new(transport, endpoint, SellerTransport::Mcp(Arc::default()), ids))
     }
 
-    /// A client for what is at this address: that of an MCP server when it ends in `/mcp`, and where
-    /// somebody answers who has no agent card; otherwise that of the card.
+    /// Creates a client for the agent at this address: over MCP when the address ends in `/mcp` or the server
+    /// has no agent card (HTTP 404 or 405), otherwise over A2A as the card says.
     ///
     /// # Errors
-    /// What went wrong; nothing but a card was asked for.
+    /// Failure to fetch or use the card; nothing else was sent.
     pub async fn found(
         transport: HttpTransport,
         address: &str,
         ids: fastrand::Rng,
     ) -> Result<Self, CallFailure> {
-        // Servers of MCP usually stand at this path, and have no card to ask for.
+        // MCP servers usually stand at this path and have no card.
         if address.trim_end_matches('/').ends_with("/mcp") {
             return Self::mcp(transport, address, ids);
         }
@@ -198,9 +197,9 @@ impl AdcpClient {
         }
     }
 
-    /// Sends a bearer token with every call, never in clear text over a public network, and to no other origin
-    /// than it is for. Nothing of the session and of what is known of the seller's accounts is taken over:
-    /// both belong to the caller with the token of before.
+    /// Sends a bearer token with every call, never in clear text over a public network, and to no other
+    /// origin than it is for. Starts a new session and forgets what is known of the seller's accounts: both
+    /// belonged to the caller with the previous token.
     ///
     /// # Errors
     /// `Unsent`, when a card leads to another origin, the token could be read on the way or it cannot be sent in a
@@ -211,7 +210,8 @@ impl AdcpClient {
         Ok(Self { token: Some(token), authorization, ..self.forgetting_caller() })
     }
 
-    /// The same client without what a seller has agreed on with its caller, and said to it.
+    /// Returns the client without the state that belongs to one caller: session, account authorizations,
+    /// idempotency promise.
     fn forgetting_caller(mut self) -> Self {
         if let SellerTransport::Mcp(session) = &mut self.door {
             *session = Arc::new(session.restarted());
@@ -219,8 +219,8 @@ impl AdcpClient {
         Self { authorizations: Arc::default(), idempotency: Arc::default(), ..self }
     }
 
-    /// Speaks the newest version of MCP without asking the server first whether it does, as long as the server does
-    /// not refuse to look at a request: for callers of one request.
+    /// Uses the newest version of MCP without asking the server for its versions first, unless the server
+    /// refuses to process a request. Saves a round trip for callers of one request.
     #[must_use]
     pub fn at_once(mut self) -> Self {
         if let SellerTransport::Mcp(session) = &mut self.door {
@@ -229,45 +229,45 @@ impl AdcpClient {
         self
     }
 
-    /// Signs every request (RFC 9421, AdCP "Signed requests"). A signature names the caller as a token does
-    /// ([`Self::with_token`]).
+    /// Signs every request (RFC 9421, AdCP "Signed requests"). Forgets the caller's state as
+    /// [`Self::with_token`] does, because a signature names the caller, too.
     #[must_use]
     pub fn signing(self, signer: RequestSigner) -> Self {
         Self { signer: Some(Arc::new(signer)), ..self.forgetting_caller() }
     }
 
-    /// Sends arguments although they are not as published: for sellers of other releases.
+    /// Sends arguments that do not follow the published rules: for sellers of other releases.
     #[must_use]
     pub fn unchecked(mut self) -> Self {
         self.checks = false;
         self
     }
 
-    /// Looks before a task on an account whether the seller permits it (`authorization`), by
-    /// [`Self::call_with_recovery`]: what it does not is not sent.
+    /// Makes [`Self::call_with_recovery`] read the account's `authorization` before a task on an account. A
+    /// task that the seller does not permit is not sent.
     #[must_use]
     pub fn heeding(mut self) -> Self {
         self.heeds = true;
         self
     }
 
-    /// Leaves rows that failed to the caller: [`Self::call_with_recovery`] sends nothing but the
-    /// request that it was given.
+    /// Makes [`Self::call_with_recovery`] leave failed rows to the caller and send only the given request.
     #[must_use]
     pub fn without_rows(mut self) -> Self {
         self.mends_rows = false;
         self
     }
 
-    /// Reads the card again in this way, once for each call with recovery, when nobody answers where it
-    /// said (HTTP 404, 405 or 410), and goes on where it leads now. A token goes to no other origin than it is for.
+    /// Reads the card again with this reader, once for each call with recovery, when the address of the card
+    /// does not work any more (HTTP 404, 405 or 410), and continues at the new address. A token is sent to no
+    /// other origin than it is for.
     #[must_use]
     pub fn rereading(mut self, card: CardReader) -> Self {
         self.card = Some(card);
         self
     }
 
-    /// The client for where the card leads now, when that is elsewhere.
+    /// Returns the client for the address that the card names now; `None` when the client may not or need not move.
     async fn moved(&self) -> Option<Self> {
         let discovered = self.card.as_ref()?.read().await?;
         let binding = AgentBinding::jsonrpc(&discovered).ok()?;
@@ -281,13 +281,13 @@ impl AdcpClient {
         })
     }
 
-    /// Where the seller is reached.
+    /// Returns the address of the seller.
     #[must_use]
     pub fn endpoint(&self) -> &Url {
         &self.endpoint
     }
 
-    /// How the seller is reached, and in which release of it: `MCP`, or `A2A 1.0` or `A2A 0.3`.
+    /// Returns the protocol and its release: `MCP`, `A2A 1.0` or `A2A 0.3`.
     #[must_use]
     pub fn via(&self) -> String {
         match &self.door {
@@ -296,16 +296,16 @@ impl AdcpClient {
         }
     }
 
-    /// The tasks that the seller's card lists; none of a seller without one.
+    /// Returns the tasks that the seller's card lists; empty for a seller without a card.
     #[must_use]
     pub fn listed(&self) -> &[OfferedTask] {
         &self.offered
     }
 
-    /// The tasks that the seller says it offers: by its card, or by its list of tools on MCP.
+    /// Returns the tasks that the seller offers, by its card or by its MCP tool list.
     ///
     /// # Errors
-    /// What went wrong.
+    /// Failure of the request for the tool list.
     pub async fn offered(&self) -> Result<Vec<OfferedTask>, CallFailure> {
         match &self.door {
             SellerTransport::A2a(_) => Ok(self.offered.clone()),
@@ -313,12 +313,12 @@ impl AdcpClient {
         }
     }
 
-    /// Carries out a task, such as `get_products`. A task that wants an idempotency key
-    /// (`tradepost_wire::adcp::task`) and has none gets a fresh one; who wants to send it again keeps one (or uses
-    /// [`Self::call_with_recovery`]).
+    /// Carries out a task, such as `get_products`. A task that requires an idempotency key
+    /// (`tradepost_wire::adcp::task`) and has none gets a fresh one. A caller that wants to send the task
+    /// again keeps the key or uses [`Self::call_with_recovery`].
     ///
     /// # Errors
-    /// What went wrong, by how far the request got.
+    /// The failure, by how far the request got.
     pub async fn call(&self, task: &str, mut arguments: Map) -> Result<SellerAnswer, CallFailure> {
         if recover::is_keyed(task) {
             arguments.entry(KEY).or_insert_with(|| self.new_key().into());
@@ -326,7 +326,7 @@ impl AdcpClient {
         self.send(task, arguments).await
     }
 
-    /// A key for one intent: nobody can guess it, and no other seller sees it.
+    /// Returns a fresh random idempotency key for one intent.
     #[must_use]
     pub fn new_key(&self) -> String {
         uuid(&self.ids)
@@ -334,8 +334,7 @@ impl AdcpClient {
 
     async fn send(&self, task: &str, arguments: Map) -> Result<SellerAnswer, CallFailure> {
         let arguments = Value::Object(arguments);
-        // Before anything leaves: what stands among arguments stands in the seller's logs, too
-        // (`A-9`).
+        // Checked before anything is sent, because sellers log arguments (`A-9`).
         let mut found = adcp::credentials::find(&arguments);
         let own = self.authorization.as_ref().and_then(|value| value.to_str().ok());
         if let Some((_, own)) = own.and_then(|value| value.split_once(' ')) {
@@ -344,7 +343,7 @@ impl AdcpClient {
         if !found.is_empty() {
             return Err(CallFailure::Unsent(Unsent::Credential(found)));
         }
-        // What a task is that the rules do not have is between the caller and the seller.
+        // Tasks without published rules are not checked.
         if let (true, Some(tool)) = (self.checks, AdcpTool::of_name(task)) {
             rules::check(tool, &arguments, Internals::Off).map_err(|issues| {
                 CallFailure::Unsent(Unsent::Arguments(Box::new(issues.into_error())))
@@ -356,7 +355,7 @@ impl AdcpClient {
         }
     }
 
-    /// The headers of a request with this body, beside those of its binding.
+    /// Returns the headers of a request with this body, added to those of its binding.
     fn headers(&self, mut headers: HeaderMap, body: &[u8]) -> Result<HeaderMap, CallFailure> {
         headers.extend(self.authorization.clone().map(|value| (AUTHORIZATION, value)));
         if let Some(signer) = &self.signer {
@@ -366,19 +365,19 @@ impl AdcpClient {
     }
 }
 
-/// Whether somebody answers there who knows of no card.
+/// Returns true when a server answers that it has no card.
 fn has_no_card(failure: &CallFailure) -> bool {
     let CallFailure::Refused(refused) = failure else { return false };
     matches!(refused.by, RefusalForm::Http(404 | 405))
 }
 
-/// Whether a card declares AdCP.
+/// Returns true when a card declares AdCP.
 #[must_use]
 pub fn declares_adcp(card: &crate::SellerCard) -> bool {
     card.extensions.iter().any(|extension| extension.uri == EXTENSION)
 }
 
-/// The result in the answer to the request with this id.
+/// Returns the result in the answer to the request with this id.
 fn result_of(response: &Response, id: &str) -> Result<Value, CallFailure> {
     let raw = RawResponse::jsonrpc(response, id);
     let result = response::result(&raw, id)?;
@@ -401,28 +400,28 @@ impl SellerAnswer {
         }
     }
 
-    /// Whether the task ended and its result is to be used.
+    /// Returns true when the task ended and its result can be used.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.outcome.is_complete()
     }
 
-    /// The rows that failed and were not sent again, of this answer and of those after it.
+    /// Returns the rows that failed and were not sent again, of this answer and of those in `again`.
     pub fn failed_rows(&self) -> impl Iterator<Item = &crate::outcome::FailedRow> {
         let all = std::iter::once(self).chain(&self.again);
         all.flat_map(|answered| &answered.outcome.rows).filter(|row| !row.again)
     }
 
-    /// AdCP's name for a task that goes on, with which `get_task_status` asks for it.
+    /// Returns AdCP's id of a task that goes on, for `get_task_status`.
     #[must_use]
     pub fn task_id(&self) -> Option<&str> {
         self.payload.get("task_id").and_then(Value::as_str)
     }
 
-    /// Takes the state of an A2A task for want of a `status`.
+    /// Uses the state of an A2A task when the payload has no `status`.
     fn or_state(mut self, state: Option<&str>) -> Self {
         if self.outcome.standing.is_none() {
-            // AdCP spells its states as A2A 0.3 does.
+            // AdCP and A2A 0.3 have the same spelling of states.
             let name = |state: &str| {
                 let name = state.strip_prefix("TASK_STATE_").unwrap_or(state);
                 name.to_ascii_lowercase().replace('_', "-")

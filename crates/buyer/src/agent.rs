@@ -1,9 +1,9 @@
-//! Any agent of A2A, whatever it does: something is said to it in words or data, and what becomes
-//! of that is followed to its end, by a stream where the agent has one and by asking again where it
-//! has none. Releases 1.0 and 0.3 over JSON-RPC, and 1.0 over HTTP+JSON and gRPC.
+//! Client for any A2A agent: sends a message of text or data and follows the task that results from it, by a
+//! stream where the agent has one and by polling where it has none. Supports A2A 1.0 and 0.3 over JSON-RPC,
+//! and 1.0 over HTTP+JSON and gRPC.
 //!
-//! A message has no idempotency key. One that may have arrived is not sent again; as soon as there
-//! is a task, everything is a question about it, which can be asked as often as one likes.
+//! A message has no idempotency key, so one that may have arrived is not sent again. Once there is a task,
+//! following it only reads, and a read may be repeated.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -33,7 +33,7 @@ pub use task::{
     AgentMessage, AgentReply, AgentTask, File, MAX_ARTIFACTS, MessagePart, TaskArtifact,
 };
 
-/// Speaks with one agent. A clone shares the connections and draws from the same ids.
+/// Sends messages to one agent. Clones share the connections and draw from the same ids.
 #[derive(Clone)]
 pub struct AgentClient {
     transport: HttpTransport,
@@ -56,7 +56,7 @@ impl fmt::Debug for AgentClient {
     }
 }
 
-/// Something to be said to an agent.
+/// Message to send to an agent.
 #[derive(Debug, Clone, Default)]
 pub struct Outgoing {
     parts: Vec<Value>,
@@ -66,32 +66,32 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// In words.
+    /// Creates a message of text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { parts: vec![json!({"text": text.into()})], ..Self::default() }
     }
 
-    /// As data.
+    /// Creates a message of data.
     #[must_use]
     pub fn data(data: Value) -> Self {
         Self::default().with_data(data)
     }
 
-    /// And data besides.
+    /// Adds a data part.
     #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
         self.parts.push(json!({"data": data}));
         self
     }
 
-    /// As a file.
+    /// Creates a message of a file.
     #[must_use]
     pub fn file(name: &str, media_type: &str, bytes: &[u8]) -> Self {
         Self::default().with_file(name, media_type, bytes)
     }
 
-    /// And a file besides.
+    /// Adds a file part.
     #[must_use]
     pub fn with_file(mut self, name: &str, media_type: &str, bytes: &[u8]) -> Self {
         let raw = STANDARD.encode(bytes);
@@ -99,7 +99,7 @@ impl Outgoing {
         self
     }
 
-    /// Has the agent call this address about the task that comes of it, with this token in
+    /// Asks the agent to call this webhook about the resulting task, with this token in
     /// `X-A2A-Notification-Token` (A2A §4.3.1).
     #[must_use]
     pub fn calling(mut self, url: &str, token: &str) -> Self {
@@ -107,14 +107,14 @@ impl Outgoing {
         self
     }
 
-    /// Goes on with a conversation: that of [`AgentReply::context_id`].
+    /// Continues a conversation: that of [`AgentReply::context_id`].
     #[must_use]
     pub fn within(mut self, context_id: impl Into<String>) -> Self {
         self.context_id = Some(context_id.into());
         self
     }
 
-    /// Goes on with a task that waits for an answer.
+    /// Continues a task that waits for an answer.
     #[must_use]
     pub fn answering(mut self, task_id: impl Into<String>) -> Self {
         self.task_id = Some(task_id.into());
@@ -123,10 +123,10 @@ impl Outgoing {
 }
 
 impl AgentClient {
-    /// A client for a discovered agent. `ids` makes the ids of requests and messages.
+    /// Creates a client for a discovered agent. `ids` makes the ids of requests and messages.
     ///
     /// # Errors
-    /// `Unsent`, when its card has no interface that we speak, or its address may not be used.
+    /// `Unsent`, when its card has no supported interface, or its address may not be used.
     pub fn new(
         transport: HttpTransport,
         discovered: &Discovered,
@@ -135,7 +135,7 @@ impl AgentClient {
         Ok(Self::over(transport, AgentBinding::any(discovered)?, discovered, ids))
     }
 
-    /// The same by this binding and no other.
+    /// Creates a client that uses this binding and no other.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -179,16 +179,16 @@ impl AgentClient {
         Ok(self)
     }
 
-    /// Reads the card again in this way, once for each request with recovery, when nobody answers where
-    /// it said (HTTP 404, 405 or 410), and goes on where it leads now, by the same binding. A token goes to
-    /// no other origin than it is for.
+    /// Reads the card again with this reader, once for each request with recovery, when the address of the
+    /// card does not work any more (HTTP 404, 405 or 410), and continues at the new address by the same
+    /// binding. A token is sent to no other origin than it is for.
     #[must_use]
     pub fn rereading(mut self, card: CardReader) -> Self {
         self.card = Some(card);
         self
     }
 
-    /// The client for where the card leads now, when that is elsewhere.
+    /// Returns the client for the address that the card names now; `None` when the client may not or need not move.
     async fn moved(&self) -> Option<Self> {
         let discovered = self.card.as_ref()?.read().await?;
         let binding = AgentBinding::by(&discovered, self.binding.carrier).ok()?;
@@ -197,42 +197,42 @@ impl AgentClient {
             .then(|| Self { binding, source, ..self.clone() })
     }
 
-    /// Asks again and again, even when the agent could stream.
+    /// Polls for tasks even when the agent can stream.
     #[must_use]
     pub fn polling(mut self) -> Self {
         self.streaming = false;
         self
     }
 
-    /// Where the agent is reached.
+    /// Returns the address of the agent.
     #[must_use]
     pub fn endpoint(&self) -> &Url {
         &self.binding.endpoint
     }
 
-    /// By which binding it is spoken to.
+    /// Returns the binding in use.
     #[must_use]
     pub fn binding(&self) -> CardTransport {
         self.binding.carrier
     }
 
-    /// The release of A2A that is spoken with it: `1.0` or `0.3`.
+    /// Returns the release of A2A in use: `1.0` or `0.3`.
     #[must_use]
     pub fn release(&self) -> &'static str {
         self.binding.release.name()
     }
 
-    /// Says something and gives the first answer, which may be a task that goes on: once, without
-    /// recovery. [`Self::converse`] follows it.
+    /// Sends a message once, without recovery, and returns the first answer, which may be a task that goes
+    /// on. [`Self::converse`] follows it.
     ///
     /// # Errors
-    /// What went wrong, by how far the request got. A task that failed is an answer.
+    /// The failure, by how far the request got. A task that failed is an answer.
     pub async fn send(&self, said: &Outgoing) -> Result<AgentReply, CallFailure> {
         let params = self.sending(said, &uuid(&self.ids));
         self.one(Method::Send, params, AgentReply::read).await
     }
 
-    /// Reads a task as it stands.
+    /// Reads the current state of a task.
     ///
     /// # Errors
     /// As [`Self::send`].
@@ -240,8 +240,7 @@ impl AgentClient {
         self.one(Method::Task, named(id), AgentTask::read).await
     }
 
-    /// Asks that nothing more be done about a task: once, and not again when it is not known whether
-    /// the agent has heard.
+    /// Asks the agent to cancel a task. The request is sent once, and not again when in doubt.
     ///
     /// # Errors
     /// As [`Self::send`]; a task that has ended cannot be cancelled.
@@ -249,8 +248,8 @@ impl AgentClient {
         self.one(Method::Cancel, named(id), AgentTask::read).await
     }
 
-    /// Says something and listens to what becomes of it, without recovery: for whoever wants the
-    /// events themselves. [`Self::converse`] puts them together, and goes on when a stream breaks.
+    /// Sends a message and returns the stream of events about it, without recovery. [`Self::converse`] puts
+    /// the events together and continues when a stream breaks.
     ///
     /// # Errors
     /// As [`Self::send`].
@@ -259,15 +258,15 @@ impl AgentClient {
         self.open(Method::Stream, params, time).await.map(Listening::of)
     }
 
-    /// Listens to a task that there is already.
+    /// Subscribes to the events of an existing task.
     ///
     /// # Errors
-    /// As [`Self::send`]; a task that has ended has no more to say.
+    /// As [`Self::send`]; a task that has ended sends no events.
     pub async fn subscribe(&self, id: &str, time: Duration) -> Result<Listening, CallFailure> {
         self.open(Method::Subscribe, named(id), time).await.map(Listening::of)
     }
 
-    /// What is sent to say something in a message of this id.
+    /// Builds the parameters that send a message with this id.
     fn sending(&self, said: &Outgoing, message_id: &str) -> Map {
         let about = MessageContext {
             context_id: said.context_id.as_deref(),
@@ -283,7 +282,7 @@ impl AgentClient {
             .collect()
     }
 
-    /// A request with one answer.
+    /// Sends a request with one answer.
     async fn one<T>(
         &self,
         method: Method,
@@ -295,8 +294,8 @@ impl AgentClient {
         read(item).map_err(|defect| CallFailure::garbled(defect, KeptResponse::default()))
     }
 
-    /// A request that may be answered with a stream: what came first, and the stream if there is
-    /// one. It may last for this time.
+    /// Sends a request that may be answered with a stream, and returns the first item, and the stream if
+    /// there is one. The stream may last for this time.
     async fn open(
         &self,
         method: Method,
@@ -314,7 +313,7 @@ impl AgentClient {
             }
             CardTransport::HttpJson => {
                 let about = params.get("id").and_then(Value::as_str).map(ToOwned::to_owned);
-                // What stands in the path is not said again in the body.
+                // An id in the path is not repeated in the body.
                 let body = if about.is_some() { Map::new() } else { params };
                 let (url, body) = self.binding.addressed(method, about.as_deref(), body);
                 (transport.http_json(&url, headers, body, time).await?, None)
@@ -337,7 +336,7 @@ impl AgentClient {
     }
 }
 
-/// What an agent says of a task, event by event.
+/// Stream of an agent's events about a message or task.
 #[derive(Debug)]
 pub struct Listening {
     first: Option<BindingItem>,
@@ -349,11 +348,11 @@ impl Listening {
         Self { first: Some(item), stream }
     }
 
-    /// The next event, read by itself: a message, or a task with what this event tells of it. `None`
-    /// when there are no more.
+    /// Returns the next event on its own: a message, or a task with only what this event says. `None` at the
+    /// end of the stream.
     ///
     /// # Errors
-    /// When the stream breaks, or holds what A2A does not have.
+    /// When the stream breaks, or an item is not valid A2A.
     pub async fn next(&mut self) -> Result<Option<AgentReply>, CallFailure> {
         let item = match (self.first.take(), &mut self.stream) {
             (Some(first), _) => Some(first),
@@ -365,12 +364,12 @@ impl Listening {
     }
 }
 
-/// The events of a task, as they come.
+/// Stream of events of one binding.
 #[derive(Debug)]
 enum TaskEventStream {
     Http {
         events: Box<Events>,
-        /// That of the request; `None` where answers do not repeat it.
+        /// Id of the request; `None` where answers do not repeat it.
         id: Option<String>,
     },
     Grpc {
@@ -380,7 +379,7 @@ enum TaskEventStream {
 }
 
 impl TaskEventStream {
-    /// The first event and the others.
+    /// Returns the first event and the rest of the stream.
     async fn begun(mut self) -> Result<(BindingItem, Option<Self>), CallFailure> {
         match self.next().await? {
             Some(item) => Ok((item, Some(self))),
@@ -388,7 +387,7 @@ impl TaskEventStream {
         }
     }
 
-    /// The next event; `None` when there are no more.
+    /// Returns the next event; `None` at the end of the stream.
     async fn next(&mut self) -> Result<Option<BindingItem>, CallFailure> {
         match self {
             Self::Http { events, id } => match events.next().await? {
@@ -415,7 +414,7 @@ fn named(id: &str) -> Map {
     [("id".to_owned(), id.into())].into_iter().collect()
 }
 
-/// What is in the answer to the request with this id, or in one of HTTP+JSON.
+/// Reads the item in the answer to the request with this id; without an id, in an HTTP+JSON answer.
 fn item_of(response: &Response, id: Option<&str>) -> Result<BindingItem, CallFailure> {
     let result = match id {
         Some(id) => response::result(&RawResponse::jsonrpc(response, id), id)?,

@@ -1,5 +1,5 @@
-//! A seller's answer to a call: a JSON-RPC response whose message has one data part of the skill's
-//! response type, or the seller's no. The payload is kept as it came.
+//! Answer of a dealer to a skill call: a JSON-RPC response whose message has one data part of the skill's
+//! response type, or a refusal. The payload is kept as it came.
 
 use std::fmt;
 
@@ -18,25 +18,25 @@ use crate::response::{self, RawResponse};
 use crate::text::decoded;
 use crate::transport::Response;
 
-/// What a seller answers.
+/// Answer of a dealer to a skill call.
 #[derive(Debug)]
 pub struct SkillAnswer {
-    /// The skill that was called.
+    /// Skill that was called.
     pub skill: Skill,
-    /// The payload: `type`, `data` and perhaps `message`; `data` is an object.
+    /// Payload: `type`, `data` and perhaps `message`; `data` is an object.
     pub payload: Value,
-    /// The payload as it came.
+    /// Payload as it came.
     pub raw: Box<RawValue>,
-    /// The conversation, as the seller calls it.
+    /// Dealer's id of the conversation.
     pub context_id: Option<String>,
-    /// How the answer departs from what AAP asks of dealers, when it could be read all the same.
+    /// Departure from the form that AAP requires, when the answer could be read nevertheless.
     pub departure: Option<Departure>,
 }
 
-/// How an answer departs from AAP and can be read all the same.
+/// Departure from AAP that does not prevent reading the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Departure {
-    /// A completed task has the payload that belongs into a message.
+    /// The payload is in a completed task instead of a message.
     Task,
 }
 
@@ -49,20 +49,20 @@ impl fmt::Display for Departure {
 }
 
 impl SkillAnswer {
-    /// What was asked for.
+    /// Returns the member `data` of the payload.
     #[must_use]
     pub fn data(&self) -> &Value {
         self.payload.get("data").unwrap_or(&Value::Null)
     }
 
-    /// The seller's sentence for people.
+    /// Returns the dealer's message for people.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         self.payload.get("message").and_then(Value::as_str)
     }
 
-    /// The vehicles of a search that can be bought, and how many others have to be ignored because
-    /// their status is missing or none of the three.
+    /// Returns the vehicles of a search that can be bought, and the number of the others. Those have to be
+    /// ignored, because their status is missing or none of the three.
     // R-IS-14
     #[must_use]
     pub fn vehicles(&self) -> (Vec<&Value>, usize) {
@@ -79,7 +79,7 @@ fn is_listed(vehicle: &Value) -> bool {
     status.is_some_and(|status| vehicle::ListingStatus::from_name(status).is_some())
 }
 
-/// The state of a task that has its result.
+/// State of a task that has its result.
 const COMPLETED: &str = "TASK_STATE_COMPLETED";
 
 #[derive(Deserialize)]
@@ -164,17 +164,17 @@ pub fn read(response: &Response, id: &str, skill: Skill) -> Result<SkillAnswer, 
     Err(raw.garbled(defect))
 }
 
-/// What no AAP dealer answers and is a seller's no all the same: a failed task, for example.
+/// Returns the refusal in a result that is no AAP answer, such as a failed task.
 fn refused_result(result: &str) -> Option<RefusalForm> {
     response::refusal_in(&tradepost_wire::json::from_str(result).ok()?)
 }
 
-/// A JSON-RPC answer to one request.
+/// JSON-RPC answer to one request.
 #[derive(Debug)]
 pub(crate) enum OpenedAnswer<'a> {
-    /// Its result, as it came.
+    /// Result, as it came.
     Result(&'a str),
-    /// Its error.
+    /// Error object.
     Refused { error: Value },
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn open<'a>(body: &'a [u8], id: &str) -> Result<OpenedAnswer<'a>, Def
         return Err(Defect::Empty);
     }
     let Some(envelope) = object::<AnswerEnvelope<'_>>(text) else {
-        // serde refuses a member that stands twice, which is JSON all the same.
+        // serde refuses a repeated member, which is valid JSON.
         return Err(match tradepost_wire::json::from_str::<IgnoredAny>(text) {
             Ok(_) if text.starts_with('{') => Defect::NotJsonRpc("a member is repeated"),
             Ok(_) => Defect::NotJsonRpc("it is not an object"),
@@ -229,7 +229,7 @@ fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
         }
         (None, None) => return Err(malformed),
     };
-    // A2A permits one: of several, two readers could take two different ones.
+    // A2A permits one content for each part; with several, two readers could choose differently.
     if parts.iter().any(|part| {
         let content = [part.data, part.text, part.raw, part.url];
         content.into_iter().flatten().count() > 1
@@ -239,7 +239,7 @@ fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
     let mut found = None;
     let mut others = false;
     for raw in parts.iter().filter_map(|part| part.data) {
-        // The text is JSON; what can still be wrong is how deep it nests.
+        // The text is valid JSON, but may be nested too deeply.
         let payload: Value =
             tradepost_wire::json::from_str(raw.get()).map_err(|_| Defect::NotJson)?;
         let kind = payload.get("type").and_then(Value::as_str);
@@ -248,7 +248,7 @@ fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
                 return Err(Defect::NotAap("several data parts are of the response type"));
             }
         } else if let Some(error) = ReceivedRefusal::read(&payload).filter(|_| kind == Some(TYPE)) {
-            // An error where a result belongs is still the seller's no.
+            // An error in the place of a result is a refusal.
             return Ok(Read::Refused(RefusalForm::Aap { jsonrpc: 0, error }));
         } else {
             others = true;
@@ -273,8 +273,8 @@ fn read_result(result: &str, skill: Skill) -> Result<Read, Defect> {
     }))
 }
 
-/// The parts of a completed task, and its conversation: those of its artifacts, else those of its
-/// last words.
+/// Returns the parts and the conversation of a completed task: the parts of its artifacts, else those of its
+/// status message.
 fn completed(task: &str) -> Result<(Vec<AnswerPart<'_>>, Option<&RawValue>), Defect> {
     let task = object::<AnswerTask<'_>>(task);
     let task = task.filter(|task| string(task.status.state).as_deref() == Some(COMPLETED));
@@ -291,7 +291,7 @@ fn completed(task: &str) -> Result<(Vec<AnswerPart<'_>>, Option<&RawValue>), Def
     Ok((parts, task.context_id))
 }
 
-/// Reads an object; a sequence, which serde would take for one, is none.
+/// Reads an object; a JSON array, which serde would accept for a struct, is refused.
 fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     text.starts_with('{').then(|| tradepost_wire::json::from_str(text).ok()).flatten()
 }

@@ -1,7 +1,6 @@
-//! A2A as JSON-RPC carries it, in its releases 1.0 and 0.3, and as HTTP+JSON and gRPC do in 1.0: what a
-//! request is called there, how a message is written, and what an answer or an event holds. Answers
-//! are read in either form, whichever was asked in: agents of both releases at one address confuse
-//! them.
+//! A2A bindings: JSON-RPC in the releases 1.0 and 0.3, HTTP+JSON and gRPC in 1.0. Each has its own method
+//! names and forms of messages and answers. Answers are read in the form of either release, because agents
+//! that serve both sometimes mix them up.
 
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
@@ -18,7 +17,7 @@ use crate::discover::{Discovered, endpoint};
 use crate::failure::{CallFailure, Defect, Unsent};
 use crate::grpc;
 
-/// How an agent is spoken to.
+/// Address, release and binding of an agent.
 #[derive(Debug, Clone)]
 pub(crate) struct AgentBinding {
     pub(crate) endpoint: Url,
@@ -27,10 +26,10 @@ pub(crate) struct AgentBinding {
     tenant: Option<String>,
 }
 
-/// A request of HTTP+JSON: where it goes, and its body when it is a POST.
+/// HTTP+JSON request: its address, and its body when it is a POST.
 pub(crate) type Addressed = (Url, Option<Vec<u8>>);
 
-/// What an agent is asked for.
+/// Operation of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
     Send,
@@ -40,14 +39,14 @@ pub(crate) enum Method {
     Cancel,
 }
 
-/// What a message is about.
+/// Conversation and task to which a message belongs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct MessageContext<'a> {
     pub(crate) context_id: Option<&'a str>,
     pub(crate) task_id: Option<&'a str>,
 }
 
-/// What an answer or an event holds, without its envelope.
+/// Content of an answer or an event, without its envelope.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum BindingItem {
     Task(Value),
@@ -56,7 +55,7 @@ pub(crate) enum BindingItem {
     Artifact(Value),
 }
 
-/// The headers of a request: the release, the extension that it uses, and whose it is.
+/// Builds the headers of a request: release, extension and credential.
 pub(crate) fn headers(
     release: A2aRelease,
     extension: Option<&'static str>,
@@ -67,7 +66,7 @@ pub(crate) fn headers(
         A2aRelease::V1_0 => {
             headers.insert(a2a::VERSION_HEADER, HeaderValue::from_static(a2a::VERSION));
         }
-        // A request that names no version is one of 0.3 (A2A §3.6.2).
+        // A request without a version is one of 0.3 (A2A §3.6.2).
         A2aRelease::V0_3 => {}
     }
     if let Some(extension) = extension {
@@ -90,7 +89,7 @@ impl Method {
 }
 
 impl AgentBinding {
-    /// By the first interface of JSON-RPC of 1.0, or else of 0.3.
+    /// Uses the first JSON-RPC interface of 1.0, or else of 0.3.
     ///
     /// # Errors
     /// `Unsent`, when the card has neither or its address may not be used.
@@ -98,7 +97,7 @@ impl AgentBinding {
         Self::at(discovered, discovered.card.any_interface())
     }
 
-    /// The same, or by HTTP+JSON or gRPC of 1.0 where there is no JSON-RPC of 1.0.
+    /// Uses JSON-RPC 1.0, or else HTTP+JSON or gRPC 1.0, or else JSON-RPC 0.3.
     ///
     /// # Errors
     /// As [`Self::jsonrpc`].
@@ -109,7 +108,7 @@ impl AgentBinding {
         Self::at(discovered, newer.or_else(|| card.any_interface()))
     }
 
-    /// By this one.
+    /// Uses the first interface of this binding.
     ///
     /// # Errors
     /// As [`Self::jsonrpc`].
@@ -145,7 +144,7 @@ impl AgentBinding {
         })
     }
 
-    /// Where a request of HTTP+JSON goes (A2A §11.3): `id` is that of the task, if it is about one.
+    /// Builds the address and body of an HTTP+JSON request (A2A §11.3). `id` is the task, if the request is about one.
     pub(crate) fn addressed(&self, method: Method, id: Option<&str>, params: Map) -> Addressed {
         let mut url = self.endpoint.clone();
         let (id, is_read) = (id.unwrap_or_default(), method == Method::Task);
@@ -153,7 +152,7 @@ impl AgentBinding {
             // An address that ends in a slash has an empty last segment.
             path.pop_if_empty();
             path.extend(self.tenant.as_deref().filter(|tenant| !tenant.is_empty()));
-            // As segments, so that what an agent calls its task stays within one.
+            // As segments, so that a task id cannot leave its segment.
             match method {
                 Method::Send => path.push("message:send"),
                 Method::Stream => path.push("message:stream"),
@@ -165,10 +164,10 @@ impl AgentBinding {
         (url, (!is_read).then(|| Value::Object(params).to_string().into_bytes()))
     }
 
-    /// Where a call of gRPC goes, and its message (A2A §10).
+    /// Builds the address and message of a gRPC call (A2A §10).
     ///
     /// # Errors
-    /// `Unsent`, when protocol buffers cannot say this.
+    /// `Unsent`, when the message cannot be written in protocol buffers.
     pub(crate) fn called(
         &self,
         method: Method,
@@ -184,7 +183,7 @@ impl AgentBinding {
         Ok((grpc::method(&self.endpoint, operation.name()), message.map_err(unsaid)?))
     }
 
-    /// What a message of gRPC holds that answers this.
+    /// Reads the gRPC message that answers this method.
     pub(crate) fn returned(method: Method, message: &[u8]) -> Result<Value, Defect> {
         let read = protobuf::read(schema::answer(method.operation()), message);
         read.map_err(|_| Defect::NotA2a("the message is not of the type that the method returns"))
@@ -195,7 +194,7 @@ impl AgentBinding {
         tenant.into_iter().chain(params).collect()
     }
 
-    /// The headers of every request.
+    /// Builds the headers of every request.
     pub(crate) fn headers(
         &self,
         extension: Option<&'static str>,
@@ -204,14 +203,14 @@ impl AgentBinding {
         headers(self.release, extension, authorization)
     }
 
-    /// The body of a request.
+    /// Builds the body of a JSON-RPC request.
     pub(crate) fn request(&self, id: &str, method: Method, params: Map) -> Vec<u8> {
         let (method, params) = (self.release.method(method.operation()), self.with_tenant(params));
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         request.to_string().into_bytes()
     }
 
-    /// A message with these parts, which are in the form of 1.0.
+    /// Builds a message with these parts, which are given in the form of 1.0.
     pub(crate) fn message(
         &self,
         id: &str,
@@ -229,7 +228,7 @@ impl AgentBinding {
             "contextId"?: about.context_id, "taskId"?: about.task_id})
     }
 
-    /// The member of a message's configuration by which its sender does not wait for the end.
+    /// Returns the member of a message's configuration that asks for an immediate answer.
     pub(crate) fn at_once(&self) -> (&'static str, Value) {
         match self.release {
             A2aRelease::V1_0 => ("returnImmediately", true.into()),
@@ -237,7 +236,7 @@ impl AgentBinding {
         }
     }
 
-    /// The member of a message's configuration that says which webhook is to be called.
+    /// Returns the name of the configuration member for a webhook.
     pub(crate) fn webhook(&self) -> &'static str {
         match self.release {
             A2aRelease::V1_0 => "taskPushNotificationConfig",
@@ -246,7 +245,7 @@ impl AgentBinding {
     }
 }
 
-/// Writes a part in the form of 0.3.
+/// Rewrites a part in the form of 0.3.
 fn older_part(part: &mut Map) {
     let Some(bytes) = part.swap_remove("raw") else {
         let kind = if part.contains_key("text") { "text" } else { "data" };
@@ -260,7 +259,7 @@ fn older_part(part: &mut Map) {
 }
 
 impl BindingItem {
-    /// Reads a result; what it says of a task names that task.
+    /// Reads a result. A task, or an event of one, must have the task's id.
     pub(crate) fn read(result: Value) -> Result<Self, Defect> {
         let item = Self::of(result)?;
         let id = match &item {
@@ -286,7 +285,7 @@ impl BindingItem {
     fn of(mut result: Value) -> Result<Self, Defect> {
         const NEITHER: Defect = Defect::NotA2a("the result has neither a task nor a message");
         let Some(members) = result.as_object_mut() else { return Err(NEITHER) };
-        // 0.3 names the kind in a member; 1.0 has a member of the kind's name around it.
+        // 0.3 names the kind in a member; 1.0 wraps the item in a member named after the kind.
         if let Some(kind) = members.get("kind").and_then(Value::as_str) {
             return OlderKind::from_name(kind).map(|kind| Self::made(kind, result)).ok_or(NEITHER);
         }

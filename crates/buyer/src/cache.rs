@@ -1,5 +1,5 @@
-//! Cards that were read before, so that a seller is asked again only when its card may have
-//! changed (RFC 9111). In memory, bounded, and with the time handed in.
+//! Cache of agent cards (RFC 9111), so that a seller is asked again only when its card may have changed. It
+//! is in memory and bounded, and the caller provides the clock.
 // D-06
 
 use std::collections::HashMap;
@@ -18,48 +18,48 @@ use crate::transport::{HttpTransport, Response};
 
 pub mod policy;
 
-/// How much is kept, and how stale a card may be used.
+/// Size of a cache, and how stale a card may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheBounds {
-    /// How many cards; beyond it, the one that was wanted longest ago is forgotten.
+    /// Maximum number of cards; beyond it, the one used longest ago is removed.
     pub cards: usize,
-    /// For how long after it was fresh a card is used when the seller cannot be asked. A seller
-    /// may forbid it (`must-revalidate`, `no-cache`) or permit more (`stale-if-error`).
+    /// Time for which a stale card is used when the seller cannot be asked. A seller may forbid it
+    /// (`must-revalidate`, `no-cache`) or permit more (`stale-if-error`).
     pub patience: Duration,
 }
 
 impl Default for CacheBounds {
-    /// A hundred cards; an hour.
+    /// Returns the default bounds: a hundred cards, and an hour for stale ones.
     fn default() -> Self {
         Self { cards: 100, patience: Duration::from_secs(3_600) }
     }
 }
 
-/// A card, and where it comes from.
+/// Card, and where it came from.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CachedCard {
-    /// The card.
+    /// Card.
     pub discovered: Discovered,
-    /// Where it comes from.
+    /// Source of the card.
     pub how: CardSource,
 }
 
-/// Where a card comes from.
+/// Source of a card.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CardSource {
-    /// The seller sent it.
+    /// Sent by the seller.
     Fetched,
-    /// It was kept and is fresh: the seller was not asked.
+    /// From the cache and fresh; the seller was not asked.
     Kept,
-    /// It was kept, and the seller says that it still holds.
+    /// From the cache, confirmed by the seller.
     Confirmed,
-    /// It was kept and is stale, and the seller could not be asked.
+    /// From the cache and stale; the seller could not be asked.
     Stale(Box<CallFailure>),
 }
 
-/// Cards that were read before.
+/// Cache of agent cards.
 pub struct CardCache {
     bounds: CacheBounds,
     clock: Box<dyn Fn() -> Timestamp + Send + Sync>,
@@ -83,18 +83,18 @@ impl fmt::Debug for CardCache {
 }
 
 impl CardCache {
-    /// An empty cache that tells the time by this clock.
+    /// Creates an empty cache with this clock.
     #[must_use]
     pub fn new(bounds: CacheBounds, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self { bounds, clock: Box::new(clock), cards: Mutex::default() }
     }
 
-    /// The card of the agent at `address`, as [`crate::discover()`] finds it: the kept one while
-    /// it is fresh, else one that the seller confirms or sends. When the seller cannot be asked or
-    /// is broken (HTTP 500, 502, 503, 504), a stale one within the bounds.
+    /// Returns the card of the agent at `address`, as [`crate::discover()`] finds it: the cached one while it
+    /// is fresh, else one that the seller confirms or sends. A stale card within the bounds is returned when
+    /// the seller cannot be asked, or fails with HTTP 500, 502, 503 or 504.
     ///
     /// # Errors
-    /// Why there is no card.
+    /// The failure to get a card.
     pub async fn discover(
         &self,
         transport: &HttpTransport,
@@ -114,7 +114,7 @@ impl CardCache {
         let (etag, changed) = kept.terms.validators();
         let is_conditional = etag.is_some() || changed.is_some();
         let taken = match transport.get_unless(&url, etag, changed).await {
-            // Only what was asked about can be confirmed; any other 304 is no card.
+            // Only a conditional request can be confirmed; any other 304 is no card.
             Ok(response) if response.status == 304 && is_conditional => {
                 // The tag in the answer is that of another card.
                 if !kept.terms.is_confirmed_by(&response.headers) {
@@ -139,20 +139,20 @@ impl CardCache {
         })
     }
 
-    /// Forgets the card of the agent at `address`: when a call shows that it no longer holds.
+    /// Removes the card of the agent at `address`, for example after a call to its address failed.
     pub fn forget(&self, address: &str) {
         if let Ok(url) = card_url(address) {
             self.lock().remove(url.as_str());
         }
     }
 
-    /// How many cards are kept.
+    /// Returns the number of cards in the cache.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().len()
     }
 
-    /// Whether none is.
+    /// Returns true when the cache is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
@@ -164,8 +164,8 @@ impl CardCache {
         self.take(url, response, asked)
     }
 
-    /// Reads an answer, and keeps it when it is a card that may be kept. What is no card replaces
-    /// none, but a seller that says that there is none any more is believed.
+    /// Reads an answer and caches the card in it if that is permitted. A broken answer leaves the cached
+    /// card; a refusal that is not transient removes it.
     fn take(
         &self,
         url: Url,
@@ -198,7 +198,7 @@ impl CardCache {
         let wanted = (self.clock)();
         let mut cards = self.lock();
         if !terms.may_be_kept() || self.bounds.cards == 0 {
-            // The seller no longer permits it, so that an earlier one goes, too.
+            // The seller no longer permits caching, so the earlier card is removed, too.
             cards.remove(url.as_str());
             return;
         }
@@ -217,7 +217,7 @@ impl CardCache {
     }
 }
 
-/// Whether the seller could not be asked, or is broken for now (RFC 5861 §4).
+/// Returns true when the seller could not be asked or fails temporarily (RFC 5861 §4).
 fn is_passing(failure: &CallFailure) -> bool {
     match failure {
         CallFailure::Unsent(Unsent::Unreachable(_) | Unsent::Proxy { .. })

@@ -1,5 +1,5 @@
-//! A seller's agent card, read leniently: what is there is used, what is missing is listed, and
-//! the text is kept as it came.
+//! A seller's agent card, read leniently: known members are used, missing ones are listed, and the text is
+//! kept as it came.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use tradepost_wire::words;
 use crate::text::{WORD, plain};
 
 words! {
-    /// A binding that we speak, by its name on cards (A2A §4.4.6).
+    /// Binding that this client supports, by its name on cards (A2A §4.4.6).
     pub enum CardTransport {
         /// JSON-RPC 2.0.
         JsonRpc = "JSONRPC",
@@ -25,96 +25,96 @@ words! {
     }
 }
 
-/// How many entries of each list of a card are read.
+/// Maximum number of entries that are read of each list of a card.
 const MAX_LISTED: usize = 200;
 
-/// A seller's agent card.
+/// Agent card of a seller.
 #[derive(Debug, Clone)]
 pub struct SellerCard {
-    /// The agent's name; empty when it has none.
+    /// Name of the agent; empty when it has none.
     pub name: String,
-    /// What it says about itself.
+    /// Description of the agent.
     pub description: String,
-    /// Its own version.
+    /// Version of the agent.
     pub version: String,
-    /// Who operates it: organisation and site.
+    /// Organisation and site of the operator.
     pub provider: Option<(String, String)>,
-    /// How it is reached, in its order of preference.
+    /// Interfaces, in the agent's order of preference.
     pub interfaces: Vec<SellerInterface>,
-    /// The profiles it speaks.
+    /// Profiles that the agent supports.
     pub extensions: Vec<SellerExtension>,
-    /// What it can be asked for.
+    /// Skills of the agent.
     pub skills: Vec<ListedSkill>,
-    /// Whether it streams what becomes of a message.
+    /// True when the agent can stream task events.
     pub streaming: bool,
-    /// The card as it came.
+    /// Card as it came.
     pub raw: Box<RawValue>,
     missing: Vec<String>,
 }
 
-/// One way to reach an agent.
+/// Interface of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SellerInterface {
-    /// The address, as sent.
+    /// Address, as sent.
     pub url: String,
     /// `JSONRPC`, `HTTP+JSON`, `GRPC` or something else.
     pub binding: String,
-    /// `Major.Minor`.
+    /// Version of A2A, as `Major.Minor`.
     pub protocol_version: String,
-    /// To be sent back exactly as declared.
+    /// Tenant, to be sent back exactly as declared.
     // D-07
     pub tenant: Option<String>,
 }
 
-/// A profile that an agent speaks.
+/// Profile that an agent supports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SellerExtension {
-    /// The profile and its version.
+    /// URI of the profile, with its version.
     pub uri: String,
-    /// Whether every request must name it.
+    /// True when every request must name the profile.
     pub required: bool,
-    /// The profile's own facts.
+    /// Parameters of the profile.
     pub params: Value,
 }
 
-/// Something an agent can be asked for.
+/// Skill on a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSkill {
-    /// Its id.
+    /// Id of the skill.
     pub id: String,
-    /// For people.
+    /// Name for people.
     pub name: String,
-    /// For people and models.
+    /// Description for people and models.
     pub description: String,
 }
 
-/// How to speak AAP with an agent.
+/// Version, interface and skills with which to use AAP at an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AapChoice {
-    /// The version of AAP.
+    /// Version of AAP.
     pub version: Version,
-    /// The first interface that we can use.
+    /// First interface that this client supports.
     // D-07
     pub interface: SellerInterface,
-    /// The skills of AAP that the agent offers.
+    /// AAP skills that the agent offers.
     pub skills: Vec<Skill>,
 }
 
-/// Why an agent cannot be spoken to in AAP.
+/// Reason why an agent cannot be used with AAP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotAap {
-    /// Its card names no AAP extension: it is a generic A2A agent.
+    /// The card names no AAP extension: the agent is a generic A2A agent.
     // R-CARD-11
     NoExtension,
-    /// It speaks other versions than the one wanted, or than those we know.
+    /// The agent does not support the version wanted, or none that is known here.
     OtherVersions {
-        /// The version wanted, when one was.
+        /// Version wanted, if one was.
         wanted: Option<Version>,
-        /// The AAP extensions of the card, as sent.
+        /// AAP extensions of the card, as sent.
         offered: Vec<String>,
     },
-    /// None of its interfaces is JSON-RPC of A2A 1.0.
+    /// No interface is JSON-RPC of A2A 1.0.
     NoInterface,
 }
 
@@ -143,14 +143,14 @@ impl SellerCard {
     /// Reads a card.
     ///
     /// # Errors
-    /// Why the text is no card; `None` when it is not even JSON.
+    /// The reason why the text is no card; `None` when it is not even JSON.
     pub fn read(text: &str) -> Result<Self, Option<&'static str>> {
         let raw: Box<RawValue> = tradepost_wire::json::from_str(text).map_err(|_| None)?;
         let json: Value = tradepost_wire::json::from_str(raw.get()).map_err(|_| None)?;
         if !json.is_object() {
             return Err(Some("it is not a JSON object"));
         }
-        // Errors of web servers are objects of JSON, too.
+        // Error answers of web servers are JSON objects, too.
         let known = ["name", "supportedInterfaces", "capabilities", "skills"];
         if !known.iter().any(|name| json.get(name).is_some()) {
             return Err(Some("it has no member of an agent card"));
@@ -187,7 +187,7 @@ impl SellerCard {
         Ok(Self { missing, ..card })
     }
 
-    /// The versions of AAP that the card lists, in its order.
+    /// Returns the versions of AAP that the card lists, in its order.
     #[must_use]
     pub fn versions(&self) -> Vec<Version> {
         let known = self.extensions.iter().filter_map(|extension| version_of(&extension.uri));
@@ -200,14 +200,14 @@ impl SellerCard {
         versions
     }
 
-    /// The skills of AAP that the card lists.
+    /// Returns the AAP skills that the card lists.
     #[must_use]
     pub fn aap_skills(&self) -> Vec<Skill> {
         let listed = |skill: &Skill| self.skills.iter().any(|entry| entry.id == skill.name());
         Skill::ALL.iter().copied().filter(listed).collect()
     }
 
-    /// The first interface that speaks JSON-RPC of A2A 1.0.
+    /// Returns the first JSON-RPC interface of A2A 1.0.
     // D-07
     #[must_use]
     pub fn interface(&self) -> Option<&SellerInterface> {
@@ -216,7 +216,7 @@ impl SellerCard {
             .find(|interface| interface.speaks(CardTransport::JsonRpc, a2a::VERSION))
     }
 
-    /// The first interface that speaks JSON-RPC of A2A 1.0, or else of 0.3.
+    /// Returns the first JSON-RPC interface of A2A 1.0, or else of 0.3.
     #[must_use]
     pub fn any_interface(&self) -> Option<&SellerInterface> {
         let older = |interface: &&SellerInterface| {
@@ -225,7 +225,7 @@ impl SellerCard {
         self.interface().or_else(|| self.interfaces.iter().find(older))
     }
 
-    /// The first interface of A2A 1.0 by HTTP+JSON.
+    /// Returns the first HTTP+JSON interface of A2A 1.0.
     #[must_use]
     pub fn http_json_interface(&self) -> Option<&SellerInterface> {
         self.interfaces
@@ -233,23 +233,22 @@ impl SellerCard {
             .find(|interface| interface.speaks(CardTransport::HttpJson, a2a::VERSION))
     }
 
-    /// The first interface of A2A 1.0 by gRPC.
+    /// Returns the first gRPC interface of A2A 1.0.
     #[must_use]
     pub fn grpc_interface(&self) -> Option<&SellerInterface> {
         self.interfaces.iter().find(|interface| interface.speaks(CardTransport::Grpc, a2a::VERSION))
     }
 
-    /// How to speak AAP with this agent: in the version wanted, else in the highest that both
-    /// sides know.
+    /// Chooses the version wanted, else the highest that both sides support, with an interface and the skills.
     ///
     /// # Errors
-    /// Why it cannot be spoken to.
+    /// The reason why the agent cannot be used with AAP.
     // R-CARD-14
     pub fn choose(&self, wanted: Option<Version>) -> Result<AapChoice, NotAap> {
         let ours = self.versions();
         let version = match wanted {
             Some(version) => ours.into_iter().find(|offered| *offered == version),
-            // The table's order is the order of the versions.
+            // Versions are ordered as in their table.
             None => ours.into_iter().max(),
         };
         let Some(version) = version else {
@@ -267,7 +266,7 @@ impl SellerCard {
         })
     }
 
-    /// What the card lacks for AAP, as sentences for its operator.
+    /// Returns what the card lacks for AAP, as sentences for its operator.
     // R-CARD-02 to R-CARD-10
     #[must_use]
     pub fn missing(&self) -> &[String] {
@@ -339,11 +338,11 @@ impl SellerCard {
 }
 
 impl SellerInterface {
-    /// Whether it is this binding of this release of A2A at an address that can be used.
+    /// Returns true for an interface of this binding and release of A2A with a usable address.
     pub(crate) fn speaks(&self, carrier: CardTransport, release: &str) -> bool {
         let absolute = match carrier {
             CardTransport::JsonRpc | CardTransport::HttpJson => Url::parse(&self.url),
-            // A host and a port will do.
+            // For gRPC a host and a port are enough.
             CardTransport::Grpc if self.url.contains("://") => Url::parse(&self.url),
             CardTransport::Grpc => Url::parse(&format!("http://{}", self.url)),
         };
@@ -352,17 +351,16 @@ impl SellerInterface {
             && a2a::is_release(&self.protocol_version, release)
     }
 
-    /// Whether it is this binding.
+    /// Returns true for an interface of this binding.
     #[must_use]
     pub fn is_by(&self, carrier: CardTransport) -> bool {
         self.binding.eq_ignore_ascii_case(carrier.name())
     }
 }
 
-/// The interfaces of a card; those of one of A2A 0.3 stand in members of their own, the preferred
-/// one first.
+/// Reads the interfaces of a card. A card of A2A 0.3 has them in other members, the preferred one first.
 fn interfaces(json: &Value) -> Vec<SellerInterface> {
-    // A card of both releases says everything twice; what it says of 1.0 counts alone.
+    // A card of both releases lists its interfaces twice; only the list of 1.0 is read.
     if json.get("supportedInterfaces").is_some() {
         return list(json.get("supportedInterfaces"), |interface| SellerInterface {
             url: text_of(interface, "url"),
@@ -386,7 +384,7 @@ fn interfaces(json: &Value) -> Vec<SellerInterface> {
     found.extend(list(json.get("additionalInterfaces"), |interface| {
         older(text_of(interface, "url"), text_of(interface, "transport"))
     }));
-    // The preferred one is often listed again.
+    // The preferred interface is often listed again.
     let again = found.iter().skip(1).position(|interface| found.first() == Some(interface));
     if let Some(index) = again {
         found.remove(index + 1);
@@ -482,7 +480,7 @@ mod tests {
         let found = card(rest.clone());
         assert_eq!(found.any_interface().unwrap().url, "https://a/two");
         assert_eq!(found.interfaces.len(), 2);
-        // What the card says of 1.0 counts alone.
+        // Only the list of 1.0 is read.
         let both = json!([interface("https://a/one", "JSONRPC", "1.0")]);
         let mut more = rest;
         more["supportedInterfaces"] = both;

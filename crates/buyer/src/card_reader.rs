@@ -1,5 +1,5 @@
-//! Reading the card of an agent again, once, when nobody answers where it said (HTTP 404, 405 or 410):
-//! the agent may have moved while its old card was kept, here or in a cache on the way.
+//! Reads an agent's card again, once, when its address does not work any more (HTTP 404, 405 or 410): the
+//! agent may have moved while its old card was cached here or on the way.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::discover::{Discovered, discover_anew};
 use crate::token::{BearerToken, EndpointSource};
 use crate::transport::HttpTransport;
 
-/// Reads a card anew, and demands of it what was demanded of the first.
+/// Reads a card again, with the same checks as the first time.
 #[derive(Clone)]
 pub struct CardReader(Arc<dyn Fn() -> BoxFuture<'static, Option<Discovered>> + Send + Sync>);
 
@@ -23,7 +23,7 @@ impl fmt::Debug for CardReader {
 }
 
 impl CardReader {
-    /// Reads by this, which gives no card where there is none, or none that is trusted.
+    /// Creates a reader from this function, which returns `None` when there is no card or no trusted one.
     pub fn new<F>(read: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Option<Discovered>> + Send + 'static,
@@ -31,7 +31,7 @@ impl CardReader {
         Self(Arc::new(move || Box::pin(read())))
     }
 
-    /// Reads the card at this address, whoever has signed it.
+    /// Creates a reader of the card at this address that does not check signatures.
     #[must_use]
     pub fn unverified(transport: HttpTransport, card: Url) -> Self {
         Self::new(move || {
@@ -46,15 +46,15 @@ impl CardReader {
     }
 }
 
-/// Goes on with the client of where an agent has moved, if it has. Returns true then.
+/// Replaces the client if the agent has moved. Returns true when it has.
 pub(crate) fn follow_move<C: Clone>(client: &mut Cow<'_, C>, moved: Option<C>) -> bool {
     let Some(moved) = moved else { return false };
     *client = Cow::Owned(moved);
     true
 }
 
-/// Whether a client may go on at the address that a card names which was read again: it is another one than
-/// before, and its token may go there, as it could to the address that the first card named.
+/// Returns true when a client may continue at the address of a card that was read again: the address is a new
+/// one, and the token may be sent there.
 pub(crate) fn may_move(
     from: &Url,
     to: &Url,

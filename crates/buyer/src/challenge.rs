@@ -1,5 +1,5 @@
-//! How a server wants its callers to authenticate (`WWW-Authenticate`, RFC 9110 §11.6.1): what it says
-//! beside 401 and 403, for whoever has to get a credential.
+//! Authentication challenges of a server (`WWW-Authenticate`, RFC 9110 §11.6.1), sent with 401 and 403. They
+//! tell the caller which credential it needs.
 
 use std::fmt;
 
@@ -7,28 +7,28 @@ use tradepost_wire::json::{Value, json};
 
 use crate::text::{SENTENCE, WORD, plain};
 
-/// How many challenges of one answer are read.
+/// Maximum number of challenges that are read of one answer.
 const MAX_LISTED: usize = 8;
 
-/// One way to authenticate, as the server wrote it, made fit for display and bounded.
+/// One challenge, as the server wrote it, made fit for display and bounded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Challenge {
-    /// How credentials are sent, such as `Bearer`.
+    /// Authentication scheme, such as `Bearer`.
     pub scheme: String,
-    /// Whose they are.
+    /// Realm of the credential.
     pub realm: Option<String>,
-    /// What the credential has to permit, separated by spaces (RFC 6750 §3).
+    /// Scopes that the credential must have, separated by spaces (RFC 6750 §3).
     pub scope: Option<String>,
-    /// Where the server describes who gives out its tokens (RFC 9728 §5.1).
+    /// Address of the metadata that names the server's token issuers (RFC 9728 §5.1).
     pub resource_metadata: Option<String>,
-    /// What is wrong with the credential that came, such as `invalid_token` (RFC 6750 §3.1).
+    /// Error of the credential that was sent, such as `invalid_token` (RFC 6750 §3.1).
     pub error: Option<String>,
-    /// The same in words.
+    /// Error in words.
     pub error_description: Option<String>,
 }
 
 impl Challenge {
-    /// The challenges in the values of these headers. Of one that cannot be read whole, its scheme.
+    /// Reads the challenges in these header values; of one that cannot be parsed, only the scheme.
     #[must_use]
     pub fn read_all<'h>(headers: impl IntoIterator<Item = &'h str>) -> Vec<Self> {
         let mut found = Vec::new();
@@ -63,7 +63,7 @@ impl Challenge {
         }
     }
 
-    /// For programs.
+    /// Returns the challenge as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
         json!({

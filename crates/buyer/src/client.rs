@@ -1,4 +1,4 @@
-//! Calling a skill: the request is built, checked and sent, and the answer is read.
+//! Skill calls: builds, checks and sends the request, and reads the answer.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +25,7 @@ mod skills;
 pub use builder::ClientBuilder;
 pub use recover::uncorrected;
 
-/// Calls the skills of one agent. A clone shares the connections and draws from the same ids.
+/// Calls the skills of one agent. Clones share the connections and draw from the same ids.
 #[derive(Clone)]
 pub struct SkillClient {
     transport: HttpTransport,
@@ -51,22 +51,22 @@ impl fmt::Debug for SkillClient {
 }
 
 impl SkillClient {
-    /// A client for the agent at an address: its card is fetched, and the newest version of AAP is spoken
-    /// that both sides know. [`Self::builder`] has everything else that can be said.
+    /// Creates a client for the agent at an address: fetches its card and uses the newest version of AAP that
+    /// both sides support. [`Self::builder`] has all other settings.
     ///
     /// # Errors
-    /// Why there is no card, or why the agent cannot be spoken to in AAP.
+    /// The failure to get a card, or the reason why the agent cannot be used with AAP.
     pub async fn connect(address: &str) -> Result<Self, CallFailure> {
         Self::builder().connect(address).await
     }
 
-    /// A client to be, with whatever is to be different.
+    /// Returns a builder with the default settings.
     #[must_use]
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
 
-    /// A client for a discovered agent. `ids` makes the ids of requests and messages.
+    /// Creates a client for a discovered agent. `ids` makes the ids of requests and messages.
     ///
     /// # Errors
     /// `Unsent`, when the address that the card gives may not be used.
@@ -103,16 +103,16 @@ impl SkillClient {
         Ok(self)
     }
 
-    /// Goes on with a conversation: that of an [`SkillAnswer::context_id`]. A seller knows an anonymous
-    /// caller by it, who chooses one of the times that were proposed or moves a booking.
+    /// Continues a conversation: that of a [`SkillAnswer::context_id`]. A dealer recognises an anonymous
+    /// caller by it, for example one that chooses a proposed time or moves a booking.
     #[must_use]
     pub fn within(mut self, conversation: impl Into<String>) -> Self {
         self.conversation = Some(conversation.into());
         self
     }
 
-    /// Checks every request before it is sent: that the card lists the skill, and
-    /// that the payload satisfies its schema and the rules of consent on these terms.
+    /// Checks every request before it is sent: the card must list the skill, and the payload must satisfy its
+    /// schema and the rules of consent on these terms.
     // R-CARD-12
     #[must_use]
     pub fn checking(mut self, terms: impl Fn() -> DealerTerms + Send + Sync + 'static) -> Self {
@@ -120,15 +120,16 @@ impl SkillClient {
         self
     }
 
-    /// Reads the card again in this way, once for each call with recovery, when nobody answers where it
-    /// said (HTTP 404, 405 or 410), and goes on where it leads now. A token goes to no other origin than it is for.
+    /// Reads the card again with this reader, once for each call with recovery, when the address of the card
+    /// does not work any more (HTTP 404, 405 or 410), and continues at the new address. A token is sent to no
+    /// other origin than it is for.
     #[must_use]
     pub fn rereading(mut self, card: CardReader) -> Self {
         self.card = Some(card);
         self
     }
 
-    /// The client for where the card leads now, when that is elsewhere.
+    /// Returns the client for the address that the card names now; `None` when the client may not or need not move.
     async fn moved(&self) -> Option<Self> {
         let discovered = self.card.as_ref()?.read().await?;
         let choice = discovered.card.choose(Some(self.choice.version)).ok()?;
@@ -142,24 +143,24 @@ impl SkillClient {
         })
     }
 
-    /// How the agent is spoken to.
+    /// Returns the version, interface and skills in use.
     #[must_use]
     pub fn choice(&self) -> &AapChoice {
         &self.choice
     }
 
-    /// Calls a skill. A payload without `type` gets it.
+    /// Calls a skill. Adds `type` to a payload without it.
     ///
     /// # Errors
-    /// What went wrong, by how far the request got.
+    /// The failure, by how far the request got.
     pub async fn call(&self, skill: Skill, payload: Value) -> Result<SkillAnswer, CallFailure> {
         self.call_within(self.conversation.as_deref(), skill, payload).await
     }
 
-    /// The same in a conversation that is this call's alone; see [`Self::within`].
+    /// Calls a skill in this conversation; see [`Self::within`].
     ///
     /// # Errors
-    /// What went wrong, by how far the request got.
+    /// The failure, by how far the request got.
     pub async fn call_within(
         &self,
         conversation: Option<&str>,
@@ -207,7 +208,7 @@ impl SkillClient {
     }
 }
 
-/// Under which name a seller is known to who counts its requests: host and port.
+/// Returns the name under which requests to a seller are counted: host and port.
 pub(crate) fn seller_of(endpoint: &Url) -> String {
     let host = endpoint.host_str().unwrap_or_default();
     match endpoint.port_or_known_default() {
@@ -216,21 +217,21 @@ pub(crate) fn seller_of(endpoint: &Url) -> String {
     }
 }
 
-/// A random UUID.
+/// Returns a random UUID.
 pub(crate) fn uuid(ids: &Mutex<fastrand::Rng>) -> String {
     let mut bytes = [0; 16];
     ids.lock().unwrap_or_else(PoisonError::into_inner).fill(&mut bytes);
     uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
-/// A generator of ids whose seed no one can guess: for programs; tests choose their own seed.
+/// Creates a generator of ids with an unpredictable seed: for programs; tests choose their own seed.
 #[must_use]
 pub fn random_ids() -> fastrand::Rng {
     // The lower half of a version 7 UUID is random.
     fastrand::Rng::with_seed(Uuid::now_v7().as_u64_pair().1)
 }
 
-/// The payload with the skill's request type in front, when it is an object without one.
+/// Adds the skill's request type in front of a payload that is an object without one.
 fn with_type(skill: Skill, mut payload: Value) -> Value {
     if let Some(members) = payload.as_object_mut().filter(|m| !m.contains_key("type")) {
         members.shift_insert(0, "type".into(), skill.request_type().into());

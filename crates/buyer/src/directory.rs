@@ -1,4 +1,4 @@
-//! A directory of agents: a host's API catalog (RFC 9727), a set of links (RFC 9264) to agent cards.
+//! Directory of agents: a host's API catalog (RFC 9727), which is a set of links (RFC 9264) to agent cards.
 
 use reqwest::Url;
 use tradepost_wire::a2a::card::DIRECTORY_PATH;
@@ -9,31 +9,31 @@ use crate::failure::{CallFailure, Defect};
 use crate::text::decoded;
 use crate::transport::{HttpTransport, Response};
 
-/// How many agents are read of one directory.
+/// Maximum number of agents that are read of one directory.
 pub const MOST: usize = 20_000;
 
-/// A directory, and where it came from.
+/// Directory of agents, and where it came from.
 #[derive(Debug, Clone)]
 pub struct AgentDirectory {
-    /// The address of the document.
+    /// Address of the document.
     pub url: Url,
-    /// The agents, in its order, each address once.
+    /// Agents, in the order of the document, each address once.
     pub entries: Vec<DirectoryEntry>,
-    /// How many links were left out: to what is no address, from TLS to where there is none, into a
-    /// private network, or beyond [`MOST`].
+    /// Number of links that were left out: invalid addresses, links from TLS to clear text or into a private
+    /// network, and those beyond [`MOST`].
     pub left_out: usize,
 }
 
-/// An agent.
+/// Agent in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectoryEntry {
-    /// Where its card is.
+    /// Address of the agent's card.
     pub url: Url,
-    /// What the directory calls it, as it came: fit for nobody's eyes.
+    /// Title in the directory, as sent: not safe for display.
     pub title: Option<String>,
 }
 
-/// Whether an address is that of a directory, and not of an agent.
+/// Returns true for the address of a directory.
 #[must_use]
 pub fn is_directory(address: &str) -> bool {
     based(address).is_ok_and(|url| url.path().ends_with(DIRECTORY_PATH))
@@ -42,7 +42,7 @@ pub fn is_directory(address: &str) -> bool {
 /// Fetches the directory at `address`: a base address, or that of the document itself.
 ///
 /// # Errors
-/// Why there is none.
+/// The failure to get a directory.
 pub async fn fetch(
     transport: &HttpTransport,
     address: &str,
@@ -57,7 +57,7 @@ pub async fn fetch(
     read(url, response)
 }
 
-/// The directory in an answer.
+/// Reads the directory in an answer.
 fn read(url: Url, response: Response) -> Result<AgentDirectory, CallFailure> {
     if !response.is_success() {
         return Err(response.refused());
@@ -67,10 +67,10 @@ fn read(url: Url, response: Response) -> Result<AgentDirectory, CallFailure> {
 }
 
 impl AgentDirectory {
-    /// Reads the document that came from this address.
+    /// Reads a directory that was fetched from this address.
     ///
     /// # Errors
-    /// What makes it none.
+    /// The reason why it is no directory.
     pub fn read(url: Url, body: &[u8]) -> Result<Self, Defect> {
         let bounds = ReadLimits { depth: MAX_DEPTH, containers: 4 * MOST, reserved: true };
         let text = decoded(body).ok_or(Defect::NotUtf8)?;
@@ -89,11 +89,11 @@ fn entries(url: &Url, value: &Value) -> Result<(Vec<DirectoryEntry>, usize), &'s
     let mut left_out = 0;
     for item in items {
         let href = item.get("href").and_then(Value::as_str).unwrap_or_default();
-        // Other kinds of descriptions may stand beside cards.
+        // Links may lead to other kinds of descriptions than cards.
         let led = url.join(href).ok().and_then(|to| led_to(url, to.as_str()).ok());
         match led.filter(|_| found.len() < MOST && !href.is_empty()) {
             Some(to) => {
-                // The same card once more is no other agent, and nothing that was left out.
+                // A repeated address is neither another agent nor a link that was left out.
                 if seen.insert(to.clone()) {
                     let title = item.get("title").and_then(Value::as_str).map(str::to_owned);
                     found.push(DirectoryEntry { url: to, title });

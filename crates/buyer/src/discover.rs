@@ -1,5 +1,4 @@
-//! Finding out how to speak to an agent: where its card is, what the card says, and whether the
-//! address it gives may be used.
+//! Discovery of an agent: finds its card, reads it, and checks that the address it names may be used.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,25 +10,25 @@ use crate::failure::{BadAddress, CallFailure, Defect, Unsent};
 use crate::text::decoded;
 use crate::transport::{HttpTransport, Response};
 
-/// A card and where it came from.
+/// Card and where it came from.
 #[derive(Debug, Clone)]
 pub struct Discovered {
-    /// The address of the card.
+    /// Address of the card.
     pub url: Url,
-    /// The card's entity tag, as sent.
+    /// Entity tag of the card, as sent.
     pub etag: Option<String>,
-    /// The card.
+    /// Card.
     pub card: SellerCard,
-    /// Whether a key that the reader trusts has signed the card, as [`Self::with_verdicts`] says: then a token may
-    /// go to every host that the card names.
+    /// True when a trusted key has signed the card ([`Self::with_verdicts`]). A token may then be sent to
+    /// every host that the card names.
     pub is_signed: bool,
 }
 
-/// Fetches the card of the agent at `address`: a base address, or that of the card itself when it
-/// ends in `.json`. Given what was discovered before, asks whether it still holds.
+/// Fetches the card of the agent at `address`: a base address, or that of the card itself when it ends in
+/// `.json`. With an earlier result, the server is asked whether that still holds.
 ///
 /// # Errors
-/// Why there is no card. That the agent does not speak AAP is for [`SellerCard::choose`] to say.
+/// The failure to get a card. Whether the agent supports AAP is checked by [`SellerCard::choose`].
 // D-06
 pub async fn discover(
     transport: &HttpTransport,
@@ -41,13 +40,13 @@ pub async fn discover(
     let etag = before.and_then(|before| before.etag.as_deref());
     let response = transport.get(&url, etag).await?;
     if let (304, Some(before)) = (response.status, before) {
-        // Keys may have been withdrawn since its signatures were judged.
+        // Keys may have been withdrawn since the signatures were verified.
         return Ok(Discovered { is_signed: false, ..before.clone() });
     }
     read(url, response)
 }
 
-/// The same as it is now, past what caches on the way have kept.
+/// Fetches the card of the agent at `address` past all caches on the way.
 ///
 /// # Errors
 /// As [`discover`].
@@ -60,7 +59,7 @@ pub async fn discover_anew(
     read(url, response)
 }
 
-/// The card in an answer.
+/// Reads the card in an answer.
 pub(crate) fn read(url: Url, response: Response) -> Result<Discovered, CallFailure> {
     if !response.is_success() {
         return Err(response.refused());
@@ -80,8 +79,8 @@ pub(crate) fn read(url: Url, response: Response) -> Result<Discovered, CallFailu
     Err(CallFailure::garbled(defect, response.kept()))
 }
 
-/// Where the card of the agent at `address` is. Without a scheme it is `https`, on this machine
-/// `http`.
+/// Returns the address of the card of the agent at `address`. Without a scheme it is `https`, or `http` for
+/// this machine or its network.
 ///
 /// # Errors
 /// When the address cannot be used.
@@ -95,7 +94,7 @@ pub fn card_url(address: &str) -> Result<Url, CallFailure> {
     Ok(url)
 }
 
-/// An address as somebody gives it.
+/// Reads an address as people write it, with or without a scheme.
 pub(crate) fn based(address: &str) -> Result<Url, CallFailure> {
     let address = address.trim();
     let text = if address.contains("://") {
@@ -110,8 +109,8 @@ pub(crate) fn based(address: &str) -> Result<Url, CallFailure> {
     usable(&text).map_err(|why| CallFailure::address(&without_credentials(&text), why))
 }
 
-/// The address of an interface, when it may be used: a card may lead neither from `https` to
-/// `http` nor from a public host into a private network.
+/// Returns the address of an interface if it may be used: a card may lead neither from `https` to `http` nor
+/// from a public host into a private network.
 ///
 /// # Errors
 /// When the address cannot be used.
@@ -130,17 +129,17 @@ pub fn endpoint(card: &Url, interface: &SellerInterface) -> Result<Url, CallFail
     })
 }
 
-/// Why an address that a document names may not be followed.
+/// Reason why an address in a document may not be followed.
 pub(crate) enum Astray {
-    /// It is no address to be used.
+    /// The address cannot be used.
     Unusable(&'static str),
-    /// It leads out of TLS.
+    /// The address leads from TLS to clear text.
     Plain,
-    /// It leads into a private network.
+    /// The address leads into a private network.
     Private,
 }
 
-/// An address that a document of this place names.
+/// Checks an address that the document at `from` names.
 pub(crate) fn led_to(from: &Url, to: &str) -> Result<Url, Astray> {
     let url = usable(to).map_err(Astray::Unusable)?;
     if from.scheme() == "https" && url.scheme() != "https" {
@@ -163,15 +162,15 @@ pub(crate) fn usable(text: &str) -> Result<Url, &'static str> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err("contains credentials; give a token instead");
     }
-    // It is never sent, and would make two addresses of one.
+    // A fragment is never sent, and would make two addresses of one.
     url.set_fragment(None);
     Ok(url)
 }
 
-/// The address as it may be shown.
+/// Returns the address without credentials, for display.
 pub(crate) fn without_credentials(text: &str) -> String {
     let Ok(mut url) = Url::parse(text) else {
-        // What cannot be parsed cannot be shown without risk when there is an `@` in it.
+        // Text that cannot be parsed may hold a password before an `@`.
         return if text.contains('@') { "given".to_owned() } else { text.to_owned() };
     };
     let _ = url.set_username("");
@@ -179,14 +178,14 @@ pub(crate) fn without_credentials(text: &str) -> String {
     url.to_string()
 }
 
-/// Whether a host, as addresses write it, is this very machine: nobody listens on the way there.
+/// Returns true when a host, as written in addresses, is this machine, so that traffic to it cannot be intercepted.
 #[must_use]
 pub fn is_this_machine(host: &str) -> bool {
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether a host is of this machine or its network, as far as its spelling tells.
+/// Returns true when the host is this machine or in a private network, as far as its spelling tells.
 #[must_use]
 pub fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).trim_end_matches('.');

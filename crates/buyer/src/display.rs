@@ -1,14 +1,14 @@
-//! What a seller answered, as people read it. A seller may send anything: what has another type
-//! than expected is shown as it is, and everything goes through [`plain`].
+//! Text of answers for people. A seller may send anything: a value of another type than expected is shown as
+//! it is, and everything goes through [`plain`].
 
 use tradepost_wire::json::Value;
 
 use crate::text::{SENTENCE, WORD, plain};
 
-/// How many items of a list are shown.
+/// Maximum number of items of a list that are shown.
 pub const MAX_ITEMS: usize = 30;
 
-/// `2023 Honda CR-V EX`.
+/// Returns a vehicle's title, such as `2023 Honda CR-V EX`.
 #[must_use]
 pub fn title(vehicle: &Value) -> String {
     let parts = ["year", "make", "model", "trim"].map(|name| member(vehicle, name));
@@ -16,20 +16,20 @@ pub fn title(vehicle: &Value) -> String {
     if parts.is_empty() { "unnamed vehicle".to_owned() } else { parts.join(" ") }
 }
 
-/// The first of these members that says something.
+/// Returns the first of these members that is not empty.
 #[must_use]
 pub fn first_of(value: &Value, names: &[&str]) -> String {
     let mut texts = names.iter().map(|name| member(value, name));
     texts.find(|text| !text.is_empty()).unwrap_or_default()
 }
 
-/// A member, as [`text`].
+/// Returns a member as [`text`].
 #[must_use]
 pub fn member(value: &Value, name: &str) -> String {
     text(value.get(name))
 }
 
-/// A value as people write it; nothing for what is absent.
+/// Returns a value as people write it; empty for an absent one.
 #[must_use]
 pub fn text(value: Option<&Value>) -> String {
     match value {
@@ -46,14 +46,14 @@ pub fn text(value: Option<&Value>) -> String {
     }
 }
 
-/// An amount in whole dollars, such as `$28,450`; what is no number as it is.
+/// Returns an amount in whole dollars, such as `$28,450`; anything but a number as it is.
 #[must_use]
 pub fn dollars(value: Option<&Value>) -> String {
     let shown = grouped(value);
     if value.is_some_and(Value::is_number) { format!("${shown}") } else { shown }
 }
 
-/// A whole number with commas between thousands, also when it was sent as a float.
+/// Returns a whole number with commas between thousands, also when it was sent as a float.
 #[must_use]
 pub fn grouped(value: Option<&Value>) -> String {
     let whole = value.and_then(Value::as_number).and_then(tradepost_wire::parse::whole);
@@ -71,7 +71,7 @@ pub fn grouped(value: Option<&Value>) -> String {
     if whole < 0 { format!("-{out}") } else { out }
 }
 
-/// A vehicle's member by its name: prices in dollars, the mileage with commas, the rest as [`text`].
+/// Returns a vehicle's member by its name: prices in dollars, the mileage with commas, the rest as [`text`].
 #[must_use]
 pub fn of_vehicle(name: &str, value: &Value) -> String {
     match name {
@@ -81,7 +81,7 @@ pub fn of_vehicle(name: &str, value: &Value) -> String {
     }
 }
 
-/// A member's name, as a label.
+/// Returns a member's name as a label.
 #[must_use]
 pub fn label(name: &str) -> String {
     plain(name, WORD).replace('_', " ")

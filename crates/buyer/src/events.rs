@@ -1,25 +1,25 @@
-//! Server-sent events, as far as MCP and A2A use them: the data of one event after the other, as
-//! the bytes come in. Names, ids and pauses of events mean nothing to either.
+//! Server-sent events as MCP and A2A use them: reads the data of each event as the bytes arrive. Names, ids
+//! and retry times of events are ignored, because neither protocol uses them.
 
 use std::collections::VecDeque;
 
 use tradepost_wire::http::MediaType;
 
-/// Reads events out of the bytes of a stream. Whoever feeds it bounds how much that is.
+/// Reads events from the bytes of a stream. The caller bounds the number of bytes.
 #[derive(Debug, Default)]
 pub struct EventReader {
-    /// Whether anything was read: a byte order mark stands at the beginning alone.
+    /// True once a line was read: only the first may begin with a byte order mark.
     begun: bool,
-    /// Whether the last byte was a carriage return, of which a line feed may be the other half.
+    /// True when the last byte was a carriage return, which a line feed may follow.
     after_return: bool,
     line: Vec<u8>,
-    /// The data of the event that is being read; `None` when it has had none.
+    /// Data of the event that is being read; `None` when it has none so far.
     data: Option<Vec<u8>>,
     ready: VecDeque<Vec<u8>>,
 }
 
 impl EventReader {
-    /// Takes the next bytes.
+    /// Reads the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         for byte in bytes {
             match byte {
@@ -36,7 +36,7 @@ impl EventReader {
         }
     }
 
-    /// The data of the next event that is complete; `None` when there is none as yet.
+    /// Returns the data of the next complete event; `None` when there is none yet.
     pub fn take(&mut self) -> Option<Vec<u8>> {
         self.ready.pop_front()
     }
@@ -49,10 +49,10 @@ impl EventReader {
         };
         self.begun = true;
         if line.is_empty() {
-            // Without data there was no event.
+            // An event without data is none.
             self.ready.extend(self.data.take());
         } else if let Some(data) = line.strip_prefix(b"data:") {
-            // One space after the colon belongs to the form, and not to the data.
+            // One space after the colon belongs to the format, not to the data.
             let data = data.strip_prefix(b" ").unwrap_or(data);
             match &mut self.data {
                 Some(before) => {
@@ -65,7 +65,7 @@ impl EventReader {
     }
 }
 
-/// Whether a media type is that of events.
+/// Returns true for the media type of events.
 #[must_use]
 pub fn is_events(content_type: Option<&str>) -> bool {
     MediaType::of(content_type.unwrap_or_default()).is("text/event-stream")
@@ -80,7 +80,7 @@ mod tests {
             let taken = std::iter::from_fn(|| reader.take());
             taken.map(|data| String::from_utf8(data).unwrap()).collect::<Vec<_>>()
         };
-        // In one piece, and byte by byte: the same.
+        // The result is the same in one piece and byte by byte.
         let mut whole = EventReader::default();
         whole.feed(stream.as_bytes());
         let whole = take(&mut whole);

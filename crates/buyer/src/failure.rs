@@ -1,5 +1,5 @@
-//! What can go wrong with a request, by how far it got. The first question of whoever recovers is
-//! whether the request left the building: only then can it have had an effect.
+//! Failures of a request, by how far it got. Recovery first has to know whether the request was sent, because
+//! only then can it have had an effect.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,103 +14,103 @@ use crate::text::{SENTENCE, WORD, plain};
 use crate::token::Origin;
 use crate::transport::CertificateProblem;
 
-/// How much of an answer is kept with a failure.
+/// Maximum number of bytes of a body that are kept with a failure.
 pub const MAX_KEPT: usize = 64 * 1024;
 
-/// Why there is no result.
+/// Failure of a call.
 #[derive(Debug)]
 pub enum CallFailure {
-    /// The request never left: the seller knows nothing of it.
+    /// The request was not sent: the seller knows nothing of it.
     Unsent(Unsent),
-    /// The request left, or may have left, and nothing came back: it may have had an effect.
+    /// The request was sent, or may have been, and no answer came: it may have had an effect.
     Unanswered(Unanswered),
-    /// Something came back that cannot be understood: the request may have had an effect.
+    /// The answer cannot be understood: the request may have had an effect.
     Garbled(Box<Garbled>),
-    /// The seller understood and said no.
+    /// The seller understood the request and refused it.
     Refused(Box<SellerRefusal>),
 }
 
-/// Why a request never left.
+/// Reason why a request was not sent.
 #[derive(Debug)]
 pub enum Unsent {
     /// The address cannot be used.
     Address(BadAddress),
     /// No connection could be made.
     Unreachable(String),
-    /// The server's certificate is not believed.
+    /// The server's certificate is not trusted.
     Certificate {
-        /// The host that was asked for.
+        /// Host of the request.
         host: String,
-        /// Why not.
+        /// Problem of the certificate.
         problem: CertificateProblem,
     },
-    /// The proxy on the way lets nothing through.
+    /// The proxy did not connect to the server.
     Proxy {
-        /// Its host and port.
+        /// Host and port of the proxy.
         proxy: String,
-        /// Why not.
+        /// Problem of the proxy.
         why: ProxyProblem,
     },
-    /// The agent does not offer what AAP needs.
+    /// The agent cannot be used with AAP.
     // R-CARD-11
     NotAap(NotAap),
-    /// The card has no interface that we speak: JSON-RPC of A2A 1.0 or 0.3, HTTP+JSON or gRPC of 1.0.
+    /// The card has no supported interface: JSON-RPC of A2A 1.0 or 0.3, HTTP+JSON or gRPC of 1.0.
     NoInterface,
     /// The agent does not offer this skill.
     // R-CARD-12
     SkillNotOffered {
-        /// The skill wanted.
+        /// Skill wanted.
         skill: aap::Skill,
-        /// What there is.
+        /// Skills that the agent offers.
         offered: Vec<aap::Skill>,
     },
-    /// The request would be refused: every problem found before sending.
+    /// The request is invalid: every problem found before sending.
     Invalid(Box<aap::AapRefusal>),
-    /// The arguments of an AdCP task are not as published: what the seller would say.
+    /// The arguments of an AdCP task violate the published rules: the error that the seller would send.
     Arguments(Box<adcp::error::AdcpError>),
     /// The seller does not permit this task of AdCP on the account, by its `authorization`.
     NotPermitted {
-        /// The task.
+        /// Name of the task.
         task: String,
     },
-    /// A credential stands among the arguments of an AdCP task: where, as JSON Pointers.
+    /// The arguments of an AdCP task contain a credential, at these JSON Pointers.
     //
     Credential(Vec<String>),
     /// The seller's card leads to an origin that the token is not for.
     TokenForOther {
-        /// Where the card leads.
+        /// Origin to which the card leads.
         endpoint: Origin,
-        /// What the token is for.
+        /// Origins that the token is for.
         origins: Vec<Origin>,
     },
-    /// This machine cannot send: no usable certificates, for example.
+    /// This machine cannot send, for example without usable certificates.
     Setup(String),
 }
 
 /// An address that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadAddress {
-    /// The address, without credentials.
+    /// Address, without credentials.
     pub url: String,
-    /// Whether the seller's card gave it, rather than the caller.
+    /// True when the seller's card named the address, false when the caller did.
     pub from_card: bool,
-    /// Why not.
+    /// Reason why it cannot be used.
     pub why: &'static str,
 }
 
-/// Why a proxy lets nothing through.
+/// Reason why a proxy does not connect to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProxyProblem {
-    /// It wants other credentials than it got, or any at all.
+    /// The proxy requires other credentials than it got, or any at all.
     Credentials,
-    /// It is asked in clear text, and so cannot be asked for gRPC.
+    /// A proxy for addresses without TLS does not support the HTTP/2 that gRPC needs.
     NoHttp2,
-    /// It cannot be reached, or does not connect to where it is to.
+    /// The proxy cannot be reached, or refuses to connect to the server.
     NoTunnel(String),
 }
 
 impl ProxyProblem {
-    /// What an error of the connection to it means.
+    /// Maps the error of a connection to the proxy.
     pub(crate) fn of(why: String) -> Self {
         let refuses = why.ends_with("proxy authorization required");
         if refuses { Self::Credentials } else { Self::NoTunnel(why) }
@@ -127,80 +127,80 @@ impl fmt::Display for ProxyProblem {
     }
 }
 
-/// Why nothing came back.
+/// Reason why no answer came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unanswered {
-    /// The time was up.
+    /// The time limit passed.
     TimedOut(Duration),
     /// The connection broke before an answer began.
     Broken(String),
-    /// The caller stopped while the answer was awaited.
+    /// The caller stopped while waiting for the answer.
     Stopped,
 }
 
-/// An answer that cannot be understood.
+/// Answer that cannot be understood.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Garbled {
-    /// What is wrong with it.
+    /// Defect of the answer.
     pub defect: Defect,
-    /// The answer.
+    /// Answer.
     pub kept: KeptResponse,
 }
 
-/// What is wrong with an answer.
+/// Defect of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Defect {
-    /// There is none behind the header.
+    /// The body is empty.
     Empty,
-    /// It ended early.
+    /// The body ended early.
     Truncated,
-    /// It stalled until the time was up.
+    /// The body was not complete within this time.
     Stalled(Duration),
-    /// It is larger than the limit, in bytes.
+    /// The body is larger than this limit, in bytes.
     TooLarge(usize),
-    /// The answer is a redirect, which is never followed: a request may hold personal data.
+    /// The answer is a redirect, which is never followed, because a request may hold personal data.
     Redirect {
-        /// Where to, as sent.
+        /// Target of the redirect, as sent.
         location: Option<String>,
     },
-    /// It is not text.
+    /// The body is not UTF-8.
     NotUtf8,
-    /// It is not JSON, or nests too deep.
+    /// The body is not JSON, or is nested too deeply.
     NotJson,
-    /// It is no agent card.
+    /// The document is no agent card.
     NotACard(&'static str),
-    /// It is no directory of agents.
+    /// The document is no directory of agents.
     NotADirectory(&'static str),
-    /// It is JSON but no JSON-RPC answer.
+    /// The body is JSON but no JSON-RPC answer.
     NotJsonRpc(&'static str),
-    /// It answers another request.
+    /// The answer has the id of another request.
     WrongId,
-    /// It is a JSON-RPC result without what AAP requires.
+    /// The JSON-RPC result lacks what AAP requires.
     NotAap(&'static str),
-    /// It is a result without what AdCP requires.
+    /// The result lacks what AdCP requires.
     NotAdcp(&'static str),
-    /// It is a result that A2A does not have.
+    /// The result is not one of A2A.
     NotA2a(&'static str),
 }
 
-/// An answer, kept for whoever has to find out; the body is cut at [`MAX_KEPT`].
+/// Answer kept with a failure, for the diagnosis; the body is cut at [`MAX_KEPT`].
 #[derive(Clone, Default)]
 pub struct KeptResponse {
-    /// The HTTP status.
+    /// HTTP status.
     pub status: u16,
-    /// The media type, as sent.
+    /// Media type, as sent.
     pub content_type: Option<String>,
-    /// The beginning of the body.
+    /// Beginning of the body.
     pub body: Vec<u8>,
-    /// How many bytes were read in all.
+    /// Total number of bytes that were read.
     pub length: usize,
-    /// How the server wants its callers to authenticate, where it says so.
+    /// Authentication challenges of the server.
     pub challenges: Vec<Challenge>,
-    /// Whether it answers a question that comes before the request, such as a handshake: the request
-    /// itself was not sent.
+    /// True when the answer is to a step before the request, such as a handshake, so that the request itself
+    /// was not sent.
     pub is_before_request: bool,
 }
 
@@ -218,7 +218,7 @@ impl KeptResponse {
         }
     }
 
-    /// A few words for people: status, media type and size.
+    /// Returns status, media type and size in a few words.
     #[must_use]
     pub fn summary(&self) -> String {
         let kind = match &self.content_type {
@@ -237,19 +237,19 @@ impl fmt::Debug for KeptResponse {
 }
 
 impl CallFailure {
-    /// An answer that cannot be understood.
+    /// Creates the failure of an answer that cannot be understood.
     #[must_use]
     pub fn garbled(defect: Defect, kept: KeptResponse) -> Self {
         Self::Garbled(Box::new(Garbled { defect, kept }))
     }
 
-    /// An address that the caller gave and that cannot be used.
+    /// Creates the failure of an address that the caller gave and that cannot be used.
     #[must_use]
     pub fn address(url: &str, why: &'static str) -> Self {
         Self::Unsent(Unsent::Address(BadAddress { url: url.to_owned(), from_card: false, why }))
     }
 
-    /// The error object of AdCP, when the seller sent one.
+    /// Returns the AdCP error object, when the seller sent one.
     #[must_use]
     pub fn adcp(&self) -> Option<&adcp::error::AdcpError> {
         let Self::Refused(refused) = self else { return None };
@@ -257,7 +257,7 @@ impl CallFailure {
         Some(&adcp.error)
     }
 
-    /// Whether it is unknown if the seller has acted on the request.
+    /// Returns true when the seller may have acted on the request.
     #[must_use]
     pub fn in_doubt(&self) -> bool {
         match self {
@@ -265,12 +265,13 @@ impl CallFailure {
             Self::Refused(refused) if refused.kept.is_before_request => false,
             Self::Garbled(garbled) if garbled.kept.is_before_request => false,
             Self::Refused(refused) => match &refused.by {
-                // A gateway answers so when it has lost sight of the seller behind it; but who does not
-                // implement the request or its version, or wants a sign-in to the network, has not acted.
+                // A gateway answers so when it has lost the connection to the seller. A server that does not
+                // implement the request or its version (501, 505), or a network that requires a sign-in
+                // (511), has not acted.
                 RefusalForm::Http(status) => *status >= 500 && !matches!(status, 501 | 505 | 511),
                 // UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE and DATA_LOSS.
                 RefusalForm::Grpc { code, .. } => matches!(code, 2 | 4 | 13 | 14 | 15),
-                // The seller failed at its work, and nobody knows how much of it was done.
+                // The seller failed while working on the request, and may have done part of it.
                 RefusalForm::Protocol(error) => {
                     let ours = [A2aCode::InternalError, A2aCode::Unavailable];
                     error.code.known().is_some_and(|code| ours.contains(&code))
@@ -280,7 +281,7 @@ impl CallFailure {
                 RefusalForm::Aap { error, .. } => {
                     error.code.known() == Some(aap::AapCode::AppointmentTimeUnavailable)
                 }
-                // AdCP has words of its own for it, which are to be believed.
+                // AdCP has its own error codes for an unknown outcome.
                 RefusalForm::Adcp(_) | RefusalForm::Words { .. } => false,
             },
             Self::Unanswered(_) | Self::Garbled(_) => true,
@@ -301,7 +302,7 @@ impl fmt::Display for CallFailure {
 
 impl std::error::Error for CallFailure {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // Its words are those of what it is made of, so that the cause is theirs.
+        // The message is that of the inner error, so the cause is its cause.
         let Self::Unsent(unsent) = self else { return None };
         std::error::Error::source(unsent)
     }
@@ -434,7 +435,7 @@ mod tests {
         assert_eq!(timed_out.to_string(), "no answer within 1 s");
     }
 
-    /// What an error says and every cause below it.
+    /// Collects the messages of an error and of its causes.
     fn walk(error: &dyn std::error::Error) -> Vec<String> {
         std::iter::successors(Some(error), |error| error.source())
             .map(ToString::to_string)

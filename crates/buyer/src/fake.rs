@@ -1,5 +1,4 @@
-//! A seller for tests, which answers each connection with the next canned reply, and a world in
-//! which time is a number.
+//! Seller for tests, which answers each connection with the next canned reply, and a clock of virtual time.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -10,19 +9,19 @@ use std::time::Duration;
 use crate::retry::RetryClock;
 use crate::transport::{HttpTransport, TransportLimits};
 
-/// How long the client of these tests waits: long enough for a busy machine.
+/// Time limit of the tests' client: long enough for a busy machine.
 pub(crate) const STALLED: Duration = Duration::from_secs(2);
 
-/// The largest answer that it takes: small, so that a larger one is sent quickly.
+/// Largest answer that the client reads, in bytes: small, so that a larger one is sent quickly.
 pub(crate) const MAX_BODY: usize = 64 * 1024;
 
-/// A canned reply. `{id}` in it becomes the id of the request.
+/// Canned reply. `{id}` in it is replaced by the id of the request.
 pub(crate) enum CannedReply {
-    /// These bytes, and the connection is closed.
+    /// These bytes, after which the connection is closed.
     Bytes(Vec<u8>),
-    /// These bytes, and the connection is held open until the client gives up.
+    /// These bytes, after which the connection is held open until the client gives up.
     Stall(Vec<u8>),
-    /// Nothing, and from now on nobody is there: the address is given up before the connection.
+    /// No reply; the listener is closed before the connection.
     GoDown,
 }
 
@@ -37,7 +36,7 @@ impl CannedReply {
     }
 }
 
-/// A seller on a port of its own.
+/// Seller on a port of its own.
 pub(crate) struct Fake {
     pub(crate) url: String,
     requests: Receiver<String>,
@@ -68,13 +67,13 @@ impl Fake {
         runtime.unwrap().block_on(future)
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.try_iter().collect()
     }
 }
 
-/// A transport with a short patience.
+/// Creates a transport with a short time limit.
 pub(crate) fn transport() -> HttpTransport {
     HttpTransport::new(TransportLimits {
         timeout: STALLED,
@@ -106,7 +105,7 @@ fn answer(
     if !stall {
         let _ = stream.shutdown(std::net::Shutdown::Write);
     }
-    // Until the client closes, so that no reset overtakes the answer.
+    // Reads until the client closes, so that no reset overtakes the answer.
     let mut rest = [0; 1024];
     while matches!(stream.read(&mut rest), Ok(1..)) {}
 }
@@ -136,12 +135,12 @@ fn read_request(stream: &mut TcpStream) -> String {
     }
 }
 
-/// A world in which time is a number and every draw the same.
+/// Clock of virtual time, whose random draws are all the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Virtual {
     state: Arc<Mutex<(Duration, Vec<Duration>)>>,
     draw: f64,
-    /// Whether somebody stops whatever takes time.
+    /// True when the caller stops every sleep.
     stops: bool,
 }
 

@@ -1,5 +1,5 @@
-//! gRPC (A2A §10): messages in their frames, where a call goes, and how it ended. The rest of a call is
-//! HTTP/2.
+//! gRPC (A2A §10): frames of messages, addresses of methods, and the status at the end of a call. The rest of
+//! a call is HTTP/2.
 
 use std::time::Duration;
 
@@ -15,17 +15,17 @@ use crate::card::SellerInterface;
 use crate::discover::endpoint;
 use crate::failure::CallFailure;
 
-/// Where the paths of the methods begin: package and service, as published.
+/// Package and service, as published, with which the paths of the methods begin.
 const SERVICE: &str = "lf.a2a.v1.A2AService";
 
-/// What stands before a message: whether it is compressed, and how long it is.
+/// Length of the prefix of a message, in bytes: a compression flag and the length of the message.
 const PREFIX: usize = 5;
 
-/// The address of an interface, which for gRPC is a host and a port (A2A §4.4.6): with TLS, unless
-/// the card came without.
+/// Returns the address of an interface, which for gRPC is a host and a port (A2A §4.4.6). It has TLS unless
+/// the card came without TLS.
 ///
 /// # Errors
-/// When it cannot be used, as for other interfaces.
+/// When the address cannot be used, as for other interfaces.
 pub fn address(card: &Url, interface: &SellerInterface) -> Result<Url, CallFailure> {
     if interface.url.contains("://") {
         return endpoint(card, interface);
@@ -34,7 +34,7 @@ pub fn address(card: &Url, interface: &SellerInterface) -> Result<Url, CallFailu
     endpoint(card, &SellerInterface { url, ..interface.clone() })
 }
 
-/// Where a method is.
+/// Returns the address of a method.
 #[must_use]
 pub fn method(base: &Url, name: &str) -> Url {
     let mut url = base.clone();
@@ -42,7 +42,7 @@ pub fn method(base: &Url, name: &str) -> Url {
     url
 }
 
-/// A message with its prefix.
+/// Adds the prefix to a message.
 #[must_use]
 pub fn framed(message: &[u8]) -> Vec<u8> {
     let mut out = vec![0];
@@ -51,19 +51,19 @@ pub fn framed(message: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Why no message can be taken out of a body.
+/// Reason why no message can be taken from a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoMessage {
-    /// Its end has not come.
+    /// The message is not complete yet.
     Cut,
-    /// It is compressed, which nobody has asked for.
+    /// The message is compressed, although no compression was offered.
     Compressed,
 }
 
-/// The first message of a body and what is behind it.
+/// Splits the first message off a body.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason why there is no message.
 pub fn split(body: &[u8]) -> Result<(&[u8], &[u8]), NoMessage> {
     let (prefix, rest) = body.split_first_chunk::<PREFIX>().ok_or(NoMessage::Cut)?;
     let [0, length @ ..] = *prefix else { return Err(NoMessage::Compressed) };
@@ -71,10 +71,10 @@ pub fn split(body: &[u8]) -> Result<(&[u8], &[u8]), NoMessage> {
     rest.split_at_checked(length).ok_or(NoMessage::Cut)
 }
 
-/// The messages of a whole body.
+/// Returns all messages of a complete body.
 ///
 /// # Errors
-/// What is wrong with the first that is none.
+/// The defect of the first message that cannot be read.
 pub fn messages(mut body: &[u8]) -> Result<Vec<&[u8]>, NoMessage> {
     let mut messages = Vec::new();
     while !body.is_empty() {
@@ -85,30 +85,30 @@ pub fn messages(mut body: &[u8]) -> Result<Vec<&[u8]>, NoMessage> {
     Ok(messages)
 }
 
-/// Something that is not what it should be.
+/// Status details that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GrpcUnreadable;
 
-/// How a call ended.
+/// Status at the end of a call.
 #[derive(Debug, Clone)]
 pub struct GrpcEnd {
-    /// The number, as sent.
+    /// Number of the status, as sent.
     pub number: i64,
-    /// `grpc-message`, decoded.
+    /// Decoded `grpc-message`.
     pub message: String,
-    /// `grpc-status-details-bin` as JSON: absent, or unreadable.
+    /// `grpc-status-details-bin` as JSON, if it was sent; an error when it cannot be read.
     pub details: Option<Result<Value, GrpcUnreadable>>,
 }
 
 impl GrpcEnd {
-    /// Reads it from the trailers, or from the header where there is nothing but a status; `None` where
-    /// neither says how the call ended.
+    /// Reads the status from the trailers, or from the headers of an answer without a body; `None` where
+    /// neither has one.
     #[must_use]
     pub fn of<'m>(metadata: impl Fn(&str) -> Option<&'m str>) -> Option<Self> {
         let number = metadata("grpc-status")?.trim().parse().ok()?;
         let message = decoded(metadata("grpc-message").unwrap_or_default());
         let details = metadata("grpc-status-details-bin").map(|text| {
-            // Senders pad or do not, as they like.
+            // Senders may leave out the padding.
             let bytes = STANDARD_NO_PAD
                 .decode(text.trim().trim_end_matches('='))
                 .map_err(|_| GrpcUnreadable)?;
@@ -117,13 +117,13 @@ impl GrpcEnd {
         Some(Self { number, message, details })
     }
 
-    /// The status, where it is one of gRPC's.
+    /// Returns the status, if its number is one of gRPC's.
     #[must_use]
     pub fn status(&self) -> Option<RpcStatus> {
         RpcStatus::ALL.iter().copied().find(|status| i64::from(status.number()) == self.number)
     }
 
-    /// How long the agent asks us to wait, by its RetryInfo: seconds with a fraction, and an `s`.
+    /// Returns the delay of a `RetryInfo`, which is a number of seconds followed by `s`.
     #[must_use]
     pub fn retry_delay(&self) -> Option<Duration> {
         let delay = self
@@ -135,7 +135,7 @@ impl GrpcEnd {
         Duration::try_from_secs_f64(seconds).ok()
     }
 
-    /// As an error of the other bindings is: code, status, message and details.
+    /// Returns the status in the form of the other bindings' errors: code, status, message and details.
     #[must_use]
     pub fn as_error(&self) -> Value {
         let status = self.status().map(RpcStatus::name);
@@ -143,14 +143,14 @@ impl GrpcEnd {
             "details"?: self.listed()})
     }
 
-    /// The typed details, where they can be read: a list.
+    /// Returns the list of typed details, if they can be read.
     #[must_use]
     pub fn listed(&self) -> Option<&Value> {
         self.details.as_ref()?.as_ref().ok()?.get("details")
     }
 }
 
-/// Text that is percent-encoded, as `grpc-message` is.
+/// Decodes percent-encoded text, such as `grpc-message`.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -160,7 +160,7 @@ fn decoded(text: &str) -> String {
             let digits = std::str::from_utf8(pair).ok()?;
             Some((u8::from_str_radix(digits, 16).ok()?, after))
         });
-        // What is no escape stays as it is: the text is for people.
+        // An invalid escape stays as it is, because the text is for people.
         let (byte, after) = read.unwrap_or((*first, after));
         bytes.push(byte);
         rest = after;

@@ -1,6 +1,6 @@
-//! A lead, put together from the consent outwards: what a customer has not granted cannot be
-//! filled in. An e-mail address needs the channel `email`; a telephone number needs `phone` or
-//! `sms`, because dealers' systems dial whatever number they are given.
+//! Leads, built from the consent: a contact can be set only if the customer has granted its channel. An
+//! e-mail address needs the channel `email`; a telephone number needs `phone` or `sms`, because dealers'
+//! systems dial any number they are given.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use tradepost_wire::aap::{Skill, Version};
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
 
-/// The customer's permission, in the words that the customer agreed to.
+/// Customer's permission, with the text that the customer agreed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeadConsent {
     granted_at: Timestamp,
@@ -21,8 +21,8 @@ pub struct LeadConsent {
 }
 
 impl LeadConsent {
-    /// A permission given at this moment, by agreeing to this text verbatim, for these
-    /// channels and for sending one lead.
+    /// Creates a permission given at this moment, by agreeing to this text verbatim, for these channels and
+    /// for sending one lead.
     // R-LD-04
     #[must_use]
     pub fn new(
@@ -39,14 +39,14 @@ impl LeadConsent {
         Self { granted_at, text: text.into(), channels: granted, expires_at: None }
     }
 
-    /// Until when it holds.
+    /// Sets the moment until which the permission is valid.
     #[must_use]
     pub fn until(mut self, expires_at: Timestamp) -> Self {
         self.expires_at = Some(expires_at);
         self
     }
 
-    /// The channels granted, none twice.
+    /// Returns the granted channels, each once.
     #[must_use]
     pub fn channels(&self) -> &[Channel] {
         &self.channels
@@ -60,13 +60,13 @@ impl LeadConsent {
     }
 }
 
-/// The customer has not granted the channel that a contact belongs to.
+/// Error of a contact whose channel the customer has not granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotGranted {
-    /// Any of these would do.
+    /// Channels of which one has to be granted.
     pub wanted: &'static [Channel],
-    /// Those that the consent has.
+    /// Channels that were granted.
     pub granted: Vec<Channel>,
 }
 
@@ -83,8 +83,8 @@ impl fmt::Display for NotGranted {
 
 impl std::error::Error for NotGranted {}
 
-/// One intent: the customer wants to be contacted. It has one idempotency key, so that sending it
-/// again is sending the same lead.
+/// Lead of one intent of a customer. It has one idempotency key, so that sending it again is sending the same
+/// lead.
 // R-LD-14
 #[derive(Clone, PartialEq)]
 pub struct Lead {
@@ -92,7 +92,7 @@ pub struct Lead {
     submitted_at: Timestamp,
     agent: SourceAgent,
     consent: LeadConsent,
-    /// Names are required and may be empty.
+    /// Given and family name, which are required and may be empty.
     // C-42
     names: (String, String),
     email: Option<String>,
@@ -116,8 +116,9 @@ impl fmt::Debug for Lead {
 }
 
 impl Lead {
-    /// A lead that this agent sends at this moment, with this key of 1 to 128 characters.
-    /// [`crate::SkillClient::new_key`] makes keys; who has to survive a restart keeps the key first.
+    /// Creates a lead that this agent sends at this moment, with this key of 1 to 128 characters.
+    /// [`crate::SkillClient::new_key`] makes keys. A caller that has to survive a restart stores the key
+    /// before sending.
     #[must_use]
     pub fn new(
         key: impl Into<String>,
@@ -142,14 +143,14 @@ impl Lead {
         }
     }
 
-    /// The customer's given and family name.
+    /// Sets the customer's given and family name.
     #[must_use]
     pub fn name(mut self, first: impl Into<String>, last: impl Into<String>) -> Self {
         self.names = (first.into(), last.into());
         self
     }
 
-    /// The customer's e-mail address.
+    /// Sets the customer's e-mail address.
     ///
     /// # Errors
     /// When the channel `email` was not granted.
@@ -159,7 +160,7 @@ impl Lead {
         Ok(self)
     }
 
-    /// The customer's telephone number in E.164.
+    /// Sets the customer's telephone number in E.164.
     ///
     /// # Errors
     /// When neither `phone` nor `sms` was granted.
@@ -169,7 +170,7 @@ impl Lead {
         Ok(self)
     }
 
-    /// How the customer would like to be contacted.
+    /// Sets the preferred channel of contact.
     ///
     /// # Errors
     /// When that channel was not granted.
@@ -185,15 +186,15 @@ impl Lead {
         Ok(self)
     }
 
-    /// The customer's postal address.
+    /// Sets the customer's postal address.
     #[must_use]
     pub fn address(mut self, address: Address) -> Self {
         self.address = Some(address);
         self
     }
 
-    /// The vehicle that the customer is interested in: an object as a search gives it, or one with
-    /// `vin`, `stock` or year, make and model.
+    /// Sets the vehicle that the customer is interested in: an object from a search, or one with `vin`,
+    /// `stock` or year, make and model.
     // R-LD-12
     #[must_use]
     pub fn about(mut self, vehicle: Value) -> Self {
@@ -201,40 +202,40 @@ impl Lead {
         self
     }
 
-    /// The vehicle that the customer gives in exchange.
+    /// Sets the vehicle that the customer trades in.
     #[must_use]
     pub fn trade_in(mut self, vehicle: Value) -> Self {
         self.trade_in = Some(vehicle);
         self
     }
 
-    /// The appointment that the customer asks for.
+    /// Sets the appointment that the customer asks for.
     #[must_use]
     pub fn appointment(mut self, appointment: AppointmentRequest) -> Self {
         self.appointment = Some(appointment);
         self
     }
 
-    /// The customer's words, at most 4,000 characters.
+    /// Sets the customer's message, at most 4,000 characters.
     #[must_use]
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = Some(message.into());
         self
     }
 
-    /// The idempotency key of this intent.
+    /// Returns the idempotency key of the lead.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// When it is, or was, sent first.
+    /// Returns the moment at which the lead was or will be first sent.
     #[must_use]
     pub fn submitted_at(&self) -> Timestamp {
         self.submitted_at
     }
 
-    /// The payload in a version of AAP: in v1.0 the agent is a name, in both places.
+    /// Returns the payload in a version of AAP. In v1.0 the agent is a name, in both places.
     // C-35
     #[must_use]
     pub fn payload(&self, version: Version) -> Value {

@@ -1,6 +1,5 @@
-//! What a payload of AdCP says although the task did not fail: warnings beside a result,
-//! rows of which some failed, a structured rejection, and the decision of a
-//! governance agent. None of it is a failure of the request.
+//! Outcome of an AdCP task that did not fail: warnings beside a result, failed rows, a structured rejection,
+//! and the decision of a governance agent. None of these is a failure of the request.
 // P-1, B-8, T-4, K-1
 
 use tradepost_wire::adcp::error::{AdcpError, MAX_LISTED};
@@ -13,27 +12,27 @@ use crate::recovery::{FailedAttempt, RecoveryAdvice, RetryBudget, advise};
 use crate::refusal::{Adcp, RefusalForm, SellerRefusal, stated_by};
 use crate::text::{SENTENCE, WORD, plain};
 
-/// What a payload says.
+/// Outcome in a payload.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PayloadOutcome {
-    /// How far the task is; `None` when the payload does not say.
+    /// Status of the task; `None` when the payload has none.
     pub standing: Option<Open<AdcpTaskStatus>>,
-    /// What the seller says beside the result, which stands.
+    /// Warnings beside the result, which is valid nevertheless.
     pub warnings: Vec<AdcpError>,
-    /// The rows that failed.
+    /// Rows that failed.
     pub rows: Vec<FailedRow>,
 }
 
-/// A row that failed, although others may have succeeded.
+/// Row that failed, although others may have succeeded.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FailedRow {
-    /// Where the row is in the payload (`/accounts/0`).
+    /// JSON Pointer to the row in the payload (`/accounts/0`).
     pub pointer: String,
-    /// Its errors; at least one.
+    /// Errors of the row; at least one.
     pub errors: Vec<AdcpError>,
-    /// Whether it was sent again by itself, so that a later answer says what became of it.
+    /// True when the row was sent again alone, so that a later answer has its outcome.
     pub again: bool,
 }
 
@@ -49,14 +48,14 @@ impl PayloadOutcome {
         }
     }
 
-    /// Whether the task ended and its result is to be used.
+    /// Returns true when the task ended and its result can be used.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         matches!(self.standing, None | Some(Open::Known(AdcpTaskStatus::Completed)))
     }
 }
 
-/// The members that are lists of objects with errors: `accounts`, `creatives`, `catalogs`.
+/// Reads the failed rows of all lists in a payload, such as `accounts`, `creatives` or `catalogs`.
 fn rows(payload: &Value) -> Vec<FailedRow> {
     let mut found = Vec::new();
     for (name, list) in payload.as_object().into_iter().flatten() {
@@ -76,8 +75,8 @@ fn rows(payload: &Value) -> Vec<FailedRow> {
 }
 
 impl FailedRow {
-    /// What to do about the row: as [`advise`], by its strictest error. Another request is one for
-    /// this row alone.
+    /// Returns the advice for the row, as [`advise`], by its strictest error. A corrected or repeated request
+    /// is one for this row alone.
     #[must_use]
     pub fn advise(&self, attempt: &FailedAttempt, budget: &RetryBudget) -> Option<RecoveryAdvice> {
         let by = RefusalForm::Adcp(Box::new(Adcp::of(None, self.errors.clone())?));
@@ -87,45 +86,44 @@ impl FailedRow {
     }
 }
 
-/// What a governance agent decided on a plan, with its conditions.
+/// Decision of a governance agent on a plan, with its conditions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanDecision {
-    /// The decision.
+    /// Decision.
     pub decision: GovernanceDecision,
-    /// What has to be changed: each field with the value it must have, when there is one.
+    /// Required changes.
     pub conditions: Vec<RequiredChange>,
-    /// Why, fit for display.
+    /// Explanation, fit for display.
     pub explanation: String,
 }
 
-/// A change that a governance agent requires.
+/// Change that a governance agent requires.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequiredChange {
-    /// Which field, fit for display.
+    /// Field to change, fit for display.
     pub field: String,
-    /// The value it must have; without one a person has to read the reason.
+    /// Value that the field must have; without one a person has to read the reason.
     pub required: Option<Value>,
-    /// Why, fit for display.
+    /// Reason, fit for display.
     pub reason: String,
 }
 
-/// What follows from a decision.
+/// Next step after a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GovernanceStep {
-    /// Go on.
+    /// Continue.
     Proceed,
-    /// Change what the conditions say and ask the governance agent again before going on.
+    /// Change the fields as the conditions say, and ask the governance agent again.
     ApplyAndCheckAgain,
-    /// A person has to read the conditions: at least one names no value.
+    /// A person has to read the conditions: there are none, or one has no value.
     AskAPerson,
     /// The operation must not take place.
     Block,
 }
 
 impl PlanDecision {
-    /// Reads the result of `check_governance`: `verdict` (3.1), or `status` as it was called
-    /// before. `None` when it has no decision, as while a person still reviews it: that is a task
-    /// like any other.
+    /// Reads the result of `check_governance`: `verdict` (3.1), or `status` in earlier releases. `None` when
+    /// it has no decision, for example while a person still reviews the plan; that is a task like any other.
     #[must_use]
     pub fn read(payload: &Value) -> Option<Self> {
         let text = |value: &Value, name: &str| {
@@ -150,7 +148,7 @@ impl PlanDecision {
         })
     }
 
-    /// What follows.
+    /// Returns the next step.
     #[must_use]
     pub fn next(&self) -> GovernanceStep {
         match self.decision {

@@ -1,18 +1,18 @@
-//! Receiving push deliveries, of A2A and of AdCP: a router that lets authentic ones in, keeps each
-//! once, and says yes only when it is kept.
+//! Receiver of push deliveries of A2A and AdCP: a router that accepts authentic ones, stores each once, and
+//! answers 200 only after it is stored.
 //!
-//! What is authentic is in [`authentic`], what a delivery is and which ones say the same in
-//! [`delivery`], where they are kept is an [`Inbox`], and [`mod@poll`] asks for what never came.
+//! [`authentic`] checks deliveries, [`delivery`] reads them and finds duplicates, an [`Inbox`] stores them,
+//! and [`mod@poll`] asks for missing ones.
 //!
 //! | status | when |
 //! |---|---|
-//! | 200 | it is kept, now or since before; or it was a challenge, which is answered |
-//! | 400 | its body broke off, or it is authentic and no delivery; what is wrong with a webhook of AdCP is said |
-//! | 401 | it is not authentic; only of AdCP's signatures is said what is wrong |
+//! | 200 | it is stored, now or before; or it was a challenge, which is answered |
+//! | 400 | its body broke off, or it is authentic and no delivery; for an AdCP webhook the problems are listed |
+//! | 401 | it is not authentic; only for AdCP's signatures the reason is given |
 //! | 408 | its body did not arrive in time |
 //! | 409 | its key was used for another webhook of the same sender |
 //! | 413, 415 | it is too large, or of another media type |
-//! | 503 | it could not be kept, or nobody knows yet whose signature it has: send it again |
+//! | 503 | it could not be stored, or its signer cannot be determined at the moment: send it again |
 
 use std::fmt;
 use std::sync::Arc;
@@ -42,41 +42,40 @@ use authentic::{Authenticity, DeliveryDenied, DeliveryEnvelope};
 use delivery::{KnownTask, NoDelivery, PushDelivery, ReceivedDelivery};
 use metrics::ReceiverMetrics;
 
-/// The media type of a delivery (A2A §4.3.3).
+/// Media type of a delivery (A2A §4.3.3).
 pub const MEDIA_TYPE: &str = "application/a2a+json";
 
-/// The largest delivery, in bytes, unless another limit is set.
+/// Default maximum size of a delivery, in bytes.
 pub const MAX_BODY: usize = 1024 * 1024;
 
-/// Keeps deliveries. Its functions may wait for a disk; the receiver calls them where that
-/// disturbs nobody.
+/// Stores deliveries. The functions may block on a disk; the receiver calls them on threads for blocking work.
 pub trait Inbox: fmt::Debug + Send + Sync + 'static {
-    /// Keeps a delivery, unless what is kept of its task covers it. When this returns it is safe.
+    /// Stores a delivery, unless those of its task that are stored already cover it. It is durable on return.
     ///
     /// # Errors
-    /// When it could not be kept.
+    /// When the delivery could not be stored.
     fn put(&self, delivery: &PushDelivery) -> Result<Put, DeliveryNotKept>;
 
-    /// What is kept of a sender's task.
+    /// Returns what is stored of a sender's task.
     ///
     /// # Errors
-    /// When that cannot be found out.
+    /// When the store cannot be read.
     fn known(&self, sender: &str, task_id: &str) -> Result<KnownTask, DeliveryNotKept>;
 }
 
-/// What became of a delivery.
+/// Result of storing a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Put {
-    /// It is kept.
+    /// New, and stored.
     New,
-    /// It was kept before, or others that say the same.
+    /// Stored before, or covered by stored deliveries that say the same.
     Duplicate,
-    /// Its sender has used its key for something else, which stays as it was kept.
+    /// Not stored: its sender has used its key for another delivery, which stays stored.
     Conflict,
 }
 
-/// A delivery could not be kept. The cause is for the log.
+/// Error of a delivery that could not be stored. The cause is for the log.
 #[derive(Debug)]
 pub struct DeliveryNotKept(pub String);
 
@@ -88,7 +87,7 @@ impl fmt::Display for DeliveryNotKept {
 
 impl std::error::Error for DeliveryNotKept {}
 
-/// Asks an inbox where waiting for a disk disturbs nobody.
+/// Calls an inbox on a thread for blocking work.
 async fn within<T: Send + 'static>(
     inbox: &Arc<dyn Inbox>,
     ask: impl FnOnce(&dyn Inbox) -> Result<T, DeliveryNotKept> + Send + 'static,
@@ -100,21 +99,21 @@ async fn within<T: Send + 'static>(
 
 /// Receives deliveries.
 pub struct Receiver {
-    /// Where they are kept.
+    /// Store of deliveries.
     pub inbox: Arc<dyn Inbox>,
-    /// Which ones are believed.
+    /// Checks of deliveries.
     pub authenticity: Authenticity,
-    /// The largest one, in bytes.
+    /// Maximum size of a delivery, in bytes.
     pub max_body: usize,
-    /// How long a body may take to arrive.
+    /// Time within which a body must arrive.
     pub patience: Duration,
-    /// The time.
+    /// Clock.
     pub now: Box<dyn Fn() -> Timestamp + Send + Sync>,
-    /// What happened.
+    /// Counters.
     pub metrics: Arc<ReceiverMetrics>,
-    /// Told when a delivery has been kept.
+    /// Called when a delivery has been stored.
     pub kept: Box<dyn Fn() + Send + Sync>,
-    /// Told in one word why a delivery was not taken, where there is one; for the log.
+    /// Called with the code of a delivery that was not accepted, if AdCP has one; for the log.
     pub refused: Box<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -124,7 +123,7 @@ impl fmt::Debug for Receiver {
     }
 }
 
-/// A router that takes deliveries at `path` (beginning with a slash) and nothing else.
+/// Creates a router that accepts deliveries at `path` (beginning with a slash) and nothing else.
 pub fn router(path: &str, receiver: Arc<Receiver>) -> Router {
     Router::new()
         .route(path, post(receive))
@@ -152,7 +151,7 @@ async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Res
         NotTaken::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, &metrics.unreadable),
         NotTaken::Broken => (StatusCode::BAD_REQUEST, &metrics.unreadable),
         NotTaken::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, &metrics.unreadable),
-        // Whoever signs what can be read in two ways is to give up, as with a wrong signature.
+        // The sender must not retry a signed body that can be read in two ways, as with a wrong signature.
         NotTaken::Unreadable(NoDelivery::Ambiguous) => {
             (StatusCode::UNAUTHORIZED, &metrics.unreadable)
         }
@@ -176,12 +175,12 @@ async fn receive(State(receiver): State<Arc<Receiver>>, request: Request) -> Res
     response
 }
 
-/// Why a delivery is not taken.
+/// Reason why a delivery is not accepted.
 enum NotTaken {
     Denied(DeliveryDenied),
     Slow,
     TooLarge,
-    /// The body broke off, or was written wrongly.
+    /// The body broke off, or could not be read.
     Broken,
     MediaType,
     Unreadable(NoDelivery),
@@ -190,7 +189,7 @@ enum NotTaken {
 }
 
 impl NotTaken {
-    /// In one word, where AdCP has one.
+    /// Returns AdCP's code for the reason, if there is one.
     fn code(&self) -> Option<String> {
         match self {
             Self::Denied(denied) => denied.code(),
@@ -212,7 +211,7 @@ impl NotTaken {
 impl Receiver {
     async fn take(&self, request: Request) -> Result<Response, NotTaken> {
         let (parts, body) = request.into_parts();
-        // Whoever has no token does not get to send a body.
+        // Checked before the body is read.
         if !self.authenticity.may_send(&parts.headers) {
             return Err(NotTaken::Denied(DeliveryDenied::Unproven));
         }
@@ -244,7 +243,7 @@ impl Receiver {
             };
         let put = within(&self.inbox, move |inbox| inbox.put(&delivery)).await;
         let put = put.map_err(|_| {
-            // A sender that was not told repeats itself, perhaps with the same signature.
+            // A sender without an answer sends the delivery again, perhaps with the same signature.
             self.authenticity.release(&pass);
             NotTaken::Unkept
         })?;
@@ -260,7 +259,7 @@ impl Receiver {
     }
 }
 
-/// Whether the media type is that of a delivery; A2A before 1.0 said `application/json`.
+/// Returns true for the media type of a delivery; A2A before 1.0 used `application/json`.
 fn is_delivery(headers: &HeaderMap) -> bool {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = MediaType::of(value.unwrap_or_default());

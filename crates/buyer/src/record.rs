@@ -1,8 +1,7 @@
-//! What is logged of a failure, and what people are told of one.
+//! Log records of failures, and sentences for people about them.
 //!
-//! Logged are the code, how one recovers, the seller's message and field, and the time; never what
-//! the caller has sent: where a seller repeats a value of the request in its message, it is left
-//! out.
+//! A record has the code, the recovery class, the seller's message and field, and the time. It has nothing
+//! that the caller has sent: values of the request are removed from the seller's message.
 // Z-1, Z-2
 
 use jiff::Timestamp;
@@ -15,31 +14,30 @@ use crate::failure::{CallFailure, Unsent};
 use crate::refusal::{MAX_MESSAGE, RefusalForm};
 use crate::text::{WORD, bounded, plain};
 
-/// The shortest value of a request that is looked for in a message: shorter ones are parts of any
+/// Shortest value of a request that is removed from a message, in characters; shorter ones occur in any
 /// sentence.
 const LEAST_PRIVATE: usize = 4;
 
-/// How many values of a request are looked for.
+/// Maximum number of values of a request that are removed.
 const MAX_PRIVATE: usize = 2_000;
 
-/// What is logged of a failure.
+/// Log record of a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailureRecord {
-    /// The seller's code; for a failure without one what it is: `unsent`, `unanswered`, `garbled`
-    /// or `refused`.
+    /// Seller's code; for a failure without one its kind: `unsent`, `unanswered`, `garbled` or `refused`.
     pub code: String,
-    /// How one recovers, where the seller's protocol says so.
+    /// Recovery class, when the seller's protocol has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<&'static str>,
-    /// What is wrong.
+    /// Message of the failure.
     pub message: String,
-    /// The field at fault, in the seller's notation.
+    /// Field at fault, in the seller's notation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
 }
 
 impl FailureRecord {
-    /// Of a failure of a request that has these values.
+    /// Creates the record of a failure, without these private values of the request.
     #[must_use]
     pub fn of(failure: &CallFailure, private: &[String]) -> Self {
         if let Some(error) = failure.adcp() {
@@ -63,7 +61,7 @@ impl FailureRecord {
         Self { code, recovery: None, message, field: None }
     }
 
-    /// Of an error object, such as that of a row.
+    /// Creates the record of an error object, such as that of a row.
     #[must_use]
     pub fn of_error(error: &AdcpError, private: &[String]) -> Self {
         let field = error.field.as_deref().map(|field| without(field, private));
@@ -75,7 +73,7 @@ impl FailureRecord {
         }
     }
 
-    /// The line of a log: one JSON object.
+    /// Returns the record as a log line, which is one JSON object.
     #[must_use]
     pub fn line(&self, at: Timestamp) -> String {
         #[derive(Serialize)]
@@ -89,11 +87,11 @@ impl FailureRecord {
     }
 }
 
-/// The text without these values, bounded and fit for display.
+/// Removes these values from a text, bounds it and makes it fit for display.
 fn without(text: &str, private: &[String]) -> String {
     let mut text = text.to_owned();
     let mut private: Vec<_> = private.iter().collect();
-    // A longer value may have a shorter one in it, and is the one that must not be left out.
+    // Longest first, because a value may contain a shorter one.
     private.sort_by_key(|value| std::cmp::Reverse(value.len()));
     for value in private.into_iter().take(MAX_PRIVATE) {
         if value.chars().count() >= LEAST_PRIVATE && text.contains(value.as_str()) {
@@ -103,7 +101,7 @@ fn without(text: &str, private: &[String]) -> String {
     bounded(&text, MAX_MESSAGE)
 }
 
-/// The texts among the values of a request.
+/// Returns the texts in a value.
 pub(crate) fn texts(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![value];
@@ -119,8 +117,8 @@ pub(crate) fn texts(value: &Value) -> Vec<String> {
 }
 
 impl CallFailure {
-    /// A sentence for people about what has happened: that of the code where the catalog has it,
-    /// else what its class means.
+    /// Returns a sentence for people about the failure: that of the code if the catalog has it, else that of
+    /// the failure's class.
     #[must_use]
     pub fn sentence(&self) -> String {
         if let Some(error) = self.adcp() {
@@ -150,7 +148,7 @@ impl CallFailure {
 
 const REFUSED: &str = "The seller says no.";
 
-/// The sentence of an error object.
+/// Returns the sentence of an error object.
 #[must_use]
 pub fn of_code(error: &AdcpError) -> String {
     in_one_line(match &error.code {
@@ -163,7 +161,7 @@ pub fn of_code(error: &AdcpError) -> String {
     })
 }
 
-/// Without the breaks of the table that it stands in.
+/// Joins the lines of a sentence from a catalog.
 fn in_one_line(sentence: &str) -> String {
     sentence.split_whitespace().collect::<Vec<_>>().join(" ")
 }

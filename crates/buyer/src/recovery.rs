@@ -1,13 +1,13 @@
-//! What to do about a failure: retry, fix, ask a person, or stop.
+//! Advice on a failure: retry, fix, ask a person, or stop.
 //!
-//! [`advise`] is pure: it has no clock, no sleep and no randomness, and answers for every failure.
-//! Large nets come first and small nets override them: how far the request got, then the status of
-//! HTTP or gRPC, then the row of the code's catalog, then what the seller wrote in this error. What
-//! a rule forbids ends it, whatever the seller wrote: a credential that was rejected is not
-//! presented again, and a write that has happened is not repeated.
+//! [`advise`] is pure: it has no clock, no sleep and no randomness, and has an advice for every failure.
+//! General rules come first and specific ones override them: how far the request got, then the status of HTTP
+//! or gRPC, then the row of the code's catalog, then what the seller wrote in this error. A prohibition is
+//! final, whatever the seller wrote: a rejected credential is not sent again, and a write that has happened
+//! is not repeated.
 //!
-//! Text of a seller decides nothing, with the one exception that the specification
-//! makes: a forgotten context, which costs one corrected request at most.
+//! A seller's text decides nothing, with the one exception of the specification: a forgotten context, which
+//! costs one corrected request at most.
 // X-1, Z-3
 
 use std::time::Duration;
@@ -25,75 +25,75 @@ mod words;
 
 use course::Strategy;
 
-/// The pauses before retries that nobody asked for.
+/// Pauses before retries when the seller names no delay.
 // H-2
 pub const BACKOFF: Backoff =
     Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(60) };
 
-/// How often a scope is asked for again before it counts as missing.
+/// Number of retries after which a missing scope counts as missing for good.
 //
 pub const SCOPE_RETRIES: u32 = 3;
 
-/// What may happen when the request is sent twice.
+/// Effect of sending the request twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ResendEffect {
-    /// Nothing: it only reads.
+    /// No effect: the request only reads.
     #[default]
     Read,
-    /// Nothing more than when it is sent once: it has an idempotency key.
+    /// The effect of sending it once: it has an idempotency key.
     Keyed,
-    /// Something twice.
+    /// The effect may happen twice, because there is no idempotency key.
     Unkeyed,
 }
 
-/// What is known of the request that failed, and of those before it with the same intent.
+/// Facts about the request that failed, and about earlier ones of the same intent.
 #[derive(Debug, Clone, Default)]
 pub struct FailedAttempt {
-    /// What may happen when it is sent twice.
+    /// Effect of sending the request twice.
     pub effect: ResendEffect,
-    /// Whether it carried a credential.
+    /// True when the request carried a credential.
     //
     pub had_credentials: bool,
-    /// Whether the caller can supply a credential or renew the one it has.
+    /// True when the caller can supply a credential or renew the one it has.
     pub has_supply: bool,
-    /// Whether it carried a context id.
+    /// True when the request carried a context id.
     pub had_context: bool,
-    /// Whether the caller can read the card again that its address came from.
+    /// True when the caller can read the card with the seller's address again.
     pub has_card: bool,
-    /// The seller's host: addresses that it wants people to visit must be there.
+    /// Seller's host; addresses that a person is sent to must be there.
     // Z-3
     pub seller: Option<String>,
-    /// What has been tried.
+    /// Remedies that were tried.
     pub tried: Tried,
 }
 
-/// What has been tried for one intent.
+/// Remedies that were tried for one intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tried {
-    /// How often a request has been sent again unchanged.
+    /// Number of times that a request was sent again unchanged.
     pub retries: u32,
-    /// Whether a credential was supplied or renewed on the way.
+    /// True when a credential was supplied or renewed.
     pub credentials: bool,
-    /// Whether the context was left behind.
+    /// True when the context id was dropped.
     pub context: bool,
-    /// Whether the card was read again.
+    /// True when the card was read again.
     pub card: bool,
-    /// Whether a way of billing that the seller suggested was taken.
+    /// True when a way of billing that the seller suggested was used.
     pub billing: bool,
 }
 
-/// What is left to be spent.
+/// Budgets that are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryBudget {
-    /// How many more requests for this intent.
+    /// Number of further requests for this intent.
     pub attempts: u32,
-    /// How much more time for this intent.
+    /// Further time for this intent.
     pub time: Duration,
-    /// How many more retries for this seller, whatever the intent.
+    /// Number of further retries for this seller, over all intents.
     pub tokens: u32,
 }
 
-/// What to do.
+/// Advice on a failure.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecoveryAdvice {
     /// Send the same request again, with the same idempotency key.
@@ -102,68 +102,67 @@ pub enum RecoveryAdvice {
     Fix(Box<Fix>),
     /// A person has to act.
     Ask(AskReason),
-    /// There is nothing to be done with this seller.
+    /// Nothing can be done with this seller.
     Stop(StopReason),
 }
 
-/// How to retry.
+/// Pause and credential of a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
-    /// How long to wait first.
+    /// Time to wait first.
     pub wait: RetryWait,
-    /// What to do about the credential first.
+    /// Step to take first.
     pub first: CredentialStep,
 }
 
-/// A span in which the moment of the next request is to be chosen at random, so that callers who
-/// failed together do not come back together.
+/// Span from which the moment of the next request is drawn at random, so that callers that failed together do
+/// not come back together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RetryWait {
-    /// Never earlier.
+    /// Earliest moment.
     // H-1
     pub at_least: Duration,
-    /// Not later.
+    /// Latest moment.
     pub at_most: Duration,
 }
 
-/// What comes before a retry.
+/// Step before a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialStep {
     /// Nothing.
     Nothing,
-    /// A credential has to be supplied: there was none.
+    /// Supply a credential, because there was none.
     //
     Supply,
-    /// The token has to be renewed.
+    /// Renew the token.
     //
     Renew,
-    /// The card has to be read again: nobody answers where it said.
+    /// Read the card again, because the address in it does not work any more.
     ReadCard,
 }
 
-/// How to fix.
+/// Correction of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fix {
-    /// What to change.
+    /// Change to make.
     pub change: RequestChange,
-    /// The fields at fault, in the seller's notation. For display: never a path by which to
-    /// change a request.
+    /// Fields at fault, in the seller's notation. For display only: never used as a path for changing a request.
     pub fields: Vec<String>,
-    /// What the seller suggests, made fit for display and bounded.
+    /// Seller's suggestion, made fit for display and bounded.
     // Z-3
     pub suggestion: Option<String>,
-    /// How long to wait first.
+    /// Time to wait first.
     pub wait: RetryWait,
 }
 
-/// What to change in a request.
+/// Change to a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestChange {
-    /// What the fields, the issues or the suggestion say.
+    /// Correct the request as the fields, the issues or the suggestion say.
     Request,
     /// Leave the fields out.
     Strip,
-    /// Search again: what the request is about is not there, or not any more.
+    /// Search again, because the subject of the request does not exist, or not any more.
     SearchAgain,
     /// Read the resource again and make the change to its present state.
     Reread,
@@ -175,101 +174,101 @@ pub enum RequestChange {
     DropContext,
     /// Get a governance token.
     Token,
-    /// This way of billing.
+    /// Use this way of billing.
     Billing(String),
-    /// Another way of billing, or none.
+    /// Use another way of billing, or none.
     OtherBilling,
-    /// One of these versions.
+    /// Use one of these versions.
     Versions(Vec<String>),
-    /// This account, as the seller wrote it.
+    /// Use this account, as the seller wrote it.
     Account(Value),
 }
 
-/// Why a person has to act.
+/// Reason why a person has to act.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AskReason {
-    /// The seller says that only a person can.
+    /// The seller says that only a person can help.
     Terminal,
-    /// Nobody knows whether the request had an effect, and repeating it might have it twice.
+    /// The request may have had an effect, and repeating it might have the effect twice.
     InDoubt,
-    /// The seller does not promise to know the request again by its key, or not for so long.
+    /// The seller does not promise to recognise the key of the request, or not for that long.
     Unpromised,
     /// There is no credential to send.
     CredentialsMissing,
     /// The credential was rejected.
     CredentialsRejected,
-    /// Credentials stand in the arguments; they may have been logged. The places, when known.
+    /// The arguments contain credentials, which may have been logged; at these places, when known.
     CredentialInArguments(Vec<String>),
-    /// The caller may not do this.
+    /// The caller has no permission.
     Permission,
-    /// The scope is missing, and stayed so over this many retries.
+    /// The scope is missing, and was still missing after this many retries.
     Scope(u32),
     /// The seller's relationship with this agent does not permit it.
     AgentGate,
-    /// The seller is set up wrongly.
+    /// The seller is misconfigured.
     SellerMisconfigured,
     /// The seller's answer or data is wrong.
     SellerDefect,
-    /// A note rather than a failure.
+    /// The error is a note rather than a failure.
     Advisory,
-    /// The seller keeps saying that requests come too often.
+    /// The seller repeatedly limits the rate of requests.
     Throttled,
-    /// The budget is spent.
+    /// This budget is spent.
     Spent(Spent),
     /// The caller stopped.
     Stopped,
     /// No way of billing is left that the seller accepts.
     Billing,
-    /// The account has to be set up, at this address when the seller gave one that is safe.
+    /// The account has to be set up, at this address if the seller gave a safe one.
     Setup(Option<String>),
-    /// Somebody has to agree to something or connect something.
+    /// A person has to agree to something or connect something.
     Agreement,
     /// The user has to consent.
     Consent,
     /// The user has to choose another time.
     OtherTime,
-    /// The request is still being worked on, and the seller does not say when to come back.
+    /// The request is still being processed, and the seller does not say when to come back.
     InFlight,
     /// The write has happened.
     Done,
     /// The seller says that retrying does not help.
     NotRetryable,
-    /// Nobody knows what the failure means.
+    /// The meaning of the failure is not known.
     Unclear,
 }
 
-/// Which budget is spent.
+/// Budget that is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spent {
-    /// That of requests.
+    /// Number of requests.
     Attempts,
-    /// That of time: the next request may come after this long.
+    /// Time: the next request may come after this long at the earliest.
     Time(Duration),
-    /// The seller's, over all intents.
+    /// Retries of the seller, over all intents.
     Tokens,
 }
 
-/// Why there is nothing to be done.
+/// Reason why nothing can be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
     /// The address cannot be used.
     Address,
-    /// No agent of a protocol that we speak answers there.
+    /// No agent of a supported protocol answers at the address.
     NoAgent,
     /// The seller does not offer this.
     NotOffered,
-    /// The seller's certificate is not to be believed.
+    /// The seller's certificate is not trusted.
     Certificate,
-    /// The proxy lets nothing through.
+    /// The proxy does not connect to the seller.
     Proxy,
     /// This machine cannot send.
     Local,
-    /// It is over: there is nothing left to do it to.
+    /// The subject of the request has ended.
     Final,
 }
 
 impl FailedAttempt {
-    /// The first one at an address.
+    /// Creates the first attempt at an address.
     pub(crate) fn at(endpoint: &Url, effect: ResendEffect, had_credentials: bool) -> Self {
         let seller = endpoint.host_str().map(ToOwned::to_owned);
         Self { effect, had_credentials, seller, ..Self::default() }
@@ -277,7 +276,7 @@ impl FailedAttempt {
 }
 
 impl RecoveryAdvice {
-    /// In one word: `retry`, `fix`, `ask` or `stop`.
+    /// Returns the advice in one word: `retry`, `fix`, `ask` or `stop`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -290,25 +289,26 @@ impl RecoveryAdvice {
 }
 
 impl RetryWait {
-    /// The wait for a draw between 0 and 1; anything else counts as the nearer of the two.
+    /// Returns the wait for a draw between 0 and 1; another draw counts as the nearer bound.
     #[must_use]
     pub fn drawn(self, draw: f64) -> Duration {
         drawn(self.at_least, self.at_most, draw)
     }
 
-    /// The same, ending with the time that is left, though never beginning earlier.
+    /// Ends the span at the time that is left, but not before its beginning.
     fn within(self, time: Duration) -> Self {
         Self { at_most: self.at_most.min(time).max(self.at_least), ..self }
     }
 
-    /// What a seller asked for, and up to a quarter more: never less.
+    /// Creates the span for a seller's delay: at least the delay, and up to a quarter more.
     // H-1, E-2
     fn of_seller(delay: Duration) -> Self {
         let at_least = delay.max(Duration::from_secs(1));
         Self { at_least, at_most: at_least + at_least / 4 }
     }
 
-    /// What nobody asked for: a quarter more or less, and never more than the longest.
+    /// Creates the span without a seller's delay: the backoff plus or minus a quarter, at most its longest
+    /// pause.
     // H-2
     fn backoff(retries: u32) -> Self {
         let middle = BACKOFF.pause(retries);
@@ -316,7 +316,7 @@ impl RetryWait {
     }
 }
 
-/// What to do about the failure of an attempt, with this much left to be spent.
+/// Returns the advice on the failure of an attempt, with these budgets left.
 #[must_use]
 pub fn advise(
     attempt: &FailedAttempt,
@@ -325,7 +325,7 @@ pub fn advise(
 ) -> RecoveryAdvice {
     match course::of(attempt, failure) {
         Strategy::Again { pace, first } => {
-            // Before the budget is looked at: however many retries are left, none of them is safe.
+            // Before the budgets, because no retry is safe, however many are left.
             if attempt.effect == ResendEffect::Unkeyed && failure.in_doubt() {
                 return RecoveryAdvice::Ask(AskReason::InDoubt);
             }
@@ -333,7 +333,7 @@ pub fn advise(
         }
         Strategy::Fix { change, fields, suggestion } => {
             let wait = match change {
-                // The one correction of something transient: others hurry for it too.
+                // The only correction of a transient failure, which other callers have at the same time.
                 RequestChange::Reread => course::pause(attempt, failure).within(budget.time),
                 RequestChange::Request
                 | RequestChange::Strip
@@ -354,8 +354,8 @@ pub fn advise(
     }
 }
 
-/// The advice for a bare error, without details, at the first attempt of a request that only reads
-/// and carried no credential: what a code means in general.
+/// Returns the advice for an error without details, at the first attempt of a request that only reads and
+/// carried no credential: the general meaning of a code.
 #[must_use]
 pub fn in_general(by: RefusalForm) -> RecoveryAdvice {
     let refused = SellerRefusal { retry_after: None, by, kept: KeptResponse::default() };
@@ -363,10 +363,10 @@ pub fn in_general(by: RefusalForm) -> RecoveryAdvice {
     advise(&FailedAttempt::default(), &CallFailure::Refused(Box::new(refused)), &budget)
 }
 
-/// Looks before sending: a credential among the arguments of an AdCP task is never sent.
+/// Checks the arguments of an AdCP task before sending: they must not contain a credential.
 ///
 /// # Errors
-/// The advice, when there is one.
+/// The advice, when they contain one.
 //
 pub fn preflight(arguments: &Value) -> Result<(), RecoveryAdvice> {
     let found = tradepost_wire::adcp::credentials::find(arguments);

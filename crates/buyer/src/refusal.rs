@@ -1,6 +1,5 @@
-//! A seller's no, read leniently: AdCP's error object first, then AAP's, then the typed details of
-//! A2A, then the bare number, then the status of HTTP or gRPC. Where to look for each is
-//! [`crate::response`].
+//! Refusals of a seller, read leniently: AdCP's error object first, then AAP's, then the typed details of
+//! A2A, then the bare number, then the status of HTTP or gRPC. [`crate::response`] says where each is searched.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,95 +16,93 @@ use crate::failure::KeptResponse;
 use crate::response::{self, ErrorLayer, Places};
 use crate::text::{SENTENCE, WORD, bounded, plain};
 
-/// The longest delay that a seller's word is taken for.
+/// Longest delay that is accepted from a seller.
 pub const MAX_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The longest message of AdCP that is shown, in bytes.
+/// Longest AdCP message that is shown, in bytes.
 // Z-3
 pub const MAX_MESSAGE: usize = 256;
 
-/// How many violations and facts of an error are kept.
+/// Maximum number of violations and of metadata entries of an error that are kept.
 const MAX_LISTED: usize = 100;
 
-/// A seller's no.
+/// Refusal of a seller.
 #[derive(Debug)]
 pub struct SellerRefusal {
-    /// In which words.
+    /// Form of the refusal.
     pub by: RefusalForm,
-    /// How long the seller asks to wait, rounded up to milliseconds and at most [`MAX_DELAY`]: the
-    /// longest of what the errors, the typed details and the `Retry-After` header say.
+    /// Delay that the seller asks for, rounded up to milliseconds and at most [`MAX_DELAY`]: the longest of
+    /// those in the errors, the typed details and the `Retry-After` header.
     pub retry_after: Option<Duration>,
-    /// The answer.
+    /// Answer.
     pub kept: KeptResponse,
 }
 
-/// In which words a seller says no.
+/// Form of a refusal.
 #[derive(Debug)]
 pub enum RefusalForm {
     /// AdCP's error object.
     Adcp(Box<Adcp>),
     /// AAP's error object.
     Aap {
-        /// The JSON-RPC number it came with.
+        /// JSON-RPC number of the error.
         jsonrpc: i64,
-        /// The object.
+        /// Error object.
         error: ReceivedRefusal,
     },
-    /// An error of A2A or JSON-RPC.
+    /// A2A or JSON-RPC error.
     Protocol(ProtocolError),
     /// A gRPC status without typed details.
     Grpc {
-        /// The number (google.rpc.Code).
+        /// Number of the status (google.rpc.Code).
         code: i32,
-        /// For people, as sent.
+        /// Message for people, as sent.
         message: String,
     },
-    /// An HTTP status, with a body that is no answer of a protocol.
+    /// HTTP status, with a body that is not an answer of any protocol.
     Http(u16),
-    /// A no without an error object: an MCP tool result with `isError`, or a failed task.
+    /// Refusal without an error object: an MCP tool result with `isError`, or a failed task.
     Words {
-        /// For people, as sent; the beginning of it.
+        /// Beginning of the text for people, as sent.
         text: String,
-        /// What was wrong with the object that there was.
+        /// Defect of the error object, if there was one.
         malformed: Option<ErrorFormatError>,
     },
 }
 
-/// An AdCP error with where it stood.
+/// AdCP error, and its place in the answer.
 #[derive(Debug)]
 pub struct Adcp {
-    /// The error that decides: the strictest of those that the layers hold, the first of several that
-    /// are equally strict.
+    /// Error that decides: the strictest of all layers, and the first of several that are equally strict.
     pub error: AdcpError,
-    /// All that the payload lists, when it does.
+    /// Errors that the payload lists.
     pub listed: Vec<AdcpError>,
-    /// Where the error stood.
+    /// Layer of the error.
     pub layer: response::ErrorLayer,
-    /// The JSON-RPC number that it came with; 0 when it came without.
+    /// JSON-RPC number of the error; 0 when it has none.
     pub jsonrpc: i64,
 }
 
-/// An error of A2A or JSON-RPC.
+/// A2A or JSON-RPC error.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtocolError {
-    /// The JSON-RPC number.
+    /// JSON-RPC number.
     pub jsonrpc: i64,
-    /// The catalog row; for an unknown number the reason given, else the number.
+    /// Catalog row; for an unknown number the reason given, else the number.
     pub code: Open<A2aCode>,
-    /// For people, as sent.
+    /// Message for people, as sent.
     pub message: String,
     /// `ErrorInfo.reason`, as sent.
     pub reason: Option<String>,
     /// `ErrorInfo.metadata`, as sent.
     pub metadata: Vec<(String, String)>,
-    /// The wrong fields of a `BadRequest`.
+    /// Wrong fields of a `BadRequest`.
     pub violations: Vec<FieldViolation>,
 }
 
 impl Adcp {
-    /// The error at `layer`, where there is one, and those that the payload lists; `None` without any.
-    /// Where they disagree about what helps, the strictest counts: nobody repeats a request of which one
-    /// layer says that it can only fail.
+    /// Combines the error at `layer` with those that the payload lists; `None` when there is none. The
+    /// strictest decides, so that a request is not repeated when one layer says that it can only fail.
     pub(crate) fn of(
         envelope: Option<(ErrorLayer, AdcpError)>,
         listed: Vec<AdcpError>,
@@ -120,14 +117,14 @@ impl Adcp {
     }
 }
 
-/// How little an error leaves its caller to do, from the most to the least.
+/// Strictness of an error, from the least to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Strictness {
     Note,
     Transient,
     Correctable,
     Terminal,
-    /// Whatever class the error states.
+    /// Forbidden to repeat, whatever class the error states.
     Forbidden,
 }
 
@@ -168,7 +165,7 @@ impl Strictness {
 }
 
 impl ProtocolError {
-    /// How the seller wants its caller to authenticate, in the form of `WWW-Authenticate`, where it says so.
+    /// Returns the challenge in the error's metadata, in the form of `WWW-Authenticate`.
     #[must_use]
     pub fn challenge(&self) -> Option<&str> {
         let said = self.metadata.iter().find(|(name, _)| name == "challenge");
@@ -177,7 +174,7 @@ impl ProtocolError {
 }
 
 impl SellerRefusal {
-    /// How the seller wants its callers to authenticate: what stands in the header, else in the error.
+    /// Returns the authentication challenges of the header, else that of the error.
     #[must_use]
     pub fn challenges(&self) -> Vec<Challenge> {
         match &self.by {
@@ -193,7 +190,8 @@ impl SellerRefusal {
         }
     }
 
-    /// Whether the same request may succeed later. What the seller says beats the catalog.
+    /// Returns true when the same request may succeed later. The seller's statement takes precedence over the
+    /// catalog.
     // R-ER-05
     #[must_use]
     pub fn is_retryable(&self) -> bool {
@@ -243,7 +241,7 @@ impl fmt::Display for SellerRefusal {
             }
         };
         let code = plain(code, WORD);
-        // Sellers often lead the message with the code (C-11); once is enough.
+        // Sellers often put the code at the start of the message (C-11); it is shown once.
         let message = message
             .strip_prefix(code.as_str())
             .map_or(message, |rest| rest.trim_start_matches([':', ' ']));
@@ -255,12 +253,12 @@ fn told(f: &mut fmt::Formatter<'_>, code: &str, message: &str) -> fmt::Result {
     if message.is_empty() { f.write_str(code) } else { write!(f, "{code}: {message}") }
 }
 
-/// Whether an HTTP status is one that passes.
+/// Returns true for an HTTP status that is transient.
 pub(crate) fn is_passing(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
 
-/// Whether a request that was refused with this code may succeed later, unchanged.
+/// Returns true when a request refused with this code may succeed later, unchanged.
 #[must_use]
 pub fn is_retryable(code: A2aCode) -> bool {
     matches!(code, A2aCode::InternalError | A2aCode::Unavailable | A2aCode::ResourceExhausted)
@@ -280,8 +278,8 @@ pub fn read(
     Some(of_data(jsonrpc, message, data, protocol, retry_after, kept))
 }
 
-/// A no whose typed part is `data`: an error object of AdCP or AAP, or the details of A2A, from
-/// which `otherwise` makes the most.
+/// Reads a refusal from its typed part: an error object of AdCP or AAP in `data`, else the form that
+/// `otherwise` returns for the number.
 pub(crate) fn of_data(
     jsonrpc: i64,
     message: &str,
@@ -306,7 +304,7 @@ pub(crate) fn of_data(
     SellerRefusal { retry_after, by, kept }
 }
 
-/// How long an error object asks to wait: the longest, where several do.
+/// Returns the delay that an error object asks for; the longest of several.
 pub(crate) fn stated_by(by: &RefusalForm) -> Option<Duration> {
     match by {
         RefusalForm::Adcp(adcp) => {
@@ -322,7 +320,7 @@ pub(crate) fn stated_by(by: &RefusalForm) -> Option<Duration> {
     }
 }
 
-/// `RetryInfo.retryDelay` among typed details: `"3.5s"`.
+/// Reads `RetryInfo.retryDelay` from typed details, such as `"3.5s"`.
 fn retry_info(details: &Value) -> Option<Duration> {
     let info = typed(details, "RetryInfo")?;
     let seconds: f64 = info.get("retryDelay")?.as_str()?.strip_suffix('s')?.parse().ok()?;
@@ -331,7 +329,7 @@ fn retry_info(details: &Value) -> Option<Duration> {
         .then(|| Duration::from_millis((seconds * 1000.0).ceil() as u64).min(MAX_DELAY))
 }
 
-/// The first detail of a type of google.rpc.
+/// Returns the first detail of a google.rpc type.
 pub(crate) fn typed<'v>(details: &'v Value, name: &str) -> Option<&'v Value> {
     let wanted = format!("google.rpc.{name}");
     details.as_array()?.iter().find(|detail| {
@@ -360,7 +358,7 @@ pub(crate) fn read_aap(data: &Value, message: &str) -> Option<ReceivedRefusal> {
     if !data.is_null() {
         return None;
     }
-    // Some gateways lose the data; then the code that leads the message is all that is left.
+    // Some gateways drop the data, so that only the code at the start of the message is left.
     let (name, text) = message.split_once(':')?;
     let code = AapCode::from_name(name.trim())?;
     Some(ReceivedRefusal {
@@ -372,7 +370,7 @@ pub(crate) fn read_aap(data: &Value, message: &str) -> Option<ReceivedRefusal> {
     })
 }
 
-/// An `ErrorInfo` of AAP's domain: what is left of the object where only typed details travel.
+/// Reads AAP's error from an `ErrorInfo` of its domain, for bindings that carry only typed details.
 fn read_aap_info(details: &Value, message: &str) -> Option<ReceivedRefusal> {
     let info = typed(details, "ErrorInfo")?;
     let text =
@@ -401,7 +399,7 @@ pub(crate) fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> Protoc
     let reason = info.map(|info| text(info, "reason")).filter(|reason| !reason.is_empty());
     let own = info.filter(|info| text(info, "domain") == DOMAIN);
     let own = own.map(|info| text(info, "reason"));
-    // Some rows share a number, and other bindings have none: then the reason tells the row.
+    // Some rows share a number, and other bindings have none; then the reason identifies the row.
     let row = A2aCode::from_jsonrpc_and_reason(jsonrpc, own.as_deref())
         .or_else(|| A2aCode::from_name(own.as_deref()?));
     let code = match (row, &reason) {
@@ -433,7 +431,7 @@ pub(crate) fn read_protocol(jsonrpc: i64, message: &str, data: &Value) -> Protoc
     }
 }
 
-/// `details.retry_after_ms` or `details.retry_after_seconds`, the longer of the two.
+/// Returns `details.retry_after_ms` or `details.retry_after_seconds`, whichever is longer.
 // R-ER-07
 fn stated_delay(details: &Value) -> Option<Duration> {
     let number = |name: &str| {
@@ -446,9 +444,8 @@ fn stated_delay(details: &Value) -> Option<Duration> {
     Some(Duration::from_millis(milliseconds.ceil() as u64).min(MAX_DELAY))
 }
 
-/// A `Retry-After` header: seconds, or a moment, which is compared with the answer's own `Date`
-/// so that no clock is needed and the two sides' clocks need not agree. What of it has passed in a
-/// cache, by its `Age`, is subtracted.
+/// Reads a `Retry-After` header: seconds, or a moment. A moment is compared with the answer's own `Date`, so
+/// that the clocks of the two sides need not agree. The time that the answer spent in a cache (`Age`) is subtracted.
 #[must_use]
 pub fn retry_after(header: &str, date: Option<&str>, age: Option<&str>) -> Option<Duration> {
     let answered = date.and_then(http::date::read);

@@ -1,7 +1,7 @@
-//! What the five skills answer, with names for what the protocol defines. Each type wraps the
-//! [`SkillAnswer`]: a member that has no accessor here is in [`SkillAnswer::data`], and everything is as the
-//! seller sent it. A member that is missing or of another type is `None`; texts are the seller's
-//! and go through [`crate::text`] before a person sees them.
+//! Typed access to the answers of the five skills. Each type wraps the [`SkillAnswer`], which holds
+//! everything as the seller sent it; a member without an accessor here is in [`SkillAnswer::data`]. A member
+//! that is missing or of another type is `None`. Texts are untrusted and have to go through [`crate::text`]
+//! before a person sees them.
 
 use std::ops::Deref;
 
@@ -46,14 +46,13 @@ answers! {
 }
 
 impl Dealer {
-    /// The dealer and its rooftops, when the answer has the published shape; members that it does
-    /// not know are left out of it.
+    /// Returns the dealer and its rooftops, when the answer has the published shape. Unknown members are left out.
     #[must_use]
     pub fn information(&self) -> Option<DealerInformation> {
         DealerInformation::deserialize(self.data()).ok()
     }
 
-    /// The dealer's name.
+    /// Returns the dealer's name.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         text(self.data(), "name")
@@ -61,7 +60,7 @@ impl Dealer {
 }
 
 words! {
-    /// What vehicles are counted by, by the member of the answer.
+    /// Facet by which vehicles are counted, named after the member of the answer.
     pub enum Facet {
         /// Make.
         Makes = "makes",
@@ -93,7 +92,7 @@ words! {
 }
 
 impl Facet {
-    /// The member of the answer.
+    /// Returns the member of the answer.
     #[must_use]
     pub fn member(self) -> &'static str {
         self.name()
@@ -101,8 +100,8 @@ impl Facet {
 }
 
 impl Counts {
-    /// The values of a facet, each with the number of vehicles that have it, in the seller's
-    /// order. Years come as numbers, everything else as text.
+    /// Returns the values of a facet, each with its number of vehicles, in the seller's order. Years are
+    /// numbers, everything else is text.
     #[must_use]
     pub fn of(&self, facet: Facet) -> Vec<(&Value, u64)> {
         let terms = self.data().get(facet.member()).and_then(Value::as_array);
@@ -110,19 +109,19 @@ impl Counts {
         terms.into_iter().flatten().filter_map(term).collect()
     }
 
-    /// The lowest and the highest `price`, in whole US dollars.
+    /// Returns the lowest and the highest `price`, in whole US dollars.
     #[must_use]
     pub fn prices(&self) -> Option<(u64, u64)> {
         self.range("price_range")
     }
 
-    /// The lowest and the highest mileage.
+    /// Returns the lowest and the highest mileage.
     #[must_use]
     pub fn mileages(&self) -> Option<(u64, u64)> {
         self.range("mileage_range")
     }
 
-    /// The earliest and the latest model year.
+    /// Returns the earliest and the latest model year.
     #[must_use]
     pub fn years(&self) -> Option<(u64, u64)> {
         self.range("year_range")
@@ -135,26 +134,26 @@ impl Counts {
 }
 
 impl Page {
-    /// How many vehicles match, on all pages.
+    /// Returns the number of matching vehicles on all pages.
     #[must_use]
     pub fn total(&self) -> Option<u64> {
         count(self.data(), "total")
     }
 
-    /// How many matches come before this page.
+    /// Returns the number of matches before this page.
     #[must_use]
     pub fn skip(&self) -> Option<u64> {
         count(self.data(), "skip")
     }
 
-    /// How many vehicles a page of this search can hold.
+    /// Returns the maximum number of vehicles on a page of this search.
     #[must_use]
     pub fn limit(&self) -> Option<u64> {
         count(self.data(), "limit")
     }
 
-    /// The vehicles that can be bought. Those whose status is missing or none of the three are
-    /// left out; [`SkillAnswer::vehicles`] counts them.
+    /// Returns the vehicles that can be bought. Those whose status is missing or none of the three are left
+    /// out; [`SkillAnswer::vehicles`] counts them.
     // R-IS-14
     #[must_use]
     pub fn listings(&self) -> Vec<OfferedListing<'_>> {
@@ -163,91 +162,91 @@ impl Page {
 }
 
 impl Vehicle {
-    /// The vehicle.
+    /// Returns the vehicle.
     #[must_use]
     pub fn listing(&self) -> OfferedListing<'_> {
         OfferedListing(self.data())
     }
 }
 
-/// A vehicle on offer; the object is as the seller sent it.
+/// Vehicle on offer; the object is as the seller sent it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OfferedListing<'a>(pub &'a Value);
 
 impl<'a> OfferedListing<'a> {
-    /// The dealer's id.
+    /// Returns the dealer's id of the vehicle.
     #[must_use]
     pub fn vehicle_id(self) -> Option<&'a str> {
         text(self.0, "vehicle_id")
     }
 
-    /// The vehicle identification number.
+    /// Returns the vehicle identification number.
     #[must_use]
     pub fn vin(self) -> Option<&'a str> {
         text(self.0, "vin")
     }
 
-    /// The stock number.
+    /// Returns the stock number.
     #[must_use]
     pub fn stock(self) -> Option<&'a str> {
         text(self.0, "stock")
     }
 
-    /// The rooftop where it stands.
+    /// Returns the rooftop where the vehicle stands.
     #[must_use]
     pub fn rooftop(self) -> Option<&'a str> {
         text(self.0, "rooftop")
     }
 
-    /// The model year.
+    /// Returns the model year.
     #[must_use]
     pub fn year(self) -> Option<u64> {
         count(self.0, "year")
     }
 
-    /// The make.
+    /// Returns the make.
     #[must_use]
     pub fn make(self) -> Option<&'a str> {
         text(self.0, "make")
     }
 
-    /// The model.
+    /// Returns the model.
     #[must_use]
     pub fn model(self) -> Option<&'a str> {
         text(self.0, "model")
     }
 
-    /// The condition.
+    /// Returns the condition.
     #[must_use]
     pub fn condition(self) -> Option<Open<VehicleCondition>> {
         text(self.0, "condition").map(Open::parse)
     }
 
-    /// Whether it can be bought.
+    /// Returns the listing status, which says if the vehicle can be bought.
     #[must_use]
     pub fn status(self) -> Option<Open<ListingStatus>> {
         text(self.0, "status").map(Open::parse)
     }
 
-    /// The price out of the door, in whole US dollars.
+    /// Returns the out-the-door price, in whole US dollars.
     #[must_use]
     pub fn price(self) -> Option<u64> {
         count(self.0, "price")
     }
 
-    /// The advertised price, in whole US dollars.
+    /// Returns the advertised price, in whole US dollars.
     #[must_use]
     pub fn list_price(self) -> Option<u64> {
         count(self.0, "list_price")
     }
 
-    /// Miles driven.
+    /// Returns the mileage, in miles.
     #[must_use]
     pub fn mileage(self) -> Option<u64> {
         count(self.0, "mileage")
     }
 
-    /// Any member at all.
+    /// Returns any member.
     #[must_use]
     pub fn get(self, name: &str) -> Option<&'a Value> {
         self.0.get(name)
@@ -255,44 +254,44 @@ impl<'a> OfferedListing<'a> {
 }
 
 impl Receipt {
-    /// The whole receipt, when it has the published shape.
+    /// Returns the whole receipt, when it has the published shape.
     #[must_use]
     pub fn receipt(&self) -> Option<LeadReceipt> {
         LeadReceipt::deserialize(self.data()).ok()
     }
 
-    /// The dealer's id of the lead.
+    /// Returns the dealer's id of the lead.
     #[must_use]
     pub fn lead_id(&self) -> Option<&str> {
         text(self.data(), "lead_id")
     }
 
-    /// `received`, `duplicate` or `rejected`.
+    /// Returns `received`, `duplicate` or `rejected`.
     #[must_use]
     pub fn status(&self) -> Option<&str> {
         text(self.data(), "status")
     }
 
-    /// Whether the dealer has the lead, from this request or one before it.
+    /// Returns true when the dealer has the lead, from this request or an earlier one.
     #[must_use]
     pub fn is_taken(&self) -> bool {
         matches!(self.status(), Some("received" | "duplicate"))
     }
 
-    /// `requested`, `proposed`, `confirmed` or `rejected`, when an appointment was asked for.
+    /// Returns `requested`, `proposed`, `confirmed` or `rejected`, when an appointment was asked for.
     #[must_use]
     pub fn appointment_status(&self) -> Option<&str> {
         text(self.data().get("appointment")?, "status")
     }
 
-    /// When the appointment is, once it is confirmed.
+    /// Returns the time of a confirmed appointment.
     // R-LD-23
     #[must_use]
     pub fn confirmed_at(&self) -> Option<Timestamp> {
         text(self.data().get("appointment")?, "confirmed_at")?.parse().ok()
     }
 
-    /// The times to choose from, when the dealer proposes some.
+    /// Returns the times to choose from, when the dealer proposes some.
     // R-LD-23
     #[must_use]
     pub fn proposed_times(&self) -> Vec<Timestamp> {
@@ -306,7 +305,7 @@ fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name).and_then(Value::as_str)
 }
 
-/// A whole number that is not negative, also when it was sent as a float.
+/// Returns a whole number that is not negative, also when it was sent as a float.
 fn count(value: &Value, name: &str) -> Option<u64> {
     let number = value.get(name)?.as_number()?;
     whole(number).and_then(|number| u64::try_from(number).ok())

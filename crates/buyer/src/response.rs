@@ -1,5 +1,4 @@
-//! What came back, from whichever transport, and the failure in it. One order for all (AdCP,
-//! then AAP, then A2A):
+//! Failures in answers, read in one order for all transports (AdCP, then AAP, then A2A):
 //!
 //! 1. `structuredContent.adcp_error` of an MCP tool result with `isError`
 //! 2. `adcp_error` in the data parts of a failed task's artifacts
@@ -9,11 +8,11 @@
 //! 6. the first of `errors[]` in the payload; where these and `adcp_error` disagree, the strictest counts
 //! 7. AAP's error object, in the same places, or an `ErrorInfo` of its domain
 //! 8. the typed details of A2A, then the bare number
-//! 9. the status of HTTP or gRPC, then the words
+//! 9. the status of HTTP or gRPC, then the text
 //!
-//! A result is never a failure, whatever it looks like: only what the transport or the
-//! payload itself calls failed is searched. A payload that holds `adcp_error` and nothing else is no
-//! result; of an MCP tool that does not say that it failed it is a failure without a code.
+//! Only what the transport or the payload itself calls failed is searched, so that a result is never taken
+//! for a failure. A payload that holds `adcp_error` and nothing else is no result. In an MCP tool result
+//! without `isError` it is a failure without a code.
 // T-6, T-7
 
 use std::time::Duration;
@@ -33,58 +32,58 @@ mod places;
 pub use places::ErrorLayer;
 pub(crate) use places::{FoundError, Places};
 
-/// The largest answer that is read, in bytes.
+/// Largest answer that is read, in bytes.
 pub const MAX_READ: usize = 8 * 1024 * 1024;
 
-/// An answer as it came.
+/// Answer as it came.
 #[derive(Debug, Clone, Copy)]
 pub struct RawResponse<'a> {
-    /// By which transport.
+    /// Transport of the answer.
     pub via: Via<'a>,
-    /// The HTTP status; 0 where there is none.
+    /// HTTP status; 0 where there is none.
     pub status: u16,
-    /// The media type, as sent.
+    /// Media type, as sent.
     pub content_type: Option<&'a str>,
-    /// How long the `Retry-After` header asks to wait.
+    /// Delay of the `Retry-After` header.
     pub retry_after: Option<Duration>,
-    /// How the server wants its callers to authenticate.
+    /// Authentication challenges of the server.
     pub challenges: &'a [Challenge],
-    /// The body.
+    /// Body.
     pub body: &'a [u8],
 }
 
-/// By which transport an answer came.
+/// Transport of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Via<'a> {
     /// JSON-RPC 2.0, to the request with this id: a message or task of A2A, an MCP tool result.
     JsonRpc {
-        /// The id that was sent.
+        /// Id of the request.
         id: &'a str,
     },
     /// Plain HTTP with JSON: A2A's HTTP+JSON binding, or AdCP over REST.
     HttpJson,
     /// gRPC; the body is the status's details as a JSON array, or empty.
     Grpc {
-        /// The number (google.rpc.Code).
+        /// Number of the status (google.rpc.Code).
         code: i32,
-        /// Its message.
+        /// Message of the status.
         message: &'a str,
     },
-    /// An MCP tool result by itself.
+    /// MCP tool result without its envelope.
     McpTool,
-    /// An A2A task by itself, as from a stream or a webhook; also one of A2A 0.3.
+    /// A2A task without its envelope, as from a stream or a webhook; also one of A2A 0.3.
     Task,
-    /// Text where an answer was expected.
+    /// Plain text in the place of an answer.
     Text,
 }
 
 impl<'a> RawResponse<'a> {
-    /// The JSON-RPC answer to the request with this id.
+    /// Creates the answer to the JSON-RPC request with this id.
     pub(crate) fn jsonrpc(response: &'a Response, id: &'a str) -> Self {
         Self::by(Via::JsonRpc { id }, response)
     }
 
-    /// An answer that came in this way.
+    /// Creates the answer of this transport.
     pub(crate) fn by(via: Via<'a>, response: &'a Response) -> Self {
         Self {
             via,
@@ -102,7 +101,7 @@ impl<'a> RawResponse<'a> {
         KeptResponse { challenges, ..KeptResponse::new(self.status, content_type, self.body) }
     }
 
-    /// Whether the HTTP status, where there is one, is one of success.
+    /// Returns true for an HTTP status of success, and where there is no status.
     fn is_success(&self) -> bool {
         self.status == 0 || (200..300).contains(&self.status)
     }
@@ -115,7 +114,7 @@ impl<'a> RawResponse<'a> {
         }
     }
 
-    /// The seller's no in the error of JSON-RPC.
+    /// Reads the refusal in a JSON-RPC error.
     pub(crate) fn refused_with(&self, error: &Value) -> CallFailure {
         match refusal::read(error, self.retry_after, self.kept()) {
             Some(refused) => CallFailure::Refused(Box::new(refused)),
@@ -129,8 +128,8 @@ impl<'a> RawResponse<'a> {
     }
 }
 
-/// The failure in an answer; `None` when the answer is none. Whatever came, this neither panics
-/// nor keeps more of it than [`MAX_KEPT`] bytes and the error object itself.
+/// Returns the failure in an answer; `None` when it is none. Accepts any bytes without a panic, and keeps at
+/// most [`MAX_KEPT`] bytes of them and the error object.
 #[must_use]
 pub fn read(raw: &RawResponse<'_>) -> Option<CallFailure> {
     if raw.body.len() > MAX_READ {
@@ -141,7 +140,7 @@ pub fn read(raw: &RawResponse<'_>) -> Option<CallFailure> {
         Via::HttpJson => body(raw),
         Via::Grpc { code: 0, .. } => return None,
         Via::Grpc { code, message } => {
-            // Details that cannot be read are none: the status is a refusal all the same.
+            // Details that cannot be read are ignored, because the status alone is a refusal.
             let details = parse(raw.body).unwrap_or_default();
             Err(of_call(raw, (code, message), &details))
         }
@@ -156,7 +155,7 @@ pub fn read(raw: &RawResponse<'_>) -> Option<CallFailure> {
     }
 }
 
-/// The result in a JSON-RPC answer to the request with this id, whatever it says.
+/// Returns the result in the JSON-RPC answer to the request with this id, whatever it contains.
 pub(crate) fn result(raw: &RawResponse<'_>, id: &str) -> Result<Value, CallFailure> {
     match answer::open(raw.body, id) {
         Ok(OpenedAnswer::Refused { error }) => Err(raw.refused_with(&error)),
@@ -164,14 +163,14 @@ pub(crate) fn result(raw: &RawResponse<'_>, id: &str) -> Result<Value, CallFailu
             Err(raw.refused(RefusalForm::Http(raw.status)))
         }
         Ok(OpenedAnswer::Result(result)) => {
-            // The text is JSON; what can still be wrong is how deep it nests.
+            // The text is valid JSON, but may be nested too deeply.
             tradepost_wire::json::from_str(result).map_err(|_| raw.garbled(Defect::NotJson))
         }
         Err(defect) => Err(raw.garbled(defect)),
     }
 }
 
-/// The body of an answer of HTTP with JSON, whatever it says; null where there is none.
+/// Returns the JSON body of an HTTP answer, whatever it contains; null where there is none.
 pub(crate) fn body(raw: &RawResponse<'_>) -> Result<Value, CallFailure> {
     if raw.status == 204 {
         return Ok(Value::Null);
@@ -190,7 +189,7 @@ pub(crate) fn body(raw: &RawResponse<'_>) -> Result<Value, CallFailure> {
     Err(of_status(raw, message, details, by_status))
 }
 
-/// A google.rpc.Status: typed details, or what the status alone says.
+/// Reads the refusal of a google.rpc.Status: its typed details, else its status.
 fn of_status(
     raw: &RawResponse<'_>,
     message: &str,
@@ -210,7 +209,7 @@ fn of_status(
     CallFailure::Refused(Box::new(refused))
 }
 
-/// The no of a call that ended with this status, and with these details as a list.
+/// Reads the refusal of a gRPC call that ended with this status and this list of details.
 pub(crate) fn of_call(raw: &RawResponse<'_>, status: (i32, &str), details: &Value) -> CallFailure {
     let (code, message) = status;
     of_status(raw, message, details, |_| RefusalForm::Grpc { code, message: beginning(message) })
@@ -227,7 +226,7 @@ fn read_text(raw: &RawResponse<'_>) -> CallFailure {
     if let Some(by) = Places::text(text).by() {
         return raw.refused(by);
     }
-    // A code that leads the text is all that some gateways leave of an error.
+    // Some gateways leave only the code at the start of the text.
     if let Some(error) = refusal::read_aap(&Value::Null, text) {
         return raw.refused(RefusalForm::Aap { jsonrpc: 0, error });
     }
@@ -242,11 +241,11 @@ fn parse(body: &[u8]) -> Result<Value, Defect> {
     if text.trim_ascii().is_empty() {
         return Err(Defect::Empty);
     }
-    // The parser bounds how deep it nests.
+    // The parser bounds the depth of nesting.
     tradepost_wire::json::from_str(text).map_err(|_| Defect::NotJson)
 }
 
-/// The no in a result: that of a tool, a task, a message or a payload.
+/// Returns the refusal in a result: that of a tool, a task, a message or a payload.
 pub(crate) fn refusal_in(result: &Value) -> Option<RefusalForm> {
     let task = result.get("task").unwrap_or(result);
     if result.get("isError") == Some(&Value::Bool(true)) {
@@ -255,7 +254,7 @@ pub(crate) fn refusal_in(result: &Value) -> Option<RefusalForm> {
     if task.pointer("/status/state").and_then(Value::as_str).is_some_and(has_failed) {
         return Some(Places::task(task).by_or_words());
     }
-    // A tool that has forgotten to say that it failed has, and nobody goes by what it says of it (AdCP,
+    // A tool result with only an error has failed, even without `isError`; its code is not relied on (AdCP,
     // `transport-error-mapping`, `mcp-structured-content-no-iserror`).
     if let Some(error) = result.get("structuredContent").filter(|it| is_bare_error(it)) {
         let said = error.pointer("/adcp_error/message").and_then(Value::as_str);
@@ -264,12 +263,12 @@ pub(crate) fn refusal_in(result: &Value) -> Option<RefusalForm> {
             malformed: None,
         });
     }
-    // The payload says so itself, although the transport does not.
+    // The payload says that it failed, although the transport does not.
     let payloads = Places::payloads(result, task);
     if let Some(by) = payloads.iter().find_map(|payload| of_payload(payload)) {
         return Some(by);
     }
-    // An AAP error where a message's result belongs is still the seller's no.
+    // An AAP error in the place of a message's result is a refusal.
     let message = result.get("message").unwrap_or(result);
     let parts = message.get("parts").and_then(Value::as_array);
     let mut data = parts.into_iter().flatten().filter_map(|part| part.get("data"));
@@ -284,8 +283,8 @@ fn of_payload(payload: &Value) -> Option<RefusalForm> {
     failed.then(|| Places::payload(payload).by()).flatten()
 }
 
-/// Whether a payload holds an error object of AdCP and nothing else: an error that has forgotten to
-/// say that it is one, and no data of any task.
+/// Returns true when a payload holds an AdCP error object and nothing else. Such a payload is an error that
+/// does not say so, because it has no data of any task.
 fn is_bare_error(payload: &Value) -> bool {
     let members = payload.as_object().filter(|members| members.len() == 1);
     members.and_then(|members| members.get("adcp_error")).is_some_and(|error| !error.is_null())
@@ -298,23 +297,23 @@ fn of_aap(data: &Value) -> Option<RefusalForm> {
     Some(RefusalForm::Aap { jsonrpc: 0, error: ReceivedRefusal::read(data)? })
 }
 
-/// Whether a task of either version of A2A ended without a result.
+/// Returns true for a task state of either release of A2A that has no result.
 fn has_failed(state: &str) -> bool {
     matches!(state, "TASK_STATE_FAILED" | "TASK_STATE_REJECTED" | "failed" | "rejected")
 }
 
-/// The beginning of what a seller wrote.
+/// Returns the beginning of a seller's text.
 fn beginning(text: &str) -> String {
     text.chars().take(MAX_WORDS).collect()
 }
 
-/// How many characters of a seller's words are kept beside the answer itself.
+/// Maximum number of characters of a seller's text that are kept beside the answer itself.
 const MAX_WORDS: usize = 2_000;
 
 const _: () = assert!(MAX_WORDS < MAX_KEPT, "the words are a part of the answer");
 
 impl Places<'_> {
-    /// The typed no in these places.
+    /// Returns the typed refusal in these places.
     fn by(&self) -> Option<RefusalForm> {
         match self.find() {
             FoundError::Adcp(adcp) => Some(RefusalForm::Adcp(adcp)),
@@ -322,7 +321,7 @@ impl Places<'_> {
         }
     }
 
-    /// The typed no in these places, else their words.
+    /// Returns the typed refusal in these places, else their text.
     fn by_or_words(&self) -> RefusalForm {
         self.by().unwrap_or_else(|| {
             let malformed = match self.find() {

@@ -1,15 +1,14 @@
-//! The loop that follows the advice: it sends, waits and sends again, within three budgets. What
-//! it cannot know is handed to it: the time, the sleep and the draw that spreads callers out are a
-//! [`RetryClock`]; how to send, correct and authenticate is a [`IntentSender`].
+//! Recovery loop: sends a request, waits and sends it again as the advice says, within three budgets. The
+//! caller provides the time, the sleep and the random draw as a [`RetryClock`], and the way to send, correct
+//! and authenticate as an [`IntentSender`].
 //!
-//! A seller never gets more than the budgets: the attempts and the time of one intent, and the
-//! tokens of one seller over all intents, which only time gives back. What a hostile seller says
-//! (`GO_FOREVER`, a second on every answer, corrections without end) spends them like everything
-//! else.
+//! A seller never gets more than the budgets: the attempts and the time of one intent, and the tokens of one
+//! seller over all intents, which refill with time. Answers of a hostile seller (`GO_FOREVER`, a delay of a
+//! second each time, endless corrections) use up the budgets like any others.
 //!
-//! Whether the seller may have acted is a question about all requests of an intent and not about
-//! the last: a dealer who takes a lead, drops the connection and goes down ends the loop with
-//! "cannot connect". [`RequestsInDoubt`] is carried from one attempt to the next, with the keys.
+//! All requests of an intent decide whether the seller may have acted, not only the last one: a dealer that
+//! stores a lead, drops the connection and goes down ends the loop with "cannot connect". [`RequestsInDoubt`]
+//! is carried from one attempt to the next, with the keys.
 
 use std::fmt;
 use std::future::ready;
@@ -30,59 +29,57 @@ pub use doubt::RequestsInDoubt;
 pub use sellers::{SellerMemory, Sizes};
 pub use world::{Machine, RetryClock};
 
-/// What one intent may cost.
+/// Limits of one intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryLimits {
-    /// How many requests in all; the first is one of them.
+    /// Maximum number of requests, including the first.
     pub attempts: u32,
-    /// How long all requests together, with the pauses between them. A request that is on its way
-    /// at the end is given up.
+    /// Maximum time of all requests and the pauses between them. A request under way at the end is given up.
     pub elapsed: Duration,
 }
 
-/// A request that would be given up sooner than this is not begun: most likely it would only be
-/// in doubt.
+/// Shortest time that must be left for a request to be started; a shorter one would most likely end in doubt.
 pub const LEAST: Duration = Duration::from_secs(1);
 
 impl Default for RetryLimits {
-    /// Three retries, five minutes.
+    /// Returns the default limits: three retries and five minutes.
     // E-1
     fn default() -> Self {
         Self { attempts: 4, elapsed: Duration::from_secs(300) }
     }
 }
 
-/// Whose idempotency key a request has to carry.
+/// Idempotency key that a request has to carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestKey {
-    /// The intent's first request: whichever key it has.
+    /// The key of the intent's first request, whichever it is.
     First,
-    /// The key of the request before it: it is the same request.
+    /// The key of the previous request, because it is the same request.
     // E-4
     Same,
-    /// A fresh one: it is another request.
+    /// A fresh key, because it is another request.
     Fresh,
 }
 
 /// Sends the requests of one intent.
 pub trait IntentSender: Send {
-    /// What a seller answers.
+    /// Answer of a seller.
     type Answer: Send;
 
     /// Sends the request with this key.
     ///
     /// # Errors
-    /// What went wrong.
+    /// The failure of the request.
     fn send(
         &mut self,
         key: RequestKey,
     ) -> impl Future<Output = Result<Self::Answer, CallFailure>> + Send;
 
-    /// Whether the request may be sent again with its key, so long after it was first sent with it: the
-    /// seller promises not to carry it out twice.
+    /// Returns true when the request may be sent again with its key, given the time since it was first sent
+    /// with it: the seller promises not to carry it out twice.
     ///
     /// # Errors
-    /// When nobody can say so at the moment.
+    /// When the promise cannot be read at the moment.
     fn may_repeat(
         &mut self,
         _age: Duration,
@@ -90,12 +87,12 @@ pub trait IntentSender: Send {
         ready(Ok(true))
     }
 
-    /// The idempotency key of the latest request, whether or not it was answered.
+    /// Returns the idempotency key of the latest request, answered or not.
     fn key(&self) -> Option<&str> {
         None
     }
 
-    /// The texts of the request, which a log must not repeat after the seller.
+    /// Returns the texts of the request, which must not get into the log when a seller repeats them.
     fn private(&self) -> Vec<String> {
         Vec::new()
     }
@@ -105,8 +102,7 @@ pub trait IntentSender: Send {
         ready(false)
     }
 
-    /// Reads the card again that the address came from; `false` when it leads nowhere else, which ends
-    /// the loop.
+    /// Reads the card with the seller's address again; `false` when it names no other address, which ends the loop.
     fn read_card(&mut self) -> impl Future<Output = bool> + Send {
         ready(false)
     }
@@ -117,47 +113,47 @@ pub trait IntentSender: Send {
     }
 }
 
-/// An answer, and what it took.
+/// Answer, and the cost of getting it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Recovered<T> {
-    /// The answer.
+    /// Answer.
     pub answer: T,
-    /// What it took.
+    /// Requests and waiting time.
     pub spent: Spending,
-    /// Whether a scope that was missing came back on the way: the account's `authorization` has to
-    /// be read again before the answer is relied on.
+    /// True when a missing scope came back on the way, so that the account's `authorization` has to be read
+    /// again before the answer is relied on.
     //
     pub reread_authorization: bool,
-    /// The idempotency key of the request that was answered.
+    /// Idempotency key of the request that was answered.
     pub key: Option<String>,
-    /// What earlier requests with other keys may have done: an answer settles only its own.
+    /// Earlier requests with other keys that may have acted; an answer settles only its own.
     pub doubt: RequestsInDoubt,
 }
 
-/// The loop ended without an answer.
+/// End of the loop without an answer.
 #[derive(Debug)]
 pub struct GaveUp {
-    /// The last failure.
+    /// Last failure.
     pub failure: CallFailure,
-    /// What to do about it, which the loop could not.
+    /// Advice that the loop could not follow.
     pub advice: RecoveryAdvice,
-    /// What it took.
+    /// Requests and waiting time.
     pub spent: Spending,
-    /// Whether the seller keeps saying that it is set up wrongly: an outage, as opposed to one
-    /// request that went wrong.
+    /// True when the seller repeatedly says that it is misconfigured: an outage, not a problem of one
+    /// request.
     // Y-4
     pub outage: bool,
-    /// The idempotency key of the last request.
+    /// Idempotency key of the last request.
     pub key: Option<String>,
-    /// What any of the requests may have done, whatever became of the last.
+    /// Requests that may have acted, whatever became of the last.
     pub doubt: RequestsInDoubt,
-    /// Whether the caller stopped it, during a request or between two.
+    /// True when the caller stopped the loop, during a request or between two.
     pub stopped: bool,
 }
 
 impl GaveUp {
-    /// Of an intent that was given up before anything was sent.
+    /// Creates the result of an intent that was given up before anything was sent.
     pub(crate) fn before(failure: CallFailure) -> Self {
         let budget = RetryBudget { attempts: 0, time: Duration::ZERO, tokens: 0 };
         Self {
@@ -181,18 +177,18 @@ impl fmt::Display for GaveUp {
 
 impl std::error::Error for GaveUp {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // Its words begin with those of the failure.
+        // The message begins with that of the failure, so the cause is its cause.
         std::error::Error::source(&self.failure)
     }
 }
 
-/// What an intent took.
+/// Cost of an intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Spending {
-    /// How many requests were sent, or tried to be.
+    /// Number of requests that were sent or attempted.
     pub attempts: u32,
-    /// How long was waited between them.
+    /// Time spent waiting between requests.
     pub waited: Duration,
 }
 
@@ -203,7 +199,7 @@ impl Spending {
     }
 }
 
-/// Follows the advice for all intents of a program.
+/// Carries out all intents of a program with recovery.
 #[derive(Debug)]
 pub struct Recoverer<W> {
     world: W,
@@ -212,20 +208,20 @@ pub struct Recoverer<W> {
 }
 
 impl<W: RetryClock> Recoverer<W> {
-    /// A loop in this world, with these limits for each intent and each seller.
+    /// Creates a loop with this clock and these limits for each intent and each seller.
     #[must_use]
     pub fn new(world: W, limits: RetryLimits, sizes: Sizes) -> Self {
         Self { world, limits, sellers: SellerMemory::new(sizes) }
     }
 
-    /// What is remembered of the sellers.
+    /// Returns the memory of sellers.
     #[must_use]
     pub fn sellers(&self) -> &SellerMemory {
         &self.sellers
     }
 
-    /// Carries out one intent at a seller, who is known by this name (its host and port, say).
-    /// `attempt` says what is known of the request before anything was tried.
+    /// Carries out one intent at a seller. `seller` is the name under which its retries are counted, such as
+    /// host and port; `attempt` is what is known of the request before it was first sent.
     ///
     /// # Errors
     /// The last failure and the advice that the loop could not follow.
@@ -238,8 +234,8 @@ impl<W: RetryClock> Recoverer<W> {
         self.run_within(self.limits, seller, attempt, sender).await
     }
 
-    /// The same within other limits than those of the loop: what is left of a larger intent, or of a call that
-    /// has a deadline of its own.
+    /// Carries out one intent within other limits than those of the loop: what is left of a larger intent, or
+    /// of a call with its own deadline.
     ///
     /// # Errors
     /// The last failure and the advice that the loop could not follow.
@@ -255,7 +251,7 @@ impl<W: RetryClock> Recoverer<W> {
         let (mut spent, mut key, mut doubt) =
             (Spending::default(), RequestKey::First, RequestsInDoubt::default());
         let mut scope_was_missing = false;
-        // When the latest key was first sent, and why it could not be found out whether it may be again.
+        // The moment at which the latest key was first sent, and the failure to read the seller's promise about it.
         let (mut since, mut unasked) = (begun, None);
         loop {
             spent.attempts += 1;
@@ -294,7 +290,7 @@ impl<W: RetryClock> Recoverer<W> {
             let Some((wait, next)) =
                 self.follow(&advice, &failure, &budget, sender, &mut attempt).await
             else {
-                // Of a card that was read in vain there is nothing left to say.
+                // After reading the card in vain, the advice is that for the failure itself.
                 let has_read_card = matches!(
                     advice,
                     RecoveryAdvice::Retry(Retry { first: CredentialStep::ReadCard, .. })
@@ -304,7 +300,7 @@ impl<W: RetryClock> Recoverer<W> {
                 let stopped = matches!(failure, CallFailure::Unanswered(Unanswered::Stopped));
                 return gave_up(failure, advice, spent, doubt, stopped);
             };
-            // Other intents may have spent the last token meanwhile.
+            // Other intents may have taken the last token meanwhile.
             if !self.sellers.take(seller, now) {
                 let advice = advise(&attempt, &failure, &RetryBudget { tokens: 0, ..budget });
                 return gave_up(failure, advice, spent, doubt, false);
@@ -320,7 +316,7 @@ impl<W: RetryClock> Recoverer<W> {
                 }
             }
             key = next;
-            // What never left cannot be done twice, nor what came to an address where nobody is.
+            // A request that was not sent, or went to an address without an agent, cannot have an effect twice.
             let came_to_nobody = matches!(failure, CallFailure::Unsent(_))
                 || matches!(
                     advice,
@@ -336,26 +332,26 @@ impl<W: RetryClock> Recoverer<W> {
                             (RecoveryAdvice::Ask(AskReason::Unpromised), doubt.unpromised());
                         return gave_up(failure, advice, spent, doubt, false);
                     }
-                    // The seller does not answer this, and so would not answer the request.
+                    // A seller that does not answer this question would not answer the request either.
                     Err(failure) => unasked = Some(failure),
                 }
             }
         }
     }
 
-    /// How much of the time of an intent that began then is left.
+    /// Returns the time that is left of an intent begun at this moment.
     pub(crate) fn left(&self, limits: RetryLimits, begun: Duration) -> Duration {
         limits.elapsed.saturating_sub(self.world.now().saturating_sub(begun))
     }
 
-    /// Asks a seller within this time, unless the program is to stop meanwhile.
+    /// Waits for an answer within this time, unless the program is stopped.
     async fn within<T: Send>(
         &self,
         time: Duration,
         asking: impl Future<Output = Result<T, CallFailure>> + Send,
     ) -> Result<T, CallFailure> {
         tokio::select! {
-            // What has come is taken.
+            // An answer that has arrived is taken before a stop.
             biased;
             outcome = self.world.within(time, asking) => {
                 outcome.unwrap_or(Err(CallFailure::Unanswered(Unanswered::TimedOut(time))))
@@ -364,14 +360,13 @@ impl<W: RetryClock> Recoverer<W> {
         }
     }
 
-    /// What one intent may cost.
+    /// Returns the limits of one intent.
     #[must_use]
     pub fn limits(&self) -> RetryLimits {
         self.limits
     }
 
-    /// Takes one of a seller's tokens and lets time pass; whether there was none, or the program
-    /// was stopped meanwhile.
+    /// Takes one of a seller's tokens and waits. Returns true when there was no token, or the program was stopped.
     pub(crate) async fn rest(&self, seller: &str, wait: RetryWait) -> bool {
         if !self.sellers.take(seller, self.world.now()) {
             return true;
@@ -384,13 +379,13 @@ impl<W: RetryClock> Recoverer<W> {
         self.sleep(wait).await
     }
 
-    /// The time, the sleep and the draw.
+    /// Returns the clock.
     #[must_use]
     pub fn world(&self) -> &W {
         &self.world
     }
 
-    /// Lets time pass; whether the program was stopped meanwhile.
+    /// Waits. Returns true when the program was stopped meanwhile.
     pub(crate) async fn sleep(&self, wait: Duration) -> bool {
         tokio::select! {
             biased;
@@ -399,7 +394,7 @@ impl<W: RetryClock> Recoverer<W> {
         }
     }
 
-    /// How long to wait and with which key to send; `None` when the advice is for somebody else.
+    /// Prepares the next request and returns its pause and key; `None` when the loop cannot follow the advice.
     async fn follow<S: IntentSender>(
         &self,
         advice: &RecoveryAdvice,
@@ -423,8 +418,7 @@ impl<W: RetryClock> Recoverer<W> {
                         if !sender.authenticate(*first).await {
                             return None;
                         }
-                        // From here on a rejection is one of this credential, which is not shown
-                        // again.
+                        // A later rejection is that of the new credential, which is not sent again.
                         attempt.had_credentials = true;
                         attempt.tried.credentials = true;
                     }
@@ -452,7 +446,7 @@ fn note(tried: &mut Tried, fix: &Fix) {
     match fix.change {
         RequestChange::DropContext => tried.context = true,
         RequestChange::Billing(_) => tried.billing = true,
-        // The pauses between corrections of something transient grow as well.
+        // The pauses between corrections of something transient grow, too.
         RequestChange::Reread => tried.retries += 1,
         RequestChange::Request
         | RequestChange::Strip

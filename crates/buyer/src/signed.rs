@@ -1,6 +1,5 @@
-//! Whose signature of AdCP a message has (RFC 9421): a request to a seller, or a webhook of one. One
-//! checklist for both, in its published order; they differ in a tag, in what must be covered, and in
-//! what is told when a step fails.
+//! AdCP signatures of messages (RFC 9421): requests to a seller, or its webhooks. Both follow one published
+//! checklist, in its order; they differ in a tag, in what must be covered, and in the codes of failed steps.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -19,10 +18,10 @@ pub mod signers;
 
 use signers::{ClaimedKey, Signer, Signers, SigningAgent};
 
-/// How many agents' keys of one name are tried.
+/// Maximum number of agents with a key of the same name that are tried.
 const MAX_CANDIDATES: usize = 4;
 
-/// Finds out who signs.
+/// Verifies signatures by the published checklist.
 #[derive(Debug)]
 pub struct Checklist<W> {
     surface: SignedKind,
@@ -31,17 +30,17 @@ pub struct Checklist<W> {
     replay: ReplayCache,
 }
 
-/// A message that somebody has signed.
+/// Message with a verified signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedContent<W> {
-    /// Who.
+    /// Signer.
     pub whose: W,
-    /// Its signature.
+    /// Signature.
     pub used: UsedSignature,
 }
 
 impl<W: Clone + Send + Sync + 'static> Checklist<W> {
-    /// For messages of one kind, by one of these signers.
+    /// Creates the checklist for messages of one kind by these signers.
     #[must_use]
     pub fn new(
         surface: SignedKind,
@@ -52,9 +51,9 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         Self { surface, digest, signers, replay }
     }
 
-    /// Who has signed a message; `None` when nobody claims that. Its signature is used up. The last
-    /// step, whether the body [is ambiguous](is_ambiguous), is left to the caller: before it the
-    /// signature may have to be written down.
+    /// Returns the signer of a message; `None` when it is not signed. The signature is then used up. The last
+    /// step, checking that the body [is not ambiguous](is_ambiguous), is left to the caller, who may have to
+    /// store the signature first.
     ///
     /// # Errors
     /// The first step that fails.
@@ -71,23 +70,23 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         claim.body(message, body)?;
         let agent = &signer.agent;
         let (key, holds) = (key_of(agent, &claim), (now, claim.remembered_until()));
-        // Last, so that only a message that is right in everything uses its signature up.
+        // Last, so that only a message that is valid in every other step uses up its signature.
         let used = self.replay.take(&key, &claim.nonce, agent.keys.cap, holds).map_err(refused)?;
         Ok(Some(SignedContent { whose: agent.whose.clone(), used }))
     }
 
-    /// Lets the same message come again: what it said could not be kept.
+    /// Lets the same message come again, because its content could not be stored.
     pub fn release(&self, signed: &SignedContent<W>) {
         self.replay.release(&signed.used);
     }
 
-    /// Forgets signatures that no longer hold.
+    /// Forgets signatures that are no longer valid.
     pub fn tidy(&self, now: Timestamp) {
         self.replay.tidy(now);
     }
 
-    /// Whose signature it is: steps 7 to 10. Whoever's key is known waits for nobody; the others are
-    /// asked only when no known key fits.
+    /// Finds the signer: steps 7 to 10. Known keys are tried first, without waiting; operators are asked only
+    /// when none of them fits.
     async fn signer(
         &self,
         claim: &AcceptedSignature,
@@ -107,8 +106,8 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
             }
         }
         Err(first.unwrap_or_else(|| match (self.surface, self.signers.why()) {
-            // A seller is told at once and can ask again; a webhook that is refused never comes
-            // again, and its key may be just a moment old.
+            // The sender of a request can retry after a refusal. A refused webhook is not sent again,
+            // although its key may have just been published.
             (SignedKind::Webhook, SignatureError::KeyUnknown)
                 if !self.signers.is_current(begun) =>
             {
@@ -118,7 +117,7 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
         }))
     }
 
-    /// Whether a key has signed it.
+    /// Verifies the signature with a key.
     fn verify(
         &self,
         found: &ClaimedKey<W>,
@@ -139,22 +138,22 @@ impl<W: Clone + Send + Sync + 'static> Checklist<W> {
     }
 }
 
-/// Header lines, as a signature sees them.
+/// Returns the header lines in the form that a signature covers.
 #[must_use]
 pub fn fields(headers: &HeaderMap) -> Vec<(&str, &str)> {
-    // What is no text stays one that nobody can have signed.
+    // A value that is not text is replaced by one that cannot be signed.
     headers
         .iter()
         .map(|(name, value)| (name.as_str(), value.to_str().unwrap_or("\u{fffd}")))
         .collect()
 }
 
-/// The address that a sender meant: the host that it named, with this scheme and this path with its
-/// query. When we know under which addresses we are reached, it has to be the host of one, so that what
-/// was signed for another is not taken here.
+/// Returns the address to which a sender sent a message: the host that it named, with this scheme and this
+/// path with its query. With `places`, the host must be that of one of them, so that a message signed for
+/// another host is not accepted.
 ///
 /// # Errors
-/// When it names no host, two, or another.
+/// When the message names no host, two hosts, or another one.
 pub fn target(
     places: Option<&[TargetUri]>,
     scheme: &str,
@@ -169,7 +168,7 @@ pub fn target(
     };
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().map(|host| {
-        // A name that is not ASCII was put there by no client that follows the rules.
+        // A valid client sends only ASCII here.
         host.to_str().map_err(|_| SignatureError::HeaderMalformed)
     });
     let host = host.transpose()?;
@@ -190,15 +189,14 @@ pub fn target(
     if ours && hosts.next().is_none() { Ok(target) } else { Err(SignatureError::TargetMalformed) }
 }
 
-/// Whether a body is JSON that two readers may read differently, as with a member that is there
-/// twice.
+/// Returns true when a body is JSON that two readers may read differently, for example with a repeated member.
 #[must_use]
 pub fn is_ambiguous(body: &[u8]) -> bool {
     let is_json = tradepost_wire::json::from_slice::<serde::de::IgnoredAny>(body).is_ok();
     is_json && !std::str::from_utf8(body).is_ok_and(|text| json::read(text).is_ok())
 }
 
-/// Under which name signatures are counted: keys of two agents may have one.
+/// Returns the name under which signatures are counted; keys of two agents may have the same name.
 fn key_of<W>(agent: &SigningAgent<W>, claim: &AcceptedSignature) -> String {
     format!("{} {}", agent.id, claim.keyid)
 }

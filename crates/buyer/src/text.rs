@@ -1,22 +1,22 @@
-//! Text that somebody else wrote, made fit for a terminal: a seller must not be able to move the
-//! cursor, hide a part of a line or turn its direction around.
+//! Makes untrusted text fit for a terminal: a seller must not be able to move the cursor, hide a part of a
+//! line or reverse its direction.
 
-/// How many characters of a sentence are shown.
+/// Maximum number of characters of a sentence that are shown.
 pub const SENTENCE: usize = 500;
 
-/// How many characters of a name, a code or a pointer are shown.
+/// Maximum number of characters of a name, a code or a pointer that are shown.
 pub const WORD: usize = 80;
 
-/// The text in a body, without the byte order mark that some platforms put in front: a reader of JSON
-/// may ignore it (RFC 8259 §8.1). `None` when it is not UTF-8.
+/// Decodes a body as UTF-8, without the byte order mark that some platforms put in front, which a JSON reader
+/// may ignore (RFC 8259 §8.1). `None` when it is not UTF-8.
 #[must_use]
 pub fn decoded(body: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(body).ok()?;
     Some(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-/// At most `max` characters of `text`: runs of white space become one space, and characters that
-/// control the terminal, take no room or change the direction of writing are left out.
+/// Returns at most `max` characters of `text`. Runs of white space become one space; characters that control
+/// the terminal, are invisible or change the direction of writing are left out.
 #[must_use]
 pub fn plain(text: &str, max: usize) -> String {
     let mut out = String::new();
@@ -44,8 +44,8 @@ pub fn plain(text: &str, max: usize) -> String {
     out
 }
 
-/// At most `max` characters of a longer text, whose lines and indentation stay: no more than one
-/// empty line in a row, and nothing that [`plain`] would leave out.
+/// Returns at most `max` characters of a longer text with its lines and indentation. Keeps at most one empty
+/// line in a row, and leaves out the characters that [`plain`] leaves out.
 #[must_use]
 pub fn paragraphs(text: &str, max: usize) -> String {
     let mut out = String::new();
@@ -74,8 +74,8 @@ pub fn paragraphs(text: &str, max: usize) -> String {
     out
 }
 
-/// As [`plain`], of at most `max` bytes: for a program that hands the text on to a model, where
-/// every seller's word is bounded (AdCP).
+/// Returns `text` as [`plain`] does, but at most `max` bytes of it: for programs that pass the text to a
+/// model, for which AdCP bounds a seller's text.
 // Z-3
 #[must_use]
 pub fn bounded(text: &str, max: usize) -> String {
@@ -86,8 +86,8 @@ pub fn bounded(text: &str, max: usize) -> String {
     text
 }
 
-/// JSON text that means the same and is fit for a terminal: what [`plain`] leaves out is escaped.
-/// In valid JSON such characters occur only within strings, where an escape is always permitted.
+/// Escapes the characters of JSON text that [`plain`] would leave out, so that it is fit for a terminal and
+/// means the same. In valid JSON they occur only in strings, where an escape is always permitted.
 #[must_use]
 pub fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
@@ -104,7 +104,8 @@ pub fn escape_json(json: &str) -> String {
     out
 }
 
-/// Controls, and what Unicode calls default ignorable or a line or paragraph separator.
+/// Returns true for controls, and for the characters that Unicode calls default ignorable or line or
+/// paragraph separators.
 fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(

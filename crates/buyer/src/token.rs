@@ -1,6 +1,6 @@
-//! Bearer tokens, and the origins that each is for. A card is written by whoever answers at its address, and
-//! must not decide who gets a token: a token goes to the origin that it was given for, or to a host that the
-//! signature of a trusted key names.
+//! Bearer tokens, and the origins that each is for. The server at an address writes the card there, which
+//! must not decide where a token is sent: a token is sent to the origin that it was given for, or to a host
+//! in a card signed by a trusted key.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,12 +11,12 @@ use reqwest::header::HeaderValue;
 use crate::discover::{Discovered, is_local, usable};
 use crate::failure::{BadAddress, CallFailure, Unsent};
 
-/// An origin: scheme, host and port.
+/// Origin: scheme, host and port.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Origin(String);
 
 impl Origin {
-    /// That of an address.
+    /// Returns the origin of an address.
     #[must_use]
     pub fn of(url: &Url) -> Self {
         Self(url.origin().ascii_serialization())
@@ -48,7 +48,7 @@ impl fmt::Debug for Origin {
     }
 }
 
-/// A bearer token, and the origins that it is for.
+/// Bearer token, and the origins that it is for.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BearerToken {
     token: String,
@@ -56,20 +56,21 @@ pub struct BearerToken {
 }
 
 impl BearerToken {
-    /// A token for the origin of the address that the caller gives, and for what a trusted signature of the
-    /// card there names.
+    /// Creates a token for the origin of the address that the caller gives, and for the hosts that the card
+    /// there names if a trusted key signed it.
     #[must_use]
     pub fn new(token: impl Into<String>) -> Self {
         Self { token: token.into(), origins: Vec::new() }
     }
 
-    /// The same for these origins and no other, whatever address is given; without any, as before.
+    /// Restricts the token to these origins, whatever address is given; without any, as in [`Self::new`].
     #[must_use]
     pub fn only_for(self, origins: impl IntoIterator<Item = Origin>) -> Self {
         Self { origins: origins.into_iter().collect(), ..self }
     }
 
-    /// The header with the token for an endpoint that the caller names, never in clear text over a public network.
+    /// Returns the header with the token for an endpoint that the caller names, never in clear text over a
+    /// public network.
     ///
     /// # Errors
     /// `Unsent`, when the token is for other origins, could be read on the way or cannot be sent in a header.
@@ -77,7 +78,7 @@ impl BearerToken {
         self.header(endpoint, &EndpointSource::caller(endpoint))
     }
 
-    /// The header with the token for an endpoint, never in clear text over a public network.
+    /// Returns the header with the token for an endpoint, never in clear text over a public network.
     pub(crate) fn header(
         &self,
         endpoint: &Url,
@@ -103,7 +104,8 @@ impl BearerToken {
     }
 }
 
-/// Whether a token for these origins may go to an endpoint; to any that a trusted signature names.
+/// Checks that a token for these origins may be sent to an endpoint; it may be sent anywhere if a trusted key
+/// signed the card.
 ///
 /// # Errors
 /// `Unsent`, when it may not.
@@ -150,24 +152,24 @@ impl From<&Self> for BearerToken {
     }
 }
 
-/// Who named the endpoint of a client.
+/// Source of a client's endpoint.
 #[derive(Debug, Clone)]
 pub(crate) struct EndpointSource {
-    /// The origin of the address that the caller gave.
+    /// Origin of the address that the caller gave.
     given: Origin,
-    /// Whether a card at that address named the endpoint.
+    /// True when a card at that address named the endpoint.
     is_card: bool,
-    /// Whether a trusted key signed the card.
+    /// True when a trusted key signed the card.
     is_signed: bool,
 }
 
 impl EndpointSource {
-    /// The caller.
+    /// Creates the source of an endpoint that the caller named.
     pub(crate) fn caller(endpoint: &Url) -> Self {
         Self { given: Origin::of(endpoint), is_card: false, is_signed: false }
     }
 
-    /// A card.
+    /// Creates the source of an endpoint that a card named.
     pub(crate) fn card(discovered: &Discovered) -> Self {
         let (given, is_signed) = (Origin::of(&discovered.url), discovered.is_signed);
         Self { given, is_card: true, is_signed }

@@ -1,5 +1,5 @@
-//! The one HTTP client of this crate, and its limits: time, size, no redirects, no proxy but those of its
-//! [`Network`], and TLS that fails only those who need it.
+//! HTTP client of this crate, with its limits: time, size, no redirects, no proxy but those of its
+//! [`Network`]. TLS is set up when it is first needed, so that a failure affects only addresses with TLS.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,14 +27,14 @@ use clients::Clients;
 pub use network::{BadAuthorities, BadProxy, CertificateProblem, Network};
 pub use traffic::{ExchangeNumber, TrafficLog};
 
-/// What a request may cost.
+/// Limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransportLimits {
-    /// From the first byte sent to the last byte received.
+    /// Time from the first byte sent to the last byte received.
     pub timeout: Duration,
-    /// For making a connection.
+    /// Time for connecting.
     pub connect: Duration,
-    /// The largest answer, in bytes.
+    /// Maximum size of an answer, in bytes.
     pub max_body: usize,
 }
 
@@ -48,7 +48,7 @@ impl Default for TransportLimits {
     }
 }
 
-/// Sends requests. A clone shares the connections.
+/// Sends requests. Clones share the connections.
 #[derive(Debug, Clone)]
 pub struct HttpTransport {
     limits: TransportLimits,
@@ -56,33 +56,33 @@ pub struct HttpTransport {
     clients: Arc<Clients>,
 }
 
-/// An answer with its body.
+/// Answer with its body.
 #[derive(Debug, Clone)]
 pub struct Response {
-    /// The HTTP status.
+    /// HTTP status.
     pub status: u16,
-    /// The media type, as sent.
+    /// Media type, as sent.
     pub content_type: Option<String>,
-    /// The entity tag, as sent.
+    /// Entity tag, as sent.
     pub etag: Option<String>,
-    /// How long the `Retry-After` header asks to wait.
+    /// Delay of the `Retry-After` header.
     pub retry_after: Option<Duration>,
-    /// How the server wants its callers to authenticate.
+    /// Authentication challenges of the server.
     pub challenges: Vec<Challenge>,
-    /// The whole header.
+    /// All headers.
     pub headers: HeaderMap,
-    /// The body.
+    /// Body.
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// The answer, for a failure.
+    /// Returns the answer to be kept with a failure.
     #[must_use]
     pub fn kept(&self) -> KeptResponse {
         self.kept_with(&self.body)
     }
 
-    /// The same with this body.
+    /// Returns the answer with this body, to be kept with a failure.
     fn kept_with(&self, body: &[u8]) -> KeptResponse {
         let challenges = self.challenges.clone();
         KeptResponse {
@@ -91,7 +91,7 @@ impl Response {
         }
     }
 
-    /// The failure that its status stands for, whatever the body says.
+    /// Returns the failure of the HTTP status, whatever the body says.
     #[must_use]
     pub fn refused(&self) -> CallFailure {
         let (by, retry_after, kept) =
@@ -99,30 +99,30 @@ impl Response {
         CallFailure::Refused(Box::new(SellerRefusal { by, retry_after, kept }))
     }
 
-    /// Whether the status is one of success.
+    /// Returns true for an HTTP status of success.
     #[must_use]
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 }
 
-/// What came to a request that may be answered with events.
+/// Answer to a request that may be answered with events.
 #[derive(Debug)]
 pub(crate) enum OpenedResponse {
-    /// One answer.
+    /// Single answer.
     Whole(Box<Response>),
-    /// Events, as they come.
+    /// Stream of events.
     Events(Box<Events>),
 }
 
-/// A stream of events.
+/// Stream of events.
 #[derive(Debug)]
 pub(crate) struct Events {
-    /// The answer without its body.
+    /// Answer without its body.
     head: Response,
     response: reqwest::Response,
     reader: events::EventReader,
-    /// The beginning of what came.
+    /// Beginning of the body.
     body: Vec<u8>,
     length: usize,
     max_body: usize,
@@ -131,8 +131,8 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// The data of the next event; `None` when the stream has ended. All events together may be as
-    /// large as an answer.
+    /// Returns the data of the next event; `None` when the stream has ended. All events together may be as
+    /// large as one answer.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, CallFailure> {
         loop {
             if let Some(data) = self.taken() {
@@ -160,7 +160,7 @@ impl Events {
         Some(data)
     }
 
-    /// The stream as an answer that has this body.
+    /// Returns the answer with this body.
     pub(crate) fn response(&self, body: Vec<u8>) -> Response {
         Response { body, ..self.head.clone() }
     }
@@ -171,26 +171,26 @@ impl Events {
     }
 }
 
-/// What is wrong with an answer whose end did not come.
+/// Returns the defect of an answer that ended before its end.
 fn cut(error: &reqwest::Error, time: Duration) -> Defect {
     if error.is_timeout() { Defect::Stalled(time) } else { Defect::Truncated }
 }
 
 impl HttpTransport {
-    /// A client with these limits, and without a proxy.
+    /// Creates a transport with these limits, and without a proxy.
     #[must_use]
     pub fn new(limits: TransportLimits) -> Self {
         Self::on(Network::default(), limits)
     }
 
-    /// A client in this network, with these limits.
+    /// Creates a transport in this network, with these limits.
     #[must_use]
     pub fn on(network: Network, limits: TransportLimits) -> Self {
         Self { limits, network: Arc::new(network), clients: Arc::default() }
     }
 
-    /// The same over clients that somebody else has set up: one for addresses without TLS, one for
-    /// those with it. Limits of time and connection are theirs.
+    /// Creates a transport with clients that the caller has set up: one for addresses without TLS, one for
+    /// those with it. Their own limits of time and connection apply.
     #[must_use]
     pub fn over(plain: Client, secure: Client, limits: TransportLimits) -> Self {
         let clients = Clients::of(plain, secure);
@@ -200,13 +200,12 @@ impl HttpTransport {
     /// Fetches a document.
     ///
     /// # Errors
-    /// `Unsent`, `Unanswered` or `Garbled`; a status of refusal is not an error here.
+    /// `Unsent`, `Unanswered` or `Garbled`; an HTTP status of failure is not an error here.
     pub async fn get(&self, url: &Url, etag: Option<&str>) -> Result<Response, CallFailure> {
         self.get_unless(url, etag, None).await
     }
 
-    /// Fetches a document unless it still has this entity tag or this time of last change, both as
-    /// they were sent.
+    /// Fetches a document unless it still has this entity tag or this time of last change, both as they were sent.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -225,7 +224,7 @@ impl HttpTransport {
         self.send(self.client(url)?.get(url.clone()).headers(headers)).await
     }
 
-    /// Fetches a document as it is now, past what caches on the way have kept.
+    /// Fetches a document past all caches on the way.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -250,7 +249,7 @@ impl HttpTransport {
         self.send(self.client(url)?.post(url.clone()).headers(headers).body(body)).await
     }
 
-    /// Posts a form, and wants JSON.
+    /// Posts a form and accepts JSON.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -278,8 +277,7 @@ impl HttpTransport {
         self.for_events(request, headers, "application/json", time).await
     }
 
-    /// Sends a request of A2A's HTTP+JSON binding, a POST when it has a body; the answer may be a
-    /// stream of events.
+    /// Sends a request of A2A's HTTP+JSON binding, a POST when it has a body; the answer may be a stream of events.
     pub(crate) async fn http_json(
         &self,
         url: &Url,
@@ -322,9 +320,8 @@ impl HttpTransport {
         Ok(OpenedResponse::Events(Box::new(events)))
     }
 
-    /// Sends any request at all and gives the answer as it begins, of whatever kind it is: for those
-    /// who judge what a client would not let through. The limit of size is theirs to keep, and the body
-    /// is theirs to show ([`Self::show_body`]).
+    /// Sends any request and returns the answer before its body is read: for callers that check answers which
+    /// this client would refuse. The caller has to bound the size of the body, and to log it ([`Self::show_body`]).
     ///
     /// # Errors
     /// `Unsent` or `Unanswered`.
@@ -333,8 +330,8 @@ impl HttpTransport {
         self.execute(client, request).await
     }
 
-    /// The same by HTTP/2 alone, which gRPC needs: without TLS by prior knowledge. It is always over a
-    /// client of its own, with these limits.
+    /// Sends any request as [`Self::open`] does, by HTTP/2 alone, which gRPC needs; without TLS by prior
+    /// knowledge. It always uses a client of its own, with these limits.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -343,7 +340,7 @@ impl HttpTransport {
         self.execute(client, request).await
     }
 
-    /// Shows the body of an answer that was opened, where somebody is shown what travels.
+    /// Writes the body of an answer from [`Self::open`] to the traffic log, if there is one.
     pub fn show_body(
         &self,
         number: Option<ExchangeNumber>,
@@ -353,7 +350,7 @@ impl HttpTransport {
         self.network.show_body(number, content_type, body);
     }
 
-    /// Its limits.
+    /// Returns the limits.
     #[must_use]
     pub fn limits(&self) -> TransportLimits {
         self.limits
@@ -364,7 +361,7 @@ impl HttpTransport {
         self.complete(head, response, self.limits.timeout).await
     }
 
-    /// Sends a request and reads the head of the answer.
+    /// Sends a request and reads the headers of the answer.
     async fn begin(
         &self,
         request: RequestBuilder,
@@ -387,7 +384,7 @@ impl HttpTransport {
             headers: response.headers().clone(),
             body: Vec::new(),
         };
-        // 304 is no redirect: what is kept still holds.
+        // 304 is no redirect: it confirms a cached document.
         if matches!(head.status, 300..=303 | 305..=399) {
             let location = header(LOCATION);
             return Err(CallFailure::garbled(Defect::Redirect { location }, head.kept()));
@@ -422,7 +419,7 @@ impl HttpTransport {
         }
     }
 
-    /// Sends a request and awaits the head of the answer, and shows both.
+    /// Sends a request, waits for the headers of the answer, and logs both.
     async fn execute(
         &self,
         client: &Client,
@@ -432,7 +429,7 @@ impl HttpTransport {
         let proxy = self.network.proxy_of(&url);
         let log = self.network.traffic.as_deref();
         let number = log.map(|log| log.request(&request, proxy.as_deref()));
-        // Where the whole answer may take longer, its beginning may not.
+        // The headers have to come within the usual time, even if the whole answer may take longer.
         let limit = self.limits.timeout;
         let sent = tokio::time::timeout(limit, client.execute(request)).await;
         let opened = match sent {
@@ -451,8 +448,8 @@ impl HttpTransport {
             response.extensions_mut().insert(number);
         }
         match proxy {
-            // Only proxies answer so (RFC 9110 §15.5.8), and what they refuse they do not pass on. Through a
-            // tunnel it is the seller who answers.
+            // Only proxies answer with 407 (RFC 9110 §15.5.8), and they do not pass on such a request.
+            // Through a tunnel the answer is the seller's.
             Some(proxy) if url.scheme() == "http" && response.status().as_u16() == 407 => {
                 let why = ProxyProblem::Credentials;
                 Err(CallFailure::Unsent(Unsent::Proxy { proxy, why }))
@@ -461,7 +458,7 @@ impl HttpTransport {
         }
     }
 
-    /// What an error means that came before the head of an answer was read.
+    /// Maps an error from before the headers of an answer.
     fn before_the_answer(
         &self,
         error: &reqwest::Error,
@@ -472,10 +469,10 @@ impl HttpTransport {
             let host = url.host_str().unwrap_or_default().to_owned();
             return CallFailure::Unsent(Unsent::Certificate { host, problem });
         }
-        // First, because a timeout while connecting is one before anything was sent.
+        // First, because a timeout while connecting means that nothing was sent.
         if error.is_connect() {
             let why = innermost(error);
-            // Without TLS there is no other connection than that to the proxy.
+            // Without TLS the only connection is that to the proxy.
             let of_proxy = url.scheme() == "http" || network::is_of_tunnel(error);
             CallFailure::Unsent(match proxy.filter(|_| of_proxy) {
                 Some(proxy) => {
@@ -493,30 +490,30 @@ impl HttpTransport {
     }
 }
 
-/// What a document is asked for with.
+/// Returns the headers of a request for a document.
 fn document_headers() -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, */*;q=0.1"));
     headers
 }
 
-/// How long an answer asks to wait, by its `Retry-After`, `Date` and `Age`.
+/// Returns the delay that an answer asks for, by its `Retry-After`, `Date` and `Age`.
 fn wait(text: &str, date: Option<String>, age: Option<String>) -> Option<Duration> {
     refusal::retry_after(text, date.as_deref(), age.as_deref())
 }
 
-/// The challenges of a header or of trailers.
+/// Reads the challenges in headers or trailers.
 fn challenges(headers: &HeaderMap) -> Vec<Challenge> {
     let values = headers.get_all(WWW_AUTHENTICATE).iter();
     Challenge::read_all(values.filter_map(|value| value.to_str().ok()))
 }
 
-/// The number of the exchange that an answer belongs to, where it is shown.
+/// Returns the number of the exchange that an answer belongs to, when there is a traffic log.
 fn number_of(response: &reqwest::Response) -> Option<ExchangeNumber> {
     response.extensions().get().copied()
 }
 
-/// The cause at the bottom: the layers above it say nothing but "error sending request".
+/// Returns the innermost cause; the outer errors say nothing but "error sending request".
 #[must_use]
 pub fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let mut cause = error;

@@ -1,9 +1,8 @@
-//! Whether a signed agent card is to be believed (A2A §8.4.3).
+//! Verification of signed agent cards (A2A §8.4.3).
 //!
-//! Two algorithms, the two that need no choices: ES256 and EdDSA with Ed25519. Trust comes from a
-//! set of keys that the reader has, never from the card: whoever forges a card writes its `jku`,
-//! too. So a `jku` is followed only for a key that the set does not know, and only to hosts that
-//! the reader names.
+//! The algorithms are ES256 and EdDSA with Ed25519, which have no parameters. Trust comes from the reader's
+//! own keys, never from the card, because a forger writes its `jku`, too. So a `jku` is followed only for a
+//! key that is not in the set, and only to hosts that the reader names.
 // D-10
 
 use std::fmt;
@@ -20,69 +19,68 @@ use crate::discover::{Discovered, is_this_machine};
 use crate::text::{WORD, decoded, plain};
 use crate::transport::HttpTransport;
 
-/// How many key sets one card can make us fetch.
+/// Maximum number of key sets that are fetched for one card.
 const MAX_FETCHES: usize = 4;
 
-/// What is asked of a card's signatures.
+/// Requirement on a card's signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TrustPolicy {
-    /// One is by a trusted key, and none is forged.
+    /// At least one signature is by a trusted key, and none is forged.
     #[default]
     Require,
-    /// None is forged or by a key that may not be used any more; a card without a signature is
-    /// taken, and so is one whose signatures nobody here can judge: whoever forges a card can
-    /// leave them out.
+    /// No signature is forged or by a key that must not be used any more. A card without signatures is
+    /// accepted, and so is one whose signatures cannot be verified here, because a forger can leave them out.
     AcceptUnsigned,
-    /// Nothing: nobody looks.
+    /// Signatures are not verified.
     Ignore,
 }
 
-/// Whom a buyer trusts.
+/// Trust settings of a buyer.
 #[derive(Debug, Clone, Default)]
 pub struct Trust {
-    /// What is asked.
+    /// Requirement on signatures.
     pub policy: TrustPolicy,
-    /// The keys that are trusted.
+    /// Trusted keys.
     pub keys: KeySet,
-    /// Hosts, `HOST` or `HOST:PORT`, on which any key set that a signature names is trusted.
+    /// Hosts, as `HOST` or `HOST:PORT`, whose key sets are trusted when a signature names them.
     pub jku_hosts: Vec<String>,
 }
 
-/// What became of one signature.
+/// Signature with its verdict.
 #[derive(Debug, Clone)]
 pub struct JudgedSignature {
-    /// The signature.
+    /// Signature.
     pub signature: CardSignature,
-    /// The verdict, in the end.
+    /// Final verdict.
     pub verdict: CardVerdict,
-    /// What became of its `jku`; `None` when there was no need of it, or it has none.
+    /// Result of following its `jku`; `None` when it was not needed, or there is none.
     pub jku: Option<Jku>,
 }
 
-/// What became of the address of a key set.
+/// Result of following the address of a key set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Jku {
-    /// It is not on a host that is allowed, nor safe on the way: it was not asked.
+    /// Not fetched: the host is not allowed, or the connection would not be secure.
     NotAllowed,
-    /// The card names too many.
+    /// Not fetched: the card names too many.
     TooMany,
-    /// It gave no keys: why, fit for display.
+    /// No keys, for this reason, fit for display.
     Failed(String),
-    /// Its keys were looked at.
+    /// Fetched and used.
     Read,
 }
 
-/// Why a card is not to be believed.
+/// Reason why a card is not trusted.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Untrusted {
-    /// It has no definite form that a signature could cover.
+    /// The card has no canonical form that a signature could cover.
     NoForm(Problems),
-    /// It is not signed.
+    /// The card is not signed.
     Unsigned,
     /// A signature is forged or damaged.
     Forged(Vec<JudgedSignature>),
-    /// A known key signed it that has expired, is not valid yet or is revoked, and no other did.
+    /// A known key signed it that has expired, is not valid yet or is revoked, and no usable key did.
     UnusableKey(Vec<JudgedSignature>),
     /// No signature is by a trusted key.
     NoTrustedKey(Vec<JudgedSignature>),
@@ -108,11 +106,11 @@ impl std::error::Error for Untrusted {
 }
 
 impl Trust {
-    /// What became of the signatures of a card, when it is to be taken on these terms; empty when
-    /// nobody looked or there are none.
+    /// Returns the signatures of a card with their verdicts, if the policy accepts it; empty when they are
+    /// not verified or there are none.
     ///
     /// # Errors
-    /// Why it is not.
+    /// The reason why the card is not trusted.
     pub async fn check(
         &self,
         transport: &HttpTransport,
@@ -126,7 +124,7 @@ impl Trust {
         let signed = signed.map_err(Untrusted::NoForm)?;
         let judged = judge_online(&signed, &self.keys, now, (transport, &self.jku_hosts)).await;
         let any = |is: fn(CardVerdict) -> bool| judged.iter().any(|judged| is(judged.verdict));
-        // Before what is good about the card: one forged signature is enough.
+        // First, because one forged signature is enough to refuse the card.
         if any(|verdict| matches!(verdict, CardVerdict::Invalid(_))) {
             return Err(Untrusted::Forged(judged));
         }
@@ -145,7 +143,7 @@ impl Trust {
 }
 
 impl Discovered {
-    /// The same, with what became of the card's signatures: whether one is by a trusted key, and none forged.
+    /// Sets `is_signed` by the verdicts: true when a signature is by a trusted key, and none is forged.
     #[must_use]
     pub fn with_verdicts(self, judged: &[JudgedSignature]) -> Self {
         let verdicts: Vec<_> = judged.iter().map(|judged| judged.verdict).collect();
@@ -153,7 +151,7 @@ impl Discovered {
     }
 }
 
-/// Judges the signatures with these keys alone.
+/// Verifies the signatures with these keys alone.
 #[must_use]
 pub fn judge(signed: &SignedCard, keys: &KeySet, now: Timestamp) -> Vec<JudgedSignature> {
     let judge = |signature: &CardSignature| JudgedSignature {
@@ -164,8 +162,8 @@ pub fn judge(signed: &SignedCard, keys: &KeySet, now: Timestamp) -> Vec<JudgedSi
     signed.signatures.iter().map(judge).collect()
 }
 
-/// Judges the signatures with these keys, and where they know nothing of a signature with those
-/// that it leads to, on hosts that are allowed.
+/// Verifies the signatures with these keys. For a signature by an unknown key, the key set that it names is
+/// fetched, if its host is allowed.
 pub async fn judge_online(
     signed: &SignedCard,
     keys: &KeySet,
@@ -202,8 +200,7 @@ pub async fn judge_online(
     all
 }
 
-/// The address of a key set, when its host is allowed and nobody can change it on the way: https,
-/// or this very machine.
+/// Returns the address of a key set, when its host is allowed and the connection is secure: https, or this machine.
 fn allowed_url(jku: &str, allowed: &[String]) -> Option<Url> {
     let mut url = Url::parse(jku).ok()?;
     url.set_fragment(None);
@@ -212,7 +209,7 @@ fn allowed_url(jku: &str, allowed: &[String]) -> Option<Url> {
     let with_port = format!("{host}:{}", url.port_or_known_default()?);
     let named = |name: &String| {
         let name = name.to_ascii_lowercase();
-        // A host without a port means the usual one.
+        // A host without a port means the default port.
         name == with_port || (name == host && url.port().is_none())
     };
     let anonymous = url.username().is_empty() && url.password().is_none();
@@ -228,7 +225,7 @@ async fn fetch(transport: &HttpTransport, url: &Url) -> Result<KeySet, String> {
     KeySet::read(text).map_err(|_| "it is no set of public keys".to_owned())
 }
 
-/// The problems of a card or a key set, for people.
+/// Returns the problems of a card or a key set, for people.
 #[must_use]
 pub fn describe(problems: &Problems) -> Vec<String> {
     let listed = problems.listed().iter().map(|problem| {
@@ -240,7 +237,7 @@ pub fn describe(problems: &Problems) -> Vec<String> {
     listed.chain(more).collect()
 }
 
-/// Where a problem is, made safe to show: members have the names that a stranger gave them.
+/// Returns the place of a problem, made fit for display, because member names are untrusted.
 fn clip_pointer(pointer: &str) -> String {
     let shown = plain(pointer, 2 * WORD);
     if shown.is_empty() { "the document".to_owned() } else { shown }

@@ -1,6 +1,5 @@
-//! What a seller permits its caller on an account (`authorization` of `list_accounts`). Absence is
-//! silence: a seller that says nothing permits or denies at the call. What it says holds for
-//! [`REFRESH`] and is then asked for again.
+//! Permissions of a caller on an account (`authorization` of `list_accounts`). A seller that sends none
+//! decides at the call. An authorization is used for [`REFRESH`] and then read again.
 //
 
 use std::collections::HashMap;
@@ -15,23 +14,23 @@ use super::AdcpClient;
 
 use crate::retry::{GaveUp, Recoverer, RetryClock};
 
-/// How long an authorization is relied on (AdCP, `core/account-authorization`).
+/// Time for which an authorization is relied on (AdCP, `core/account-authorization`).
 pub const REFRESH: Duration = Duration::from_secs(300);
 
-/// How many accounts are remembered; beyond it, the one that was read longest ago is forgotten.
+/// Maximum number of accounts that are remembered; beyond it, the one read longest ago is forgotten.
 const MAX_KNOWN: usize = 1_000;
 
-/// What a caller may do on an account.
+/// Permissions of a caller on an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountAuthorization {
-    /// The tasks that it may call; a task that is not here is not permitted.
+    /// Tasks that the caller may call; others are not permitted.
     pub allowed_tasks: Vec<String>,
-    /// Whether it may change nothing.
+    /// True when the caller may only read.
     pub read_only: bool,
 }
 
 impl AccountAuthorization {
-    /// Reads the object; `None` when it is none.
+    /// Reads the object; `None` when it has no list `allowed_tasks`.
     #[must_use]
     pub fn read(authorization: &Value) -> Option<Self> {
         let tasks = authorization.get("allowed_tasks")?.as_array()?;
@@ -41,7 +40,7 @@ impl AccountAuthorization {
         })
     }
 
-    /// Whether it has this task.
+    /// Returns true when the caller may call this task.
     #[must_use]
     pub fn permits(&self, task: &str) -> bool {
         let reads =
@@ -50,7 +49,7 @@ impl AccountAuthorization {
     }
 }
 
-/// What is known of accounts, each with the moment at which it was read.
+/// Authorizations of accounts, each with the moment at which it was read.
 #[derive(Debug, Default)]
 pub(super) struct KnownAccounts(Mutex<HashMap<String, (Duration, Option<AccountAuthorization>)>>);
 
@@ -72,16 +71,15 @@ impl KnownAccounts {
         known.insert(account, (now, authorization));
     }
 
-    /// Forgets an account, so that it is asked for again before it is used.
+    /// Forgets an account, so that its authorization is read again before the next use.
     pub(super) fn forget(&self, account: &Value) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&account.to_string());
     }
 }
 
 impl AdcpClient {
-    /// What the seller permits on an account, named as in requests (`account`): as it was read less
-    /// than [`REFRESH`] ago by the loop's clock, or read again. `None` when the seller does not
-    /// say.
+    /// Returns the seller's permissions on an account, named as in requests (`account`): those read less than
+    /// [`REFRESH`] ago by the loop's clock, else read again. `None` when the seller does not send any.
     ///
     /// # Errors
     /// When the account cannot be read.
@@ -97,7 +95,7 @@ impl AdcpClient {
         let mut arguments = Map::new();
         arguments.insert("account".to_owned(), account.clone());
 
-        // From before the question: what is told may be as old as that.
+        // The moment before the request, because the answer may be as old as that.
         let read = recoverer.world().now();
         let listed =
             self.recovering("list_accounts", arguments, recoverer, |_, _, _| false).await?;
@@ -110,7 +108,7 @@ impl AdcpClient {
     }
 }
 
-/// Whether a row is the account that a request names: by its id, or by its brand and operator.
+/// Returns true when a row is the account that a request names, by its id or by its brand and operator.
 fn is_of(row: &Value, account: &Value) -> bool {
     if let Some(id) = account.get("account_id") {
         return row.get("account_id") == Some(id);
@@ -120,7 +118,7 @@ fn is_of(row: &Value, account: &Value) -> bool {
         (None, Some(_)) => false,
         (_, None) => true,
     };
-    // An account that nothing names is none.
+    // A request that names neither id nor brand matches no account.
     account.get("brand").is_some() && same("/brand/domain") && same("/operator")
 }
 

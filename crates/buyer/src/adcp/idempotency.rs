@@ -1,5 +1,5 @@
-//! What a seller promises of a request that comes again with its key (`adcp.idempotency` of its
-//! capabilities). Nothing is assumed of one that says nothing: it may do a thing twice.
+//! Seller's promise about requests repeated with the same key (`adcp.idempotency` of its capabilities). A
+//! seller that promises nothing may carry out a request twice.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,15 +11,15 @@ use super::authorization::REFRESH;
 use crate::failure::CallFailure;
 use crate::retry::RetryClock;
 
-/// How long a request may be under way: so much earlier the seller's window counts as over.
+/// Longest time for which a request may be under way; the seller's window counts as over that much earlier.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// The promise.
+/// Seller's promise about repeated keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Idempotency {
-    /// For this long a key is known again: what comes again with it is not done twice.
+    /// Time for which a key is remembered: a request repeated with it is not carried out twice.
     Within(Duration),
-    /// None: the seller says that it knows no keys, or does not say.
+    /// No promise: the seller does not support keys, or does not say.
     Unpromised,
 }
 
@@ -34,7 +34,7 @@ impl Idempotency {
         }
     }
 
-    /// For how much longer a request may be sent again that was first sent so long ago.
+    /// Returns the time left in which a request may be sent again, given the time since it was first sent.
     #[must_use]
     pub fn left(self, age: Duration) -> Option<Duration> {
         match self {
@@ -43,28 +43,26 @@ impl Idempotency {
         }
     }
 
-    /// Whether a request may be sent again that was first sent so long ago.
+    /// Returns true when a request first sent this long ago may be sent again.
     #[must_use]
     pub fn permits(self, age: Duration) -> bool {
         self.left(age).is_some()
     }
 }
 
-/// The promise as it was read last, with the moment.
+/// Promise that was read last, with the moment.
 #[derive(Debug, Default)]
 pub(super) struct KnownPromise(Mutex<Option<(Duration, Idempotency)>>);
 
 impl AdcpClient {
-    /// What the seller promises, as it was read less than [`REFRESH`] ago by this world's clock, or read
-    /// again.
+    /// Returns the seller's promise: the one read less than [`REFRESH`] ago by this clock, else read again.
     ///
     /// # Errors
     /// When the seller cannot be asked at the moment.
     pub async fn idempotency<W: RetryClock>(&self, world: &W) -> Result<Idempotency, CallFailure> {
-        // From before the question, so that the promise is never taken for newer than it is.
+        // The moment before the request, so that the promise is never taken for newer than it is.
         let now = world.now();
-        // Copied, so that the lock is not held while the seller is asked. Two who come at once may
-        // both ask.
+        // Copied, so that the lock is not held during the request. Two concurrent callers may both ask.
         let known = *self.idempotency.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((read, promise)) = known
             && now.saturating_sub(read) < REFRESH
@@ -73,7 +71,7 @@ impl AdcpClient {
         }
         let promise = match self.send("get_adcp_capabilities", Map::new()).await {
             Ok(answered) => Idempotency::read(&answered.payload),
-            // One that does not tell what it can has promised nothing.
+            // A seller that refuses to send its capabilities has promised nothing.
             Err(CallFailure::Refused(refused)) if !refused.is_retryable() => {
                 Idempotency::Unpromised
             }

@@ -1,6 +1,7 @@
-//! An AdCP task as an MCP tool call, over streamable HTTP. A server is first asked which versions of MCP it speaks
-//! (`server/discover`). One that does not say the newest, in which every request stands by itself, gets the handshake
-//! of the older ones; so nothing that could change something is sent before both sides know how.
+//! AdCP tasks as MCP tool calls, over streamable HTTP. A server is first asked which versions of MCP it
+//! supports (`server/discover`). One that does not list the newest version, which has no sessions, gets the
+//! handshake of the older versions. So nothing that could change something is sent before both sides have
+//! agreed on a version.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
@@ -19,48 +20,48 @@ use crate::client::uuid;
 use crate::failure::{CallFailure, Defect, Unsent};
 use crate::transport::{OpenedResponse, Response};
 
-/// What servers are told who asks.
+/// Client information that is sent to servers.
 const CLIENT: ClientInfo = ClientInfo { name: "tradepost", version: env!("CARGO_PKG_VERSION") };
 
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// How many tools are listed.
+/// Maximum number of tools that are listed.
 const MAX_TOOLS: usize = 1_000;
 
-/// How many pages of tools are asked for.
+/// Maximum number of pages of tools that are requested.
 const MAX_PAGES: usize = 50;
 
-/// What was agreed on with the server, by one caller.
+/// Agreement of one caller with the server.
 #[derive(Debug, Default)]
 pub(super) struct McpSession {
-    /// How the server is spoken to first.
+    /// Agreement with which the session starts.
     beginning: Agreement,
     agreement: Mutex<Agreement>,
 }
 
-/// How a server is spoken to.
+/// Version of MCP to use with a server.
 #[derive(Debug, Clone, Default)]
 enum Agreement {
-    /// Nothing is known of it: it is asked first.
+    /// Unknown: the server is asked first.
     #[default]
     Open,
-    /// Nothing is known of it, and it is spoken to in the newest version all the same.
+    /// Unknown; the newest version is tried without asking.
     Presumed,
-    /// In the newest version.
+    /// The newest version.
     Newest,
-    /// As the handshake says.
+    /// The version and session of the handshake.
     Handshake {
         version: Version,
-        /// The session, where the server keeps one.
+        /// Session id, if the server sent one.
         id: Option<HeaderValue>,
     },
 }
 
-/// What helps when a server has refused to look at a request.
+/// Remedy after a server has refused to process a request.
 enum Remedy {
     Nothing,
     Handshake,
-    /// The arguments that the tool wants in headers.
+    /// Send the arguments that the tool requires in headers.
     ParamHeaders,
 }
 
@@ -69,18 +70,18 @@ impl McpSession {
         Self { agreement: Mutex::new(beginning.clone()), beginning }
     }
 
-    /// A server that is asked for nothing but what is wanted, as long as it does not refuse to look at that.
+    /// Creates a session that presumes the newest version until the server refuses it.
     pub(super) fn presumed() -> Self {
         Self::beginning_with(Agreement::Presumed)
     }
 
-    /// A session that begins as this one did, with nothing of what was agreed on since.
+    /// Returns a new session that starts as this one did.
     pub(super) fn restarted(&self) -> Self {
         Self::beginning_with(self.beginning.clone())
     }
 
     fn agreed(&self) -> Agreement {
-        // A copy, so that no lock is held while a request is under way.
+        // A copy, so that no lock is held during a request.
         self.agreement.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -110,7 +111,7 @@ impl AdcpClient {
         payload(result, &response)
     }
 
-    /// The tools that the server lists, at most [`MAX_TOOLS`].
+    /// Returns the tools that the server lists, at most [`MAX_TOOLS`].
     pub(super) async fn list_by_mcp(
         &self,
         session: &McpSession,
@@ -126,7 +127,7 @@ impl AdcpClient {
         Ok(tools.iter().map(offered).collect())
     }
 
-    /// The same as they are listed.
+    /// Returns the tools as the server sent them, with their schemas.
     async fn list_tools(&self, session: &McpSession) -> Result<Vec<Value>, CallFailure> {
         let mut listed = Vec::new();
         let mut params = Map::new();
@@ -134,7 +135,7 @@ impl AdcpClient {
         let mut length = 0;
         for _ in 0..MAX_PAGES {
             let (mut result, response) = self.ask(session, "tools/list", &params).await?;
-            // All pages together are bounded as one answer is: tools are kept with their schemas.
+            // All pages together are bounded as one answer is, because tools are kept with their schemas.
             length += response.body.len();
             if length > max_body {
                 return Err(CallFailure::garbled(Defect::TooLarge(max_body), response.kept()));
@@ -155,8 +156,8 @@ impl AdcpClient {
         Ok(listed)
     }
 
-    /// The result of a request, and the answer that it came in. A server that refuses to look at it is asked again
-    /// as it wants to be: nothing happens twice.
+    /// Sends a request and returns its result with the response. When the server refuses to process the
+    /// request, it is sent once more with the [`Remedy`]; nothing is carried out twice.
     async fn ask(
         &self,
         session: &McpSession,
@@ -183,7 +184,7 @@ impl AdcpClient {
             Remedy::Handshake => {
                 let agreed = match self.handshake().await {
                     Ok(agreed) => agreed,
-                    // A server without a handshake has said before what is wrong.
+                    // A server without a handshake: its first refusal says what is wrong.
                     Err(refused) if refuses_to_look(&refused) => return Err(failure),
                     Err(failure) => return Err(without_effect(failure)),
                 };
@@ -212,7 +213,7 @@ impl AdcpClient {
         Ok((result_of(&response, &id)?, response))
     }
 
-    /// Finds out how the server is spoken to.
+    /// Finds out which version of MCP the server supports.
     async fn negotiate(&self) -> Result<Agreement, CallFailure> {
         let asked = self.post(&Agreement::Newest, DISCOVER, &Map::new(), Vec::new()).await;
         let (response, id) = asked.map_err(without_effect)?;
@@ -224,7 +225,7 @@ impl AdcpClient {
                     return Ok(Agreement::Newest);
                 }
             }
-            // Whatever else is said to the question is no answer of a server of the newest version.
+            // Any other failure means that the server does not know the newest version.
             Err(failure) if is_about_the_caller(&failure) || is_of_unknown_versions(&failure) => {
                 return Err(without_effect(failure));
             }
@@ -233,11 +234,11 @@ impl AdcpClient {
         self.handshake().await.map_err(without_effect)
     }
 
-    /// `initialize`, and the notification that belongs to it.
+    /// Sends `initialize`, and the notification that follows it.
     async fn handshake(&self) -> Result<Agreement, CallFailure> {
         let id = uuid(&self.ids);
-        // Nothing of an earlier session goes along, which the server may have forgotten, and no version in the
-        // headers, as none is agreed on yet.
+        // Without session id, which the server may have forgotten, and without version header, because none
+        // is agreed on yet.
         let request =
             json!({"jsonrpc": "2.0", "id": id, "method": INITIALIZE, "params": CLIENT.handshake()});
         let response = self.exchange(HeaderMap::new(), request, &id).await?;
@@ -255,12 +256,12 @@ impl AdcpClient {
         let headers = mcp_headers(&agreed, request.headers, Vec::new());
         let body = json!({"jsonrpc": "2.0", "method": method}).to_string().into_bytes();
         let headers = self.headers(headers, &body)?;
-        // Whatever comes back to a notification says nothing that the next call will not say.
+        // The answer to the notification is ignored: a problem shows at the next call.
         self.post_for_events(headers, body).await?;
         Ok(agreed)
     }
 
-    /// Posts a request: the answer, as if it had come without events, and the request's id.
+    /// Posts a request and returns the response, taken out of its event stream if it came in one, and the request's id.
     async fn post(
         &self,
         agreed: &Agreement,
@@ -276,7 +277,7 @@ impl AdcpClient {
         Ok((self.exchange(headers, message, &id).await?, id))
     }
 
-    /// Posts the request with this id, and gives its answer.
+    /// Posts the request with this id and returns its answer.
     async fn exchange(
         &self,
         headers: HeaderMap,
@@ -312,7 +313,7 @@ fn members(value: Value) -> Map {
     members
 }
 
-/// The headers of MCP, with the session that was agreed on and the arguments that the tool wants there.
+/// Builds the MCP headers, with the agreed session and the arguments that the tool requires in headers.
 fn mcp_headers(
     agreed: &Agreement,
     named: Vec<(&'static str, String)>,
@@ -335,7 +336,7 @@ fn mcp_headers(
     headers
 }
 
-/// The code and the data of an error of JSON-RPC.
+/// Returns the code and the data of a JSON-RPC error.
 fn rpc_error(failure: &CallFailure) -> Option<(i32, Value)> {
     let CallFailure::Refused(refused) = failure else { return None };
     let mut body: Value = tradepost_wire::json::from_slice(&refused.kept.body).ok()?;
@@ -344,17 +345,16 @@ fn rpc_error(failure: &CallFailure) -> Option<(i32, Value)> {
     Some((code, error.get_mut("data").map(Value::take).unwrap_or_default()))
 }
 
-/// Whether a server refuses to look at a request: an error of its own about the task is an answer, whatever the
-/// status.
+/// Returns true when a server refused to process a request. An AdCP error is an answer, whatever the status.
 fn refuses_to_look(failure: &CallFailure) -> bool {
     let CallFailure::Refused(refused) = failure else { return false };
     matches!(refused.kept.status, 400 | 404 | 405 | 406 | 422) && failure.adcp().is_none()
 }
 
-/// What helps after a failure.
+/// Chooses the remedy after a failure.
 fn remedy(agreed: &Agreement, failure: &CallFailure) -> Remedy {
     let is_newest = match agreed {
-        // 404 to the id of a session says that the session has ended (MCP, "Session management").
+        // HTTP 404 to a session id says that the session has ended (MCP, "Session management").
         Agreement::Handshake { id: Some(_), .. } if is_gone(failure) => return Remedy::Handshake,
         Agreement::Handshake { .. } => return Remedy::Nothing,
         Agreement::Open | Agreement::Presumed => false,
@@ -369,14 +369,14 @@ fn remedy(agreed: &Agreement, failure: &CallFailure) -> Remedy {
     }
 }
 
-/// Whether a server names the versions that it speaks, and none of them has a handshake that is known here.
+/// Returns true when a server lists the versions that it supports, and none of them has a handshake known here.
 fn is_of_unknown_versions(failure: &CallFailure) -> bool {
     let Some((UNSUPPORTED_VERSION, data)) = rpc_error(failure) else { return false };
     let has_handshake = |version: &Version| version.lifecycle() == Lifecycle::Handshake;
     offered_versions(&data).is_some_and(|offered| !offered.iter().any(has_handshake))
 }
 
-/// Whether a refusal is about who asks or how often, or comes from what stands before the server.
+/// Returns true when a refusal is about the caller or the rate of its requests, or comes from a gateway.
 fn is_about_the_caller(failure: &CallFailure) -> bool {
     let CallFailure::Refused(refused) = failure else { return false };
     let status = refused.kept.status;
@@ -385,7 +385,7 @@ fn is_about_the_caller(failure: &CallFailure) -> bool {
         || status >= 500 && rpc_error(failure).is_none()
 }
 
-/// Marks a failure before the request was sent: nobody can have acted on it.
+/// Marks a failure as one before the request was sent, so that the request cannot have had an effect.
 fn without_effect(mut failure: CallFailure) -> CallFailure {
     match &mut failure {
         CallFailure::Unanswered(_) => {
@@ -403,8 +403,7 @@ fn is_gone(failure: &CallFailure) -> bool {
     refused.kept.status == 404 && failure.adcp().is_none()
 }
 
-/// Whether an event is the answer to the request with this id: notifications and requests of the
-/// server are passed over.
+/// Returns true when an event is the answer to the request with this id, not a notification or a request of the server.
 fn is_answer(data: &[u8], id: &str) -> bool {
     let Ok(message) = tradepost_wire::json::from_slice::<Value>(data) else {
         return false;
@@ -418,7 +417,7 @@ fn is_answer(data: &[u8], id: &str) -> bool {
     }
 }
 
-/// The payload of a tool result that is no failure.
+/// Returns the payload of a tool result that is no failure.
 fn payload(result: Value, response: &Response) -> Result<SellerAnswer, CallFailure> {
     let kind = result.get("resultType").and_then(Value::as_str);
     if kind.is_some_and(|kind| kind != "complete") {

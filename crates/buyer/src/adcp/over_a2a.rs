@@ -1,4 +1,4 @@
-//! An AdCP task as an A2A message: one data part with the task's name and its arguments.
+//! AdCP tasks as A2A messages: one data part with the task's name and its arguments.
 
 use tradepost_wire::adcp;
 use tradepost_wire::json::{Map, Value, json};
@@ -16,7 +16,7 @@ impl AdcpClient {
         arguments: Value,
     ) -> Result<SellerAnswer, CallFailure> {
         let id = uuid(&self.ids);
-        // What the arguments are called in the AdCP of that time.
+        // Name of the arguments' member in the AdCP of that time.
         let name = match binding.release {
             A2aRelease::V1_0 => "input",
             A2aRelease::V0_3 => "parameters",
@@ -70,7 +70,7 @@ fn read(result: Value) -> Result<SellerAnswer, Defect> {
     }
 }
 
-/// The last data part that is an object: the one that counts.
+/// Returns the last data part that is an object, which is the one that counts.
 fn data(of: &Value) -> Option<&Value> {
     let parts = of.get("parts").and_then(Value::as_array)?;
     parts.iter().rev().filter_map(|part| part.get("data")).find(|data| data.is_object())

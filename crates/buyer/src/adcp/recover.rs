@@ -1,5 +1,5 @@
-//! A task that follows the advice, with one idempotency key over all attempts of one intent, and
-//! the rows of its answer that failed by themselves.
+//! Calls with recovery: one idempotency key over all attempts of one intent, and another request for the rows
+//! of the answer that failed.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -18,12 +18,12 @@ use crate::retry::{
     GaveUp, IntentSender, LEAST, Recovered, Recoverer, RequestKey, RetryClock, RetryLimits,
 };
 
-/// Whether a task is known to want an `idempotency_key`.
+/// Returns true when a task is known to require an `idempotency_key`.
 pub(super) fn is_keyed(task: &str) -> bool {
     AdcpTask::from_name(task).is_some_and(|task| task.effect() == task::TaskEffect::Keyed)
 }
 
-/// What may happen when a task is sent twice. Of a task that nobody knows the worst is believed.
+/// Returns the effect of sending a task twice. An unknown task without a key counts as unsafe to repeat.
 fn effect(task: &str, has_key: bool) -> ResendEffect {
     match AdcpTask::from_name(task).map(AdcpTask::effect) {
         _ if has_key => ResendEffect::Keyed,
@@ -33,15 +33,15 @@ fn effect(task: &str, has_key: bool) -> ResendEffect {
 }
 
 impl AdcpClient {
-    /// As [`AdcpClient::call`], again and again within the limits of `recoverer`. A task that
-    /// wants a key ([`AdcpTask::effect`]) keeps it over retries and has a fresh one when it was
-    /// corrected, unless the correction gave it one. It is sent again with its key only where the seller
-    /// promises to know that ([`AdcpClient::idempotency`]), and one that is not known to read and has no
-    /// key is not sent again when in doubt. `correct` changes the
-    /// arguments as an advice says, and tells whether it did.
+    /// Calls a task as [`AdcpClient::call`] does and follows the advice within the limits of `recoverer`. A
+    /// task that requires a key ([`AdcpTask::effect`]) keeps it over retries and gets a fresh one after a
+    /// correction, unless the correction gave it one. It is sent again with its key only where the seller
+    /// promises to recognise the key ([`AdcpClient::idempotency`]). A task without a key that is not known to
+    /// be read-only is not sent again when in doubt. `correct` changes the arguments as an advice says, and
+    /// returns true when it did.
     ///
-    /// Rows that failed and may succeed by themselves are sent again alone, within the same
-    /// limits: `SellerAnswer::again` has what became of them. [`AdcpClient::without_rows`] leaves them.
+    /// Rows that failed and may succeed on their own are sent again alone, within the same limits;
+    /// `SellerAnswer::again` has the answers. [`AdcpClient::without_rows`] turns this off.
     ///
     /// # Errors
     /// The last failure, and the advice that is left to the caller.
@@ -53,7 +53,7 @@ impl AdcpClient {
         correct: impl FnMut(&Fix, &CallFailure, &mut Map) -> bool + Send,
     ) -> Result<Recovered<SellerAnswer>, Box<GaveUp>> {
         if let (true, Some(account)) = (self.heeds, arguments.get("account")) {
-            // A seller that does not say, or cannot at the moment, permits or denies at the call.
+            // A seller that sends no authorization, or cannot be asked, decides at the call.
             let read = self.authorization(account, recoverer).await.ok().flatten();
             if read.is_some_and(|authorization| !authorization.permits(task)) {
                 let task = task.to_owned();
@@ -95,7 +95,7 @@ impl AdcpClient {
         Ok(recovered)
     }
 
-    /// Sends rows that failed again, as long as that may help.
+    /// Sends failed rows again, as long as the advice for one of them allows it.
     async fn recover_rows<W: RetryClock>(
         &self,
         intent: RowsIntent<'_>,
@@ -125,16 +125,16 @@ impl AdcpClient {
             let Some(planned) = planned else { return };
             let stopped = recoverer.rest(seller, planned.wait).await;
             if stopped {
-                // They were not sent after all.
+                // Marked before the pause, and not sent after all.
                 rows.iter_mut().for_each(|row| row.again = false);
                 return;
             }
             attempt.tried.retries += 1;
             attempt.tried.billing |= planned.billing;
             arguments = planned.arguments;
-            // Another request than the one before, and so with another key (`E-4`).
+            // A request with other rows needs another key (`E-4`).
             arguments.insert(KEY.to_owned(), self.new_key().into());
-            // What else a row needs is for the caller, who finds it in the answer.
+            // Other corrections of a row are left to the caller, who finds the row in the answer.
             let correct = |_: &Fix, _: &CallFailure, _: &mut Map| false;
             let (world, name) = (recoverer.world(), task.name());
             let mut calls = AdcpCalls {
@@ -164,7 +164,7 @@ impl AdcpClient {
         }
     }
 
-    /// The texts of a request, and its credential.
+    /// Returns the texts of a request and its credential, which the log must not contain.
     fn private(&self, arguments: &Map) -> Vec<String> {
         let mut texts: Vec<_> = arguments.values().flat_map(record::texts).collect();
         let token = self.authorization.as_ref().and_then(|value| value.to_str().ok());
@@ -173,7 +173,7 @@ impl AdcpClient {
     }
 }
 
-/// What rows are sent again for.
+/// Intent whose rows are sent again.
 struct RowsIntent<'s> {
     task: AdcpTask,
     attempt: FailedAttempt,
@@ -182,12 +182,12 @@ struct RowsIntent<'s> {
 }
 
 struct AdcpCalls<'c, C, W> {
-    /// Another one after the seller has moved.
+    /// Replaced when the seller has moved.
     client: Cow<'c, AdcpClient>,
     world: &'c W,
     task: &'c str,
     arguments: Map,
-    /// The key of the last request.
+    /// Key of the last request.
     used: Option<Value>,
     correct: C,
 }
@@ -200,7 +200,7 @@ where
     type Answer = SellerAnswer;
 
     async fn send(&mut self, key: RequestKey) -> Result<SellerAnswer, CallFailure> {
-        // A correction may have brought a key of its own, which stays.
+        // A key that the correction set stays.
         if key == RequestKey::Fresh
             && self.used.is_some()
             && self.arguments.get(KEY) == self.used.as_ref()
@@ -233,7 +233,7 @@ where
     }
 
     async fn authenticate(&mut self, _: CredentialStep) -> bool {
-        // The token is the client's for good.
+        // The client's token cannot be changed.
         false
     }
 }

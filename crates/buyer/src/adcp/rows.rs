@@ -1,6 +1,6 @@
-//! Rows that failed although the request did not: those that may succeed by themselves are
-//! sent again alone. What passes is waited for, and a way of billing that the seller suggests is
-//! taken once; whatever else is to be done is the caller's.
+//! Rows that failed although the request did not. Those that may succeed on their own are sent again alone:
+//! after a pause when the failure is transient, and once with the way of billing that the seller suggested.
+//! Other corrections are left to the caller.
 // B-8, B-5
 
 use std::time::Duration;
@@ -13,14 +13,14 @@ use crate::recovery::{
     FailedAttempt, Fix, RecoveryAdvice, RequestChange, Retry, RetryBudget, RetryWait,
 };
 
-/// The member that would undo what the rows that are left out have achieved.
+/// Member that is removed, because it would delete the rows that are not sent again.
 const DELETE_MISSING: &str = "delete_missing";
 
-/// What names rows besides the list: with one of these a list cannot be cut.
+/// Members that refer to rows of the list; a request with one of them is not cut down.
 const COMPANIONS: [&str; 3] = ["assignments", "creative_ids", "catalog_ids"];
 
-/// The tasks whose rows stand for themselves, each with its list and what a row is known by: only
-/// one that is known by the same in the answer is taken for the same.
+/// Tasks with independent rows: the list, and the members that identify a row. A row of the answer is matched
+/// to an entry of the request only if these members are equal.
 const LISTS: &[(AdcpTask, &str, &[&str])] = &[
     (AdcpTask::SyncAccounts, "accounts", &["/brand/domain", "/operator", "/account/account_id"]),
     (AdcpTask::SyncCreatives, "creatives", &["/creative_id"]),
@@ -29,17 +29,17 @@ const LISTS: &[(AdcpTask, &str, &[&str])] = &[
     (AdcpTask::SyncEventSources, "event_sources", &["/event_source_id"]),
 ];
 
-/// A request for the rows that are sent again.
+/// Request for the rows that are sent again.
 #[derive(Debug, PartialEq)]
 pub(super) struct Again {
     pub(super) arguments: Map,
-    /// How long to wait first.
+    /// Time to wait first.
     pub(super) wait: RetryWait,
-    /// Whether a row is billed in another way.
+    /// True when a row is billed in another way.
     pub(super) billing: bool,
 }
 
-/// What is sent again of a request that had this answer. The rows that are in it are marked.
+/// Builds the request that sends failed rows again, and marks these rows; `None` when no row may be sent again.
 pub(super) fn again(
     task: AdcpTask,
     arguments: &Map,
@@ -61,7 +61,7 @@ pub(super) fn again(
         };
         let entry = match row.advise(attempt, budget) {
             Some(RecoveryAdvice::Retry(Retry { wait: pause, .. })) => {
-                // All rows go in one request, so that the longest of their pauses counts.
+                // All rows go in one request, so the longest of their pauses counts.
                 let longest = |one: Duration, other: Duration| one.max(other);
                 wait.at_least = longest(wait.at_least, pause.at_least);
                 wait.at_most = longest(wait.at_most, pause.at_most);
@@ -88,7 +88,7 @@ pub(super) fn again(
     Some(Again { arguments, wait, billing })
 }
 
-/// The entry billed as the seller suggests; `None` for any other correction.
+/// Returns the entry billed as the seller suggests; `None` for any other correction.
 fn billed(entry: &Value, fix: &Fix) -> Option<Value> {
     let RequestChange::Billing(billing) = &fix.change else { return None };
     let mut entry = entry.clone();
@@ -97,11 +97,11 @@ fn billed(entry: &Value, fix: &Fix) -> Option<Value> {
     Some(entry)
 }
 
-/// The one entry of the request that a row of the answer is about.
+/// Returns the one entry of the request that a row of the answer is about.
 fn entry_of<'s>(answered: &Value, sent: &'s [Value], keys: &[&str]) -> Option<&'s Value> {
     let is_it = |entry: &&Value| {
         let mut known = keys.iter().filter_map(|key| {
-            // An account that was named by its id is told with the id alone.
+            // An account named by its id is answered with the id alone.
             let short = key.strip_prefix("/account").unwrap_or(key);
             Some((entry.pointer(key)?, answered.pointer(key).or_else(|| answered.pointer(short))?))
         });
@@ -111,7 +111,7 @@ fn entry_of<'s>(answered: &Value, sent: &'s [Value], keys: &[&str]) -> Option<&'
             sent == answered
         }) && any
     };
-    // Of two that could be meant neither is sent again.
+    // Where two entries match, neither is sent again.
     let mut found = sent.iter().filter(is_it);
     found.next().filter(|_| found.next().is_none())
 }

@@ -1,4 +1,4 @@
-//! Requests are signed as AdCP wants it (RFC 9421, "Signed requests"), so that a seller knows which
+//! Signatures of requests as AdCP requires them (RFC 9421, "Signed requests"), so that a seller knows which
 //! agent calls.
 
 use std::fmt;
@@ -29,21 +29,21 @@ impl fmt::Debug for RequestSigner {
 }
 
 impl RequestSigner {
-    /// With this key, whose name is what the seller knows it by. A signature holds for five minutes
-    /// from the moment that `clock` tells.
+    /// Creates a signer with this key; the seller knows the key by its name. A signature is valid for five
+    /// minutes from the moment that `clock` returns.
     #[must_use]
     pub fn new(key: SigningKey, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self { key, clock: Box::new(clock), digest: true }
     }
 
-    /// Does not cover the body, for sellers that forbid it (`covers_content_digest`).
+    /// Leaves the body out of the signature, for sellers that forbid it (`covers_content_digest`).
     #[must_use]
     pub fn without_digest(mut self) -> Self {
         self.digest = false;
         self
     }
 
-    /// Adds what signs a POST of this body to this address.
+    /// Adds the headers that sign a POST of this body to this address.
     pub(super) fn sign(
         &self,
         url: &Url,

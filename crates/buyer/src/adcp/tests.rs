@@ -13,7 +13,7 @@ fn ids() -> fastrand::Rng {
     fastrand::Rng::with_seed(1)
 }
 
-/// One that asks a server first which versions it speaks.
+/// Creates a client that asks a server for its versions first.
 fn asking_first(fake: &Fake) -> AdcpClient {
     AdcpClient::mcp(transport(), &format!("{}/mcp", fake.url), ids()).unwrap()
 }
@@ -22,7 +22,7 @@ fn strict(fake: &Fake) -> AdcpClient {
     asking_first(fake).at_once()
 }
 
-/// One that sends what these tests have to say, whether or not a seller would take it.
+/// Creates a client that sends the arguments of these tests unchecked.
 fn mcp(fake: &Fake) -> AdcpClient {
     strict(fake).unchecked()
 }
@@ -70,7 +70,7 @@ fn failed(code: &str) -> Value {
     json!({"status": "failed", "adcp_error": {"code": code, "message": "m"}})
 }
 
-/// The head and the body of each request.
+/// Returns the head and the body of each request.
 fn sent(fake: &Fake) -> Vec<(String, Value)> {
     let split = |request: String| {
         let (head, body) = request.split_once("\r\n\r\n").unwrap();
@@ -190,7 +190,7 @@ fn over_mcp_a_server_with_sessions_is_greeted_and_greeted_again_when_it_forgot()
         tools/call s2 2025-03-26
     "#]]
     .assert_eq(&(lines.join("\n") + "\n"));
-    // The same request, with the same key, before and after the greeting; another for another call.
+    // The same request with the same key before and after the handshake; another key for another call.
     let key = |index: usize| sent[index].1["params"]["arguments"]["idempotency_key"].clone();
     assert_eq!((key(0), key(5)), (key(3), key(8)));
     assert!(key(0).as_str().is_some_and(|key| key.len() == 36));
@@ -259,7 +259,7 @@ fn over_mcp_the_sellers_own_error_is_an_answer_and_no_wish_to_be_greeted() {
     assert_eq!(failure.to_string(), why);
 }
 
-/// The method and the version of each request, and where it has one the session.
+/// Returns the method and the version of each request, and its session if it has one.
 fn methods(fake: &Fake) -> Vec<String> {
     let line = |(head, body): (String, Value)| {
         let version = head.lines().find_map(|line| line.strip_prefix("mcp-protocol-version: "));
@@ -303,19 +303,19 @@ fn over_mcp_a_server_that_names_older_versions_is_greeted() {
 #[test]
 fn over_mcp_a_server_without_a_handshake_has_the_last_word() {
     let unknown = || refusal(400, -32602, json!(null));
-    // The first request of a client that knows nothing of the server.
+    // The first request of a client that has not asked for the server's versions.
     let fake =
         Fake::start(vec![unknown(), refusal(400, -32022, json!({"supported": ["2026-07-28"]}))]);
     let failure = fake.run(mcp(&fake).call("get_products", Map::new())).unwrap_err();
     assert!(matches!(failure, CallFailure::Refused(_)), "{failure:?}");
     assert_eq!(methods(&fake), ["tools/call 2026-07-28", "initialize none"]);
-    // One that has been answered before.
+    // A server that has answered before.
     let fake = Fake::start(vec![json_reply(&tool(&json!({"products": []}))), unknown()]);
     let client = mcp(&fake);
     fake.run(client.call("get_products", Map::new())).unwrap();
     fake.run(client.call("get_products", Map::new())).unwrap_err();
     assert_eq!(methods(&fake), ["tools/call 2026-07-28"; 2]);
-    // One of a version that nobody here knows.
+    // A server with a version that is not known here.
     let fake = Fake::start(vec![refusal(400, -32022, json!({"supported": ["2099-01-01"]}))]);
     let failure = fake.run(mcp(&fake).call("create_media_buy", Map::new())).unwrap_err();
     assert!(!failure.in_doubt(), "{failure:?}");
@@ -342,7 +342,7 @@ fn over_mcp_a_server_is_asked_first_which_versions_it_speaks() {
     }
     let expected = ["server/discover 2026-07-28", "tools/call 2026-07-28", "tools/call 2026-07-28"];
     assert_eq!(methods(&fake), expected);
-    // Whatever an older server says to the question, it is greeted.
+    // Whatever an older server answers to the question, the handshake follows.
     for said in [
         json_reply(&json!({})),
         json_reply(&json!({"supportedVersions": ["2025-11-25"]})),
@@ -360,7 +360,7 @@ fn over_mcp_a_server_is_asked_first_which_versions_it_speaks() {
         }
         assert_eq!(methods(&fake), older);
     }
-    // Nothing is sent to a server that refuses the caller, or that nobody here can speak to.
+    // Nothing is sent to a server that refuses the caller, or that has no version known here.
     for said in [
         CannedReply::http(401, &[], ""),
         CannedReply::http(429, &[], ""),
@@ -514,7 +514,7 @@ fn a_9_a_credential_among_the_arguments_never_leaves() {
         let places = vec!["/ext/api_key".to_owned()];
         assert_eq!(advice, RecoveryAdvice::Ask(AskReason::CredentialInArguments(places)));
     }
-    // Its own is known by its value, wherever it stands.
+    // The client's own token is recognised by its value, wherever it stands.
     let client = mcp(&fake).with_token("t0ken-of-acme").unwrap();
     let call = client.call("get_products", arguments(json!({"brief": "I am t0ken-of-acme"})));
     let failure = fake.run(call).unwrap_err();
@@ -569,7 +569,7 @@ fn arguments_that_a_seller_would_refuse_never_leave() {
         panic!()
     };
     assert_eq!(fix.fields, pointers);
-    // What is right, or of a task without rules here, goes on its way.
+    // Valid arguments, and those of a task without rules, are sent.
     let done = || json_reply(&tool(&json!({"x": 1})));
     let fake = Fake::start(vec![done(), done()]);
     let client = strict(&fake);
@@ -587,7 +587,7 @@ fn a_payload_that_is_an_error_alone_is_a_failure_on_every_binding() {
         let failure = fake.run(a2a(&fake).call("get_products", Map::new())).unwrap_err();
         assert_eq!(code(&failure), "PRODUCT_NOT_FOUND", "{result}");
     }
-    // A tool that does not say that it failed has no code that anybody goes by.
+    // The code of a tool result without `isError` is not relied on.
     let fake = Fake::start(vec![json_reply(&tool(&alone))]);
     let failure = fake.run(mcp(&fake).call("get_products", Map::new())).unwrap_err();
     assert!(matches!(failure, CallFailure::Refused(_)) && failure.adcp().is_none(), "{failure:?}");

@@ -1,6 +1,5 @@
-//! A conversation to its end: what is said is sent with recovery, and the task that comes of it is
-//! followed until it is settled, the time is up or somebody stops. What was learned of a task is
-//! never lost to a failure on the way.
+//! Conversations with recovery: sends a message and follows the resulting task until it is settled, the time
+//! is up or the caller stops. A failure on the way does not lose what is already known of the task.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -18,49 +17,48 @@ use crate::recovery::{FailedAttempt, ResendEffect};
 use crate::refusal::RefusalForm;
 use crate::retry::{GaveUp, IntentSender, Recoverer, RequestKey, RetryClock, Spending};
 
-/// The pauses before a task is asked for again.
+/// Pauses between two polls of a task.
 const PAUSES: Backoff =
     Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(10) };
 
-/// Follows tasks with this recovery.
+/// Settings for following a task.
 #[derive(Debug)]
 pub struct Follower<'r, W> {
-    /// How failures on the way are recovered from, and the time.
+    /// Recovery from failures on the way, and the clock.
     pub recoverer: &'r Recoverer<W>,
-    /// How long a task is followed once there is one.
+    /// Time for which a task is followed.
     pub patience: Duration,
 }
 
-/// What an agent answered in the end, or as far as it was followed.
+/// Last answer of an agent, and why it was not followed further.
 #[derive(Debug)]
 pub struct Followed {
-    /// The answer.
+    /// Answer.
     pub reply: AgentReply,
-    /// Why it was followed no further.
+    /// Reason for the end.
     pub end: FollowEnd,
-    /// What it took to be heard.
+    /// Requests and waiting time that it took to get the first answer.
     pub spent: Spending,
 }
 
-/// Why an answer is followed no further.
+/// Reason why an answer is not followed further.
 #[derive(Debug)]
 pub enum FollowEnd {
-    /// Nothing more will happen, unless the caller does something.
+    /// Nothing more will happen unless the caller acts.
     Settled,
-    /// The time was up; the task goes on.
+    /// The time is up; the task goes on.
     TimeUp,
     /// The caller stopped; the task goes on.
     Stopped,
-    /// The agent says no more about it: why, and what to do about that.
+    /// The task cannot be read any more; the last failure and its advice.
     Lost(Box<GaveUp>),
 }
 
 impl AgentClient {
-    /// Says something and follows what comes of it. `watch` is shown the task whenever something
-    /// was said about it.
+    /// Sends a message and follows the resulting task. Calls `watch` with the task after each change.
     ///
     /// # Errors
-    /// When there was no answer at all; what the agent may have done is in `doubt`.
+    /// When there was no answer at all; `doubt` lists the requests that may have acted.
     pub async fn converse<W: RetryClock>(
         &self,
         said: &Outgoing,
@@ -91,10 +89,10 @@ impl AgentClient {
         })
     }
 
-    /// Follows a task that there is already.
+    /// Follows an existing task.
     ///
     /// # Errors
-    /// When it cannot be read even once.
+    /// When the task cannot be read even once.
     pub async fn follow<W: RetryClock>(
         &self,
         task_id: &str,
@@ -132,7 +130,7 @@ impl AgentClient {
                 if self.hear_out(&mut open, &mut task, world, &left, &mut watch).await {
                     return (task, FollowEnd::Stopped);
                 }
-                // Something has happened, so that more may happen soon.
+                // After a change more may follow soon, so the pauses start again.
                 if task != before {
                     pause = PAUSES.after(None);
                 }
@@ -143,8 +141,8 @@ impl AgentClient {
             if left().is_zero() {
                 return (task, FollowEnd::TimeUp);
             }
-            // A stream that ends says nothing about the task; only the task itself does.
-            // Up to a quarter longer, because others began when this did.
+            // The end of a stream says nothing about the task, so the task is polled. The pause is up to a
+            // quarter longer, because other callers may have started at the same moment.
             let drawn = drawn(pause, pause + pause / 4, world.draw());
             if recoverer.sleep(drawn.min(left())).await {
                 return (task, FollowEnd::Stopped);
@@ -175,7 +173,7 @@ impl AgentClient {
                         watch(&task);
                         stream = opened;
                     }
-                    // It may have ended meanwhile, or the agent cannot do this.
+                    // The task may have ended meanwhile, or the agent does not support it.
                     Some(Err(_)) => streaming = false,
                     None => {}
                 }
@@ -183,8 +181,8 @@ impl AgentClient {
         }
     }
 
-    /// Listens until the task is settled, the stream ends or is silent for as long as an answer
-    /// may take.
+    /// Reads events until the task is settled, the stream ends, or it is silent for as long as an answer may
+    /// take. Returns true when the caller stopped.
     async fn hear_out<W: RetryClock>(
         &self,
         stream: &mut TaskEventStream,
@@ -196,7 +194,7 @@ impl AgentClient {
         while !task.is_settled() {
             let time = left().min(self.transport.limits().timeout);
             let next = tokio::select! {
-                // What has come is taken.
+                // An event that has arrived is taken before a stop.
                 biased;
                 next = world.within(time, stream.next()) => next,
                 () = world.stopped() => return true,
@@ -216,7 +214,7 @@ impl AgentClient {
     }
 }
 
-/// A snapshot that has left out the artifacts that are known.
+/// Keeps the known artifacts when a snapshot leaves them out.
 fn with_artifacts(mut read: AgentTask, before: AgentTask) -> AgentTask {
     if read.artifacts.is_empty() {
         read.artifacts = before.artifacts;
@@ -224,7 +222,7 @@ fn with_artifacts(mut read: AgentTask, before: AgentTask) -> AgentTask {
     read
 }
 
-/// Something is said, once or again.
+/// Sender of a message.
 struct Saying<'c> {
     client: Cow<'c, AgentClient>,
     said: &'c Outgoing,
@@ -244,7 +242,7 @@ impl IntentSender for Saying<'_> {
     type Answer = (AgentReply, Option<TaskEventStream>);
 
     async fn send(&mut self, key: RequestKey) -> Result<Self::Answer, CallFailure> {
-        // What was corrected is another message, with an id of its own.
+        // A corrected message is another one, with its own id.
         if self.begun && key == RequestKey::Fresh {
             self.params = self.client.sending(self.said, &uuid(&self.client.ids));
         }
@@ -256,7 +254,7 @@ impl IntentSender for Saying<'_> {
                     let defect = |defect| CallFailure::garbled(defect, KeptResponse::default());
                     return Ok((AgentReply::read(item).map_err(defect)?, stream));
                 }
-                // The card promises more than the agent has; it has not looked at the message.
+                // The card promises a stream that the agent does not have; it has not processed the message.
                 Err(failure) if is_not_offered(&failure) => self.streaming = false,
                 Err(failure) => return Err(failure),
             }
@@ -271,7 +269,7 @@ impl IntentSender for Saying<'_> {
     }
 }
 
-/// A task is asked for.
+/// Reader of a task.
 struct Asking<'c> {
     client: Cow<'c, AgentClient>,
     task_id: &'c str,

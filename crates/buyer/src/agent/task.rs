@@ -1,5 +1,5 @@
-//! What an agent says: a message, or a task with what became of it. Tasks are put together from
-//! snapshots and events. Everything is data of a stranger and kept as it came.
+//! Replies of an agent: messages, and tasks put together from snapshots and events. All of it is kept as the
+//! agent sent it and is untrusted.
 
 use tradepost_wire::a2a::TaskState;
 use tradepost_wire::catalog::Open;
@@ -10,92 +10,92 @@ use crate::failure::{CallFailure, Defect, KeptResponse};
 use crate::refusal::{SellerRefusal, stated_by};
 use crate::response;
 
-/// How many artifacts of one task are kept.
+/// Maximum number of artifacts that are kept of one task.
 pub const MAX_ARTIFACTS: usize = 1_000;
 
-/// What an agent answers.
+/// Reply of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentReply {
-    /// A message, and nothing more will happen.
+    /// Message, after which nothing more happens.
     Message(AgentMessage),
-    /// A task, which may go on.
+    /// Task, which may go on.
     Task(AgentTask),
 }
 
-/// Something that an agent said.
+/// Message of an agent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AgentMessage {
-    /// The agent's id of it; empty when it has none.
+    /// Agent's id of the message; empty when it has none.
     pub id: String,
-    /// The conversation, as the agent calls it.
+    /// Agent's id of the conversation.
     pub context_id: Option<String>,
-    /// What it said.
+    /// Content of the message.
     pub parts: Vec<MessagePart>,
 }
 
-/// A task of an agent.
+/// Task of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentTask {
-    /// As the agent calls it; never empty.
+    /// Agent's id of the task; never empty.
     pub id: String,
-    /// The conversation, as the agent calls it.
+    /// Agent's id of the conversation.
     pub context_id: Option<String>,
-    /// How it stands, in the names of A2A 1.0.
+    /// State, by its name in A2A 1.0.
     pub state: Open<TaskState>,
-    /// What the agent says about how it stands.
+    /// Message of the agent about the state.
     pub said: Option<AgentMessage>,
-    /// What came of it so far, at most [`MAX_ARTIFACTS`].
+    /// Artifacts so far, at most [`MAX_ARTIFACTS`].
     pub artifacts: Vec<TaskArtifact>,
 }
 
-/// Something that came of a task.
+/// Artifact of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskArtifact {
-    /// As the agent calls it; empty when it does not.
+    /// Agent's id of the artifact; empty when it has none.
     pub id: String,
-    /// For people; empty when it has none.
+    /// Name for people; empty when it has none.
     pub name: String,
-    /// What it is.
+    /// Content of the artifact.
     pub parts: Vec<MessagePart>,
 }
 
-/// A part of a message or an artifact, as it was sent.
+/// Part of a message or an artifact, as it was sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessagePart(Value);
 
-/// A file, by its address or in the part itself.
+/// File, by its address or in the part itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct File<'a> {
-    /// Its name; empty when it has none.
+    /// Name; empty when it has none.
     pub name: &'a str,
-    /// Its media type; empty when it has none.
+    /// Media type; empty when it has none.
     pub media_type: &'a str,
-    /// Where it is; `None` when it came with the part.
+    /// Address of the file; `None` when its content is in the part.
     pub url: Option<&'a str>,
-    /// What it holds, in base64; empty when it has an address.
+    /// Content in base64; empty when it has an address.
     pub base64: &'a str,
 }
 
 impl MessagePart {
-    /// The part as it was sent.
+    /// Returns the part as it was sent.
     #[must_use]
     pub fn raw(&self) -> &Value {
         &self.0
     }
 
-    /// The text, if it is one.
+    /// Returns the text of a text part.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         self.0.get("text").and_then(Value::as_str)
     }
 
-    /// The structured data, if it is some.
+    /// Returns the structured data of a data part.
     #[must_use]
     pub fn data(&self) -> Option<&Value> {
         self.0.get("data")
     }
 
-    /// The file, if it is one: of 1.0 in the part itself, of 0.3 in its `file`.
+    /// Returns the file of a file part: in 1.0 the part itself, in 0.3 its member `file`.
     #[must_use]
     pub fn file(&self) -> Option<File<'_>> {
         let older = self.0.get("file");
@@ -113,7 +113,7 @@ impl MessagePart {
         })
     }
 
-    /// Goes on with a text; `false` when either is none.
+    /// Appends a text; `false` when one of the parts is not a text.
     fn extend(&mut self, more: &Self) -> bool {
         let (Some(more), Some(Value::String(text))) = (more.text(), self.0.get_mut("text")) else {
             return false;
@@ -124,16 +124,15 @@ impl MessagePart {
 }
 
 impl AgentReply {
-    /// Reads an answer that came in another way, such as by a webhook: a task, a message or an event
-    /// of either release.
+    /// Reads a reply that came in another way, such as by a webhook: a task, a message or an event of either release.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The defect of the document.
     pub fn of(result: Value) -> Result<Self, Defect> {
         BindingItem::read(result).and_then(Self::read)
     }
 
-    /// Reads an answer.
+    /// Reads a reply.
     pub(crate) fn read(item: BindingItem) -> Result<Self, Defect> {
         match item {
             BindingItem::Message(message) => Ok(Self::Message(AgentMessage::read(&message))),
@@ -143,7 +142,7 @@ impl AgentReply {
         }
     }
 
-    /// The conversation, as the agent calls it.
+    /// Returns the agent's id of the conversation.
     #[must_use]
     pub fn context_id(&self) -> Option<&str> {
         match self {
@@ -162,7 +161,7 @@ impl AgentMessage {
         }
     }
 
-    /// In the form of A2A 1.0.
+    /// Returns the message in the form of A2A 1.0.
     #[must_use]
     pub fn document(&self) -> Value {
         let parts: Vec<_> = self.parts.iter().map(MessagePart::raw).collect();
@@ -172,7 +171,7 @@ impl AgentMessage {
 }
 
 impl AgentTask {
-    /// Reads a task, or what an event tells of one.
+    /// Reads a task from a snapshot or an event.
     pub(crate) fn read(item: BindingItem) -> Result<Self, Defect> {
         const NO_ID: Defect = Defect::NotA2a("the task has no id");
         let (value, name) = match &item {
@@ -185,7 +184,7 @@ impl AgentTask {
         let mut task = Self {
             id: id_of(value, name).ok_or(NO_ID)?,
             context_id: id_of(value, "contextId"),
-            // Until something says otherwise: what tells of an artifact names no state.
+            // The default, because an artifact event names no state.
             state: Open::Known(TaskState::Submitted),
             said: None,
             artifacts: Vec::new(),
@@ -194,21 +193,21 @@ impl AgentTask {
         Ok(task)
     }
 
-    /// Takes a snapshot or an event that came in another way, as [`AgentReply::of`] reads it; what is said
-    /// of other tasks is passed over.
+    /// Adds a snapshot or an event that came in another way, as [`AgentReply::of`] reads it; one of another
+    /// task is ignored.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The defect of the document.
     pub fn hear(&mut self, result: Value) -> Result<(), Defect> {
         BindingItem::read(result).map(|item| self.take(item))
     }
 
-    /// Takes what the agent says of this task; what it says of others is passed over.
+    /// Adds an item of this task; one of another task is ignored.
     pub(crate) fn take(&mut self, item: BindingItem) {
         match item {
             BindingItem::Task(task) if id_of(&task, "id").as_ref() == Some(&self.id) => {
                 self.take_status(task.get("status"));
-                // A snapshot without the member says nothing of them.
+                // A snapshot without this member leaves the artifacts as they are.
                 if let Some(listed) = task.get("artifacts").and_then(Value::as_array) {
                     self.artifacts = listed.iter().take(MAX_ARTIFACTS).map(artifact).collect();
                 }
@@ -236,18 +235,18 @@ impl AgentTask {
         if let Some(state) = status.get("state").and_then(Value::as_str) {
             self.state = read_state(state);
         }
-        // What was said of an earlier state is not said of this one.
+        // A message about an earlier state does not apply to the new one.
         self.said = status.get("message").filter(|said| said.is_object()).map(AgentMessage::read);
     }
 
     fn take_artifact(&mut self, piece: TaskArtifact, append: bool) {
         let has_room = self.artifacts.len() < MAX_ARTIFACTS;
-        // What grows is nearly always the latest.
+        // From the end, because the latest artifact is nearly always the one that grows.
         let known = self.artifacts.iter_mut().rev().find(|known| known.id == piece.id);
         match known {
             Some(known) if append => {
                 for part in piece.parts {
-                    // A text that comes in pieces is one text.
+                    // A text that comes in pieces is joined to one part.
                     if !known.parts.last_mut().is_some_and(|last| last.extend(&part)) {
                         known.parts.push(part);
                     }
@@ -259,15 +258,15 @@ impl AgentTask {
         }
     }
 
-    /// Whether nothing more will happen unless the caller does something. Nobody knows what a state
-    /// means that is new, and so nobody waits for its end.
+    /// Returns true when nothing more will happen unless the caller acts. An unknown state counts as settled,
+    /// because it may have no end.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.state.known().is_none_or(|state| state.terminal() || state.interrupted())
     }
 
-    /// What an agent says that ended a task without a result: an error object of AdCP or AAP where
-    /// there is one, else its words. `None` when the task did not fail.
+    /// Returns the failure of a task that ended without a result: an error object of AdCP or AAP if it has
+    /// one, else its text. `None` when the task did not fail.
     #[must_use]
     pub fn failure(&self) -> Option<CallFailure> {
         let by = response::refusal_in(&self.document())?;
@@ -275,7 +274,7 @@ impl AgentTask {
         Some(CallFailure::Refused(Box::new(SellerRefusal { by, retry_after, kept })))
     }
 
-    /// In the form of A2A 1.0, with every part as it was sent.
+    /// Returns the task in the form of A2A 1.0, with every part as it was sent.
     #[must_use]
     pub fn document(&self) -> Value {
         let artifacts: Vec<_> = self.artifacts.iter().map(TaskArtifact::document).collect();
@@ -292,7 +291,7 @@ impl TaskArtifact {
     }
 }
 
-/// A state by its name of 1.0, also where 0.3 has another spelling.
+/// Reads a state by its name in 1.0 or 0.3.
 fn read_state(name: &str) -> Open<TaskState> {
     let older = name.to_ascii_lowercase().replace('_', "-");
     TaskState::from_older(&older).map_or_else(|| Open::parse(name), Open::Known)
@@ -362,7 +361,7 @@ mod tests {
         task.take(BindingItem::read(done).unwrap());
         assert!(task.is_settled());
         assert_eq!(task.said.as_ref().unwrap().parts[0].text(), Some("bye"));
-        // A snapshot without artifacts says nothing of them.
+        // A snapshot without artifacts leaves them as they are.
         task.take(BindingItem::read(json!({"id": "t", "status": {"state": "completed"}})).unwrap());
         assert_eq!((texts(&task).len(), task.said.is_none()), (2, true));
     }
@@ -394,7 +393,7 @@ mod tests {
         assert_eq!(task.artifacts.len(), MAX_ARTIFACTS);
     }
 
-    /// JSON with the names that matter here, in places where they may not belong.
+    /// Generates JSON with the names that matter here, also in wrong places.
     fn json() -> impl Strategy<Value = Value> {
         const NAMES: &[&str] = &[
             "kind",

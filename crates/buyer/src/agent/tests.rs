@@ -38,7 +38,7 @@ fn refusal(code: i64) -> Canned {
     Canned::http(200, &[("content-type", "application/json")], body)
 }
 
-/// A stream with these events, which ends after them.
+/// Builds a stream of these events, which ends after them.
 fn stream(events: &[Value]) -> Canned {
     let events: String = events.iter().map(|event| format!("data: {}\n\n", rpc(event))).collect();
     Canned::http(200, &[("content-type", "text/event-stream")], events)
@@ -57,7 +57,7 @@ fn artifact(text: &str, append: bool) -> Value {
         "artifact": {"artifactId": "a", "parts": [{"text": text}]}}})
 }
 
-/// What came of a conversation, the states that were shown on the way, and what was asked.
+/// Result of a conversation, the states shown on the way, and the requests.
 struct Heard {
     ended: Result<Followed, Box<crate::retry::GaveUp>>,
     shown: Vec<String>,
@@ -185,7 +185,7 @@ fn where_there_is_no_stream_the_task_is_asked_for_with_growing_pauses() {
     let task = settled(&heard);
     assert_eq!(task.state, Open::Known(TaskState::InputRequired));
     assert_eq!(task.said.as_ref().unwrap().parts[0].text(), Some("which?"));
-    // The third is the recovery's own.
+    // The third pause is that of the recovery.
     assert_eq!(world.sleeps(), [0.5, 1.0, 1.5, 2.0]);
     assert!(heard.asked[1..].iter().all(|request| request["params"]["id"] == "t"));
 }
@@ -211,7 +211,7 @@ fn words_that_may_have_arrived_are_not_said_again() {
         assert!(gave_up.doubt.in_doubt());
         assert_eq!(gave_up.spent.attempts, 1);
     }
-    // What was refused and passes is said again, in the same message.
+    // A message that was refused for a while is sent again as it was.
     let message = json!({"message": {"messageId": "m", "parts": []}});
     let fake = Fake::start(vec![Canned::http(429, &[], ""), answer(&message)]);
     let heard = converse(&client(&fake, "1.0", false), &fake, Virtual::new(0.0));

@@ -1,6 +1,5 @@
-//! What RFC 9111 says about an answer that was kept, as a pure function of its header and the
-//! moments at which it was asked for, came, and is wanted again. The cache is a private one (§1):
-//! `private` and `s-maxage` are not for it.
+//! Rules of RFC 9111 for a cached answer, as a pure function of its headers and of the moments at which it
+//! was requested, received and used. The cache is a private one (§1), so `private` and `s-maxage` do not apply to it.
 
 use std::time::Duration;
 
@@ -10,20 +9,20 @@ use reqwest::header::{
 };
 use tradepost_wire::http::date::read as http_date;
 
-/// Where nobody says how long an answer is fresh, it is for a tenth of the time since it last
-/// changed (§4.2.2), at most this long.
+/// Longest lifetime assumed for an answer that states none, which is a tenth of the time since its last
+/// change (§4.2.2).
 const MAX_GUESS: Duration = Duration::from_secs(24 * 3_600);
 
-/// The largest number of seconds that is told apart (§1.2.2).
+/// Largest number of seconds that is distinguished (§1.2.2).
 const MAX_SECONDS: u64 = 1 << 31;
 
-/// An answer's header, as far as it is about keeping the answer, and when the answer came.
+/// Headers of an answer that govern its caching, with the moments of request and receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheTerms {
     control: Control,
     age: Duration,
     date: Option<Timestamp>,
-    /// `Some(None)` is a time that cannot be read: it has passed (§5.3).
+    /// `Some(None)` is a time that cannot be read and counts as past (§5.3).
     expires: Option<Option<Timestamp>>,
     etag: Option<String>,
     last_modified: Option<String>,
@@ -32,7 +31,7 @@ pub struct CacheTerms {
     received: Timestamp,
 }
 
-/// `Cache-Control`.
+/// Directives of `Cache-Control`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Control {
     is_there: bool,
@@ -43,21 +42,20 @@ struct Control {
     stale_if_error: Option<Duration>,
 }
 
-/// What may be done with a kept answer.
+/// Permitted use of a cached answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheUse {
-    /// It is fresh: it answers by itself.
+    /// Fresh: it can be used without asking.
     Fresh,
-    /// The seller has to be asked whether it still holds. When the seller cannot answer, it may be
-    /// used nevertheless if `usable`.
+    /// The seller has to be asked whether the answer still holds.
     Check {
-        /// Whether a stale answer is better than none.
+        /// True when the stale answer may be used if the seller cannot be asked.
         usable: bool,
     },
 }
 
 impl CacheTerms {
-    /// Reads the header of an answer that was asked for and came at these moments.
+    /// Reads the headers of an answer requested and received at these moments.
     #[must_use]
     pub fn read(headers: &HeaderMap, asked: Timestamp, received: Timestamp) -> Self {
         let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
@@ -79,7 +77,7 @@ impl CacheTerms {
         }
     }
 
-    /// The terms after a 304 with this header, which replaces what it names (§4.3.4).
+    /// Returns the terms after a 304 with these headers, which replace those they name (§4.3.4).
     #[must_use]
     pub fn renewed(&self, headers: &HeaderMap, asked: Timestamp, received: Timestamp) -> Self {
         let new = Self::read(headers, asked, received);
@@ -93,7 +91,7 @@ impl CacheTerms {
         }
     }
 
-    /// Whether a 304 with this header is about this answer, as far as entity tags tell.
+    /// Returns true when a 304 with these headers is about this answer, as far as entity tags tell.
     #[must_use]
     pub fn is_confirmed_by(&self, headers: &HeaderMap) -> bool {
         let weak = |tag: &str| tag.strip_prefix("W/").unwrap_or(tag).to_owned();
@@ -101,51 +99,51 @@ impl CacheTerms {
         match (&self.etag, new) {
             (Some(kept), Some(new)) => weak(kept) == weak(new),
             (Some(_) | None, None) => true,
-            // What had no tag was not what the server compared.
+            // An answer without a tag was not compared by tag.
             (None, Some(_)) => self.last_modified.is_some(),
         }
     }
 
-    /// Whether the answer may be kept at all.
+    /// Returns true when the answer may be cached.
     #[must_use]
     pub fn may_be_kept(&self) -> bool {
         !self.control.no_store && !self.varies_without_end
     }
 
-    /// The entity tag and the time of last change, as sent, with which to ask whether it holds.
+    /// Returns the entity tag and the time of last change, as sent, for a conditional request.
     #[must_use]
     pub fn validators(&self) -> (Option<&str>, Option<&str>) {
         (self.etag.as_deref(), self.last_modified.as_deref())
     }
 
-    /// What may be done with the answer at this moment, by somebody who takes answers that have
-    /// been stale for at most `patience` when there are no others.
+    /// Returns the permitted use at this moment. `patience` is the longest time for which the caller uses a
+    /// stale answer when there is no other.
     #[must_use]
     pub fn at(&self, now: Timestamp, patience: Duration) -> CacheUse {
         let (age, lifetime) = (self.age_at(now), self.lifetime());
-        // A clock that was set back tells no age.
+        // After the clock was set back the age is unknown.
         let is_later = now >= self.received;
         if is_later && age < lifetime && !self.control.no_cache {
             return CacheUse::Fresh;
         }
-        // A seller can permit more than the caller's patience; less only by forbidding it.
+        // A seller can extend the caller's patience; it can only shorten it by forbidding stale use.
         let patience = self.control.stale_if_error.unwrap_or_default().max(patience);
         let stale_for = age.saturating_sub(lifetime);
         let forbidden = self.control.no_cache || self.control.must_revalidate;
         CacheUse::Check { usable: is_later && !forbidden && stale_for <= patience }
     }
 
-    /// §4.2.3: the larger of what the dates and what the header say, and the time since.
+    /// Returns the age (§4.2.3): the larger of the age by the dates and by the header, plus the time since receipt.
     fn age_at(&self, now: Timestamp) -> Duration {
         let apparent = self.date.map(|date| between(date, self.received)).unwrap_or_default();
         let stated = self.age.saturating_add(between(self.asked, self.received));
         apparent.max(stated).saturating_add(between(self.received, now))
     }
 
-    /// §4.2.1.
+    /// Returns the freshness lifetime (§4.2.1).
     fn lifetime(&self) -> Duration {
         let date = self.date.unwrap_or(self.received);
-        // Where both are there, `Expires` is passed over (§5.3).
+        // `max-age` takes precedence over `Expires` (§5.3).
         if let Some(max_age) = self.control.max_age {
             return max_age;
         }
@@ -158,13 +156,13 @@ impl CacheTerms {
 }
 
 impl Control {
-    /// All lines are one list; of two values for one directive the shorter counts, and one that
-    /// cannot be read is none at all: the answer is stale (§4.2.1).
+    /// Reads all lines as one list. Of two values of a directive the shorter counts; a value that cannot be
+    /// read counts as zero, so that the answer is stale (§4.2.1).
     fn read(headers: &HeaderMap) -> Self {
         let mut control = Self::default();
         for line in headers.get_all(CACHE_CONTROL) {
             control.is_there = true;
-            // What cannot be read may forbid anything.
+            // A line that cannot be read may forbid anything.
             let Ok(line) = line.to_str() else {
                 control.no_cache = true;
                 continue;
@@ -190,7 +188,7 @@ impl Control {
     }
 }
 
-/// The members of a list, which commas within quotes do not part.
+/// Splits a list at its commas, except those within quotes.
 fn directives(line: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     line.split(move |character| {
@@ -207,7 +205,7 @@ fn digits(text: &str) -> Option<Duration> {
     Some(Duration::from_secs(text.parse().unwrap_or(MAX_SECONDS).min(MAX_SECONDS)))
 }
 
-/// How long from one moment to a later one; nothing when it is not later.
+/// Returns the time from one moment to a later one; zero when it is not later.
 fn between(from: Timestamp, to: Timestamp) -> Duration {
     Duration::try_from(from.duration_until(to)).unwrap_or_default()
 }

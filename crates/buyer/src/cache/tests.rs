@@ -7,7 +7,7 @@ use crate::fake::{CannedReply, Fake, transport};
 const CARD: &str = r#"{"name": "A", "skills": []}"#;
 const OTHER: &str = r#"{"name": "B", "skills": []}"#;
 
-/// A cache in a world in which the seconds are set by hand.
+/// Creates a cache whose clock is set by hand, in seconds.
 fn cache(bounds: CacheBounds) -> (CardCache, Arc<AtomicI64>) {
     let now = Arc::new(AtomicI64::new(1_000));
     let clock = Arc::clone(&now);
@@ -21,7 +21,7 @@ fn card(headers: &[(&str, &str)], body: &str) -> CannedReply {
     CannedReply::http(200, headers, body)
 }
 
-/// Asks at each of these seconds: the name on the card and where it came from, or the failure.
+/// Asks at each of these seconds; returns the name on the card and its source, or the failure.
 fn ask(fake: &Fake, bounds: CacheBounds, seconds: &[i64]) -> (Vec<String>, CardCache) {
     let (cache, now) = cache(bounds);
     let transport = transport();
@@ -76,7 +76,7 @@ fn d_06_a_fresh_card_is_not_asked_for_and_a_stale_one_is_revalidated() {
 
 #[test]
 fn a_card_is_kept_until_a_date_in_any_form_of_http_and_may_begin_with_a_mark() {
-    // The clock shows 1,000 seconds, and each of them means 1,020.
+    // The clock shows 1,000 seconds; each of these dates is second 1,020.
     for date in [
         "Thu, 01 Jan 1970 00:17:00 GMT",
         "Thursday, 01-Jan-70 00:17:00 GMT",
@@ -152,7 +152,7 @@ fn the_number_of_cards_is_bounded_and_one_can_be_forgotten() {
     let (cache, now) = cache(CacheBounds { cards: 2, ..CacheBounds::default() });
     let transport = transport();
     fake.run(async {
-        // The one that is wanted again outlives the other.
+        // The card that is used again outlives the other.
         for (second, path) in [(0, "a"), (1, "b"), (2, "a"), (3, "c"), (4, "a"), (5, "b")] {
             now.store(1_000 + second, Ordering::Relaxed);
             cache.discover(&transport, &format!("{}/{path}", fake.url)).await.unwrap();

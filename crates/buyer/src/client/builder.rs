@@ -1,4 +1,4 @@
-//! A client with everything that can be said before it calls.
+//! Builder of a skill client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::failure::{CallFailure, Unsent};
 use crate::token::BearerToken;
 use crate::transport::{HttpTransport, TransportLimits};
 
-/// A client to be. What is not said is as for programs: the limits of [`TransportLimits::default`], the newest
-/// version, nobody's credential, and ids that no one can guess.
+/// Builder of a [`SkillClient`]. The defaults are meant for programs: the limits of
+/// [`TransportLimits::default`], the newest version, no credential, and unpredictable ids.
 #[derive(Clone, Default)]
 pub struct ClientBuilder {
     transport: Option<HttpTransport>,
@@ -31,52 +31,52 @@ impl fmt::Debug for ClientBuilder {
 }
 
 impl ClientBuilder {
-    /// Sends by this transport, which other clients may share.
+    /// Uses this transport, which other clients may share.
     #[must_use]
     pub fn transport(self, transport: HttpTransport) -> Self {
         Self { transport: Some(transport), ..self }
     }
 
-    /// Sends by a transport of its own with these limits.
+    /// Uses a transport of its own with these limits.
     #[must_use]
     pub fn limits(self, limits: TransportLimits) -> Self {
         self.transport(HttpTransport::new(limits))
     }
 
-    /// Speaks this version of AAP, or none.
+    /// Requires this version of AAP.
     #[must_use]
     pub fn version(self, version: Version) -> Self {
         Self { version: Some(version), ..self }
     }
 
-    /// As [`SkillClient::with_token`].
+    /// Sets the token, as [`SkillClient::with_token`].
     #[must_use]
     pub fn token(self, token: impl Into<BearerToken>) -> Self {
         Self { token: Some(token.into()), ..self }
     }
 
-    /// As [`SkillClient::within`].
+    /// Sets the conversation, as [`SkillClient::within`].
     #[must_use]
     pub fn within(self, conversation: impl Into<String>) -> Self {
         Self { conversation: Some(conversation.into()), ..self }
     }
 
-    /// As [`SkillClient::checking`].
+    /// Checks requests before they are sent, as [`SkillClient::checking`].
     #[must_use]
     pub fn checking(self, terms: impl Fn() -> DealerTerms + Send + Sync + 'static) -> Self {
         Self { terms: Some(Arc::new(terms)), ..self }
     }
 
-    /// Makes the ids of requests and messages by this generator: for tests.
+    /// Uses this generator for the ids of requests and messages: for tests.
     #[must_use]
     pub fn ids(self, ids: fastrand::Rng) -> Self {
         Self { ids: Some(ids), ..self }
     }
 
-    /// The client for the agent at an address, whose card is fetched.
+    /// Fetches the card of the agent at an address and creates the client.
     ///
     /// # Errors
-    /// Why there is no card; and as [`Self::client`].
+    /// The failure to get a card; and as [`Self::client`].
     pub async fn connect(mut self, address: &str) -> Result<SkillClient, CallFailure> {
         let transport =
             self.transport.take().unwrap_or_else(|| HttpTransport::new(TransportLimits::default()));
@@ -85,11 +85,11 @@ impl ClientBuilder {
         Ok(self.transport(transport).client(&discovered)?.rereading(card))
     }
 
-    /// The client for an agent that was discovered: by a [`CardCache`](crate::CardCache), say, and
-    /// believed by [`Trust`](crate::Trust).
+    /// Creates the client for an agent that was discovered, for example by a [`CardCache`](crate::CardCache),
+    /// and checked by [`Trust`](crate::Trust).
     ///
     /// # Errors
-    /// `Unsent`: why the agent cannot be spoken to in AAP, or the token not be sent to it.
+    /// `Unsent`: the agent cannot be used with AAP, or the token may not be sent to it.
     pub fn client(self, discovered: &Discovered) -> Result<SkillClient, CallFailure> {
         let choice = discovered.card.choose(self.version);
         let choice = choice.map_err(|why| CallFailure::Unsent(Unsent::NotAap(why)))?;

@@ -1,5 +1,5 @@
-//! A call that follows the advice: what passes is waited for, and a lead keeps its idempotency key
-//! over all attempts, so that the dealer takes it once.
+//! Skill calls with recovery: transient failures are retried after a pause, and a lead keeps its idempotency
+//! key over all attempts, so that the dealer stores it once.
 
 use std::borrow::Cow;
 
@@ -14,14 +14,14 @@ use crate::failure::CallFailure;
 use crate::recovery::{CredentialStep, FailedAttempt, Fix, ResendEffect};
 use crate::retry::{GaveUp, IntentSender, Recovered, Recoverer, RequestKey, RetryClock};
 
-/// The member of a lead by which a dealer recognises it.
+/// Member of a lead by which a dealer recognises it.
 // R-LD-14
 const KEY: &str = "idempotency_key";
 
 impl SkillClient {
-    /// As [`SkillClient::call`], again and again within the limits of `recoverer`. A lead without an
-    /// idempotency key gets one. `correct` changes the payload as an advice says and tells whether
-    /// it did; [`uncorrected`] never does. A corrected lead gets a fresh key, unless the correction
+    /// Calls a skill as [`SkillClient::call`] does and follows the advice within the limits of `recoverer`. A
+    /// lead without an idempotency key gets one. `correct` changes the payload as an advice says and returns
+    /// true when it did; [`uncorrected`] never does. A corrected lead gets a fresh key, unless the correction
     /// gave it one.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl SkillClient {
         self.recovering(skill, payload, None, recoverer, correct).await
     }
 
-    /// With a moment, checks every request at it.
+    /// Calls a skill with recovery. With `moment`, checks every request as of that moment.
     pub(super) async fn recovering<W: RetryClock>(
         &self,
         skill: Skill,
@@ -61,19 +61,19 @@ impl SkillClient {
     }
 }
 
-/// Corrects nothing: the advice goes to the caller.
+/// Corrects nothing, so that the advice goes to the caller.
 pub fn uncorrected(_: &Fix, _: &CallFailure, _: &mut Value) -> bool {
     false
 }
 
 struct SkillCalls<'c, C> {
-    /// Another one after the agent has moved.
+    /// Replaced when the agent has moved.
     client: Cow<'c, SkillClient>,
     skill: Skill,
     payload: Value,
-    /// When a typed request is checked.
+    /// Moment as of which a typed request is checked.
     moment: Option<Timestamp>,
-    /// The key of the last request.
+    /// Key of the last request.
     used: Option<Value>,
     correct: C,
 }
@@ -93,7 +93,7 @@ impl<C: FnMut(&Fix, &CallFailure, &mut Value) -> bool + Send> IntentSender for S
     type Answer = SkillAnswer;
 
     async fn send(&mut self, key: RequestKey) -> Result<SkillAnswer, CallFailure> {
-        // A correction may have brought a key of its own, which stays.
+        // A key that the correction set stays.
         if key == RequestKey::Fresh
             && self.skill == Skill::LeadSubmit
             && self.payload.get(KEY) == self.used.as_ref()
@@ -125,7 +125,7 @@ impl<C: FnMut(&Fix, &CallFailure, &mut Value) -> bool + Send> IntentSender for S
     }
 
     async fn authenticate(&mut self, _: CredentialStep) -> bool {
-        // The token is the client's for good.
+        // The client's token cannot be changed.
         false
     }
 }

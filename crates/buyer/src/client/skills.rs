@@ -1,6 +1,5 @@
-//! The five skills as typed calls. A request is built from the types that dealers read requests
-//! into, and is read by the same readers before it is sent: what a dealer would refuse for its
-//! shape never leaves.
+//! Typed calls of the five skills. Requests are built from the types into which dealers read them, and are
+//! checked by the same readers before sending: a request of the wrong shape is never sent.
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::aap::inventory::Sort;
@@ -17,19 +16,19 @@ use crate::replies::{Counts, Dealer, Page, Receipt, Vehicle};
 use crate::retry::{GaveUp, Recovered, Recoverer, RetryClock};
 
 impl SkillClient {
-    /// Who the dealer is.
+    /// Returns the dealer and its rooftops.
     ///
     /// # Errors
-    /// What went wrong; as for the other four, before sending when the card does not list the
-    /// skill or the request would be refused.
+    /// The failure. As for the other four, `Unsent` when the card does not list the skill or the dealer would
+    /// refuse the request.
     // R-CARD-12
     pub async fn dealer_information(&self) -> Result<Dealer, CallFailure> {
         let payload = json!({"type": Skill::DealerInformation.request_type()});
-        // Nothing in it is judged by the time.
+        // The time does not matter to this request.
         self.typed(Skill::DealerInformation, payload, Timestamp::UNIX_EPOCH).await.map(Dealer)
     }
 
-    /// Counts over the vehicles that pass these filters.
+    /// Returns the counts of the vehicles that match these filters.
     ///
     /// # Errors
     /// As [`Self::dealer_information`].
@@ -38,7 +37,7 @@ impl SkillClient {
         self.typed(Skill::InventoryFacets, payload, Timestamp::UNIX_EPOCH).await.map(Counts)
     }
 
-    /// A page of vehicles.
+    /// Returns a page of vehicles.
     ///
     /// # Errors
     /// As [`Self::dealer_information`].
@@ -47,7 +46,7 @@ impl SkillClient {
         self.typed(Skill::InventorySearch, payload, Timestamp::UNIX_EPOCH).await.map(Page)
     }
 
-    /// Everything known about one vehicle.
+    /// Returns all details of one vehicle.
     ///
     /// # Errors
     /// As [`Self::dealer_information`].
@@ -56,8 +55,8 @@ impl SkillClient {
         self.typed(Skill::InventoryVehicle, payload, Timestamp::UNIX_EPOCH).await.map(Vehicle)
     }
 
-    /// Sends a lead. Sending the same one again is safe: it keeps its key. The consent is judged
-    /// at the moment that [`SkillClient::checking`] tells, else at that of the lead.
+    /// Sends a lead. Sending the same lead again is safe, because it keeps its key. The consent is checked as
+    /// of the moment given by [`SkillClient::checking`], else as of that of the lead.
     ///
     /// # Errors
     /// As [`Self::dealer_information`].
@@ -66,7 +65,7 @@ impl SkillClient {
         self.typed(Skill::LeadSubmit, payload, lead.submitted_at()).await.map(Receipt)
     }
 
-    /// As [`Self::submit_lead`], following the advice; see [`SkillClient::call_with_recovery`].
+    /// Sends a lead with recovery; see [`Self::submit_lead`] and [`SkillClient::call_with_recovery`].
     ///
     /// # Errors
     /// The last failure, and the advice that is left to the caller.
@@ -83,22 +82,22 @@ impl SkillClient {
         Ok(Recovered { answer: Receipt(answer), spent, reread_authorization, key, doubt })
     }
 
-    /// A key for one intent, such as a lead: nobody can guess it.
+    /// Returns a fresh random key for one intent, such as a lead.
     #[must_use]
     pub fn new_key(&self) -> String {
         self.new_id()
     }
 
-    /// Checks at this moment, unless the client knows a better one, and calls.
+    /// Checks the request as of this moment, unless the client has its own terms, and calls the skill.
     pub(super) async fn typed(
         &self,
         skill: Skill,
         payload: Value,
         now: Timestamp,
     ) -> Result<SkillAnswer, CallFailure> {
-        // With terms of its own, `call` checks.
+        // With its own terms, `call` checks.
         if self.terms.is_none() {
-            // For how long a consent is good, when it does not say, is the dealer's to decide.
+            // The dealer decides how long a consent without an expiry is valid.
             let terms =
                 DealerTerms { now, clock_skew: SignedDuration::ZERO, consent_lifetime: None };
             self.check_on(&terms, skill, &payload)?;
@@ -106,7 +105,7 @@ impl SkillClient {
         self.call(skill, payload).await
     }
 
-    /// Whether the agent offers the skill, and would take the payload on these terms.
+    /// Checks that the agent offers the skill and that the payload is valid on these terms.
     pub(super) fn check_on(
         &self,
         terms: &DealerTerms,
@@ -149,10 +148,10 @@ fn sort_of(sort: Sort) -> Value {
     json!({"field": sort.field.name(), "order": sort.order.name()})
 }
 
-/// The filters that constrain anything.
+/// Returns the filters that are set.
 // R-IS-07
 fn filters_of(filters: &Filters) -> Value {
-    // Every member, so that a new one has to be written here too.
+    // Every member is named, so that a new one cannot be forgotten here.
     let Filters {
         make,
         model,
@@ -189,7 +188,7 @@ fn some<T>(list: &[T]) -> Option<&[T]> {
     Some(list).filter(|list| !list.is_empty())
 }
 
-/// An object that has a member.
+/// Returns the object unless it is empty.
 fn there(object: Value) -> Option<Value> {
     object.as_object().is_some_and(|members| !members.is_empty()).then_some(object)
 }

@@ -42,7 +42,7 @@ pub(super) fn result(part: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":"{{id}}","result":{{"message":{{"parts":[{part}]}}}}}}"#)
 }
 
-/// The same in the artifact of a task.
+/// Wraps a part in the artifact of a completed task.
 fn completed(part: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":"{{id}}","result":{{"task":{{"id":"t","contextId":"c",

@@ -1,5 +1,5 @@
-//! Which deliveries are believed. Every method that is set up is required: if any one were
-//! enough, the weakest would decide. Nothing says which one failed.
+//! Authentication of deliveries. Every configured method is required, because otherwise the weakest would
+//! decide. The answer does not say which one failed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,76 +18,73 @@ pub use super::signature::{Signatures, WebhookKeys};
 pub use super::webhooks::TrustedWebhooks;
 use crate::signed::SignedContent;
 
-/// The header of a token in A2A before 1.0, which some agents still send.
+/// Header with the token in A2A before 1.0, which some agents still send.
 pub const TOKEN_HEADER: &str = "x-a2a-notification-token";
 
-/// AdCP's headers of an HMAC: `sha256=` and the hex digits, and the seconds since 1970.
+/// Header with AdCP's HMAC: `sha256=` and the hex digits. [`ADCP_TIMESTAMP`] has its time.
 pub const ADCP_SIGNATURE: &str = "x-adcp-signature";
-/// See [`ADCP_SIGNATURE`].
+/// Header with the time of [`ADCP_SIGNATURE`], in seconds since 1970.
 pub const ADCP_TIMESTAMP: &str = "x-adcp-timestamp";
 
-/// Our own header of an HMAC: `t=` seconds since 1970 `,v1=` hex digits, the latter once for each
-/// key of the sender.
+/// Header with our own HMAC: `t=` seconds since 1970 `,v1=` hex digits, the latter once for each key of the sender.
 pub const SIGNATURE: &str = "x-tradepost-signature";
 
-/// How far a sender's clock may differ, and how old a signature may be.
+/// Maximum difference to a sender's clock, and maximum age of a signature.
 pub const WINDOW: SignedDuration = SignedDuration::from_mins(5);
 
-/// The shortest token, in characters.
+/// Minimum length of a token, in characters.
 pub const MIN_TOKEN: usize = 16;
 
-/// The shortest key of an HMAC, in characters.
+/// Minimum length of an HMAC key, in characters.
 pub const MIN_KEY: usize = 32;
 
-/// How many different characters a token or a key has at least: a text of fewer was not made at
-/// random.
+/// Minimum number of different characters in a token or a key; a text with fewer is not random.
 const MIN_DIFFERENT: usize = 8;
 
-/// How many nonces of one key are remembered; there are no more in five minutes.
+/// Maximum number of nonces of one key that are remembered; further requests are denied until some expire.
 const MAX_NONCES: usize = 100_000;
 
-/// What is known of a request.
+/// Request to be checked.
 #[derive(Debug, Clone, Copy)]
 pub struct DeliveryEnvelope<'r> {
-    /// The method.
+    /// Method.
     pub method: &'r Method,
-    /// The target.
+    /// Target.
     pub uri: &'r Uri,
-    /// The headers.
+    /// Headers.
     pub headers: &'r HeaderMap,
-    /// The body, every byte.
+    /// Complete body.
     pub body: &'r [u8],
 }
 
-/// An authentic request.
+/// Proof that a request is authentic.
 #[derive(Debug)]
 pub struct Pass {
-    /// Who sent it, by the name under which its keys or secrets are known; empty when they have
-    /// none, so that only one sender can be meant.
+    /// Sender, by the name of its keys or secrets; empty when they have no name, because there is only one sender.
     pub sender: Arc<str>,
     used: Option<ReusedSignature>,
 }
 
-/// A signature that cannot be used again.
+/// Used signature, which is not accepted again.
 #[derive(Debug)]
 enum ReusedSignature {
     Adcp(SignedContent<Arc<str>>),
     Other(replay::UsedSignature),
 }
 
-/// A request that is not believed.
+/// Denial of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryDenied {
-    /// It shows nothing, or something else. Nothing says what.
+    /// A proof is missing or wrong; the sender is not told which one.
     Unproven,
-    /// Its signature is not believed, for a reason of AdCP's table.
+    /// The signature is not accepted, for a reason of AdCP's table.
     Signature(SignatureError),
-    /// Nobody can say at the moment whose signature it is.
+    /// The signer cannot be determined at the moment.
     Later(SignatureError),
 }
 
 impl DeliveryDenied {
-    /// The code of AdCP, for the sender and for the log.
+    /// Returns AdCP's code, for the sender and for the log.
     #[must_use]
     pub fn code(self) -> Option<String> {
         match self {
@@ -97,13 +94,13 @@ impl DeliveryDenied {
     }
 }
 
-/// A token or a key, and whose it is.
+/// Token or key of a sender.
 struct DeliverySecret<T> {
     sender: Arc<str>,
     secret: T,
 }
 
-/// Which deliveries are believed.
+/// Required proofs of a delivery.
 #[derive(Default)]
 pub struct Authenticity {
     /// SHA-256 of each token.
@@ -116,7 +113,7 @@ pub struct Authenticity {
 
 impl fmt::Debug for Authenticity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The keys are nobody's business.
+        // Only the numbers, because the keys are secret.
         f.debug_struct("Authenticity")
             .field("tokens", &self.tokens.len())
             .field("hmac", &self.hmac.len())
@@ -127,22 +124,22 @@ impl fmt::Debug for Authenticity {
 }
 
 impl Authenticity {
-    /// Requires one of these tokens, as `Authorization: Bearer` or in [`TOKEN_HEADER`]. In front of a
-    /// token may stand the address of the only seller that has it.
+    /// Requires one of these tokens, as `Authorization: Bearer` or in [`TOKEN_HEADER`]. A token may be
+    /// preceded by the address of the only seller that has it.
     ///
     /// # Errors
-    /// When there is none, or one is too short or was not made at random.
+    /// When there is none, or one is too short or not random.
     pub fn with_tokens(mut self, tokens: &[&str]) -> Result<Self, &'static str> {
         self.tokens = secrets(tokens, MIN_TOKEN, |token| sha256(token.as_bytes()))
             .ok_or("a token has at least 16 characters, 8 of them different")?;
         Ok(self)
     }
 
-    /// Requires an HMAC-SHA256 with one of these keys, in AdCP's headers or ours. In front of a key
-    /// may stand the address of the only seller that has it.
+    /// Requires an HMAC-SHA256 with one of these keys, in AdCP's headers or ours. A key may be preceded by
+    /// the address of the only seller that has it.
     ///
     /// # Errors
-    /// When there is none, or one is too short or was not made at random.
+    /// When there is none, or one is too short or not random.
     pub fn with_hmac(mut self, keys: &[&str]) -> Result<Self, &'static str> {
         self.hmac = secrets(keys, MIN_KEY, SharedKey::new)
             .ok_or("a key has at least 32 characters, 8 of them different")?;
@@ -156,14 +153,14 @@ impl Authenticity {
         self
     }
 
-    /// Requires a signature as AdCP's sellers make them, by one of the sellers who are named.
+    /// Requires an AdCP webhook signature of one of these sellers.
     #[must_use]
     pub fn with_webhooks(mut self, webhooks: TrustedWebhooks) -> Self {
         self.webhooks = Some(webhooks);
         self
     }
 
-    /// Whether nothing is required, so that everybody is believed.
+    /// Returns true when nothing is required, so that every delivery is accepted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tokens.is_empty()
@@ -172,13 +169,13 @@ impl Authenticity {
             && self.webhooks.is_none()
     }
 
-    /// Whether the headers permit to read a body at all.
+    /// Returns true when the headers permit reading the body.
     #[must_use]
     pub fn may_send(&self, headers: &HeaderMap) -> bool {
         self.tokens.is_empty() || self.token(headers).is_some()
     }
 
-    /// Whose token the headers have.
+    /// Returns the sender whose token is in the headers.
     fn token(&self, headers: &HeaderMap) -> Option<&Arc<str>> {
         let bearer = one(headers, AUTHORIZATION.as_str()).and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
@@ -187,7 +184,7 @@ impl Authenticity {
         let presented = [bearer, one(headers, TOKEN_HEADER)];
         presented.into_iter().flatten().find_map(|token| {
             let presented = sha256(token.as_bytes());
-            // Every token is compared, so that the time does not tell which one was near.
+            // Every token is compared, so that the time does not tell which one was similar.
             let tokens = self.tokens.iter();
             tokens.fold(None, |found, known| {
                 let is = bool::from(known.secret.ct_eq(&presented));
@@ -196,10 +193,10 @@ impl Authenticity {
         })
     }
 
-    /// Whether a request is authentic. Its signature is used up.
+    /// Checks that a request is authentic. Its signature is then used up.
     ///
     /// # Errors
-    /// Why it is not.
+    /// The reason for the denial.
     pub async fn check(
         &self,
         envelope: &DeliveryEnvelope<'_>,
@@ -216,9 +213,9 @@ impl Authenticity {
         if let Some(signatures) = &self.signatures {
             let (keyid, nonce) =
                 signatures.verify(envelope, now).ok_or(DeliveryDenied::Unproven)?;
-            // The latest moment at which the signature could still be in force.
+            // Latest moment at which the signature could still be valid.
             let until = now.saturating_add(WINDOW * 2).unwrap_or(Timestamp::MAX);
-            // Only of a signature that is right: strangers could use up the nonces of others.
+            // Only for a valid signature, because otherwise anyone could use up the nonces of a key.
             let taken = self.nonces.take(&keyid, &nonce, MAX_NONCES, (now, until));
             used = Some(ReusedSignature::Other(taken.map_err(|_| DeliveryDenied::Unproven)?));
         }
@@ -227,12 +224,12 @@ impl Authenticity {
             senders.push(signed.whose.clone());
             used = Some(ReusedSignature::Adcp(signed));
         }
-        // What proves the most says who it is.
+        // The strongest proof names the sender.
         let named = senders.into_iter().rev().find(|sender| !sender.is_empty());
         Ok(Pass { sender: named.unwrap_or_default(), used })
     }
 
-    /// Lets the same request come again: what it said could not be kept.
+    /// Lets the same request come again, because its delivery could not be stored.
     pub fn release(&self, pass: &Pass) {
         match (&pass.used, &self.webhooks) {
             (Some(ReusedSignature::Other(used)), _) => self.nonces.release(used),
@@ -248,7 +245,7 @@ impl Authenticity {
         now: Timestamp,
     ) -> Result<SignedContent<Arc<str>>, DeliveryDenied> {
         let signed = webhooks.verify(envelope, now).await.map_err(|fault| {
-            // Who is told that a signature is wrong gives up.
+            // A sender that is told of a wrong signature gives up, so a transient problem has its own answer.
             if fault.is_passing() {
                 DeliveryDenied::Later(fault)
             } else {
@@ -286,7 +283,7 @@ impl Authenticity {
         let ours = || {
             let mut parts = one(envelope.headers, SIGNATURE)?.split(',').map(str::trim);
             let moment = parts.next()?.strip_prefix("t=")?;
-            // While keys are changed there are two; each one more would cost an HMAC for nothing.
+            // During a change of keys there are two digests; a limit bounds the work for each request.
             let digits: Option<Vec<_>> =
                 parts.take(4).map(|part| part.strip_prefix("v1=")).collect();
             Some((moment, digits?))
@@ -306,7 +303,7 @@ impl Authenticity {
     }
 }
 
-/// Reads tokens or keys; `None` when there is none, or one that can be guessed.
+/// Reads tokens or keys; `None` when there is none, or one can be guessed.
 fn secrets<T>(
     lines: &[&str],
     least: usize,
@@ -327,10 +324,10 @@ fn secrets<T>(
     read.filter(|secrets| !secrets.is_empty())
 }
 
-/// The value of a header that occurs once.
+/// Returns the value of a header that occurs once.
 pub(super) fn one<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
-    // Of two, each reader would have to guess which one counts.
+    // With two values, readers could choose different ones.
     let value = values.next().filter(|_| values.next().is_none())?;
     value.to_str().ok().map(str::trim)
 }

@@ -1,6 +1,5 @@
-//! A delivery, and which deliveries say the same. A2A gives events no ids: the same text twice is
-//! the same event, and a task that was asked for says what several events have said one by one. AdCP
-//! gives them keys, of which each belongs to its sender.
+//! Deliveries, and which of them say the same. A2A gives events no ids: the same text twice is the same
+//! event, and a polled task repeats several events. AdCP gives them keys, which are unique for each sender.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,7 +17,7 @@ use crate::signed::is_ambiguous;
 use crate::text::decoded;
 
 words! {
-    /// How it came, as tables and the store name it.
+    /// Origin of a delivery, as tables and the store name it.
     pub enum DeliveryOrigin {
         /// The sender pushed it.
         Push = "push",
@@ -28,7 +27,7 @@ words! {
 }
 
 words! {
-    /// What a delivery tells: the member of a StreamResponse, or our own name.
+    /// Kind of a delivery: the member of a StreamResponse, or our own name.
     pub enum DeliveryKind {
         /// A whole task.
         Task = "task",
@@ -48,57 +47,56 @@ words! {
 }
 
 impl DeliveryKind {
-    /// Those of A2A.
+    /// Kinds of A2A.
     const A2A: [Self; 4] = [Self::Task, Self::Message, Self::StatusUpdate, Self::ArtifactUpdate];
 }
 
-/// What came.
+/// Body of a request to the receiver.
 #[derive(Debug, Clone)]
 pub enum ReceivedDelivery {
-    /// A delivery.
+    /// Delivery.
     Delivery(Box<PushDelivery>),
-    /// A question whether we are who answers here: this has to be said back.
+    /// Check of the address: the answer has to repeat this text.
     Challenge(String),
 }
 
-/// A delivery.
+/// Delivery of an event.
 #[derive(Debug, Clone)]
 pub struct PushDelivery {
-    /// The same for the same event: in hex, the SHA-256 of its sender and its key, or of its content
-    /// where it has no key.
+    /// Id of the event, in hex: the SHA-256 of its sender and key, or of its content where it has no key.
     pub id: String,
-    /// The same for the same content, however it is spelled: SHA-256 of the canonical form, in hex.
+    /// SHA-256 of the canonical form, in hex: the same for the same content, however it is written.
     pub fingerprint: String,
-    /// What it tells.
+    /// Kind of event.
     pub kind: DeliveryKind,
-    /// How it came.
+    /// Origin.
     pub source: DeliveryOrigin,
-    /// Who sent it, as far as that was shown; empty when only one sender can be meant.
+    /// Sender, as far as it was proved; empty when there is only one sender.
     pub sender: String,
-    /// By which its sender knows it.
+    /// Sender's key of the event.
     pub key: Option<String>,
-    /// When.
+    /// Moment of receipt.
     pub received_at: Timestamp,
-    /// Of which task.
+    /// Task of the event.
     pub task_id: Option<String>,
-    /// The state that the task has reached, as sent.
+    /// State that the task has reached, as sent.
     pub state: Option<String>,
-    /// What tells one status of the task from another.
+    /// Key that distinguishes the statuses of a task.
     pub status: Option<String>,
-    /// The artifacts that it holds.
+    /// Ids of the artifacts in the event.
     pub artifacts: Vec<String>,
-    /// The delivery as it came.
+    /// Delivery as it came.
     pub body: Box<RawValue>,
 }
 
-/// Bytes that are no delivery.
+/// Reason why a body is no delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoDelivery {
-    /// They can be read in two ways.
+    /// The body can be read in two ways.
     Ambiguous,
-    /// They are no JSON, or JSON of another kind.
+    /// The body is not JSON, or JSON of another kind.
     Other(&'static str),
-    /// They want to be a webhook of AdCP.
+    /// The body is meant as an AdCP webhook, but invalid.
     Webhook(WebhookError),
 }
 
@@ -114,20 +112,19 @@ impl fmt::Display for NoDelivery {
 
 impl std::error::Error for NoDelivery {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // Its words are those of the webhook.
+        // The message is that of the webhook's error, so the cause is its cause.
         let Self::Webhook(no) = self else { return None };
         std::error::Error::source(no)
     }
 }
 
 impl ReceivedDelivery {
-    /// Reads what a sender has pushed: a StreamResponse of A2A 1.0 (an object with exactly one of its
-    /// four members), a task, a message or an event of A2A by itself, as 0.3 sends them, or a webhook
-    /// of AdCP. What is in it is read leniently, because it has been sent already and nobody can mend
-    /// it.
+    /// Reads a pushed body: a StreamResponse of A2A 1.0 (an object with exactly one of its four members), a
+    /// task, message or event of A2A without an envelope, as 0.3 sends them, or an AdCP webhook. The content
+    /// is read leniently, because it cannot be corrected any more.
     ///
     /// # Errors
-    /// What is wrong with it, without any of the bytes.
+    /// The defect of the body, without any of its bytes.
     pub fn read(body: &[u8], sender: &str, received_at: Timestamp) -> Result<Self, NoDelivery> {
         let (document, raw) = open(body)?;
         let new = |kind| {
@@ -153,11 +150,10 @@ impl ReceivedDelivery {
 }
 
 impl PushDelivery {
-    /// Reads the answer to a question for a task: a task of A2A in its envelope, or what
-    /// `get_task_status` of AdCP says.
+    /// Reads the answer to a poll: a task of A2A in its envelope, or the answer to AdCP's `get_task_status`.
     ///
     /// # Errors
-    /// What is wrong with it, without any of the bytes.
+    /// The defect of the body, without any of its bytes.
     pub fn asked(body: &[u8], sender: &str, received_at: Timestamp) -> Result<Self, NoDelivery> {
         let (document, raw) = open(body)?;
         let new =
@@ -179,13 +175,13 @@ impl PushDelivery {
         }
     }
 
-    /// Whether its task has come to its end.
+    /// Returns true when the task has ended.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         self.state.as_deref().is_some_and(is_terminal)
     }
 
-    /// One that says nothing yet.
+    /// Creates a delivery without task and status.
     fn new(
         kind: DeliveryKind,
         document: &Value,
@@ -209,13 +205,13 @@ impl PushDelivery {
         }
     }
 
-    /// The same with a key, by which it is known.
+    /// Adds the sender's key, by which the event is identified.
     fn keyed(self, key: String) -> Self {
-        // Keys are the sender's own, so that two senders may use one.
+        // Keys are unique for a sender only.
         Self { id: hash(&format!("{}\n{key}", self.sender)), key: Some(key), ..self }
     }
 
-    /// The same with what a thing of A2A tells.
+    /// Adds task, status and artifacts of an A2A item.
     fn of_a2a(self, content: &Value) -> Result<Self, NoDelivery> {
         let kind = self.kind;
         let text =
@@ -251,7 +247,7 @@ impl PushDelivery {
 
 fn open(body: &[u8]) -> Result<(Value, Box<RawValue>), NoDelivery> {
     let text = decoded(body).ok_or(NoDelivery::Other("it is not UTF-8"))?;
-    // What two readers read differently must not be kept as one of both.
+    // A body that can be read in two ways must not be stored as either.
     if is_ambiguous(text.as_bytes()) {
         return Err(NoDelivery::Ambiguous);
     }
@@ -260,7 +256,7 @@ fn open(body: &[u8]) -> Result<(Value, Box<RawValue>), NoDelivery> {
     Ok((document, raw.map_err(|_| NoDelivery::Other("it is not JSON"))?))
 }
 
-/// The thing of A2A that a document is or holds.
+/// Returns the A2A item that a document is or wraps.
 fn a2a(document: &Value) -> Result<Option<(DeliveryKind, &Value)>, NoDelivery> {
     let members =
         DeliveryKind::A2A.iter().filter_map(|kind| Some((*kind, document.get(kind.name())?)));
@@ -284,21 +280,21 @@ fn a2a(document: &Value) -> Result<Option<(DeliveryKind, &Value)>, NoDelivery> {
     Ok(Some((kind, document)))
 }
 
-/// Whether a state, of A2A or of AdCP, is one after which nothing comes.
+/// Returns true for a state of A2A or AdCP after which nothing more comes.
 #[must_use]
 pub fn is_terminal(state: &str) -> bool {
     use AdcpTaskStatus::{Canceled, Completed, Failed, Rejected};
     matches!(payload::standing(state), Some(Completed | Failed | Canceled | Rejected))
 }
 
-/// A status is told from others by its state, its moment, and what is said in it.
+/// Returns the key of a status: its state, its time and the id of its message.
 fn status_key(status: &Value) -> String {
     let text = |pointer: &str| status.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     [text("/state"), text("/timestamp"), text("/message/messageId")].join(" ")
 }
 
-/// What a webhook says of a task and what `get_task_status` says of it has the same result, beside
-/// which the caller's context may stand.
+/// Returns the key of an AdCP status: its state and the hash of its result without the caller's `context`. It
+/// is the same in a webhook and in the answer to `get_task_status`.
 fn result_key(state: &str, document: &Value) -> String {
     let mut result = document.get("result").cloned().unwrap_or_default();
     if let Some(members) = result.as_object_mut() {
@@ -311,23 +307,23 @@ fn hash(text: &str) -> String {
     tradepost_wire::format::hex(&sha256(text.as_bytes()))
 }
 
-/// What is kept of a task.
+/// Stored deliveries of a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KnownTask {
-    /// How many deliveries.
+    /// Number of deliveries.
     pub count: usize,
-    /// Every status that was told.
+    /// Keys of all statuses so far.
     pub statuses: BTreeSet<String>,
-    /// Every artifact of which something was told.
+    /// Ids of all artifacts so far.
     pub artifacts: BTreeSet<String>,
-    /// The artifacts that were found by asking, and so are whole.
+    /// Ids of the artifacts from polls, which are complete.
     pub whole: BTreeSet<String>,
-    /// Whether the task has come to its end.
+    /// True when the task has ended.
     pub ended: bool,
 }
 
 impl KnownTask {
-    /// Adds a delivery that is kept.
+    /// Adds a stored delivery.
     pub fn add(&mut self, kept: &PushDelivery) {
         self.count += 1;
         self.statuses.extend(kept.status.clone());
@@ -338,8 +334,8 @@ impl KnownTask {
         self.ended |= kept.is_terminal();
     }
 
-    /// Whether a delivery says nothing that was not told before. The same text twice is for the
-    /// inbox to find; this is about different texts that say the same.
+    /// Returns true when a delivery says nothing new. The inbox itself finds the same text; this finds
+    /// different texts that say the same.
     #[must_use]
     pub fn covers(&self, delivery: &PushDelivery) -> bool {
         let status = delivery.status.as_ref().is_none_or(|status| self.statuses.contains(status));
@@ -349,7 +345,7 @@ impl KnownTask {
                 delivery.status.is_some() && status
             }
             DeliveryKind::ArtifactUpdate => {
-                // Before the end even an artifact that was whole may get another piece.
+                // Before the end even a complete artifact may get another piece.
                 self.ended && delivery.artifacts.iter().all(|id| self.whole.contains(id))
             }
             DeliveryKind::Task => {
@@ -435,7 +431,7 @@ mod tests {
             (&[(TASK, Poll)], (DONE, Push), true),
             (&[(TASK, Poll)], (WORKING, Push), false),
             (&[(TASK, Poll)], (PIECE, Push), true),
-            // Pushed pieces are told apart by their text alone.
+            // Pushed pieces are distinguished by their text alone.
             (&[(DONE, Push), (PIECE, Push)], (PIECE, Push), false),
             (&[(DONE, Push), (PIECE, Push)], (TASK, Poll), true),
             (&[(DONE, Push)], (TASK, Poll), false),

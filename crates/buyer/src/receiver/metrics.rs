@@ -1,9 +1,9 @@
-//! What a receiver counts.
+//! Counters of a receiver.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A number that only grows.
+/// Counter, which only grows.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
@@ -13,7 +13,7 @@ impl Counter {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many there were.
+    /// Returns the count.
     #[must_use]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -22,16 +22,16 @@ impl Counter {
 
 macro_rules! metrics {
     ($( $(#[doc = $doc:literal])+ $name:ident )*) => {
-        /// What happened since the start.
+        /// Counts since the start.
         #[derive(Debug, Default)]
         pub struct ReceiverMetrics { $( $(#[doc = $doc])+ pub $name: Counter, )* }
 
-        /// What had happened at one moment.
+        /// Counts at one moment.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct MetricsSnapshot { $( $(#[doc = $doc])+ pub $name: u64, )* }
 
         impl ReceiverMetrics {
-            /// The numbers as they are now.
+            /// Returns the current counts.
             #[must_use]
             pub fn snapshot(&self) -> MetricsSnapshot {
                 MetricsSnapshot { $( $name: self.$name.get(), )* }
@@ -39,7 +39,7 @@ macro_rules! metrics {
         }
 
         impl MetricsSnapshot {
-            /// In the text format of Prometheus.
+            /// Returns the counts in the text format of Prometheus.
             #[must_use]
             pub fn text(&self) -> String {
                 let mut out = String::new();

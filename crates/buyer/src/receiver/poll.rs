@@ -1,7 +1,7 @@
-//! Asking for what never came: when the deliveries of a task stay away, `GetTask` (A2A) or
-//! `get_task_status` (AdCP) is asked until the task has come to its end, and what it says goes into the inbox like a delivery.
+//! Polling for missing deliveries: when no delivery of a task comes, `GetTask` (A2A) or `get_task_status`
+//! (AdCP) is called until the task has ended, and the answers are stored in the inbox like deliveries.
 //!
-//! The time, waiting and chance are handed in, so that tests run in no time at all.
+//! The caller provides the clock, the sleep and the random draw, so that tests run in virtual time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,17 +23,17 @@ use crate::failure::{CallFailure, Defect, KeptResponse};
 use crate::refusal;
 use crate::transport::HttpTransport;
 
-/// How long to wait.
+/// Times of a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PollPolicy {
-    /// For a delivery, before anybody is asked: two minutes.
+    /// Wait for a delivery before the first poll: two minutes by default.
     // W-1
     pub patience: Duration,
-    /// After the first question; it doubles from one question to the next.
+    /// Pause after the first poll; it doubles from one poll to the next.
     pub first: Duration,
-    /// Between two questions at most.
+    /// Longest pause between two polls.
     pub longest: Duration,
-    /// In all.
+    /// Total time.
     pub limit: Duration,
 }
 
@@ -48,33 +48,33 @@ impl Default for PollPolicy {
     }
 }
 
-/// How watching a task ended.
+/// End of watching a task.
 #[derive(Debug)]
 pub enum PollEnd {
-    /// The task has come to its end, and that is kept.
+    /// The task has ended, and its last status is stored.
     Complete,
-    /// The time was up.
+    /// The time is up.
     TimeUp,
-    /// The seller says that asking again is of no use.
+    /// The seller refuses to answer, and will not answer later.
     Refused(CallFailure),
 }
 
-/// The edge: the time, waiting, chance.
+/// Clock, sleep and random draw of a poll.
 #[derive(Debug)]
 pub struct PollClock<N, S, J> {
-    /// The present moment.
+    /// Returns the present moment.
     pub now: N,
     /// Waits.
     pub sleep: S,
-    /// A number from 0 to 1.
+    /// Returns a random number between 0 and 1.
     pub chance: J,
 }
 
-/// Watches over a task of a seller until its end is kept. `ask` asks for it: [`get_task`] or
+/// Watches a task of a seller until its end is stored. `ask` polls for it: [`get_task`] or
 /// [`get_task_status`].
 ///
 /// # Errors
-/// What is known cannot be found out or kept.
+/// When the inbox cannot be read or written.
 pub async fn watch<N, S, J>(
     (sender, task_id): (&str, &str),
     inbox: &Arc<dyn Inbox>,
@@ -90,7 +90,7 @@ where
 {
     let begun = (edge.now)();
     let mut seen = 0;
-    // None as long as deliveries come.
+    // `None` as long as deliveries come.
     let mut pause = None;
     loop {
         let known = known_of(inbox, sender, task_id).await?;
@@ -106,11 +106,11 @@ where
         };
         let wait = match pause {
             None => policy.patience,
-            // From half to the whole, so that buyers that lost the same deliveries come apart.
+            // Between half and the whole pause, so that buyers that lost the same deliveries do not poll together.
             Some(pause) => drawn(pause / 2, pause, (edge.chance)()),
         };
         (edge.sleep)(wait.min(left)).await;
-        // Deliveries may have come while they were waited for.
+        // Deliveries may have come during the pause.
         let known = known_of(inbox, sender, task_id).await?;
         if known.ended || known.count > seen {
             continue;
@@ -118,7 +118,7 @@ where
         metrics.polls.add();
         let least = match ask().await {
             Ok(task) => {
-                // What was found by asking is no sign that deliveries come again.
+                // An answer to a poll is no sign that deliveries come again.
                 let new = keep(&task, (inbox, sender), metrics, (edge.now)()).await?;
                 seen += usize::from(new);
                 Duration::ZERO
@@ -136,13 +136,13 @@ where
                 }
             }
         };
-        // Jitter halves at most, and what the seller asks for is the least.
+        // Jitter takes off half at most, so that twice the seller's delay is the least.
         let backoff = Backoff { first: policy.first, longest: policy.longest };
         pause = Some(backoff.after(pause).max(least * 2).min(policy.limit));
     }
 }
 
-/// What is kept of a task.
+/// Returns what is stored of a task.
 async fn known_of(
     inbox: &Arc<dyn Inbox>,
     sender: &str,
@@ -152,7 +152,7 @@ async fn known_of(
     within(inbox, move |inbox| inbox.known(&sender, &task_id)).await
 }
 
-/// Keeps a task like a delivery; whether it said anything new.
+/// Stores the answer to a poll. Returns true when it said anything new.
 async fn keep(
     task: &str,
     (inbox, sender): (&Arc<dyn Inbox>, &str),
@@ -170,10 +170,10 @@ async fn keep(
     Ok(new)
 }
 
-/// Asks for a task over JSON-RPC: the task in the envelope in which it would have been pushed.
+/// Reads a task by `GetTask` over JSON-RPC, and returns it in the envelope in which it would be pushed.
 ///
 /// # Errors
-/// What went wrong, by how far the question got.
+/// The failure, by how far the request got.
 pub async fn get_task(
     transport: &HttpTransport,
     endpoint: &Url,
@@ -186,7 +186,7 @@ pub async fn get_task(
     let response = transport.post(endpoint, headers, question.to_string().into_bytes()).await?;
     let garbled = |defect| CallFailure::garbled(defect, response.kept());
     let document = tradepost_wire::jsonrpc::document(&response.body);
-    // An error comes with any HTTP status, and says more than that.
+    // An error object may come with any HTTP status, and says more than the status.
     if let Ok(document) = &document {
         let error = document.get("error").filter(|_| document.get("jsonrpc").is_some());
         let read = |error| refusal::read(error, response.retry_after, response.kept());
@@ -207,10 +207,10 @@ pub async fn get_task(
     Ok(json!({"task": task}).to_string())
 }
 
-/// Asks for a task of AdCP, with its result when there is one.
+/// Reads an AdCP task by `get_task_status`, with its result when there is one.
 ///
 /// # Errors
-/// What went wrong, by how far the question got.
+/// The failure, by how far the request got.
 pub async fn get_task_status(client: &AdcpClient, task_id: &str) -> Result<String, CallFailure> {
     let mut arguments = Map::new();
     arguments.insert("task_id".to_owned(), task_id.into());

@@ -1,6 +1,6 @@
-//! Whose signature (RFC 9421) a delivery has: Ed25519 and ECDSA with P-256, over the method, the
-//! target, the media type and the digest of the body (RFC 9530). What a signature is made of is
-//! [`tradepost_keys::http_signature`]. AdCP demands more, and looks the keys up: [`super::webhooks`].
+//! Signatures of deliveries (RFC 9421): Ed25519 and ECDSA with P-256, over the method, the target, the media
+//! type and the digest of the body (RFC 9530). [`tradepost_keys::http_signature`] reads them. AdCP requires
+//! more, and looks the keys up: [`super::webhooks`].
 
 use axum::http::Uri;
 use jiff::{SignedDuration, Timestamp};
@@ -13,21 +13,21 @@ use tradepost_wire::json::Value;
 use super::authentic::{DeliveryEnvelope, WINDOW, one};
 use crate::signed::fields;
 
-/// How far a sender's clock may be ahead.
+/// Maximum time by which a sender's clock may be ahead.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
-/// The longest nonce.
+/// Longest nonce, in bytes.
 const MAX_NONCE: usize = 128;
 
-/// The keys that are trusted, by their ids.
+/// Trusted keys, by their ids.
 #[derive(Debug, Default)]
 pub struct WebhookKeys(Vec<(String, PublicKey)>);
 
 impl WebhookKeys {
-    /// Reads a JWK set (RFC 7517), or one JWK. Keys of kinds that are not used here are left out.
+    /// Reads a JWK set (RFC 7517), or one JWK. Keys of unsupported types are left out.
     ///
     /// # Errors
-    /// What is wrong with it, or that no key is left.
+    /// The defect of the document; also that no key is left.
     pub fn read(document: &Value) -> Result<Self, &'static str> {
         let set = document.get("keys").map(|keys| keys.as_array().ok_or("keys must be a list"));
         let keys = match set.transpose()? {
@@ -50,19 +50,19 @@ impl WebhookKeys {
     }
 }
 
-/// Which signatures are believed.
+/// Requirements of a signature.
 #[derive(Debug)]
 pub struct Signatures {
-    /// By these keys.
+    /// Trusted keys.
     pub keys: WebhookKeys,
-    /// For this address, scheme and path included; for whatever the request names without it.
+    /// Signed address, with scheme and path; without it, the one that the request names.
     pub url: Option<Uri>,
-    /// With this tag, where one is required.
+    /// Tag that the signature must have.
     pub tag: Option<String>,
 }
 
 impl Signatures {
-    /// The key's id and the nonce of a signature that is to be believed.
+    /// Verifies the signature, and returns its key's id and its nonce; `None` when it is not accepted.
     pub(super) fn verify(
         &self,
         envelope: &DeliveryEnvelope<'_>,
@@ -109,7 +109,7 @@ impl Signatures {
         }
         let keyid = input.keyid.as_deref()?;
         let (_, key) = self.keys.0.iter().find(|(known, _)| known == keyid)?;
-        // A key is for one algorithm, whatever the sender names.
+        // A key is for one algorithm, whatever the signature names.
         if input.alg.as_deref().is_some_and(|alg| alg != key.algorithm().http_name()) {
             return None;
         }
@@ -117,15 +117,15 @@ impl Signatures {
         key.verifies(base.as_bytes(), signature).then(|| (keyid.to_owned(), nonce.to_owned()))
     }
 
-    /// Where the sender meant to send it.
+    /// Returns the address to which the sender sent the delivery.
     fn target(&self, envelope: &DeliveryEnvelope<'_>) -> Option<TargetUri> {
         let url = match &self.url {
             Some(url) => url.to_string(),
             None => {
                 let host = one(envelope.headers, "host")?;
                 let path = envelope.uri.path_and_query().map_or("/", |path| path.as_str());
-                // Nothing here knows whether TLS was spoken; where a signature covers the scheme,
-                // the address has to be set.
+                // The scheme is not known here, because a proxy may have ended TLS. For signatures that cover
+                // the scheme, the address has to be configured.
                 format!("http://{host}{path}")
             }
         };
@@ -133,8 +133,8 @@ impl Signatures {
     }
 }
 
-/// Whether the body is the one that `Content-Digest` means. Digests that we do not know are left
-/// aside; one that we know has to be there, and every one has to be right.
+/// Returns true when the body matches `Content-Digest`. Unknown digests are ignored; there must be at least
+/// one known digest, and all known ones must match.
 fn digest_matches(message: &SignableRequest<'_>, body: &[u8]) -> bool {
     let field = message.field("content-digest").ok().flatten().unwrap_or_default();
     let listed = http_signature::digests(&field).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Webhooks that are signed as AdCP's sellers sign them: with keys that their `brand.json` leads to, for
-//! webhooks and nothing else, over the address at which we are reached.
+//! AdCP webhook signatures: by keys that the sellers' `brand.json` names for webhooks only, over the address
+//! at which the receiver is reached.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::signed::signers::Signers;
 use crate::signed::{self, Checklist, SignedContent, fields};
 use tradepost_keys::replay::ReplayCache;
 
-/// How many signatures of one key are remembered while they hold, as the profile recommends.
+/// Maximum number of signatures of one key that are remembered while they are valid, as the profile recommends.
 pub const PER_KEY: usize = 100_000;
 
-/// Which webhooks are believed.
+/// Trusted senders of AdCP webhooks.
 #[derive(Debug)]
 pub struct TrustedWebhooks {
     checklist: Checklist<Arc<str>>,
@@ -23,7 +23,7 @@ pub struct TrustedWebhooks {
 }
 
 impl TrustedWebhooks {
-    /// Those of these sellers, sent to `url`; to whatever they name when it is `None`.
+    /// Trusts these sellers, for webhooks sent to `url`, or to any address when it is `None`.
     #[must_use]
     pub fn new(sellers: Signers<Arc<str>>, url: Option<TargetUri>) -> Self {
         let used = ReplayCache::default();
@@ -31,7 +31,7 @@ impl TrustedWebhooks {
         Self { checklist, url }
     }
 
-    /// Who has signed a webhook; `None` when nobody claims that.
+    /// Returns the signer of a webhook; `None` when it is not signed.
     ///
     /// # Errors
     /// The first step of the published checklist that fails.
@@ -52,8 +52,8 @@ impl TrustedWebhooks {
         self.checklist.release(signed);
     }
 
-    /// Where the sender meant to send it. A proxy may have shortened the path; the query is the
-    /// sender's.
+    /// Returns the address to which the sender sent the webhook. Its path is the configured one, because a
+    /// proxy may have shortened it; its query is that of the request, unless one is configured.
     fn target(&self, envelope: &DeliveryEnvelope<'_>) -> Result<TargetUri, SignatureError> {
         let sent = (envelope.uri, envelope.headers);
         let Some(url) = &self.url else {

@@ -1,4 +1,4 @@
-//! The nets, from the largest to the smallest, and the budget.
+//! Rules of recovery, from the most general to the most specific, and the budgets.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::failure::{CallFailure, Defect, ProxyProblem, Unanswered, Unsent};
 use crate::refusal::{ProtocolError, RefusalForm, SellerRefusal, is_passing};
 use crate::text::{WORD, plain};
 
-/// How many fields an advice lists.
+/// Maximum number of fields that an advice lists.
 const MAX_FIELDS: usize = 100;
 
-/// What a net says.
+/// Strategy of a rule.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Strategy {
     Again { pace: RetryPace, first: CredentialStep },
@@ -27,17 +27,17 @@ pub(super) enum Strategy {
     Stop(StopReason),
 }
 
-/// How fast to come back.
+/// Pace of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RetryPace {
-    /// As told, else with growing pauses.
+    /// The seller's delay, else growing pauses.
     Backoff,
-    /// The same, by the rules of throttling.
+    /// As `Backoff`; when a budget is spent, the rate limit is reported.
     Throttled,
-    /// A few seconds, a few times.
+    /// A few retries, a few seconds apart, for a missing scope.
     //
     Scope,
-    /// At once: the reason for the failure is gone.
+    /// At once, because the reason for the failure is gone.
     AtOnce,
 }
 
@@ -58,7 +58,7 @@ impl Strategy {
     }
 }
 
-/// The course: each net overrides the one before where it knows something.
+/// Chooses the strategy: each rule overrides the one before if it applies.
 pub(super) fn of(attempt: &FailedAttempt, failure: &CallFailure) -> Strategy {
     let CallFailure::Refused(refused) = failure else {
         return of_transport(failure);
@@ -67,7 +67,7 @@ pub(super) fn of(attempt: &FailedAttempt, failure: &CallFailure) -> Strategy {
     let mut cast = |net: Option<Strategy>| course = net.unwrap_or(course.clone());
     cast(of_http(attempt, refused.kept.status));
     match &refused.by {
-        // The rules of AdCP say all that there is to say, whatever the status.
+        // The rules of AdCP are complete, whatever the status.
         RefusalForm::Adcp(adcp) => return rules::of_adcp(attempt, adcp),
         RefusalForm::Aap { error, .. } => return of_aap(error, course),
         RefusalForm::Protocol(error) => cast(of_protocol(attempt, error, refused)),
@@ -113,7 +113,7 @@ fn of_transport(failure: &CallFailure) -> Strategy {
         CallFailure::Unanswered(Unanswered::Stopped) => Strategy::Ask(AskReason::Stopped),
         CallFailure::Unanswered(Unanswered::TimedOut(_) | Unanswered::Broken(_)) => Strategy::AGAIN,
         CallFailure::Garbled(garbled) => match garbled.defect {
-            // Most likely something on the way: the page of a gateway, or an answer that was cut.
+            // Most likely a problem on the way, such as the page of a gateway or an answer that was cut.
             Defect::Empty
             | Defect::Truncated
             | Defect::Stalled(_)
@@ -145,7 +145,7 @@ fn of_http(attempt: &FailedAttempt, status: u16) -> Option<Strategy> {
     }
 }
 
-/// An agent that is not where its card said may have moved: the card is read again, once.
+/// Advises to read the card again, once, because an agent that is not at the address in its card may have moved.
 fn no_agent(attempt: &FailedAttempt) -> Strategy {
     if attempt.has_card && !attempt.tried.card {
         Strategy::Again { pace: RetryPace::AtOnce, first: CredentialStep::ReadCard }
@@ -154,7 +154,7 @@ fn no_agent(attempt: &FailedAttempt) -> Strategy {
     }
 }
 
-/// By the numbers of google.rpc.Code.
+/// Chooses by the number of google.rpc.Code.
 fn of_grpc(attempt: &FailedAttempt, code: i32) -> Option<Strategy> {
     match code {
         16 => Some(credentials(attempt)),
@@ -167,8 +167,7 @@ fn of_grpc(attempt: &FailedAttempt, code: i32) -> Option<Strategy> {
     }
 }
 
-/// A credential is supplied once where there was none, and never presented again where it was
-/// rejected.
+/// Advises to supply a credential once if there was none. A rejected credential is never sent again.
 //
 pub(super) fn credentials(attempt: &FailedAttempt) -> Strategy {
     if attempt.had_credentials || attempt.tried.credentials {
@@ -180,7 +179,7 @@ pub(super) fn credentials(attempt: &FailedAttempt) -> Strategy {
     }
 }
 
-/// A credential that has run out is renewed once.
+/// Advises to renew an expired credential once.
 pub(super) fn renewal(attempt: &FailedAttempt) -> Strategy {
     if attempt.had_credentials && attempt.has_supply && !attempt.tried.credentials {
         Strategy::Again { pace: RetryPace::AtOnce, first: CredentialStep::Renew }
@@ -189,7 +188,7 @@ pub(super) fn renewal(attempt: &FailedAttempt) -> Strategy {
     }
 }
 
-/// AAP: the row, then the seller's `retryable`, which the buyer must honour.
+/// Chooses by AAP's row, then by the seller's `retryable`, which the buyer must honour.
 // R-ER-05
 fn of_aap(error: &ReceivedRefusal, status: Strategy) -> Strategy {
     let row = match &error.code {
@@ -227,7 +226,7 @@ fn of_protocol(
 ) -> Option<Strategy> {
     let code = match &error.code {
         Open::Known(code) => *code,
-        // A seller that says when to come back means it.
+        // A seller that names a delay expects a retry.
         Open::Other(_) => return refused.retry_after.map(|_| Strategy::AGAIN),
     };
     Some(match code {
@@ -260,13 +259,13 @@ fn sellers_wait(failure: &CallFailure) -> Option<Duration> {
     }
 }
 
-/// The pause that was asked for, else one that grows with the retries.
+/// Returns the delay that the seller asked for, else a pause that grows with the retries.
 pub(super) fn pause(attempt: &FailedAttempt, failure: &CallFailure) -> RetryWait {
     sellers_wait(failure)
         .map_or_else(|| RetryWait::backoff(attempt.tried.retries), RetryWait::of_seller)
 }
 
-/// A retry, if the budget has one.
+/// Returns a retry, if the budgets permit it.
 pub(super) fn retry(
     pace: RetryPace,
     first: CredentialStep,
@@ -289,7 +288,7 @@ pub(super) fn retry(
             RetryWait { at_least, at_most: most }
         }
     };
-    // The request to where nobody is was none to the agent.
+    // A request to an address without an agent does not count as an attempt.
     let has_attempt = budget.attempts > 0 || first == CredentialStep::ReadCard;
     let spent = if !has_attempt {
         Some(Spent::Attempts)

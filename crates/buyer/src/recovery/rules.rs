@@ -1,4 +1,4 @@
-//! What AdCP says of its codes: the class that the error states, and the rule of its row.
+//! Rules of AdCP for its error codes: the class that the error states, and the rule of its row.
 
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError, Recovery, RecoveryRule};
 use tradepost_wire::catalog::Open;
@@ -9,11 +9,11 @@ use super::{AskReason, FailedAttempt, RequestChange, StopReason};
 use crate::refusal::Adcp;
 use crate::text::{WORD, bounded, plain};
 
-/// The longest suggestion that is handed on, in bytes.
+/// Longest suggestion that is passed on, in bytes.
 // Z-3
 const MAX_SUGGESTION: usize = 512;
 
-/// How many fields, versions or ways of billing are handed on.
+/// Maximum number of fields, versions or ways of billing that are passed on.
 const MAX_FIELDS: usize = 100;
 
 pub(super) fn of_adcp(attempt: &FailedAttempt, adcp: &Adcp) -> Strategy {
@@ -32,7 +32,7 @@ pub(super) fn of_adcp(attempt: &FailedAttempt, adcp: &Adcp) -> Strategy {
             Recovery::Terminal => Strategy::Ask(AskReason::Terminal),
         },
 
-        // Forbidden, whatever class the error states.
+        // Not repeated, whatever class the error states.
         RecoveryRule::Gate => Strategy::Ask(AskReason::AgentGate),
         RecoveryRule::Misconfigured => Strategy::Ask(AskReason::SellerMisconfigured),
         RecoveryRule::Leak => {
@@ -62,7 +62,7 @@ pub(super) fn of_adcp(attempt: &FailedAttempt, adcp: &Adcp) -> Strategy {
         },
         RecoveryRule::InFlight => match class {
             Recovery::Transient => Strategy::AGAIN,
-            // A fresh key would have the effect twice.
+            // With a fresh key it might happen twice.
             Recovery::Correctable | Recovery::Terminal => Strategy::Ask(AskReason::InFlight),
         },
         RecoveryRule::Scope => match class {
@@ -77,7 +77,7 @@ pub(super) fn of_adcp(attempt: &FailedAttempt, adcp: &Adcp) -> Strategy {
         RecoveryRule::NewKey => by_class(class, || fix(adcp, RequestChange::NewKey)),
         RecoveryRule::Reconcile => by_class(class, || fix(adcp, RequestChange::Reconcile)),
         RecoveryRule::Context => by_class(class, || {
-            // The one text of a seller that decides something (`X-1`).
+            // The only text of a seller that decides something (`X-1`).
             let forgotten = error.message.to_ascii_lowercase().contains("context not found");
             let drop = forgotten && attempt.had_context && !attempt.tried.context;
             fix(adcp, if drop { RequestChange::DropContext } else { RequestChange::Request })
@@ -118,7 +118,7 @@ fn by_class(class: Recovery, correct: impl FnOnce() -> Strategy) -> Strategy {
     }
 }
 
-/// A correction, with the fields of all errors that say the same.
+/// Returns a correction, with the fields of all errors that have the same code.
 fn fix(adcp: &Adcp, change: RequestChange) -> Strategy {
     let Adcp { error, listed, .. } = adcp;
     let alike = listed.iter().filter(|other| other.code == error.code).flat_map(AdcpError::fields);
@@ -152,13 +152,13 @@ fn first(list: Option<&Value>) -> Option<String> {
     words.map(|word| plain(word, WORD)).find(|word| !word.is_empty())
 }
 
-/// The address, if a person may be sent there: https, without a user, and at the seller's own host
-/// or below it.
+/// Returns the address if a person may be sent there: https, without credentials, at the seller's own host or
+/// a subdomain.
 // Z-3
 fn safe(address: &str, seller: Option<&str>) -> Option<String> {
     let url = reqwest::Url::parse(address).ok()?;
     let (host, seller) = (url.host_str()?, seller?);
-    // Without the dot it would be another's name that ends alike.
+    // Without the dot, another host's name could end with the seller's.
     let at_home =
         host == seller || host.strip_suffix(seller).is_some_and(|rest| rest.ends_with('.'));
     let plain = url.scheme() == "https" && url.username().is_empty() && url.password().is_none();

@@ -1,5 +1,5 @@
-//! The tables: every code of the three catalogs, with every word on recovery, none, and one of the
-//! future. `decisions.txt` is what is decided; `UPDATE_EXPECT=1` writes it.
+//! Tables of advice: every code of the three catalogs, with every recovery class, none, and an unknown one.
+//! `decisions.txt` has the decisions; `UPDATE_EXPECT=1` writes it.
 
 use std::fmt::Write as _;
 
@@ -23,13 +23,13 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// The failure that an MCP tool result with this error object is.
+/// Returns the failure of an MCP tool result with this error object.
 fn adcp(error: Value) -> CallFailure {
     let body = json!({"isError": true, "structuredContent": {"adcp_error": error}}).to_string();
     of(Via::McpTool, 0, &body)
 }
 
-/// The failure that a JSON-RPC answer with this error is.
+/// Returns the failure of a JSON-RPC answer with this error.
 fn jsonrpc(error: Value) -> CallFailure {
     let body = json!({"jsonrpc": "2.0", "id": "i", "error": error}).to_string();
     of(Via::JsonRpc { id: "i" }, 200, &body)
@@ -58,7 +58,7 @@ fn refused(by: RefusalForm, retry_after: Option<Duration>) -> CallFailure {
     CallFailure::Refused(Box::new(SellerRefusal { by, retry_after, kept: KeptResponse::default() }))
 }
 
-/// An advice in a few letters, for the table.
+/// Returns an advice in a few letters, for the table.
 fn short(advice: &RecoveryAdvice) -> String {
     let debug = |value: &dyn std::fmt::Debug| {
         let text = format!("{value:?}");
@@ -163,7 +163,7 @@ fn what_a_rule_forbids_is_forbidden_whatever_the_seller_writes() {
                 let sent = retried || matches!(advice, RecoveryAdvice::Fix(_));
                 assert!(!retried || code.rule().permits_repeating(), "{code} {advice:?}");
                 match code.rule() {
-                    // Y-3, A-9, G-8: a person, and nothing is sent.
+                    // A person has to act, and nothing is sent (Y-3, A-9, G-8).
                     RecoveryRule::Gate
                     | RecoveryRule::Misconfigured
                     | RecoveryRule::Leak
@@ -171,15 +171,15 @@ fn what_a_rule_forbids_is_forbidden_whatever_the_seller_writes() {
                     | RecoveryRule::Final
                     | RecoveryRule::Seller
                     | RecoveryRule::Advisory => assert!(!sent, "{code} {advice:?}"),
-                    // R-9, Y-6, B-5: never the same request again.
+                    // The same request is never sent again (R-9, Y-6, B-5).
                     RecoveryRule::Strip | RecoveryRule::Reread | RecoveryRule::AgentBilling => {
                         assert!(!retried, "{code} {advice:?}");
                     }
-                    // E-4: never a fresh key.
+                    // A fresh key is never used (E-4).
                     RecoveryRule::InFlight => {
                         assert!(!matches!(advice, RecoveryAdvice::Fix(_)), "{advice:?}")
                     }
-                    // a rejected credential is not presented again.
+                    // A rejected credential is not sent again.
                     RecoveryRule::Credentials => assert!(!(retried && attempt.had_credentials)),
                     RecoveryRule::Renewal => assert!(matches!(
                         advice,
@@ -198,7 +198,7 @@ fn what_a_rule_forbids_is_forbidden_whatever_the_seller_writes() {
                     | RecoveryRule::Person
                     | RecoveryRule::Action
                     | RecoveryRule::Moved => {
-                        // D-4: a word of the future is terminal.
+                        // An unknown class counts as terminal (D-4).
                         assert!(!(recovery == "new" && sent), "{code} {advice:?}");
                     }
                 }
@@ -245,7 +245,7 @@ fn e_2_and_e_3_only_what_is_transient_waits_and_never_less_than_told() {
     assert_eq!(wait(&limited(json!(8))), Some((seconds(8), seconds(10))));
     assert_eq!(wait(&limited(json!(7.2))), Some((seconds(8), seconds(10))));
     assert_eq!(wait(&limited(json!(0))), Some((seconds(1), Duration::from_millis(1_250))));
-    // The span ends with the time that is left; it never begins earlier.
+    // The span ends with the time that is left, but does not begin earlier.
     assert_eq!(wait(&limited(json!(280))), Some((seconds(280), seconds(300))));
     for (delay, expected) in
         [(None, (1_500, 2_500)), (Some(250), (1_000, 1_250)), (Some(4_000), (4_000, 5_000))]
@@ -305,7 +305,7 @@ fn a_budget_that_is_spent_goes_to_a_person() {
     assert_eq!(of(&down_soon, no_attempts), RecoveryAdvice::Ask(AskReason::Spent(Spent::Attempts)));
     assert_eq!(of(&down_soon, no_tokens), RecoveryAdvice::Ask(AskReason::Spent(Spent::Tokens)));
     assert_eq!(of(&down, PLENTY), RecoveryAdvice::Ask(AskReason::Spent(Spent::Time(seconds(400)))));
-    // H-4: repeated throttling is for the operator to know.
+    // The operator has to know of repeated throttling (H-4).
     for budget in [no_attempts, no_tokens, no_time] {
         assert_eq!(of(&limited, budget), RecoveryAdvice::Ask(AskReason::Throttled));
         assert_eq!(
@@ -317,7 +317,7 @@ fn a_budget_that_is_spent_goes_to_a_person() {
              "domain": "a2a-protocol.org"}]}));
         assert_eq!(of(&exhausted, budget), RecoveryAdvice::Ask(AskReason::Throttled));
     }
-    // What a person can correct is still said.
+    // A correction is still advised, because a person can make it.
     let fix = adcp(json!({"code": "BUDGET_TOO_LOW"}));
     assert_eq!(short(&of(&fix, no_attempts)), "fix:Request");
 }
@@ -362,7 +362,7 @@ fn the_details_that_rules_read() {
         let RecoveryAdvice::Ask(why) = advice else { panic!("{code} {advice:?}") };
         why
     };
-    // B-5, B-6.
+    // Ways of billing (B-5, B-6).
     let (plain, agent) = ("BILLING_NOT_SUPPORTED", "BILLING_NOT_PERMITTED_FOR_AGENT");
     let billing = |name: &str| RequestChange::Billing(name.into());
     let gate = |list: Value| json!({"scope": "capability", "supported_billing": list});
@@ -372,7 +372,7 @@ fn the_details_that_rules_read() {
     assert_eq!(change(plain, json!({})), RequestChange::OtherBilling);
     assert_eq!(change(agent, json!({"suggested_billing": "operator"})), billing("operator"));
     assert_eq!(why(agent, json!({})), AskReason::Billing);
-    // G-8.
+    // Scope of a missing permission (G-8).
     for (details, expected) in [
         (json!({"scope": "agent", "reason": "sandbox_only"}), AskReason::AgentGate),
         (json!({"scope": "elsewhere"}), AskReason::Permission),
@@ -380,7 +380,7 @@ fn the_details_that_rules_read() {
         assert_eq!(why("PERMISSION_DENIED", details), expected);
     }
     assert_eq!(change("PERMISSION_DENIED", json!({})), RequestChange::Token);
-    // Z-3.
+    // Only safe addresses are passed on (Z-3).
     let setup = |url: &str| why("ACCOUNT_SETUP_REQUIRED", json!({"setup_url": url}));
     for safe in ["https://s.example/setup", "https://pay.s.example/"] {
         assert_eq!(setup(safe), AskReason::Setup(Some(safe.into())));
@@ -490,7 +490,7 @@ fn the_stricter_layer_decides_where_they_disagree() {
         (ended(), json!([leak()]), "ask:CredentialInArguments"),
         (note(), json!([busy()]), "retry"),
         (Value::Null, json!([busy(), ended()]), "ask:Terminal"),
-        // What is only a warning decides nothing.
+        // A warning decides nothing.
         (busy(), json!([warning]), "retry"),
     ] {
         assert_eq!(both(envelope.clone(), listed.clone()), expected, "{envelope} {listed}");
@@ -608,8 +608,8 @@ fn a_draw_lies_within_its_span_whatever_is_drawn() {
 }
 
 proptest! {
-    /// H-1, E-2: whatever the failure, no retry comes earlier than told, later than the time that
-    /// is left, or without a budget.
+    /// No retry comes earlier than the seller asks, later than the time that is left, or without a budget,
+    /// whatever the failure (H-1, E-2).
     #[test]
     fn no_retry_is_earlier_than_told(
         code in prop::sample::select(Adcp::NAMES.to_vec()),

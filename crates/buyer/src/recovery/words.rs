@@ -1,5 +1,5 @@
-//! An advice in words: a lower-case fragment, as `hint:` lines are. The same request has the same
-//! idempotency key; a new one has a fresh key.
+//! Advice in words: a lower-case fragment, as in `hint:` lines. "The same request" has the same idempotency
+//! key; "a new request" has a fresh key.
 
 use std::fmt;
 use std::time::Duration;

@@ -135,7 +135,7 @@ fn delays_are_read_in_both_forms_and_clamped() {
         ("99999999999999999999999", None, Some(86_400)),
         ("Wed, 21 Oct 2026 07:28:30 GMT", date, Some(30)),
         ("Wed, 21 Oct 2026 07:27:30 GMT", date, Some(0)),
-        // The two obsolete forms, which a recipient has to know (RFC 9110 §5.6.7).
+        // The two obsolete forms of dates, which a recipient has to accept (RFC 9110 §5.6.7).
         ("Wednesday, 21-Oct-26 07:28:30 GMT", date, Some(30)),
         ("Wed Oct 21 07:28:30 2026", date, Some(30)),
         ("Sun Nov  1 07:28:00 2026", Some("Sunday, 01-Nov-26 07:27:00 GMT"), Some(60)),

@@ -1,4 +1,4 @@
-//! The places where an error object of AdCP may stand, in the order in which they are searched.
+//! Places where an AdCP error object may stand, in the order of the search.
 
 use std::borrow::Cow;
 
@@ -7,16 +7,16 @@ use tradepost_wire::json::Value;
 
 use crate::refusal::Adcp;
 
-/// Where an error stood.
+/// Layer of an answer in which an error stood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorLayer {
     /// `structuredContent` of an MCP tool result.
     Structured,
-    /// A data part of a task's artifact.
+    /// Data part of a task's artifact.
     Artifact,
-    /// A data part of a task's status message.
+    /// Data part of a task's status message.
     StatusMessage,
-    /// The `data` of a JSON-RPC error, the details of a status, or the body itself.
+    /// `data` of a JSON-RPC error, details of a status, or the body itself.
     Envelope,
     /// JSON in a text.
     Text,
@@ -24,29 +24,29 @@ pub enum ErrorLayer {
     Payload,
 }
 
-/// What was found.
+/// Result of the search.
 #[derive(Debug)]
 pub(crate) enum FoundError {
-    /// An error object.
+    /// Error object.
     Adcp(Box<Adcp>),
-    /// Something in the place of one; the search ends there.
+    /// Malformed error object; the search ends there.
     // T-6
     Malformed(ErrorFormatError),
-    /// Nothing of AdCP.
+    /// No AdCP error.
     Nothing,
 }
 
-/// The places of one answer.
+/// Places of one answer.
 #[derive(Debug, Default)]
 pub(crate) struct Places<'v> {
-    /// Each with its layer, in the order of the search; what was parsed from a text is owned.
+    /// Objects with their layers, in the order of the search; those parsed from a text are owned.
     objects: Vec<(ErrorLayer, Cow<'v, Value>)>,
-    /// The texts for people.
+    /// Texts for people.
     texts: Vec<&'v str>,
 }
 
 impl<'v> Places<'v> {
-    /// Those of an MCP tool result with `isError`.
+    /// Collects the places of an MCP tool result with `isError`.
     pub(super) fn tool(result: &'v Value) -> Self {
         let mut places = Self::default();
         if let Some(structured) = result.get("structuredContent") {
@@ -61,7 +61,7 @@ impl<'v> Places<'v> {
         places
     }
 
-    /// Those of a failed task.
+    /// Collects the places of a failed task.
     pub(super) fn task(task: &'v Value) -> Self {
         let mut places = Self::default();
         let artifacts = task.get("artifacts").and_then(Value::as_array);
@@ -76,7 +76,7 @@ impl<'v> Places<'v> {
         places
     }
 
-    /// Those of the `data` of a JSON-RPC error, the details of a status, or a refused body.
+    /// Collects the places of a JSON-RPC error's `data`, the details of a status, or a refused body.
     pub(crate) fn data(data: &'v Value) -> Self {
         let mut places = Self::default();
         places.push(ErrorLayer::Envelope, data);
@@ -90,21 +90,21 @@ impl<'v> Places<'v> {
         places
     }
 
-    /// Those of a payload that calls itself failed.
+    /// Collects the places of a payload that calls itself failed.
     pub(super) fn payload(payload: &'v Value) -> Self {
         let mut places = Self::default();
         places.push(ErrorLayer::Payload, payload);
         places
     }
 
-    /// That of a text.
+    /// Collects the places of a text.
     pub(super) fn text(text: &'v str) -> Self {
         let mut places = Self::default();
         places.push_text(text);
         places
     }
 
-    /// The payloads of a result that the transport does not call failed.
+    /// Returns the payloads of a result that the transport does not call failed.
     pub(super) fn payloads(result: &'v Value, task: &'v Value) -> Vec<&'v Value> {
         let mut found = vec![result];
         found.extend(result.get("structuredContent"));
@@ -130,7 +130,7 @@ impl<'v> Places<'v> {
 
     fn push_text(&mut self, text: &'v str) {
         self.texts.push(text);
-        // Texts may be long; only what looks like an object is parsed.
+        // Texts may be long, so only one that looks like an object is parsed.
         if text.trim_ascii_start().starts_with('{')
             && let Ok(value @ Value::Object(_)) = tradepost_wire::json::from_str(text)
         {
@@ -138,12 +138,12 @@ impl<'v> Places<'v> {
         }
     }
 
-    /// Everything that could be an error object of another profile.
+    /// Returns all objects, in which another profile's error may be.
     pub(super) fn data_values(&self) -> impl Iterator<Item = &Value> {
         self.objects.iter().map(|(_, candidate)| &**candidate)
     }
 
-    /// The text for people: the first that is no JSON.
+    /// Returns the text for people: the first that is no JSON object.
     pub(super) fn words(&self) -> &'v str {
         let mut texts = self.texts.iter().copied();
         let is_json = |text: &&str| text.trim_ascii_start().starts_with('{');
@@ -154,7 +154,7 @@ impl<'v> Places<'v> {
     pub(crate) fn find(&self) -> FoundError {
         let mut envelope = None;
         for (layer, candidate) in &self.objects {
-            // Null says that there is none.
+            // Null stands for no error.
             let Some(error) = candidate.get("adcp_error").filter(|error| !error.is_null()) else {
                 continue;
             };
@@ -170,14 +170,14 @@ impl<'v> Places<'v> {
         }
     }
 
-    /// The first list of errors, flat or within `payload`.
+    /// Returns the first list of errors, at the top or within `payload`.
     fn listed(&self) -> Vec<AdcpError> {
         let lists = self.objects.iter().flat_map(|(_, candidate)| {
             [candidate.get("errors"), candidate.pointer("/payload/errors")]
         });
         let lists = lists.flatten().map(AdcpError::read_list);
         let failures = |mut list: Vec<AdcpError>| {
-            // Warnings stand in the same list (`T-2`).
+            // Warnings are in the same list (`T-2`).
             list.retain(|error| error.severity.as_deref() != Some("warning"));
             list
         };

@@ -15,7 +15,7 @@ fn raw<'a>(via: Via<'a>, status: u16, body: &'a [u8]) -> RawResponse<'a> {
     }
 }
 
-/// What was found, in a line: whose, which code, where.
+/// Returns the failure in one line: protocol, code and layer.
 fn found(via: Via<'_>, status: u16, body: &str) -> String {
     match read(&raw(via, status, body.as_bytes())) {
         None => "no failure".to_owned(),
@@ -175,7 +175,7 @@ fn a_payload_that_holds_an_error_alone_is_a_failure() {
     }
     let shown = found(Via::HttpJson, 200, &alone.to_string());
     assert!(shown.contains("RATE_LIMITED"), "{shown}");
-    // A tool has a word of its own for it: without that, what it says is not gone by.
+    // A tool has `isError` for this; without it the code is not relied on.
     for payload in [alone.clone(), json!({"adcp_error": "no"})] {
         let shown = tool(json!({"content": [], "structuredContent": payload}));
         assert!(shown != "no failure" && !shown.contains("RATE_LIMITED"), "{shown}");

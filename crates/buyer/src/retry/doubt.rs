@@ -1,35 +1,34 @@
-//! What requests may have done although nobody said so.
+//! Requests that may have had an effect without an answer that says so.
 
 use std::fmt;
 
 use crate::text::{WORD, plain};
 
-/// The requests of one intent after which the seller may have acted, by their idempotency keys.
-/// Nothing but an answer to the same key settles one: a later refusal, or a seller who cannot be
-/// reached any more, says nothing of what became of the request before it.
+/// Requests of one intent after which the seller may have acted, by their idempotency keys. Only an answer to
+/// the same key settles one: a later refusal or failed connection says nothing about an earlier request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestsInDoubt {
     keys: Vec<String>,
-    /// Whether a request without a key is among them.
+    /// True when a request without a key is among them.
     unkeyed: bool,
-    /// Whether the seller does not promise to know the keys again.
+    /// True when the seller does not promise to recognise the keys.
     unpromised: bool,
 }
 
 impl RequestsInDoubt {
-    /// Whether it is unknown if the seller has acted.
+    /// Returns true when the seller may have acted.
     #[must_use]
     pub fn in_doubt(&self) -> bool {
         self.unkeyed || !self.keys.is_empty()
     }
 
-    /// The keys of the requests that may have had an effect: one that is sent again with its key
-    /// cannot have it twice, where [`Self::may_repeat`] and while the seller knows the key.
+    /// Returns the keys of the requests that may have had an effect. A request that is sent again with its
+    /// key has it only once, if [`Self::may_repeat`] and as long as the seller remembers the key.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(String::as_str)
     }
 
-    /// Whether nothing is known that speaks against sending the request again with its key.
+    /// Returns true when nothing known forbids sending the request again with its key.
     #[must_use]
     pub fn may_repeat(&self) -> bool {
         !self.unkeyed && !self.unpromised
@@ -54,7 +53,7 @@ impl RequestsInDoubt {
     }
 
     pub(super) fn settle(&mut self, answered: Option<&str>) {
-        // A request without a key is settled by nothing: an answer may be to another one.
+        // An answer never settles a request without a key, because it may be to another one.
         self.keys.retain(|key| Some(key.as_str()) != answered);
     }
 }

@@ -1,6 +1,5 @@
-//! What is remembered of each seller over all intents: how many retries it may still have, and how
-//! often it has said that it is set up wrongly. Bounded in the number of sellers and in what is
-//! kept of each.
+//! Memory of each seller over all intents: the retries that are left, and how often it has said that it is
+//! misconfigured. Bounded in the number of sellers and in what is kept of each.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,24 +9,24 @@ use tradepost_wire::adcp::error::RecoveryRule;
 
 use crate::failure::CallFailure;
 
-/// How much is remembered.
+/// Sizes of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
-    /// How many retries and corrections a seller may have at once.
+    /// Maximum number of retries and corrections at once for a seller.
     pub tokens: u32,
-    /// How long until one more is granted.
+    /// Time after which one more is granted.
     pub refill: Duration,
-    /// So many errors of set-up make an outage,
+    /// Number of misconfiguration errors that make an outage.
     pub outage_count: usize,
-    /// when they come within this time.
+    /// Time within which they must occur.
     pub outage_window: Duration,
-    /// How many sellers are remembered; beyond it, the one that failed longest ago is forgotten.
+    /// Maximum number of sellers; beyond it, the one that failed longest ago is forgotten.
     pub sellers: usize,
 }
 
 impl Default for Sizes {
-    /// Ten retries at once and one more every six seconds; three errors of set-up in five minutes;
-    /// a thousand sellers.
+    /// Returns the default sizes: ten retries at once and one more every six seconds; three misconfiguration
+    /// errors in five minutes; a thousand sellers.
     fn default() -> Self {
         Self {
             tokens: 10,
@@ -39,7 +38,7 @@ impl Default for Sizes {
     }
 }
 
-/// The memory.
+/// Memory of sellers.
 #[derive(Debug)]
 pub struct SellerMemory {
     sizes: Sizes,
@@ -50,22 +49,22 @@ pub struct SellerMemory {
 struct RememberedSeller {
     /// Tokens at `counted`.
     tokens: u32,
-    /// The moment up to which tokens have been granted.
+    /// Moment up to which tokens have been granted.
     counted: Duration,
-    /// When it last failed.
+    /// Moment of the last failure.
     failed: Duration,
-    /// When it last said that it is set up wrongly: as many as make an outage.
+    /// Moments of the last misconfiguration errors, as many as make an outage.
     misconfigured: VecDeque<Duration>,
 }
 
 impl SellerMemory {
-    /// An empty memory.
+    /// Creates an empty memory.
     #[must_use]
     pub fn new(sizes: Sizes) -> Self {
         Self { sizes, known: Mutex::new(HashMap::new()) }
     }
 
-    /// How many retries the seller may have at this moment.
+    /// Returns the number of retries that the seller may have at this moment.
     #[must_use]
     pub fn tokens(&self, seller: &str, now: Duration) -> u32 {
         match self.lock().get_mut(seller) {
@@ -74,7 +73,7 @@ impl SellerMemory {
         }
     }
 
-    /// Whether the seller says again and again that it is set up wrongly.
+    /// Returns true when the seller repeatedly says that it is misconfigured.
     // Y-4
     #[must_use]
     pub fn is_out(&self, seller: &str, now: Duration) -> bool {
@@ -82,13 +81,13 @@ impl SellerMemory {
         known.get(seller).is_some_and(|seller| self.is_outage(seller, now))
     }
 
-    /// How many sellers are remembered.
+    /// Returns the number of sellers in the memory.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().len()
     }
 
-    /// Whether none is.
+    /// Returns true when the memory is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
@@ -103,7 +102,7 @@ impl SellerMemory {
         tokens > 0
     }
 
-    /// Notes a failure; whether it is one of an outage.
+    /// Records a failure. Returns true when the seller has an outage.
     pub(super) fn note(&self, seller: &str, failure: &CallFailure, now: Duration) -> bool {
         let mut known = self.lock();
         let seller = self.remembered(&mut known, seller, now);
@@ -124,10 +123,10 @@ impl SellerMemory {
         recent.count() >= self.sizes.outage_count.max(1)
     }
 
-    /// Grants what time has given back since the last look.
+    /// Grants the tokens for the time since the last call, and returns their number.
     fn granted(&self, seller: &mut RememberedSeller, now: Duration) -> u32 {
         let passed = now.saturating_sub(seller.counted);
-        // Without a time for a refill everything is granted at once.
+        // Without a refill time all tokens are granted at once.
         let grants = passed.as_nanos().checked_div(self.sizes.refill.as_nanos());
         let grants = u32::try_from(grants.unwrap_or(u128::MAX)).unwrap_or(u32::MAX);
         seller.tokens = seller.tokens.saturating_add(grants);
@@ -135,8 +134,8 @@ impl SellerMemory {
             seller.tokens = self.sizes.tokens;
             seller.counted = now;
         } else {
-            // Not to this moment: the part of a refill that has passed counts the next time.
-            // Below the capacity the product cannot be large.
+            // Not set to `now`, so that the rest of a refill interval counts the next time. Below the
+            // capacity the product cannot be large.
             seller.counted += self.sizes.refill.saturating_mul(grants);
         }
         seller.tokens

@@ -1,4 +1,4 @@
-//! In virtual time: every sleep is asserted, and none takes place.
+//! Tests in virtual time: every sleep is asserted, and none takes place.
 
 use std::collections::VecDeque;
 
@@ -11,21 +11,21 @@ use crate::fake::Virtual;
 use crate::recovery::{AskReason, ResendEffect, Spent};
 use crate::response::{RawResponse, Via, read};
 
-/// A sender that gets these answers, the last one for ever.
+/// Sender that gets these answers, the last one again and again.
 struct Script {
     world: Virtual,
     answers: VecDeque<Option<Value>>,
-    /// How long each request takes.
+    /// Time that each request takes.
     takes: Duration,
-    /// Whether an answer never comes.
+    /// True when an answer never comes.
     hangs: bool,
     corrects: bool,
     authenticates: bool,
-    /// When each request was sent, and with which key.
+    /// Moment and key of each request.
     log: Vec<(f64, RequestKey)>,
     changes: Vec<RequestChange>,
     asked_for: Vec<CredentialStep>,
-    /// Whether requests have a key, and that of the latest.
+    /// True when requests have a key; `key` is that of the latest.
     keyed: bool,
     key: Option<String>,
 }
@@ -126,7 +126,7 @@ fn recoverer(world: &Virtual) -> Recoverer<Virtual> {
     Recoverer::new(world.clone(), RetryLimits::default(), Sizes::default())
 }
 
-/// Runs one intent in a fresh world: how it ended, the sleeps, and the script.
+/// Runs one intent with a new clock; returns its end, the sleeps and the script.
 fn once(
     draw: f64,
     attempt: FailedAttempt,
@@ -187,7 +187,7 @@ fn h_1_no_retry_comes_before_the_moment_that_the_seller_named() {
         let times: Vec<_> = script.log.iter().map(|(moment, _)| *moment).collect();
         assert_eq!(times, [0.0, expected[0], expected[0] + expected[1]]);
     }
-    // An hour is more than the intent may take: nobody waits for a part of it.
+    // An hour is more than the intent may take, so it does not wait at all.
     let (ended, sleeps, script) = once(0.0, FailedAttempt::default(), [limited(json!(3_600))]);
     assert_eq!((sleeps.len(), script.log.len()), (0, 1));
     assert_eq!(advice(ended), RecoveryAdvice::Ask(AskReason::Throttled));
@@ -212,11 +212,11 @@ fn whether_it_may_have_happened_is_asked_of_all_requests_and_not_of_the_last() {
     let (broken, away) = (|| Some(Value::Null), || Some(json!("away")));
     let (keyed, read) = (ResendEffect::Keyed, ResendEffect::Read);
     for (effect, answers, doubted) in [
-        // The dealer takes the lead, drops the connection and goes down.
+        // The dealer stores the lead, drops the connection and goes down.
         (keyed, vec![broken(), away()], &["key 1"][..]),
         (keyed, vec![broken(), error("RATE_LIMITED")], &["key 1"]),
         (keyed, vec![away(), broken(), away()], &["key 1"]),
-        // The seller corrects what it may have taken before, and then goes down.
+        // The seller refuses a request that it may have accepted before, and then goes down.
         (keyed, vec![broken(), error("BUDGET_TOO_LOW"), away()], &["key 1"]),
         (keyed, vec![broken(), error("BUDGET_TOO_LOW"), broken()], &["key 1", "key 3"]),
         (keyed, vec![away()], &[]),
@@ -276,9 +276,9 @@ fn the_time_of_all_requests_together_is_never_exceeded() {
     };
     let down = || error("SERVICE_UNAVAILABLE");
     for (elapsed, takes, answer, expected) in [
-        // On its way when the time is up.
+        // The request is under way when the time is up.
         (10, 20, down(), (1, 10.0, "no answer within 10 s".to_owned(), spent(1.5))),
-        // It would be, so that the second one is not begun.
+        // The second request would be, so it is not sent.
         (10, 8, down(), (1, 8.0, refused.clone(), spent(1.5))),
         (10, 7, down(), (2, 10.0, "no answer within 1 s".to_owned(), spent(3.0))),
         (4, 0, down(), (2, 2.5, refused, spent(3.0))),
@@ -484,7 +484,7 @@ fn the_memory_of_sellers_is_bounded() {
 }
 
 proptest! {
-    /// Whatever a seller answers, it gets no more requests, and no more time, than the budget has.
+    /// A seller gets no more requests and no more time than the budget has, whatever it answers.
     #[test]
     fn a_hostile_seller_never_gets_more_than_the_budget(
         answers in prop::collection::vec((

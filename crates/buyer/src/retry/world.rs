@@ -1,4 +1,4 @@
-//! The time, the sleep and the draw.
+//! Clock of the recovery loop: time, sleep and random draw.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -7,34 +7,33 @@ use tokio::time::Instant;
 
 use crate::record::FailureRecord;
 
-/// What the loop cannot know by itself. Tests have one in which time is a number.
+/// Time, sleep and random draw of the loop. Tests use virtual time.
 pub trait RetryClock: Send + Sync {
-    /// How much time has passed since some moment; never runs backwards.
+    /// Returns the time since a fixed moment; never runs backwards.
     fn now(&self) -> Duration;
 
-    /// Lets this much time pass.
+    /// Waits for this time.
     fn sleep(&self, time: Duration) -> impl Future<Output = ()> + Send;
 
-    /// Does this for at most so long; `None` when the time was up before.
+    /// Runs `work` for at most this time; `None` when it did not end in time.
     fn within<F>(&self, time: Duration, work: F) -> impl Future<Output = Option<F::Output>> + Send
     where
         F: Future<Output: Send> + Send;
 
-    /// Comes when the program is to stop, and from then on at once. Nothing stops one unless its
-    /// world says so.
+    /// Completes when the program is to stop, and immediately from then on. The default never completes.
     fn stopped(&self) -> impl Future<Output = ()> + Send {
         std::future::pending()
     }
 
-    /// Hears of every request that failed, once: for a log.
+    /// Called once for every failed request: for a log.
     fn failed(&self, _: &FailureRecord) {}
-    /// Hears that a request has failed and that another follows after this time.
+    /// Called when a request has failed and another follows after this time.
     fn resting(&self, _: Duration) {}
-    /// A number between 0 and 1, each as likely as any other.
+    /// Returns a uniformly distributed number between 0 and 1.
     fn draw(&self) -> f64;
 }
 
-/// The machine's time, for programs: within a tokio runtime with time.
+/// Clock of the machine, for programs; needs a tokio runtime with time enabled.
 #[derive(Debug)]
 pub struct Machine {
     start: Instant,
@@ -42,7 +41,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The world as of now, with draws from this generator.
+    /// Creates a clock with draws from this generator.
     #[must_use]
     pub fn new(draws: fastrand::Rng) -> Self {
         Self { start: Instant::now(), draws: Mutex::new(draws) }

@@ -1,10 +1,9 @@
-//! Whose keys sign messages of AdCP: of each agent that is known, the keys that were handed over, or
-//! those that its operator publishes. Those are found from the agent's address: its operator's
-//! `brand.json` names the agent and where its keys are, and beside it stands which of them are
-//! revoked.
+//! Keys of AdCP signers: for each known agent those in a configured file, or those that its operator
+//! publishes. The `brand.json` of the operator, found from the agent's address, names the agent and the
+//! address of its keys; a list beside it names the revoked ones.
 //!
-//! Where fetching may go is for [`PublishedKeys`] to say, and how often is bounded, because anybody can
-//! name a key that does not exist.
+//! [`PublishedKeys`] decides which addresses may be fetched. The rate of fetching is bounded, because anyone
+//! can send a signature with an unknown key.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,54 +23,52 @@ mod revocations;
 
 use revocations::Revocations;
 
-/// For how long published keys are taken for current.
+/// Time for which published keys count as current.
 const FRESH: Duration = Duration::from_mins(10);
 
-/// For how long they are used while nobody can say whether they are current: the longest time
-/// between two looks that AdCP permits.
+/// Time for which they are used when they cannot be fetched again: the longest interval between two fetches
+/// that AdCP permits.
 const STALE: Duration = Duration::from_mins(30);
 
-/// The least time between two attempts to fetch.
+/// Shortest time between two attempts to fetch.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// How many keys of one agent are read.
+/// Maximum number of keys that are read of one agent.
 const MAX_KEYS: usize = 64;
 
-/// The largest document that is read, in bytes.
+/// Largest document that is read, in bytes.
 pub const MAX_DOCUMENT: usize = 256 * 1024;
 
-/// A document that is being fetched.
+/// Fetch of a document under way.
 pub type Fetching<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, DocumentUnread>> + Send + 'a>>;
 
-/// Fetches what agents and their operators publish. The addresses come from strangers: it goes
-/// nowhere where a stranger must not send us, follows no redirect, and reads no more than
-/// [`MAX_DOCUMENT`].
+/// Fetches documents of agents and their operators. The addresses are untrusted: an implementation must not
+/// connect to private networks, follows no redirect, and reads at most [`MAX_DOCUMENT`] bytes.
 pub trait PublishedKeys: fmt::Debug + Send + Sync {
     /// Fetches the document at an address.
     fn get<'a>(&'a self, url: &'a str) -> Fetching<'a>;
 
-    /// How long it is since a moment that stays the same, and that no change of the machine's clock
-    /// moves: what waits is measured by it.
+    /// Returns the time since a fixed moment, unaffected by changes of the machine's clock.
     fn elapsed(&self) -> Duration;
 
-    /// Notes for the log that an agent's keys could not be had.
+    /// Logs that an agent's keys could not be fetched.
     fn failed(&self, agent: &str, why: SignatureError);
 }
 
-/// Why a document could not be read.
+/// Reason why a document could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentUnread {
-    /// It did not come.
+    /// The server did not send it.
     Unreached,
-    /// Nothing may be fetched from there.
+    /// The address must not be fetched.
     Forbidden,
-    /// There is none (404).
+    /// The document does not exist (404).
     Absent,
-    /// It is not plain JSON.
+    /// The document is not plain JSON.
     Malformed,
 }
 
-/// A file with keys that cannot be used. The cause is for whoever named it.
+/// Error of a key file that cannot be used. The cause is for the person who configured it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadFile(pub String);
 
@@ -83,21 +80,20 @@ impl fmt::Display for BadFile {
 
 impl std::error::Error for BadFile {}
 
-/// Reads a text file whole: this crate has no disk of its own.
+/// Reads a text file; passed in, because this crate does not access the disk.
 pub type ReadFile = fn(&Path) -> std::io::Result<String>;
 
-/// Where an agent's keys are.
+/// Location of an agent's keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyLocation {
-    /// In a file that was handed over: a JWK set.
+    /// Configured file with a JWK set.
     File(PathBuf),
-    /// Where its operator says. The address of the operator's `brand.json`; that of the agent's own
-    /// host when `None`.
+    /// Address of the operator's `brand.json`; when `None`, that of the agent's own host.
     Published(Option<String>),
 }
 
 impl KeyLocation {
-    /// Reads what can be read before anybody signs.
+    /// Reads the key file, if there is one, to check it before the first signature.
     ///
     /// # Errors
     /// When a file cannot be read or is no key set.
@@ -109,62 +105,62 @@ impl KeyLocation {
     }
 }
 
-/// What is said of one agent's keys besides.
+/// Settings of one agent's keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentKeys {
-    /// Where they are.
+    /// Location of the keys.
     pub source: KeyLocation,
-    /// Keys that must not be used any more, by name.
+    /// Names of keys that must not be used any more.
     pub revoked: Vec<String>,
-    /// How many signatures of one key are taken while they hold.
+    /// Maximum number of signatures of one key that are accepted while they are valid.
     pub cap: usize,
 }
 
-/// An agent that may sign.
+/// Agent that may sign.
 #[derive(Debug)]
 pub struct SigningAgent<W> {
-    /// Whose keys they are, for whoever asks.
+    /// Identity of the agent, for the caller.
     pub whose: W,
-    /// Its name in the log, and under which its signatures are counted.
+    /// Name of the agent in the log and for counting its signatures.
     pub id: String,
-    /// Its address, as it stands in `brand.json`.
+    /// Address of the agent, as in `brand.json`.
     pub url: Option<String>,
-    /// What is said of its keys.
+    /// Settings of its keys.
     pub keys: AgentKeys,
 }
 
-/// One agent with its keys.
+/// Agent with its keys.
 #[derive(Debug)]
 pub struct Signer<W> {
-    /// The agent.
+    /// Agent.
     pub agent: SigningAgent<W>,
     held: RwLock<HeldKeys>,
-    /// When it was last attempted to fetch; whoever holds it is fetching.
+    /// Moment of the last attempt to fetch; the lock is held while fetching.
     attempted: Mutex<Option<Duration>>,
 }
 
-/// The keys as they are now.
+/// Keys of an agent at present.
 #[derive(Debug, Clone, Default)]
 struct HeldKeys {
     keys: Arc<[Value]>,
     revocations: Option<Arc<Revocations>>,
     since: Option<Duration>,
-    /// Why there are none.
+    /// Reason why there are none.
     why: Option<SignatureError>,
 }
 
-/// A key by which something claims to be signed.
+/// Key that a signature names.
 #[derive(Debug)]
 pub struct ClaimedKey<W> {
-    /// Whose.
+    /// Agent of the key.
     pub signer: Arc<Signer<W>>,
-    /// The key.
+    /// Key as a JWK.
     pub jwk: Value,
-    /// Whether its owner, or whoever knows the agent, says that it must not be used any more.
+    /// True when the operator or the configuration has revoked the key.
     pub revoked: bool,
 }
 
-/// All that may sign.
+/// All agents that may sign.
 #[derive(Debug)]
 pub struct Signers<W> {
     published: Arc<dyn PublishedKeys>,
@@ -172,7 +168,7 @@ pub struct Signers<W> {
 }
 
 impl<W: Send + Sync + 'static> Signers<W> {
-    /// These. Files are read now, the web when the first signature comes.
+    /// Creates the signers. Key files are read now, published keys at the first signature.
     ///
     /// # Errors
     /// When a file cannot be read or is no key set.
@@ -194,8 +190,7 @@ impl<W: Send + Sync + 'static> Signers<W> {
         Ok(Self { published, all: agents.into_iter().map(open).collect::<Result<_, BadFile>>()? })
     }
 
-    /// The keys of this name that are known to be current, each with whose it is. Names are the
-    /// signers' own, so that several may use one.
+    /// Returns the keys of this name that are known to be current. Several agents may use the same name.
     #[must_use]
     pub fn known(&self, kid: &str, now: Timestamp) -> Vec<ClaimedKey<W>> {
         let elapsed = self.elapsed();
@@ -203,9 +198,9 @@ impl<W: Send + Sync + 'static> Signers<W> {
         known.filter_map(|signer| signer.find(kid)).collect()
     }
 
-    /// The keys of this name of everybody else, who are asked for them all at once: each as soon as
-    /// its operator has answered, so that nobody waits for another's. The others are asked to the
-    /// end all the same, or whoever asks first would cost them their turn.
+    /// Fetches the keys of this name of all other agents concurrently, and returns each as soon as its
+    /// operator has answered. All fetches run to their end even if the stream is dropped, because each
+    /// counts as an attempt, after which its agent is not asked again for a while.
     pub fn sought(&self, kid: &str, now: Timestamp) -> impl Stream<Item = ClaimedKey<W>> + use<W> {
         let elapsed = self.elapsed();
         let others = self.all.iter().filter(|signer| signer.is_needed(kid, now, elapsed));
@@ -225,8 +220,8 @@ impl<W: Send + Sync + 'static> Signers<W> {
         asked.filter_map(std::future::ready)
     }
 
-    /// Why there is no key of a name. With several signers nobody can say whose keys it was that
-    /// could not be had.
+    /// Returns the reason why there is no key of a name. With several signers it is not known which of them
+    /// should have had it.
     #[must_use]
     pub fn why(&self) -> SignatureError {
         match self.all.as_slice() {
@@ -235,8 +230,8 @@ impl<W: Send + Sync + 'static> Signers<W> {
         }
     }
 
-    /// Whether it is known what is published since this moment: a while after a look nobody looks
-    /// again, though a new key may be there.
+    /// Returns true when all published keys were fetched after this moment. Keys are not fetched again for a
+    /// while, although a new key may have been published.
     #[must_use]
     pub fn is_current(&self, since: Duration) -> bool {
         self.all.iter().all(|signer| {
@@ -245,7 +240,7 @@ impl<W: Send + Sync + 'static> Signers<W> {
         })
     }
 
-    /// The moment, as [`Self::is_current`] counts.
+    /// Returns the present moment, on the clock of [`Self::is_current`].
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.published.elapsed()
@@ -257,19 +252,19 @@ impl<W> Signer<W> {
         self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The key of this name, as it is known.
+    /// Returns the key of this name, as it is known now.
     fn find(self: &Arc<Self>, kid: &str) -> Option<ClaimedKey<W>> {
         let held = self.held();
         let jwk = held.keys.iter().find(|key| named(key, kid)).cloned()?;
         let by_owner = held.revocations.is_some_and(|list| list.names(kid));
-        // Whatever stands there but `false` revokes: a mistake must not keep a key in use.
+        // Any value but `false` revokes, so that a mistake does not keep a key in use.
         let in_key = jwk.get("revoked").is_some_and(|revoked| revoked != false)
             || jwk.get("status").is_some_and(|status| status == "revoked");
         let by_us = self.agent.keys.revoked.iter().any(|revoked| revoked == kid);
         Some(ClaimedKey { signer: Arc::clone(self), jwk, revoked: by_owner || in_key || by_us })
     }
 
-    /// Whether the operator has to be asked for a key of this name.
+    /// Returns true when the operator has to be asked for a key of this name.
     fn is_needed(&self, kid: &str, now: Timestamp, elapsed: Duration) -> bool {
         let held = self.held();
         let fresh = held.since.is_some_and(|since| elapsed.saturating_sub(since) < FRESH)
@@ -278,21 +273,21 @@ impl<W> Signer<W> {
             && (!fresh || !held.keys.iter().any(|key| named(key, kid)))
     }
 
-    /// Fetches, when there is need and it is time.
+    /// Fetches the keys, if necessary and if the pause is over.
     async fn refresh(&self, kid: &str, published: &dyn PublishedKeys, now: Timestamp) {
         let KeyLocation::Published(brand_json) = &self.agent.keys.source else { return };
         let mut attempted = self.attempted.lock().await;
         let elapsed = published.elapsed();
-        // Who waited may have been waiting for just this.
+        // Another caller may have fetched them while this one waited for the lock.
         let paused = attempted.is_some_and(|last| elapsed.saturating_sub(last) < PAUSE);
         if paused || !self.is_needed(kid, now, elapsed) {
             return;
         }
-        // Before the attempt, so that one that fails counts, too.
+        // Set before the attempt, so that a failed one counts, too.
         *attempted = Some(elapsed);
         let url = self.agent.url.as_deref();
         let fetched = fetch(published, url, brand_json.as_deref(), now).await;
-        // Not held while fetching: others go on with what is known.
+        // Locked only after fetching, so that others can use the known keys meanwhile.
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         match fetched {
             Ok((keys, revocations)) => {
@@ -323,7 +318,7 @@ fn keys_in(path: &Path, read: ReadFile) -> Result<Arc<[Value]>, BadFile> {
     Ok(keys.into())
 }
 
-/// The keys of a set. A name that is there twice is nobody's.
+/// Returns the keys of a set, without those whose name is repeated.
 fn read_set(set: &Value) -> Option<Vec<Value>> {
     let keys = set.get("keys")?.as_array()?;
     let name = |key: &Value| key.get("kid").and_then(Value::as_str).map(ToOwned::to_owned);
@@ -334,7 +329,7 @@ fn read_set(set: &Value) -> Option<Vec<Value>> {
     Some(keys.iter().take(MAX_KEYS).filter(once).cloned().collect())
 }
 
-/// The keys that an agent's operator publishes, and which of them are revoked.
+/// Fetches the keys that an agent's operator publishes, and the list of revoked ones.
 async fn fetch(
     published: &dyn PublishedKeys,
     url: Option<&str>,
@@ -351,7 +346,7 @@ async fn fetch(
         None => beside(url, "/.well-known/brand.json")?,
     };
     let mut brand = get_brand(published, &at).await?;
-    // One step, to where the brand says that it is described (AdCP, "JWKS discovery").
+    // One redirection, to the place that the brand names (AdCP, "JWKS discovery").
     let elsewhere = match (text(&brand, "authoritative_location"), text(&brand, "house")) {
         (Some(location), _) => Some(location.to_owned()),
         (None, Some(house)) => Some(format!("https://{house}/.well-known/brand.json")),
@@ -359,7 +354,7 @@ async fn fetch(
     };
     if let Some(location) = elsewhere {
         brand = get_brand(published, &location).await?;
-        // What is revoked stands beside the description that counts.
+        // The list of revoked keys is beside the `brand.json` that counts.
         at = location;
     }
     let mut entries = entries(&brand).into_iter().filter(|entry| text(entry, "url") == Some(url));
@@ -380,7 +375,7 @@ async fn fetch(
     };
     let list = beside(&at, revocations::PATH)?;
     let revocations = match get(published, &list).await {
-        // An operator that has revoked nothing need not say so.
+        // An operator without revoked keys need not publish a list.
         Err(DocumentUnread::Absent) => None,
         Ok(list) => {
             Some(Revocations::read(&list, &at, &keys, now).ok_or(SignatureError::RevocationStale)?)
@@ -401,7 +396,7 @@ async fn get_brand(published: &dyn PublishedKeys, url: &str) -> Result<Value, Si
     })
 }
 
-/// The agents that a `brand.json` names: of the brand itself, of its house and of the house's brands.
+/// Returns the agents in a `brand.json`: of the brand itself, of its house and of the house's brands.
 fn entries(brand: &Value) -> Vec<&Value> {
     let brands = brand.get("brands").and_then(Value::as_array);
     let mut owners = vec![brand];

@@ -1,5 +1,4 @@
-//! Calls by gRPC: a message goes out, messages come back as they are sent, and the trailers say how it
-//! ended.
+//! gRPC calls: sends one message, reads messages as they come, and reads the status from the trailers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +13,19 @@ use crate::failure::{CallFailure, Defect, KeptResponse, MAX_KEPT};
 use crate::grpc::{GrpcEnd, NoMessage, framed, split};
 use crate::response::{self, RawResponse, Via};
 
-/// The media type of gRPC.
+/// Media type of gRPC.
 const GRPC: &str = "application/grpc";
 
-/// The messages of a call, as they come.
+/// Messages of a call, as they come.
 #[derive(Debug)]
 pub(crate) struct Messages {
     head: Response,
     number: Option<ExchangeNumber>,
     network: Arc<Network>,
     body: reqwest::Body,
-    /// What has come and was not taken yet.
+    /// Received bytes that were not returned yet.
     rest: Vec<u8>,
-    /// The beginning of what came.
+    /// Beginning of the body.
     kept: Vec<u8>,
     length: usize,
     trailers: HeaderMap,
@@ -44,7 +43,7 @@ impl HttpTransport {
         time: Duration,
     ) -> Result<Messages, CallFailure> {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(GRPC));
-        // gRPC demands it: what drops trailers on the way drops this header, too.
+        // gRPC requires it, so that proxies which drop trailers can be detected.
         headers.insert(TE, HeaderValue::from_static("trailers"));
         let request = self.http2_client(url)?.post(url.clone()).headers(headers);
         let (head, response) = self.begin(request.body(framed(message)).timeout(time)).await?;
@@ -65,8 +64,8 @@ impl HttpTransport {
 }
 
 impl Messages {
-    /// The next message; `None` when the call has ended well. All messages together may be as large as
-    /// an answer.
+    /// Returns the next message; `None` when the call has ended with success. All messages together may be as
+    /// large as one answer.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, CallFailure> {
         loop {
             let taken = split(&self.rest).map(|(message, rest)| (message.to_vec(), rest.len()));
@@ -106,17 +105,17 @@ impl Messages {
         }
     }
 
-    /// What the end says.
+    /// Reads the status at the end of the call.
     fn ended<T>(&self) -> Result<Option<T>, CallFailure> {
         let stated = |name: &str| {
-            // An answer that is nothing but a status has it in the head.
+            // An answer with only a status has it in the headers.
             let value = self.trailers.get(name).or_else(|| self.head.headers.get(name));
             value.and_then(|value| value.to_str().ok())
         };
         match GrpcEnd::of(stated) {
             Some(end) if end.number == 0 && self.rest.is_empty() => Ok(None),
             Some(end) if end.number != 0 => Err(self.refused(&end)),
-            // Whoever stands before the server has answered in its place.
+            // A gateway has answered in the place of the server.
             None if !matches!(self.head.status, 200..=299) => {
                 let by = crate::refusal::RefusalForm::Http(self.head.status);
                 Err(self.raw(Via::HttpJson, &self.kept).refused(by))

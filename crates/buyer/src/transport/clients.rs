@@ -1,4 +1,4 @@
-//! The clients of a transport: with and without TLS, for HTTP/1.1 and for HTTP/2.
+//! HTTP clients of a transport: with and without TLS, for HTTP/1.1 and for HTTP/2.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use reqwest::{Client, ClientBuilder, Url, redirect};
 use super::{HttpTransport, TransportLimits, innermost};
 use crate::failure::{CallFailure, ProxyProblem, Unsent};
 
-/// Each is made when it is needed first.
+/// Clients, each created when it is first needed.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     plain: OnceLock<Client>,
@@ -17,13 +17,13 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// Those that somebody else has set up, for HTTP/1.1.
+    /// Uses clients that the caller has set up, for HTTP/1.1.
     pub(super) fn of(plain: Client, secure: Client) -> Self {
         Self { plain: plain.into(), secure: secure.into(), ..Self::default() }
     }
 }
 
-/// Which version of HTTP a client speaks.
+/// Version of HTTP that a client uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HttpVersion {
     One,
@@ -36,12 +36,12 @@ impl HttpTransport {
         self.made(url, [plain, secure], HttpVersion::One)
     }
 
-    /// One that speaks HTTP/2 alone.
+    /// Returns the client that uses HTTP/2 alone.
     pub(super) fn http2_client(&self, url: &Url) -> Result<&Client, CallFailure> {
         if url.scheme() == "http"
             && let Some(proxy) = self.network.proxy_of(url)
         {
-            // It would be asked in HTTP/2, of which proxies for clear text know nothing.
+            // The request would go to the proxy by HTTP/2, which proxies for clear text do not support.
             let why = ProxyProblem::NoHttp2;
             return Err(CallFailure::Unsent(Unsent::Proxy { proxy, why }));
         }
@@ -49,7 +49,7 @@ impl HttpTransport {
         self.made(url, [plain_http2, secure_http2], HttpVersion::Two)
     }
 
-    /// The client of these two that an address needs, made when there is none.
+    /// Returns the client for an address, created if there is none.
     fn made<'c>(
         &self,
         url: &Url,
@@ -94,16 +94,16 @@ fn builder(limits: TransportLimits) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("tradepost/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
-        // Only who calls knows whether a request may be sent twice.
+        // Only the caller knows if a request may be sent twice.
         .retry(reqwest::retry::never())
         .referer(false)
-        // A proxy that nobody has named would read what is sent and decide where it goes.
+        // A proxy that was not configured would read the requests and decide where they go.
         .no_proxy()
         .timeout(limits.timeout)
         .connect_timeout(limits.connect.min(limits.timeout))
 }
 
-/// TLS that believes no certificate, for clients that connect without it.
+/// Returns a TLS configuration that trusts no certificate, for clients that connect without TLS.
 fn trusting_nobody() -> Result<rustls::ClientConfig, String> {
     let provider = rustls::crypto::ring::default_provider();
     let builder = rustls::ClientConfig::builder_with_provider(provider.into())

@@ -1,9 +1,8 @@
-//! How requests get to sellers: through which proxies, and whose certificates are believed.
+//! Network settings: proxies and trusted certificates.
 //!
-//! Nothing here reads the environment: who runs the program says what is in it. Addresses of this machine
-//! and of private networks never go through a proxy, whatever the variables say: a proxy would resolve
-//! them in a network of its own, and read what is only safe to send in clear text on the way to a
-//! neighbour.
+//! Nothing here reads the environment; the caller passes its variables. Addresses of this machine and of
+//! private networks never go through a proxy, whatever the variables say: the proxy would resolve them in its
+//! own network, and could read requests that are sent in clear text only because they stay local.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -23,8 +22,7 @@ use rustls_platform_verifier::Verifier;
 use super::{ExchangeNumber, TrafficLog};
 use crate::discover::is_local;
 
-/// What a program knows of its network. Without anything: no proxy, the certificates of the machine, and
-/// nobody who is shown what travels.
+/// Network settings of a program. The default has no proxy, trusts the machine's certificates, and has no traffic log.
 #[derive(Debug, Clone, Default)]
 pub struct Network {
     proxies: Option<Arc<Proxies>>,
@@ -32,27 +30,27 @@ pub struct Network {
     pub(super) traffic: Option<Arc<TrafficLog>>,
 }
 
-/// The proxies for addresses with and without TLS, and the rules for what goes past them.
+/// Proxies for addresses with and without TLS, and the rules for addresses without a proxy.
 struct Proxies {
     matcher: Matcher,
-    /// With their credentials, which are shown to nobody.
+    /// With credentials, which are never shown.
     plain: Option<Url>,
     secure: Option<Url>,
 }
 
-// Their addresses may hold a password.
+// The addresses may hold a password.
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Proxies")
     }
 }
 
-/// An environment variable that names no proxy. Its value is not repeated: it may hold a password.
+/// Error of an environment variable that names no proxy. Its value is not repeated, because it may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadProxy {
-    /// The variable, as it was found.
+    /// Name of the variable.
     pub variable: &'static str,
-    /// What is wrong with it.
+    /// Defect of its value.
     pub why: &'static str,
 }
 
@@ -64,12 +62,12 @@ impl fmt::Display for BadProxy {
 
 impl std::error::Error for BadProxy {}
 
-/// A file of certificates that cannot be used.
+/// Error of a certificate file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BadAuthorities {
-    /// It holds no certificate in PEM.
+    /// The file has no PEM certificate.
     None,
-    /// One of them is damaged.
+    /// A certificate in the file cannot be read.
     Damaged,
 }
 
@@ -84,20 +82,20 @@ impl fmt::Display for BadAuthorities {
 
 impl std::error::Error for BadAuthorities {}
 
-/// Why the certificate of a server is not believed.
+/// Reason why the certificate of a server is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CertificateProblem {
-    /// Nobody that is trusted here has issued it.
+    /// No authority that is trusted here has issued it.
     UnknownIssuer,
-    /// Its time is over.
+    /// The certificate has expired.
     Expired,
-    /// Its time has not come.
+    /// The certificate is not valid yet.
     NotYetValid,
-    /// It is for other names than the host's.
+    /// The certificate is for other hosts.
     OtherName,
-    /// Its issuer has taken it back.
+    /// The issuer has revoked the certificate.
     Revoked,
-    /// Anything else: it is damaged, or not meant for servers.
+    /// Anything else: the certificate is damaged, or not meant for servers.
     Unusable,
 }
 
@@ -114,18 +112,18 @@ impl fmt::Display for CertificateProblem {
     }
 }
 
-/// The names of the variables for addresses of one scheme, in the order in which they count: of several
-/// the first that says something. Programs agree that small letters come first.
+/// Variables for addresses without TLS, in order of precedence: the first that is not empty counts. By
+/// convention lower-case names come first.
 const PLAIN: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];
 const SECURE: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 const PAST: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
-/// What a server of CGI has among its variables. There `HTTP_PROXY` is a header that a stranger sent.
+/// Variable that is set for CGI programs. There `HTTP_PROXY` is a request header, which anyone can send.
 const CGI: &str = "REQUEST_METHOD";
 
 impl Network {
-    /// With the proxies that these variables name: `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`, past
-    /// which `NO_PROXY` leads (hosts with everything below them, addresses, networks, or `*`).
+    /// Uses the proxies that these variables name: `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`. `NO_PROXY`
+    /// lists exceptions (hosts with their subdomains, addresses, networks, or `*`).
     ///
     /// # Errors
     /// The variable that names no proxy.
@@ -154,7 +152,7 @@ impl Network {
         Ok(self)
     }
 
-    /// Trusts the authorities in this PEM text, besides those of the machine.
+    /// Trusts the authorities in this PEM text, in addition to those of the machine.
     ///
     /// # Errors
     /// When it holds no certificate, or one that cannot be read.
@@ -172,13 +170,13 @@ impl Network {
         Ok(self)
     }
 
-    /// Shows what travels to this log.
+    /// Writes all requests and answers to this log.
     #[must_use]
     pub fn with_traffic_log(self, log: TrafficLog) -> Self {
         Self { traffic: Some(Arc::new(log)), ..self }
     }
 
-    /// The proxy through which requests to an address go: its host and port, without its credentials.
+    /// Returns the host and port of the proxy for an address, without its credentials.
     #[must_use]
     pub fn proxy_of(&self, url: &Url) -> Option<String> {
         let proxy = self.proxies.as_ref()?.of(url)?;
@@ -187,7 +185,7 @@ impl Network {
         Some(format!("{host}:{port}"))
     }
 
-    /// Shows a body of this exchange, where somebody is shown what travels.
+    /// Writes a body of this exchange to the traffic log, if there is one.
     pub(super) fn show_body(
         &self,
         number: Option<ExchangeNumber>,
@@ -199,31 +197,31 @@ impl Network {
         }
     }
 
-    /// The proxies, as the client wants them.
+    /// Returns the proxies in the form of the HTTP client.
     pub(super) fn proxy(&self) -> Option<Proxy> {
         let proxies = Arc::clone(self.proxies.as_ref()?);
         Some(Proxy::custom(move |url| proxies.of(url).cloned()))
     }
 
-    /// Whether the connection to the proxy for addresses without TLS has TLS itself.
+    /// Returns true when the connection to the proxy for addresses without TLS uses TLS.
     pub(super) fn is_plain_proxy_secure(&self) -> bool {
         let proxy = self.proxies.as_ref().and_then(|proxies| proxies.plain.as_ref());
         proxy.is_some_and(|proxy| proxy.scheme() == "https")
     }
 
-    /// How TLS is spoken with servers: they are believed as the machine believes them, or by the
-    /// authorities that were added. A machine without any (a container of nothing but the program) gets
-    /// those of Mozilla that the program was built with.
+    /// Returns the TLS configuration. It trusts the machine's authorities and those that were added. On a
+    /// machine without any, such as a minimal container, it trusts Mozilla's authorities, which are built
+    /// into the program.
     ///
     /// # Errors
-    /// When there is nobody to trust, in words.
+    /// The reason why no verifier could be set up, in words.
     pub(super) fn tls(&self) -> Result<ClientConfig, String> {
         let provider = Arc::new(ring::default_provider());
         let verifier = self.verifier(&provider).map_err(|error| error.to_string())?;
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
-        // Not less than what rustls would do: the verifier of the platform, or rustls's own.
+        // This verifier checks as much as rustls's own: it is that of the platform, or rustls's.
         let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
         Ok(builder.with_no_client_auth())
     }
@@ -251,7 +249,7 @@ impl Network {
 }
 
 impl Proxies {
-    /// The proxy for an address.
+    /// Returns the proxy for an address.
     fn of(&self, url: &Url) -> Option<&Url> {
         if is_local(url) {
             return None;
@@ -261,7 +259,7 @@ impl Proxies {
     }
 }
 
-/// The proxy that a variable names: an address, or a host and port alone.
+/// Reads the proxy that a variable names: an address, or a host and port alone.
 fn proxy(variable: &'static str, value: &str) -> Result<Url, BadProxy> {
     let bad = |why| BadProxy { variable, why };
     let address = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
@@ -275,14 +273,14 @@ fn proxy(variable: &'static str, value: &str) -> Result<Url, BadProxy> {
     Ok(url)
 }
 
-/// What an error of a connection says of the server's certificate, where that is its cause.
+/// Returns the certificate problem that caused an error, if one did.
 pub(super) fn certificate_problem(error: &(dyn StdError + 'static)) -> Option<CertificateProblem> {
     let mut cause = Some(error);
     while let Some(current) = cause {
         if let Some(rustls::Error::InvalidCertificate(why)) = current.downcast_ref() {
             return Some(problem_of(why));
         }
-        // An error of I/O hides what it wraps: its source is that of the wrapped one.
+        // `io::Error::source` skips the wrapped error, so it is read directly.
         let wrapped = current.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         cause = match wrapped {
             Some(wrapped) => Some(wrapped),
@@ -313,7 +311,7 @@ fn problem_of(why: &CertificateError) -> CertificateProblem {
     }
 }
 
-/// Whether an error of a connection is the proxy's: it could not be reached, or gave no tunnel.
+/// Returns true when an error is the proxy's: it could not be reached, or refused the tunnel.
 pub(super) fn is_of_tunnel(error: &(dyn StdError + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(current) = cause {

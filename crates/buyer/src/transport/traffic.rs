@@ -1,4 +1,4 @@
-//! What travels, shown to people: requests and answers, with the secrets in them hidden.
+//! Log of requests and answers for people, without the secrets in them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,29 +12,29 @@ use tradepost_wire::json::{Map, Value};
 
 use crate::text::{decoded, escape_json};
 
-/// What stands in the place of a secret.
+/// Text in the place of a secret.
 const HIDDEN: &str = "(hidden)";
 
-/// How many characters of a body are shown.
+/// Maximum number of characters of a body that are shown.
 const MAX_SHOWN: usize = 64 * 1024;
 
-/// A shorter text is found in too much that is no secret.
+/// Minimum length of a secret that is hidden, in bytes; a shorter one occurs in too much other text.
 const MIN_SECRET: usize = 4;
 
-/// The header with the id of a session of MCP, which opens the session to whoever knows it.
+/// Header with the id of an MCP session, which is secret because it gives access to the session.
 const SESSION: &str = "mcp-session-id";
 
-/// Which request an answer belongs to, among those that one log was shown: they count from 1.
+/// Number of a request and its answer in one log, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExchangeNumber(u64);
 
-/// Is shown every request and every answer of a transport. Secrets are hidden: the values of headers,
-/// members and parameters that are named like credentials, also in documents within texts, signed tokens, and every
-/// credential that was sent, wherever it comes back. Everything else is shown, also what a request says of a person.
+/// Log of every request and answer of a transport. Secrets are hidden: the values of headers, members and
+/// parameters that are named like credentials, also in JSON within texts; signed tokens; and every credential
+/// that was sent, wherever it comes back. Everything else is shown, including personal data in requests.
 pub struct TrafficLog {
     write: Box<dyn Fn(&str) + Send + Sync>,
     count: AtomicU64,
-    /// The credentials that were sent.
+    /// Credentials that were sent.
     sent: Mutex<Vec<String>>,
 }
 
@@ -45,13 +45,13 @@ impl fmt::Debug for TrafficLog {
 }
 
 impl TrafficLog {
-    /// A log that is written by this: each request, head of an answer, body and event at once, in lines
-    /// that are fit for a terminal.
+    /// Creates a log that calls `write` for each request, head of an answer, body and event, with lines that
+    /// are fit for a terminal.
     pub fn new(write: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self { write: Box::new(write), count: AtomicU64::new(0), sent: Mutex::default() }
     }
 
-    /// A request on its way, by this proxy.
+    /// Logs a request, which goes through this proxy.
     pub(super) fn request(&self, request: &Request, proxy: Option<&str>) -> ExchangeNumber {
         let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         for (name, value) in request.headers() {
@@ -69,21 +69,21 @@ impl TrafficLog {
         ExchangeNumber(number)
     }
 
-    /// The head of the answer to a request.
+    /// Logs the status and headers of an answer.
     pub(super) fn head(&self, number: ExchangeNumber, status: u16, headers: &HeaderMap) {
         let mut out = format!("< #{} HTTP {status}", number.0);
         self.push_headers(&mut out, '<', headers);
         (self.write)(&out);
     }
 
-    /// The body of an answer, or an event of it.
+    /// Logs the body of an answer, or one of its events.
     pub(super) fn body(&self, number: ExchangeNumber, content_type: Option<&str>, body: &[u8]) {
         let mut out = format!("< #{} {} bytes", number.0, body.len());
         self.push_body(&mut out, '<', content_type, body);
         (self.write)(&out);
     }
 
-    /// That no answer came, and why.
+    /// Logs that no answer came, and why.
     pub(super) fn failed(&self, number: ExchangeNumber, why: &str) {
         (self.write)(&format!("< #{} no answer: {}", number.0, self.line(why)));
     }
@@ -91,7 +91,7 @@ impl TrafficLog {
     fn push_headers(&self, out: &mut String, mark: char, headers: &HeaderMap) {
         for (name, value) in headers {
             let shown = if is_secret_header(name, value) {
-                // The scheme says how the caller is known, and is no secret.
+                // The scheme of a credential is not secret.
                 let text = value.to_str().unwrap_or_default();
                 match text.split_once(' ') {
                     Some((scheme, _)) if name.as_str().ends_with("authorization") => {
@@ -124,12 +124,12 @@ impl TrafficLog {
         };
         let text = self.without_sent(&text);
         for line in beginning(&text).lines() {
-            // A carriage return would let a server write over its line on a terminal.
+            // A carriage return would let a server overwrite its line on a terminal.
             out.push_str(&format!("\n{mark} {}", escape_json(line).replace('\r', " ")));
         }
     }
 
-    /// An address without the values of its secret parameters.
+    /// Returns an address without the values of its secret parameters.
     fn address(&self, url: &Url) -> String {
         let mut shown = url.clone();
         if let Some(query) = url.query() {
@@ -138,7 +138,7 @@ impl TrafficLog {
         self.line(shown.as_str())
     }
 
-    /// One line of text, without what was sent as a secret.
+    /// Returns a text as one line, without the secrets that were sent.
     fn line(&self, text: &str) -> String {
         escape_json(&self.without_sent(text)).replace(['\n', '\r'], " ")
     }
@@ -167,16 +167,15 @@ fn is_secret_header(name: &HeaderName, value: &HeaderValue) -> bool {
     value.is_sensitive() || name == SESSION || is_secret(name.as_str())
 }
 
-/// Whether a name is that of a secret: a credential, or a token. Those by which pages of a list are
-/// asked for open nothing.
+/// Returns true for the name of a secret: a credential or a token, except the tokens for pages of a list.
 fn is_secret(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_token = lower.ends_with("token") && !lower.contains("page") && !lower.contains("cursor");
-    // The words of a name are told apart by its capitals.
+    // Not in lower case, because capitals separate the words of a name.
     is_credential(name) || is_token || lower == "governance_context"
 }
 
-/// A document without the texts and numbers of its secret members; `all` are, within such a member.
+/// Hides the texts and numbers of secret members; with `all`, every text and number.
 fn hidden(value: Value, all: bool) -> Value {
     match value {
         Value::Object(members) => {
@@ -193,9 +192,9 @@ fn hidden(value: Value, all: bool) -> Value {
     }
 }
 
-/// A text without the secret members of the document in it, or of those in its lines: the content of a tool of MCP, or a
-/// stream of events. Texts of documents may have documents again; each is less than half as long as the one around it
-/// where it is quoted once more, so that few fit.
+/// Hides the secret members in the JSON document within a text, or within each of its lines: the content of
+/// an MCP tool, or a stream of events. Documents may be nested in texts; the depth is small, because quoting
+/// doubles the length.
 fn without_secrets_of_text(text: &str) -> String {
     without_secrets_of_document(text).unwrap_or_else(|| {
         let lines = text
@@ -205,8 +204,7 @@ fn without_secrets_of_text(text: &str) -> String {
     })
 }
 
-/// A text without the secret members of the document that it is or that stands among its words; `None` where there is
-/// nothing to hide.
+/// Hides the secret members in the JSON document that a text is or contains; `None` where there is nothing to hide.
 fn without_secrets_of_document(text: &str) -> Option<String> {
     [('{', '}'), ('[', ']')].into_iter().find_map(|(first, last)| {
         let begin = text.find(first)?;
@@ -219,7 +217,7 @@ fn without_secrets_of_document(text: &str) -> Option<String> {
     })
 }
 
-/// The parameters of a query or a form, without the values of the secret ones.
+/// Hides the values of the secret parameters of a query or a form.
 fn parameters(query: &str) -> String {
     let shown = query.split('&').map(|pair| match pair.split_once('=') {
         Some((name, _)) if is_secret(name) => format!("{name}={HIDDEN}"),
@@ -228,7 +226,7 @@ fn parameters(query: &str) -> String {
     shown.collect::<Vec<_>>().join("&")
 }
 
-/// Text without signed tokens (JWS): three parts of base64url, of which the first is a JSON object.
+/// Hides signed tokens (JWS): three parts of base64url, of which the first is a JSON object.
 fn without_signed_tokens(text: &str) -> String {
     let is_part = |byte: char| byte.is_ascii_alphanumeric() || matches!(byte, '-' | '_' | '.');
     let mut out = String::with_capacity(text.len());
@@ -245,7 +243,7 @@ fn without_signed_tokens(text: &str) -> String {
     out
 }
 
-/// As much of a body as is shown.
+/// Cuts a body to the length that is shown.
 fn beginning(text: &str) -> String {
     let mut shown: String = text.chars().take(MAX_SHOWN).collect();
     if shown.len() < text.len() {

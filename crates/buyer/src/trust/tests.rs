@@ -7,7 +7,7 @@ use tradepost_wire::json::{Value, json};
 use super::*;
 use crate::fake::{CannedReply, Fake, transport};
 
-/// A key, and its public part under this name with more members.
+/// Creates a key, and its public part with this name and more members.
 fn key(kid: &str, more: &Value) -> (Ed25519KeyPair, Value) {
     let der = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
     let pair = Ed25519KeyPair::from_pkcs8(der.as_ref()).unwrap();
@@ -33,7 +33,7 @@ fn card(name: &str, signatures: &[&Value]) -> SellerCard {
     SellerCard::read(&card.to_string()).unwrap()
 }
 
-/// Checks a card under each of the three policies: `ok` with the verdicts, or why not.
+/// Checks a card under each of the three policies: `ok` with the verdicts, or the reason why not.
 fn check(trust: &Trust, card: &SellerCard, fake: &Fake) -> [String; 3] {
     [TrustPolicy::Require, TrustPolicy::AcceptUnsigned, TrustPolicy::Ignore].map(|policy| {
         let trust = Trust { policy, ..trust.clone() };
@@ -102,7 +102,7 @@ fn a_jku_is_asked_only_for_unknown_keys_on_named_hosts() {
         Ok(judged) | Err(Untrusted::NoTrustedKey(judged)) => judged[0].jku.clone(),
         Err(other) => panic!("{other:?}"),
     };
-    // The keys that are trusted come first, and nobody is asked.
+    // The trusted keys come first, and nothing is fetched.
     let keys = KeySet::read(&set(&[&jwk])).unwrap();
     assert_eq!(jku_of(ask(&Trust { keys, ..open.clone() }, &first)), None);
     assert_eq!(jku_of(ask(&Trust::default(), &first)), Some(Jku::NotAllowed));

@@ -1,10 +1,10 @@
-//! A task that is sent again, and what is asked of the seller before.
+//! Tasks that are sent again, and what the seller is asked before.
 
 use super::*;
 use crate::fake::Virtual;
 use crate::retry::{GaveUp, Recovered, Recoverer, RetryLimits, Sizes};
 
-/// What a seller says of keys.
+/// Builds an answer with these idempotency terms.
 fn promising(terms: &Value) -> CannedReply {
     json_reply(&tool(&json!({"adcp": {"idempotency": terms}})))
 }
@@ -32,14 +32,14 @@ fn a_purchase_is_repeated_where_the_seller_promises_to_know_its_key_and_nowhere_
             |(_, body): &(String, Value)| body["params"]["name"].as_str().unwrap().to_owned();
         sent(fake).iter().map(name).collect()
     };
-    // Asked once, whatever is lost after it.
+    // Asked once, whatever is lost afterwards.
     let fake = Fake::start(vec![lost(), a_day(), lost(), bought()]);
     let recovered = buy(&fake, Virtual::new(0.0)).unwrap();
     assert_eq!((recovered.spent.attempts, recovered.doubt.in_doubt()), (3, false));
     let asked =
         ["create_media_buy", "get_adcp_capabilities", "create_media_buy", "create_media_buy"];
     assert_eq!(names(&fake), asked);
-    // A seller that cannot be asked is asked again, and then sent the purchase.
+    // A seller that cannot be asked is asked again, and then gets the purchase.
     let fake = Fake::start(vec![lost(), lost(), a_day(), bought()]);
     assert_eq!(buy(&fake, Virtual::new(0.0)).unwrap().spent.attempts, 3);
     // Nothing is promised, or not for so long.
@@ -60,7 +60,7 @@ fn a_purchase_is_repeated_where_the_seller_promises_to_know_its_key_and_nowhere_
         assert!(!text.contains("send it again only"), "{text}");
         assert_eq!(text.contains(gave_up.key.as_deref().unwrap()), in_doubt, "{text}");
     }
-    // That the seller cannot be asked for its promise is no doubt about the purchase, which it refused.
+    // A failed question about the promise puts no doubt on the purchase, which the seller refused.
     let fake = Fake::start(std::iter::once(busy()).chain((0..20).map(|_| lost())).collect());
     let gave_up = buy(&fake, Virtual::new(0.0)).unwrap_err();
     assert!(!gave_up.doubt.in_doubt(), "{gave_up}");
@@ -90,7 +90,7 @@ fn e_4_a_retry_keeps_the_key_and_a_correction_has_a_fresh_one() {
     assert_eq!(recovered.spent.attempts, 4);
     let sent = sent(&fake);
     let argument = |index: usize, name: &str| sent[index].1["params"]["arguments"][name].clone();
-    // The second is about the keys.
+    // The second request asks for the promise.
     assert_eq!(argument(0, KEY), argument(2, KEY));
     assert_eq!(argument(0, KEY), argument(3, KEY));
     assert_ne!(argument(3, KEY), argument(4, KEY));
@@ -159,7 +159,7 @@ fn b_5_the_loop_takes_the_suggested_way_of_billing_once() {
         assert_eq!(argument(1, "accounts"), json!([account("operator")]));
         assert_ne!(argument(0, KEY), argument(1, KEY));
     }
-    // Without a suggestion it is a person's.
+    // Without a suggestion, a person has to decide.
     let fake = Fake::start(vec![rejected(None)]);
     let recoverer = Recoverer::new(Virtual::new(0.0), RetryLimits::default(), Sizes::default());
     let client = strict(&fake);
@@ -167,7 +167,7 @@ fn b_5_the_loop_takes_the_suggested_way_of_billing_once() {
     let call = client.call_with_recovery("sync_accounts", accounts, &recoverer, |_, _, _| false);
     let recovered = fake.run(call).unwrap();
     assert_eq!((recovered.answer.failed_rows().count(), recovered.spent.attempts), (1, 1));
-    // Neither is it the loop's where a person has agreed to one way of billing.
+    // The same when a person has agreed to one way of billing.
     let fake = Fake::start(vec![rejected(Some("operator"))]);
     let client = strict(&fake).without_rows();
     let accounts = arguments(json!({"accounts": [account("agent")]}));
@@ -283,7 +283,7 @@ fn r_12_a_task_that_is_not_permitted_is_not_sent_until_the_seller_says_so() {
     world.pass(REFRESH);
     call().unwrap();
     world.pass(REFRESH);
-    // Absence is silence.
+    // A seller without `authorization` decides at the call.
     call().unwrap();
     let names: Vec<_> =
         sent(&fake).iter().map(|(_, body)| body["params"]["name"].to_string()).collect();
@@ -312,7 +312,7 @@ fn a_seller_that_has_moved_is_found_by_its_card() {
         client.call_with_recovery("create_media_buy", Map::new(), &recoverer, |_, _, _| false);
     let recovered = old.run(call).unwrap();
     assert_eq!(recovered.answer.payload["media_buy_id"], "m");
-    // Nobody has seen the key before, so that no promise about it is asked for.
+    // The key has never reached the seller, so its promise is not asked for.
     let keys = |fake: &Fake| -> Vec<Value> {
         let data =
             |(_, body): (String, Value)| body["params"]["message"]["parts"][0]["data"].clone();

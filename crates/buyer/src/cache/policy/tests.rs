@@ -20,14 +20,14 @@ fn headers(lines: &[&str]) -> HeaderMap {
     headers
 }
 
-/// Asked for and come at noon.
+/// Reads the terms of an answer requested and received at noon.
 fn terms(lines: &[&str]) -> CacheTerms {
     CacheTerms::read(&headers(lines), at(0), at(0))
 }
 
 #[test]
 fn d_06_how_long_an_answer_is_fresh() {
-    // The header, and for how many seconds from noon it is fresh.
+    // Headers, and the number of seconds from noon for which the answer is fresh.
     let table: &[(&[&str], u64)] = &[
         (&[], 0),
         (&["cache-control: max-age=60"], 60),
@@ -44,7 +44,7 @@ fn d_06_how_long_an_answer_is_fresh() {
         (&["cache-control: max-age=60", "age: 20, 50"], 40),
         (&["cache-control: max-age=60", "age: soon"], 60),
         (&["cache-control: max-age=60", "age: 60"], 0),
-        // The date tells an age too, and one in the future none.
+        // A date tells an age, too; one in the future tells none.
         (&["cache-control: max-age=60", "date: DAY 11:59:50 GMT"], 50),
         (&["cache-control: max-age=60", "date: DAY 11:59:50 GMT", "age: 30"], 30),
         (&["cache-control: max-age=60", "date: DAY 12:00:30 GMT"], 60),
@@ -53,7 +53,7 @@ fn d_06_how_long_an_answer_is_fresh() {
         (&["expires: DAY 12:01:00 GMT", "cache-control: max-age=10"], 10),
         (&["expires: 0"], 0),
         (&["expires: DAY 11:00:00 GMT"], 0),
-        // A tenth of the time since the last change, when nobody says anything; at most a day.
+        // A tenth of the time since the last change, when no lifetime is stated; at most a day.
         (&["last-modified: DAY 11:50:00 GMT"], 60),
         (&["last-modified: Fri, 01 May 2020 12:00:00 GMT"], 86_400),
         (&["last-modified: DAY 11:50:00 GMT", "expires: 0"], 0),
@@ -82,7 +82,7 @@ fn the_time_on_the_way_counts_and_a_clock_set_back_tells_nothing() {
 
 #[test]
 fn what_is_stale_is_used_only_when_the_buyer_or_the_seller_permits_it() {
-    // The header, the buyer's patience, the second, and whether it may be used.
+    // Headers, the buyer's patience, the second, and true when the stale answer may be used.
     let table: &[(&[&str], u64, i64, bool)] = &[
         (&["cache-control: max-age=60"], 0, 60, true),
         (&["cache-control: max-age=60"], 0, 61, false),

@@ -22,7 +22,7 @@ fn accepted(kind: &str) -> CannedReply {
     CannedReply::http(200, &[], result(&format!(r#"{{"data":{{"type":"{kind}","data":{{}}}}}}"#)))
 }
 
-/// The payloads that the seller got.
+/// Returns the payloads that the seller received.
 fn payloads(fake: &Fake) -> Vec<Value> {
     let bodies = fake.requests().into_iter().map(|request| {
         let (_, body) = request.split_once("\r\n\r\n").unwrap();
@@ -165,7 +165,7 @@ fn a_dealer_who_takes_a_lead_and_goes_down_leaves_doubt_and_the_key() {
         );
         assert_eq!((gave_up.spent.attempts, gave_up.stopped), (4, false));
         assert_eq!(gave_up.doubt.in_doubt(), in_doubt);
-        // What the dealer has is what the buyer is told.
+        // The buyer is told the key that the dealer has.
         let sent = payloads(&fake);
         let key = sent[0]["idempotency_key"].as_str();
         assert_eq!((sent.len(), gave_up.key.as_deref()), (1, key));
@@ -178,7 +178,7 @@ fn nobody_there_is_tried_four_times() {
     let fake = Fake::start(vec![]);
     let client = client(&fake);
     drop(fake);
-    // The listener is gone with its thread, which never began.
+    // Nothing listens on the address any more.
     let world = Virtual::new(0.5);
     let recoverer = recoverer(&world);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -189,7 +189,7 @@ fn nobody_there_is_tried_four_times() {
     assert_eq!((gave_up.spent.attempts, world.sleeps()), (4, vec![2.0, 4.0, 8.0]));
 }
 
-/// The card of an agent at this address.
+/// Builds the card of an agent at this address.
 fn card_of(agent: &Fake) -> CannedReply {
     let card = json!({
         "name": "A",
@@ -207,7 +207,7 @@ fn an_agent_that_has_moved_is_found_by_its_card_once() {
         let new = Fake::start(vec![accepted("lead.submit.response")]);
         let old = Fake::start(vec![CannedReply::http(status, &[], "gone"), card_of(&new)]);
         let world = Virtual::new(0.0);
-        // Without a single retry: nobody has looked at the request.
+        // Without a budget for retries, because the first request was not processed.
         let limits = RetryLimits { attempts: 1, ..RetryLimits::default() };
         let recoverer = Recoverer::new(world.clone(), limits, Sizes::default());
         let client = reading(&old, client(&old));
@@ -227,7 +227,7 @@ fn an_agent_that_has_moved_is_found_by_its_card_once() {
 #[test]
 fn a_card_that_leads_nowhere_else_is_not_read_twice() {
     let gone = || CannedReply::http(404, &[], "");
-    // It leads where nobody is, to where it led before, and nowhere.
+    // The new card leads to an address without an agent, there is no card, or it is no card.
     let other = Fake::start(vec![gone()]);
     let world = Virtual::new(0.0);
     for (card, requests) in
@@ -257,7 +257,7 @@ fn a_token_does_not_follow_a_card_to_another_origin() {
     assert_eq!(new.requests().len(), 0);
 }
 
-/// The client, which reads the card again that is at this address.
+/// Makes the client read the card at this address again.
 fn reading(seller: &Fake, client: SkillClient) -> SkillClient {
     let card = crate::discover::card_url(&seller.url).unwrap();
     client.rereading(crate::CardReader::unverified(crate::fake::transport(), card))

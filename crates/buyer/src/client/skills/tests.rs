@@ -200,7 +200,7 @@ fn r_card_12_what_a_dealer_would_refuse_or_does_not_offer_never_leaves() {
         }
         let failure = client.vehicle(&VehicleQuery::default()).await.unwrap_err();
         assert!(matches!(failure, CallFailure::Unsent(Unsent::Invalid(_))), "{failure:?}");
-        // The moment of the call comes before that of the lead.
+        // The moment of the client's terms takes precedence over that of the lead.
         let later = || DealerTerms {
             now: "2026-05-01T09:00:00Z".parse().unwrap(),
             clock_skew: SignedDuration::ZERO,

@@ -6,7 +6,7 @@ use crate::failure::Unanswered;
 use crate::receiver::delivery::ReceivedDelivery;
 use crate::refusal::{RefusalForm, SellerRefusal};
 
-/// An inbox in memory.
+/// Inbox in memory.
 #[derive(Debug, Default)]
 struct Memory(Mutex<Vec<PushDelivery>>);
 
@@ -53,7 +53,7 @@ fn refused(status: u16, retry_after: Option<u64>) -> CallFailure {
     }))
 }
 
-/// What a seller answers to one question.
+/// Answer of a seller to one poll.
 enum Reply {
     Task(&'static str, u32),
     No(u16, Option<u64>),
@@ -61,7 +61,7 @@ enum Reply {
 }
 use Reply::{No, Nothing, Task};
 
-/// Watches in virtual time; tells how it ended, when each question came, and what is kept.
+/// Watches in virtual time; returns its end, the times of the polls, and the stored deliveries.
 fn run(
     policy: PollPolicy,
     chance: f64,

@@ -12,7 +12,7 @@ use tradepost_keys::sha256;
 
 const NOW: i64 = 1_777_550_400;
 
-/// The request of RFC 9421 appendix B.2, its key and its signature of B.2.6.
+/// Verifies the signature of RFC 9421 appendix B.2.6 on its request.
 #[test]
 fn the_published_example_is_verified() {
     let headers = map(&[
@@ -49,13 +49,13 @@ fn map(headers: &[(&str, &str)]) -> HeaderMap {
     map
 }
 
-/// A sender with a key of each kind.
+/// Sender with a key of each type.
 struct Sender {
     ed25519: Ed25519KeyPair,
     p256: EcdsaKeyPair,
 }
 
-/// What can be wrong with a request.
+/// Variations of a signed request.
 struct Signed<'a> {
     kid: &'a str,
     components: &'a str,
@@ -98,7 +98,7 @@ impl Sender {
         .unwrap()
     }
 
-    /// Signs as `signed` says, sends, and asks whether it is believed.
+    /// Signs as `signed` says and sends; returns true when the signature is accepted.
     fn sends(&self, signed: &Signed<'_>, tag: Option<&str>) -> bool {
         let url = Uri::from_static("https://buyer.example/hook");
         let signatures =

@@ -1,5 +1,5 @@
-//! Which keys an operator has revoked: its signed list, of which one covers every purpose (AdCP,
-//! "Revocation" and "Transport revocation").
+//! Revoked keys of an operator: a signed list, which covers every purpose (AdCP, "Revocation" and "Transport
+//! revocation").
 
 use std::collections::BTreeSet;
 
@@ -11,31 +11,31 @@ use tradepost_wire::json::Value;
 
 use super::named;
 
-/// Where it is, beside `brand.json`.
+/// Path of the list, on the host of `brand.json`.
 pub(super) const PATH: &str = "/.well-known/governance-revocations.json";
 
-/// What its signatures are for.
+/// Type of its signatures.
 const TYPE: &str = "adcp-gov-revocation+jws";
 
-/// The next list is looked for after one minute at the earliest, and thirty at the latest.
+/// Shortest and longest time after which the next list is fetched.
 const FLOOR: SignedDuration = SignedDuration::from_mins(1);
 const CEILING: SignedDuration = SignedDuration::from_mins(30);
 
-/// How many signatures of a list are looked at.
+/// Maximum number of signatures of a list that are verified.
 const MAX_SIGNATURES: usize = 4;
 
-/// A list that one of the operator's keys has signed.
+/// List with a signature by one of the operator's keys.
 #[derive(Debug)]
 pub(super) struct Revocations {
     kids: BTreeSet<String>,
-    /// When there is a newer one.
+    /// Moment at which the list has to be fetched again.
     pub(super) next_update: Timestamp,
 }
 
 impl Revocations {
-    /// Reads a list, a JWS in JSON, that is served beside the `brand.json` at `brand`. `None` when it
-    /// is not one that its operator has signed, or when it is of the past: whoever holds back the
-    /// newer one may hide what is in it.
+    /// Reads a list, a JWS in JSON, that is served beside the `brand.json` at `brand`. `None` when the
+    /// operator has not signed it, or when it has expired: an attacker could hide revocations by withholding
+    /// the newer list.
     pub(super) fn read(list: &Value, brand: &str, keys: &[Value], now: Timestamp) -> Option<Self> {
         let payload = list.get("payload")?.as_str()?;
         let signatures = match list.get("signatures") {
@@ -46,7 +46,7 @@ impl Revocations {
         if !signatures.iter().take(MAX_SIGNATURES).any(is_signed) {
             return None;
         }
-        // Not read before somebody has signed it.
+        // Parsed only after a signature is verified.
         let content = json::read(std::str::from_utf8(&decode(payload)?).ok()?).ok()?;
         let moment = |name: &str| content.get(name)?.as_str()?.parse::<Timestamp>().ok();
         let origin = |url: &str| Url::parse(url).ok().map(|url| url.origin());
@@ -54,7 +54,7 @@ impl Revocations {
         let interval = next_update.duration_since(updated).clamp(FLOOR, CEILING);
         // Four intervals of grace, as the profile recommends.
         let grace = interval.checked_mul(4)?;
-        // What another operator has issued says nothing of these keys.
+        // A list of another operator says nothing about these keys.
         if origin(content.get("issuer")?.as_str()?)? != origin(brand)?
             || now > next_update.checked_add(grace).ok()?
         {
@@ -64,12 +64,12 @@ impl Revocations {
         let (earliest, latest) = (now.checked_add(FLOOR).ok()?, now.checked_add(CEILING).ok()?);
         Some(Self {
             kids: kids.map(|kid| kid.as_str().map(str::to_owned)).collect::<Option<_>>()?,
-            // However far off that is: what is revoked meanwhile has to be noticed.
+            // Within the bounds even if the list says later, so that new revocations are noticed.
             next_update: next_update.clamp(earliest, latest),
         })
     }
 
-    /// Whether a key of this name must not be used any more.
+    /// Returns true when a key of this name is revoked.
     pub(super) fn names(&self, kid: &str) -> bool {
         self.kids.contains(kid)
     }
@@ -79,7 +79,7 @@ fn is_signed(signature: &Value, payload: &str, keys: &[Value]) -> Option<bool> {
     let protected = signature.get("protected")?.as_str()?;
     let header = json::read(std::str::from_utf8(&decode(protected)?).ok()?).ok()?;
     let text = |name: &str| header.get(name).and_then(Value::as_str);
-    // Nothing that we do not know may be critical (RFC 7515 §4.1.11).
+    // An unknown critical header forbids accepting the signature (RFC 7515 §4.1.11).
     if text("typ") != Some(TYPE) || header.get("crit").is_some() {
         return None;
     }

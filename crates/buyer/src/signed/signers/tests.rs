@@ -16,7 +16,7 @@ const LIST: &str = "https://ads.example/.well-known/governance-revocations.json"
 /// Five minutes after the list was made.
 const NOW: &str = "2026-04-18T14:05:00Z";
 
-/// What is published; nothing comes of what is `null`. And the time.
+/// Published documents, of which `null` fails to load, and the time.
 #[derive(Debug, Default)]
 struct Site {
     pages: Lock<BTreeMap<String, Value>>,
@@ -82,7 +82,7 @@ fn known(site: &Arc<Site>, brand_json: Option<&str>) -> Signers<()> {
     Signers::open(Arc::clone(site) as Arc<dyn PublishedKeys>, agents, read).unwrap()
 }
 
-/// Whether a key is found: `good`, `revoked`, or why not.
+/// Looks a key up: `good`, `revoked`, or the reason why there is none.
 fn finds(signers: &Signers<()>, kid: &str, now: &str) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut found = signers.known(kid, at(now));
@@ -128,7 +128,7 @@ fn the_brand_leads_to_the_keys_in_one_step_or_two() {
     }
 }
 
-/// A list, as its operator signs it.
+/// Signs a list as its operator does.
 fn list(content: &Value, header: &Value) -> Value {
     let (protected, payload) = (encode(header.to_string()), encode(content.to_string()));
     let signature = pair().sign(format!("{protected}.{payload}").as_bytes());
@@ -198,12 +198,12 @@ fn lists_and_keys_are_looked_for_in_their_time_and_old_ones_do_for_half_an_hour(
         finds(&signers, kid, now)
     };
     assert_eq!(finds("k", NOW), "good 1");
-    // A key that is not known is looked for, not more than once in thirty seconds.
+    // Unknown keys are fetched at most once in thirty seconds.
     site.put(KEYS, keys(&["k", "old", "new"]));
     assert_eq!(finds("new", "2026-04-18T14:05:29Z"), "request_signature_key_unknown");
     assert_eq!(finds("new", "2026-04-18T14:05:30Z"), "good 1");
     assert_eq!(finds("newer", "2026-04-18T14:06:30Z"), "request_signature_key_unknown");
-    // The next list is there at a quarter past.
+    // The next list is due at 14:15.
     let later = with(content(), "updated", json!("2026-04-18T14:15:00Z"));
     let later = with(later, "next_update", json!("2026-04-18T14:30:00Z"));
     let later = with(later, "revoked_kids", json!(["old", "k"]));
@@ -211,7 +211,7 @@ fn lists_and_keys_are_looked_for_in_their_time_and_old_ones_do_for_half_an_hour(
     assert_eq!(finds("k", "2026-04-18T14:14:59Z"), "good 1");
     assert_eq!(finds("k", "2026-04-18T14:15:00Z"), "revoked");
     assert_eq!(finds("new", "2026-04-18T14:15:00Z"), "good 1");
-    // And then nothing is.
+    // From then on there is no list.
     site.put(LIST, Value::Null);
     assert_eq!(finds("new", "2026-04-18T14:45:00Z"), "good 1");
     assert_eq!(finds("new", "2026-04-18T14:45:31Z"), "request_signature_revocation_stale");

@@ -20,7 +20,7 @@ fn proxies_are_chosen_by_scheme_and_host() {
         (&[SECURE, PLAIN], "http://a.example", plain),
         (&[("all_proxy", "all.example")], "https://a.example", Some("all.example:80")),
         (&[("ALL_PROXY", "https://all.example")], "http://a.example", Some("all.example:443")),
-        // Small letters come first, and what is empty says nothing.
+        // Lower-case names come first, and an empty value counts as not set.
         (
             &[SECURE, ("https_proxy", "http://small.example")],
             "https://a.example",
@@ -38,7 +38,7 @@ fn proxies_are_chosen_by_scheme_and_host() {
         (&[SECURE, ("no_proxy", "a.example")], "https://nota.example", secure),
         (&[SECURE, ("NO_PROXY", "203.0.113.0/24")], "https://203.0.113.7", None),
         (&[SECURE, ("NO_PROXY", "*")], "https://a.example", None),
-        // This machine and its network are reached without one, whatever is said.
+        // Addresses of this machine and its network never go through a proxy.
         (&[SECURE, PLAIN], "http://localhost:1", None),
         (&[SECURE, PLAIN], "http://127.0.0.1:1", None),
         (&[SECURE, PLAIN], "https://[::1]", None),
@@ -47,7 +47,7 @@ fn proxies_are_chosen_by_scheme_and_host() {
         (&[SECURE, PLAIN], "https://169.254.169.254", None),
         (&[SECURE, PLAIN], "https://x.localhost.", None),
         (&[SECURE, PLAIN], "https://[2001:db8::1]", secure),
-        // A server of CGI has a header of a stranger's there.
+        // For CGI programs the variable is a header of an unknown sender.
         (&[PLAIN, ("REQUEST_METHOD", "GET")], "http://a.example", None),
         (&[SECURE, ("REQUEST_METHOD", "GET")], "https://a.example", secure),
     ] {

@@ -145,7 +145,7 @@ fn documents_within_texts_are_shown_without_their_secrets() {
         }
         let event = format!("data: {}", within(secret.to_owned()));
         log.body(number, Some("text/event-stream"), event.as_bytes());
-        // What hides nothing is shown as it came.
+        // Text without secrets is shown as it came.
         for text in [r#"{ "n" : [ 1 ] }"#, "} no {", "{", "[ü]"] {
             log.body(number, None, within(text.to_owned()).as_bytes());
         }
