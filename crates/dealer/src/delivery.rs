@@ -350,7 +350,7 @@ fn headline(parcel: &DeliveryContent<'_>) -> String {
 }
 
 fn content_kind(parcel: &DeliveryContent<'_>) -> &'static str {
-    // A test comes first, because nobody must act on it.
+    // Checked first, because a test must not be acted on.
     if parcel.is_test {
         return "TEST, this is no lead";
     }

@@ -533,7 +533,7 @@ fn status_of(state: AppointmentState) -> Option<AppointmentStatus> {
         AppointmentState::Requested => Some(AppointmentStatus::Requested),
         AppointmentState::Proposed => Some(AppointmentStatus::Proposed),
         AppointmentState::Confirmed => Some(AppointmentStatus::Confirmed),
-        // AAP has no status for cancelled and no-show; `rejected` tells that nobody is expected.
+        // AAP has no status for cancelled and no-show; `rejected` says that the customer is not expected.
         AppointmentState::Rejected | AppointmentState::Cancelled | AppointmentState::NoShow => {
             Some(AppointmentStatus::Rejected)
         }

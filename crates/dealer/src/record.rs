@@ -16,7 +16,7 @@ words! {
         Received = "received",
         /// Held until a member of staff releases it.
         Held = "held",
-        /// The customer has withdrawn the consent: nobody may contact them.
+        /// The customer has withdrawn the consent and may not be contacted.
         Revoked = "revoked",
         /// The customer's data is erased.
         Erased = "erased",

@@ -30,7 +30,7 @@ words! {
 }
 
 impl StaffRole {
-    /// Whether it is a role at a publisher, and not one at a dealer.
+    /// Returns true for a role at a publisher.
     #[must_use]
     pub const fn is_of_publisher(self) -> bool {
         match self {
@@ -43,9 +43,9 @@ impl StaffRole {
 words! {
     /// Progress of staff with a lead.
     pub enum StaffStage {
-        /// Nobody has taken it on.
+        /// No staff member has taken it on.
         New = "new",
-        /// Somebody works on it.
+        /// A staff member works on it.
         Working = "working",
         /// The customer has bought.
         Sold = "sold",

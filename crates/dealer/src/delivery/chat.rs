@@ -1,5 +1,5 @@
-//! Chat messages about a lead: one sentence and links. Customer name and contact values are left
-//! out unless the dealer wants them, because everybody in the channel can read them indefinitely.
+//! Chat messages about a lead: one sentence and links. Customer name and contact values are left out unless the dealer
+//! wants them, because all members of the channel can read them indefinitely.
 
 use tradepost_wire::json::{Value, json};
 

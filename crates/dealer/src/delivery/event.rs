@@ -29,8 +29,8 @@ pub(super) fn write(parcel: &DeliveryContent<'_>) -> Value {
     })
 }
 
-/// Returns AAP's event type, the id of the entity and its status. AAP has no status for a withdrawn
-/// consent: `lost` is the one that makes nobody call.
+/// Returns AAP's event type, the id of the entity and its status. AAP has no status for a withdrawn consent: `lost` is
+/// the one after which the customer is not called.
 fn change<'a>(parcel: &'a DeliveryContent<'_>) -> (&'static str, &'a str, &'static str) {
     const LEAD: &str = "lead.status_changed";
     let lead = parcel.lead.lead_id.as_str();

@@ -28,7 +28,7 @@ const LONGEST: usize = 64 * 1024;
 #[derive(Debug)]
 pub(super) struct AnswerCache {
     places: Vec<Mutex<CacheSlot>>,
-    /// Hasher with random keys, so that nobody can choose questions that displace those of others.
+    /// Hasher with random keys, so that callers cannot choose questions that displace those of others.
     hasher: RandomState,
 }
 

@@ -12,7 +12,7 @@ use crate::record::AppointmentState;
 tradepost_wire::catalog! {
     /// Codes of refused changes to the calendar, for programs.
     pub enum CalendarCode {
-        /// What to do.
+        /// Advice on what to do.
         hint: &'static str,
     }
     /// There is no such appointment or blocked time, or it is another dealer's.
