@@ -1,5 +1,5 @@
-//! The checks of A2A v1.0, by subject; each file is a table and its functions.
-// requirements §1.3
+//! Checks of A2A v1.0, one file for each subject with a table of checks and their functions.
+// Covers the requirements of a2a.md §1.3.
 
 use super::check::Check;
 
@@ -22,7 +22,7 @@ mod task;
 mod updates;
 mod version;
 
-/// All of them, in the order in which they are run.
+/// All tables, in the order in which they are run.
 pub(super) const TABLES: &[&[Check]] = &[
     card::CHECKS,
     alive::CHECKS,

@@ -1,9 +1,7 @@
-//! The checks of AAP v1.0 and v1.1, by subject.
+//! Checks of AAP v1.0 and v1.1, by subject.
 //!
-//! Where the specification allows several answers, each of them
-//! is accepted.
-// requirements aap.md §1.1 and §2.3
-// C-06, C-07, C-09, C-15, C-20
+//! Where the specification allows several answers, each of them is accepted.
+// Covers the requirements of aap.md §1.1 and §2.3, with the resolutions C-06, C-07, C-09, C-15 and C-20.
 
 use super::check::Check;
 
@@ -21,7 +19,7 @@ mod search;
 mod typing;
 mod vehicle;
 
-/// All of them, in the order in which they are run.
+/// All tables, in the order in which they are run.
 pub(super) const TABLES: &[&[Check]] = &[
     card::CHECKS,
     answer::CHECKS,

@@ -1,9 +1,8 @@
-//! The checks of AdCP 3.1, by subject: above all what the official
-//! harness never asserts.
+//! Checks of AdCP 3.1, by subject: above all those that the official harness does not make.
 //!
-//! A seller is asked over MCP, at the address that was given, and over A2A, where the agent card
-//! names AdCP. Whatever is asked only reads, unless writing was allowed.
-// requirements adcp.md §1
+//! A seller is called over MCP, at the given address, and over A2A when the agent card names AdCP. Every request only
+//! reads, unless writes are allowed.
+// Covers the requirements of adcp.md §1.
 
 use super::check::Check;
 
@@ -23,7 +22,7 @@ pub(super) mod seller;
 mod statistics;
 mod uniform;
 
-/// All of them, in the order in which they are run.
+/// All tables, in the order in which they are run.
 pub(super) const TABLES: &[&[Check]] = &[
     mcp::CHECKS,
     capability::CHECKS,

@@ -1,4 +1,4 @@
-//! The bindings of A2A that can be probed, and where the card says that they are.
+//! The bindings of A2A that can be probed, and their addresses on the card.
 
 use reqwest::Url;
 pub(crate) use tradepost_buyer::card::CardTransport as Binding;
@@ -8,7 +8,7 @@ use tradepost_buyer::failure::CallFailure;
 
 use super::grpc;
 
-/// An interface of the card that can be probed.
+/// Interface of the card that can be probed.
 #[derive(Debug, Clone)]
 pub(crate) struct ProbedInterface {
     pub(crate) binding: Binding,
@@ -16,7 +16,7 @@ pub(crate) struct ProbedInterface {
     pub(crate) declared: SellerInterface,
 }
 
-/// The address of an interface, when it may be used.
+/// Returns the address of an interface, when it may be used.
 pub(super) fn address(
     card: &Url,
     binding: Binding,

@@ -1,4 +1,4 @@
-//! What a check is, and what can come of one.
+//! Checks and their verdicts.
 
 use std::pin::Pin;
 
@@ -8,73 +8,73 @@ use tradepost_wire::catalog::Vocabulary;
 use super::run::ProbeRun;
 
 catalog! {
-    /// How much a requirement weighs, in the words of RFC 2119; the heaviest first.
+    /// Weight of a requirement, in the words of RFC 2119; the heaviest first.
     pub enum RequirementLevel {}
-    /// The specification leaves no choice: only these decide between good and bad.
+    /// The specification leaves no choice: only violations of these decide between good and bad.
     Must = "MUST" {}
-    /// There may be reasons to do otherwise.
+    /// There may be reasons to deviate.
     Should = "SHOULD" {}
-    /// A matter of taste; told, and never counted.
+    /// Optional; reported and never counted.
     May = "MAY" {}
 }
 
 catalog! {
-    /// Which specification a check belongs to, as the command line writes it.
+    /// Specification that a check belongs to, as the command line names it.
     pub enum CheckProfile {}
-    /// A2A v1.0.
+    /// Agent2Agent protocol, v1.0.
     A2a = "a2a" {}
-    /// The car dealers' profile, v1.0 and v1.1.
+    /// Car dealers' profile, v1.0 and v1.1.
     Aap = "aap" {}
-    /// The advertising sellers' protocol, 3.1.
+    /// Advertising sellers' protocol, 3.1.
     Adcp = "adcp" {}
 }
 
-/// What a check is run on.
+/// Target that a check is run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum On {
-    /// The agent card: once.
+    /// The agent card, once.
     Card,
     /// Each binding of A2A that the card offers and that can be probed.
     Binding,
-    /// JSON-RPC alone.
+    /// JSON-RPC only.
     JsonRpc,
-    /// HTTP+JSON alone.
+    /// HTTP+JSON only.
     Rest,
-    /// gRPC alone.
+    /// gRPC only.
     Grpc,
     /// Each version of AAP that the card declares.
     Version,
-    /// Each way in which an AdCP seller can be asked: MCP, and A2A where the card names AdCP.
+    /// Each binding of an AdCP seller: MCP, and A2A when the card names AdCP.
     Seller,
-    /// MCP alone.
+    /// MCP only.
     Mcp,
-    /// Everything that was seen: once, at the end.
+    /// All recorded exchanges, once, at the end.
     End,
 }
 
-/// A requirement and how to find out whether it is kept.
+/// Requirement, with a function that checks it.
 pub struct Check {
-    /// Its name, which never changes: `a2a.card.etag`.
+    /// Name, which never changes: `a2a.card.etag`.
     pub id: &'static str,
-    /// What it is run on.
+    /// Target.
     pub on: On,
-    /// How much it weighs.
+    /// Weight.
     pub level: RequirementLevel,
-    /// The ids of the requirements.
+    /// Ids of the requirements.
     pub requirements: &'static [&'static str],
-    /// Where the specification says so.
+    /// Section of the specification.
     pub section: &'static str,
-    /// What should be true, as a sentence.
+    /// Expected behaviour, as a sentence.
     pub title: &'static str,
-    /// Why it matters.
+    /// Reason for the requirement.
     pub why: &'static str,
-    /// How to mend it.
+    /// Advice for the agent's developer.
     pub mend: &'static str,
     pub(super) run: for<'r> fn(&'r mut ProbeRun) -> Judging<'r>,
 }
 
 impl Check {
-    /// The specification that it belongs to: the first word of its name.
+    /// Returns the specification that the check belongs to: the first word of its name.
     #[must_use]
     pub fn profile(&self) -> CheckProfile {
         match self.id.split('.').next() {
@@ -91,26 +91,26 @@ impl std::fmt::Debug for Check {
     }
 }
 
-/// What came of a check.
+/// Verdict of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckVerdict {
-    /// The requirement is kept.
+    /// The requirement is satisfied.
     Pass,
-    /// It is not: what is wrong.
+    /// The requirement is violated: the violations.
     Fail(String),
-    /// Permitted, and worth a look: what was seen. Never counted.
+    /// Permitted, but questionable: the observation. Never counted.
     Warn(String),
-    /// There is nothing here that the requirement is about: why.
+    /// The agent has nothing that the requirement applies to: the reason.
     NotApplicable(String),
-    /// Was left out by whoever probes, who did not allow it or give what it takes: why.
+    /// Skipped because the operator did not allow it or did not provide what it needs: the reason.
     Skipped(String),
-    /// Could not be looked at, because of what the agent answers: why. Counts against the grade.
+    /// Could not be checked because of the agent's answers: the reason. Counts against the grade.
     NotLookedAt(String),
 }
 
 impl CheckVerdict {
-    /// The word of the report.
+    /// Returns the name in reports.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -123,7 +123,7 @@ impl CheckVerdict {
         }
     }
 
-    /// What there is to say besides.
+    /// Returns the verdict's explanation; empty for a pass.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {
@@ -137,78 +137,78 @@ impl CheckVerdict {
     }
 }
 
-/// A verdict, with `?` for one that comes early.
+/// Verdict; `?` returns early with an `Err`, which is a verdict too.
 pub(super) type CheckResult = Result<CheckVerdict, CheckVerdict>;
 
-/// A check that is being run.
+/// Running check.
 pub(super) type Judging<'r> = Pin<Box<dyn Future<Output = CheckResult> + Send + 'r>>;
 
-/// The requirement is not kept.
+/// Returns the verdict that the requirement is violated.
 pub(super) fn fail<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
     Err(CheckVerdict::Fail(why.into()))
 }
 
-/// There is nothing that the requirement is about.
+/// Returns the verdict that the requirement does not apply.
 pub(super) fn not_here<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
     Err(CheckVerdict::NotApplicable(why.into()))
 }
 
-/// Permitted, and worth a look.
+/// Returns a warning.
 pub(super) fn warn(what: impl Into<String>) -> CheckResult {
     Ok(CheckVerdict::Warn(what.into()))
 }
 
-/// It could be found out, and whoever probes leaves it out.
+/// Returns the verdict that the check is skipped.
 pub(super) fn skip<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
     Err(CheckVerdict::Skipped(why.into()))
 }
 
-/// Goes on unless this holds: then whoever probes leaves it out.
+/// Skips the check when `holds`.
 pub(super) fn skip_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVerdict> {
     if holds { skip(why) } else { Ok(()) }
 }
 
-/// The agent answers so that the requirement cannot be looked at.
+/// Returns the verdict that the agent's answers do not allow the check.
 pub(super) fn unseen<T>(why: impl Into<String>) -> Result<T, CheckVerdict> {
     Err(CheckVerdict::NotLookedAt(why.into()))
 }
 
-/// Goes on unless this holds: then the requirement cannot be looked at.
+/// Ends the check as impossible when `holds`.
 pub(super) fn unseen_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVerdict> {
     if holds { unseen(why) } else { Ok(()) }
 }
 
-/// What the requirement is judged by, where it was seen: without it the requirement cannot be looked at.
+/// Returns the value, or ends the check as impossible when it is absent.
 pub(super) fn seen<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, CheckVerdict> {
     value.map_or_else(|| unseen(otherwise), Ok)
 }
 
-/// The requirement is kept where this holds.
+/// Passes when `holds`, and otherwise fails.
 pub(super) fn kept(holds: bool, otherwise: impl Into<String>) -> CheckResult {
     if holds { Ok(CheckVerdict::Pass) } else { fail(otherwise) }
 }
 
-/// Goes on unless this holds: then the requirement is not kept.
+/// Fails the check when `holds`.
 pub(super) fn fail_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVerdict> {
     if holds { fail(why) } else { Ok(()) }
 }
 
-/// Goes on unless this holds: then there is nothing that the requirement is about.
+/// Ends the check as not applicable when `holds`.
 pub(super) fn not_here_if(holds: bool, why: impl Into<String>) -> Result<(), CheckVerdict> {
     if holds { not_here(why) } else { Ok(()) }
 }
 
-/// What has to be there: without it the requirement is not kept.
+/// Returns the value, or fails the check when it is absent.
 pub(super) fn needed<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, CheckVerdict> {
     value.map_or_else(|| fail(otherwise), Ok)
 }
 
-/// What the requirement is about, where it is there.
+/// Returns the value, or ends the check as not applicable when it is absent.
 pub(super) fn found<T>(value: Option<T>, otherwise: impl Into<String>) -> Result<T, CheckVerdict> {
     value.map_or_else(|| not_here(otherwise), Ok)
 }
 
-/// Judges whether a refusal has one of these codes; the first is the expected one.
+/// Checks that a refusal has one of these codes; the first is the expected one.
 pub(super) fn one_of<C: Vocabulary>(
     codes: &[C],
     code: Option<&str>,
@@ -221,7 +221,7 @@ pub(super) fn one_of<C: Vocabulary>(
     fail(format!("expected {}, and got {}", names.join(" or "), describe()))
 }
 
-/// Passes when nothing is wrong.
+/// Passes when nothing is wrong, and otherwise fails with the first five problems.
 pub(super) fn judge(wrong: &[String]) -> CheckResult {
     const SHOWN: usize = 5;
     if wrong.is_empty() {
@@ -233,8 +233,8 @@ pub(super) fn judge(wrong: &[String]) -> CheckResult {
     fail(format!("{}{more}", shown.join("; ")))
 }
 
-/// A table of checks. Each row reads: name, what it is run on, level, requirements, section, title,
-/// why it matters, how to mend it, and the function with its arguments.
+/// Table of checks. Each row has: name, target, level, requirements, section, title, reason, advice, and the function
+/// with its arguments.
 macro_rules! checks {
     ($(
         $id:literal, $on:ident, $level:ident, [$($requirement:literal),* $(,)?], $section:literal,

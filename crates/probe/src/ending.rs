@@ -1,18 +1,18 @@
-//! When a run ends before its checks do: somebody stops it, or its time is up.
+//! Early end of a run: it is stopped, or its deadline passes.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
-/// Waits for the end while something else goes on.
+/// Future of the early end, awaited together with other work.
 pub(super) struct Ending<'s> {
     end: Pin<Box<dyn Future<Output = String> + Send + 's>>,
     reached: Option<String>,
 }
 
 impl<'s> Ending<'s> {
-    /// The end is when `stop` resolves, or after this time from now.
+    /// Creates the end: when `stop` resolves, or after `deadline` from now.
     pub(super) fn new(
         deadline: Option<Duration>,
         stop: impl Future<Output = ()> + Send + 's,
@@ -38,13 +38,13 @@ impl<'s> Ending<'s> {
         Self { end: Box::pin(end), reached: None }
     }
 
-    /// What comes of `work`; `None` when the end is there first, which it then is for ever.
+    /// Returns the result of `work`; `None` when the end comes first, and for every later call.
     pub(super) async fn unless<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         if self.reached.is_some() {
             return None;
         }
         let mut work = pin!(work);
-        // The end first, or work that is always ready could put it off.
+        // Polled first, because work that is always ready could delay it.
         let ended = poll_fn(|context| match self.end.as_mut().poll(context) {
             Poll::Ready(why) => Poll::Ready(Err(why)),
             Poll::Pending => work.as_mut().poll(context).map(Ok),
@@ -59,7 +59,7 @@ impl<'s> Ending<'s> {
         }
     }
 
-    /// Why the run has ended, when it has.
+    /// Returns the reason for the end, once it is reached.
     pub(super) fn reached(&self) -> Option<&str> {
         self.reached.as_deref()
     }

@@ -1,5 +1,4 @@
-//! What was sent and what came back: whole for the judge, and capped and without credentials for
-//! the report.
+//! Requests and answers: complete for the checks, shortened and without credentials for the report.
 
 use serde::Serialize;
 use tradepost_buyer::events::EventReader;
@@ -7,109 +6,109 @@ use tradepost_wire::a2a::status::RpcStatus;
 use tradepost_wire::http::MediaType;
 use tradepost_wire::json::Value;
 
-/// How much of a body the report shows, in bytes.
+/// Maximum size of a body in the report, in bytes.
 const SHOWN: usize = 4096;
 
-/// How many headers of an answer the report shows.
+/// Maximum number of an answer's headers in the report.
 const SHOWN_HEADERS: usize = 40;
 
-/// A request and its answer, as the report shows them.
+/// Request and answer, as the report shows them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RecordedExchange {
-    /// What was sent.
+    /// Request.
     pub request: RecordedRequest,
-    /// What came back.
+    /// Answer, if one arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<RecordedResponse>,
-    /// Why nothing came back, where nothing did.
+    /// Reason for a missing answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
-/// What was sent.
+/// Recorded request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RecordedRequest {
-    /// `GET` or `POST`, as a rule.
+    /// Method, usually `GET` or `POST`.
     pub method: String,
-    /// The whole address.
+    /// Complete address.
     pub url: String,
-    /// The headers that this prober adds.
+    /// Headers that the prober adds.
     pub headers: Vec<(String, String)>,
-    /// The body, capped.
+    /// Body, shortened.
     pub body: String,
 }
 
-/// What came back.
+/// Recorded answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RecordedResponse {
-    /// The HTTP status.
+    /// HTTP status.
     pub status: u16,
-    /// The headers.
+    /// Headers.
     pub headers: Vec<(String, String)>,
-    /// The body, capped.
+    /// Body, shortened.
     pub body: String,
 }
 
-/// An answer, whole.
+/// Complete answer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Got {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
-    /// Whether the agent has ended it; a stream may have been left before.
+    /// True when the agent ended it; a stream may have been left earlier.
     pub(crate) ended: bool,
-    /// What follows the body, in HTTP/2.
+    /// Trailers of HTTP/2.
     pub(crate) trailers: Vec<(String, String)>,
-    /// What people read in place of a body that is no text.
+    /// Text to show in place of a binary body.
     pub(crate) readable: Option<String>,
 }
 
 impl Got {
-    /// Metadata of gRPC: behind the body, or in front of it where there is none.
+    /// Returns gRPC metadata: from the trailers, or from the headers when there are none.
     pub(crate) fn metadata(&self, name: &str) -> Option<&str> {
         let found = self.trailers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str()).or_else(|| self.header(name))
     }
 
-    /// Whether whoever asked has to say first who it is, on any binding.
+    /// Returns true when the answer demands authentication, on any binding.
     pub(crate) fn wants_credential(&self) -> bool {
         let unauthenticated = RpcStatus::Unauthenticated.number().to_string();
         self.status == 401 || self.metadata("grpc-status") == Some(unauthenticated.as_str())
     }
 
-    /// A header's value.
+    /// Returns the value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The media type without its parameters, in lower case; empty when there is none.
+    /// Returns the media type without its parameters, in lower case; empty when there is none.
     pub(crate) fn media_type(&self) -> String {
         let value = self.header("content-type").unwrap_or_default();
         MediaType::of(value).as_str().to_ascii_lowercase()
     }
 
-    /// The body as JSON.
+    /// Returns the body as JSON.
     pub(crate) fn json(&self) -> Option<Value> {
         tradepost_wire::json::from_slice(&self.body).ok()
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub(crate) fn text(&self) -> String {
         self.readable.clone().unwrap_or_else(|| String::from_utf8_lossy(&self.body).into_owned())
     }
 
-    /// The data of each event of a stream.
+    /// Returns the data of each event of a stream.
     pub(crate) fn events(&self) -> Vec<String> {
         let mut reader = EventReader::default();
         reader.feed(self.text().as_bytes());
-        // Whoever leaves a stream leaves it in the middle of an event, and has seen that one too.
+        // Completes the last event, because a stream is left in the middle of one.
         reader.feed(b"\n\n");
         let data = std::iter::from_fn(|| reader.take());
         data.map(|data| String::from_utf8_lossy(&data).into_owned()).collect()
     }
 
-    /// As the report shows it.
+    /// Returns the answer as the report shows it.
     pub(crate) fn shown(&self, secrets: &[String]) -> RecordedResponse {
         let headers = self.headers.iter().chain(&self.trailers).take(SHOWN_HEADERS);
         let body = self.readable.as_ref().map_or(&*self.body, |text| text.as_bytes());
@@ -121,16 +120,16 @@ impl Got {
     }
 }
 
-/// Text without the credentials that were given for probing.
+/// Removes the credentials of the probe from a text.
 pub(crate) fn blank(text: &str, secrets: &[String]) -> String {
     secrets.iter().filter(|secret| !secret.is_empty()).fold(text.to_owned(), |text, secret| {
         if text.contains(secret.as_str()) { text.replace(secret.as_str(), "***") } else { text }
     })
 }
 
-/// A body that can be shown: text without the credentials, and not too much of it.
+/// Shortens a body for the report and removes credentials.
 pub(crate) fn excerpt(body: &[u8], secrets: &[String]) -> String {
-    // The credentials first: of one that lies across the cut, a part would stay.
+    // Credentials are removed first, or part of one that lies across the cut would remain.
     let text = blank(&String::from_utf8_lossy(body), secrets);
     match text.get(..text.floor_char_boundary(SHOWN)) {
         Some(shown) if shown.len() < text.len() => {

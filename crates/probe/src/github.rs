@@ -1,25 +1,24 @@
-//! Annotations of GitHub Actions, as workflow commands: one command ([`annotation`]) for whoever has
-//! something to say, and the report of a probe ([`write()`]), with a command for each failure, of the level
-//! that its requirement has.
+//! Annotations of GitHub Actions, as workflow commands: [`annotation`] writes a single one, and [`write()`] the
+//! report of a probe, with a command for each failure whose severity follows the requirement's level.
 
 use std::fmt::Write as _;
 
 use super::check::RequirementLevel;
 use super::report::AgentReport;
 
-/// How an annotation is shown.
+/// Severity of an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// In red.
+    /// Shown in red.
     Error,
-    /// In yellow.
+    /// Shown in yellow.
     Warning,
-    /// In blue.
+    /// Shown in blue.
     Notice,
 }
 
 impl Severity {
-    /// Its workflow command.
+    /// Returns the workflow command.
     fn command(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -29,14 +28,13 @@ impl Severity {
     }
 }
 
-/// A line with the command that shows a text under a title. Neither begins a line of its own or ends the
-/// command, whoever wrote them.
+/// Returns a line with a command that shows a text under a title. Line breaks and delimiters in either are escaped.
 #[must_use]
 pub fn annotation(severity: Severity, title: &str, text: &str) -> String {
     format!("::{} title={}::{}\n", severity.command(), property(title), data(text))
 }
 
-/// Writes the report of a probe.
+/// Renders the report of a probe.
 #[must_use]
 pub fn write(report: &AgentReport) -> String {
     let mut out = String::new();
@@ -67,8 +65,7 @@ pub fn write(report: &AgentReport) -> String {
     out
 }
 
-/// The text of a command. What has a meaning to whoever reads the log is escaped as GitHub's own
-/// toolkit does it (`escapeData`), and characters that steer a terminal are left out.
+/// Escapes the text of a command as GitHub's own toolkit does (`escapeData`), and removes control characters.
 fn data(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -83,7 +80,7 @@ fn data(text: &str) -> String {
     out
 }
 
-/// A property of a command (`escapeProperty`).
+/// Escapes a property of a command (`escapeProperty`).
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,16 +1,16 @@
-//! How good is good: one letter, where enough was seen for one.
+//! Grade of an agent: one letter, when enough was checked.
 
 use serde::Serialize;
 
 use super::check::{CheckVerdict, RequirementLevel};
 use super::report::CheckFinding;
 
-/// The grade of an agent. A and B mean that no MUST is broken.
+/// Grade of an agent. A and B mean that no MUST is violated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Grade {
-    /// Nothing failed, and the agent let at least nine MUSTs in ten be looked at.
+    /// Nothing failed, and at least nine in ten MUSTs could be checked.
     A,
-    /// No MUST failed; a SHOULD did, or too few MUSTs could be looked at.
+    /// No MUST failed; a SHOULD did, or too few MUSTs could be checked.
     B,
     /// At most one MUST in twenty failed.
     C,
@@ -18,22 +18,22 @@ pub enum Grade {
     D,
     /// At most three MUSTs in ten failed.
     E,
-    /// More.
+    /// More MUSTs failed.
     F,
 }
 
-/// Why there is no grade.
+/// Reason for a missing grade.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ungraded {
-    /// Whoever answers at the address is no agent: it has neither an agent card nor MCP.
+    /// The server at the address is no agent: it has neither an agent card nor MCP.
     NoAgent,
-    /// Fewer than half of the MUSTs were looked at.
+    /// Fewer than half of the MUSTs were checked.
     NotLookedAt,
 }
 
 impl Grade {
-    /// Its letter.
+    /// Returns the letter.
     #[must_use]
     pub fn letter(self) -> char {
         match self {
@@ -46,7 +46,7 @@ impl Grade {
         }
     }
 
-    /// What it means.
+    /// Returns the meaning in words.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
@@ -59,41 +59,41 @@ impl Grade {
         }
     }
 
-    /// Whether a MUST is broken.
+    /// Returns true when a MUST is violated.
     #[must_use]
     pub fn breaks_a_must(self) -> bool {
         self > Self::B
     }
 }
 
-/// How many of the MUSTs that the agent is bound by were looked at.
+/// Number of applicable MUSTs by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Coverage {
-    /// So many were judged.
+    /// Number that were checked.
     pub looked_at: usize,
-    /// So many could not be looked at, because of what the agent answers.
+    /// Number that could not be checked because of the agent's answers.
     pub not_looked_at: usize,
-    /// So many were left out by whoever probes.
+    /// Number that were skipped.
     pub skipped: usize,
-    /// All of them.
+    /// Number of all.
     pub of: usize,
 }
 
 impl Coverage {
-    /// Whether that is enough for a grade: half of them.
+    /// Returns true when at least half were checked, which a grade requires.
     #[must_use]
     pub fn is_enough(self) -> bool {
         self.of > 0 && self.looked_at * 2 >= self.of
     }
 
-    /// Whether that is enough for an A: nine in ten of those that were not left out.
+    /// Returns true when nine in ten of those that were not skipped were checked, which an A requires.
     #[must_use]
     pub fn is_enough_for_a(self) -> bool {
         self.not_looked_at * 10 <= self.looked_at + self.not_looked_at
     }
 }
 
-/// How much of what was to be looked at was.
+/// Counts the MUSTs by outcome.
 pub(super) fn coverage(findings: &[CheckFinding]) -> Coverage {
     let musts = || findings.iter().filter(|finding| finding.check.level == RequirementLevel::Must);
     let counted =
@@ -104,17 +104,17 @@ pub(super) fn coverage(findings: &[CheckFinding]) -> Coverage {
     Coverage { looked_at, not_looked_at, skipped, of: looked_at + not_looked_at + skipped }
 }
 
-/// How many MUSTs are broken that nobody has waived.
+/// Returns the number of violated MUSTs without a waiver.
 pub(super) fn broken(findings: &[CheckFinding]) -> usize {
     failures(findings, RequirementLevel::Must)
 }
 
-/// Whether no SHOULD failed that nobody has waived.
+/// Returns true when no SHOULD failed without a waiver.
 pub(super) fn keeps_every_should(findings: &[CheckFinding]) -> bool {
     failures(findings, RequirementLevel::Should) == 0
 }
 
-/// How many findings of a level failed that nobody has waived.
+/// Returns the number of failures of a level without a waiver.
 fn failures(findings: &[CheckFinding], level: RequirementLevel) -> usize {
     let failures = findings.iter().filter(|finding| finding.is_failure());
     failures.filter(|finding| finding.check.level == level).count()
@@ -124,10 +124,9 @@ fn is_judged(verdict: &CheckVerdict) -> bool {
     matches!(verdict, CheckVerdict::Fail(_) | CheckVerdict::Pass | CheckVerdict::Warn(_))
 }
 
-/// What findings about an agent add up to. Waived ones do not count; warnings never do. What was not
-/// looked at may be broken: it costs the A where it is more than a tenth of the MUSTs.
-/// Returns `None` where fewer than half of the MUSTs were looked at: that is too little to judge an
-/// agent by.
+/// Computes the grade of an agent. Waived failures and warnings do not count. MUSTs that could not be checked may be
+/// violated: when they are more than a tenth, there is no A. Returns `None` when fewer than half of the MUSTs were
+/// checked, which is too little for a grade.
 pub(super) fn of(findings: &[CheckFinding]) -> Option<Grade> {
     let coverage = coverage(findings);
     if !coverage.is_enough() {

@@ -1,4 +1,4 @@
-//! What a prober makes of calls by gRPC (A2A §10): their messages as JSON, and how they ended.
+//! Reads gRPC calls for the prober (A2A §10): their messages as JSON, and their end.
 
 use tradepost_buyer::grpc::messages;
 pub(super) use tradepost_buyer::grpc::{GrpcEnd, address, framed, method};
@@ -8,17 +8,17 @@ use tradepost_wire::protobuf::{self, Field, Kind, Rule, schema};
 
 use super::exchange::Got;
 
-/// How many messages have come.
+/// Returns the number of messages.
 pub(super) fn count(body: &[u8]) -> usize {
     messages(body).map_or(0, |messages| messages.len())
 }
 
-/// How a call ended, if it says.
+/// Returns the end of a call, if the answer has one.
 pub(super) fn end(got: &Got) -> Option<GrpcEnd> {
     GrpcEnd::of(|name| got.metadata(name))
 }
 
-/// The messages of an answer as the JSON that they stand for; null where one is none.
+/// Returns the messages of an answer as JSON; null for one that cannot be read.
 pub(super) fn documents(operation: Operation, body: &[u8]) -> Option<Vec<Value>> {
     let message = schema::answer(operation);
     let read = |bytes: &&[u8]| {
@@ -31,8 +31,8 @@ pub(super) fn documents(operation: Operation, body: &[u8]) -> Option<Vec<Value>>
     Some(messages(body).ok()?.iter().map(read).collect())
 }
 
-/// Adds the defaults that protocol buffers leave away. A page has all of its members, also where
-/// they are zero or empty (A2A §3.1.4); elsewhere what is away is absent.
+/// Adds the defaults that protocol buffers omit. A page has all of its members, also those that are zero or empty
+/// (A2A §3.1.4); elsewhere an omitted member stays absent.
 fn fill(fields: &[Field], value: &mut Value) {
     let Some(members) = value.as_object_mut() else { return };
     for field in fields {
@@ -46,7 +46,7 @@ fn fill(fields: &[Field], value: &mut Value) {
     }
 }
 
-/// What a report shows of an answer: its messages and its end as JSON.
+/// Renders an answer for the report: its messages and its end as JSON.
 pub(super) fn readable(operation: Option<Operation>, got: &Got) -> String {
     let documents = operation.and_then(|operation| documents(operation, &got.body));
     let mut lines: Vec<String> =

@@ -1,5 +1,5 @@
-//! The report for people: one file that needs nothing else, in light and dark, with everything
-//! that the agent wrote escaped. What to mend comes first; every verdict has a word beside its colour.
+//! Report in HTML: one self-contained file, in light and dark, with all text of the agent escaped. Failures come
+//! first; every verdict has a word beside its colour.
 
 use std::fmt::Write as _;
 
@@ -13,13 +13,12 @@ use super::report::{AgentReport, CheckFinding, FindingCounts, words};
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/script.js");
 
-/// Writes the report.
+/// Renders the report.
 #[must_use]
 pub fn write(report: &AgentReport) -> String {
     let mut out = String::with_capacity(256 * 1024);
     let title = if report.agent.is_empty() { &report.address } else { &report.agent };
-    // The policy lets the file load nothing: had an agent's text become markup after
-    // all, it could not call anybody.
+    // The policy lets the file load nothing: even if an agent's text became markup, it could not send requests.
     let _ = writeln!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -85,7 +84,7 @@ fn head(out: &mut String, report: &AgentReport, title: &str) {
     out.push_str("</div>\n</header>\n");
 }
 
-/// What fails, MUSTs first, each with what to do about it and the way to its requests and answers.
+/// Renders the failures, MUSTs first, each with advice and a link to its requests and answers.
 fn mend(out: &mut String, report: &AgentReport) {
     let failures = report.failures();
     if failures.is_empty() {
@@ -110,7 +109,7 @@ fn mend(out: &mut String, report: &AgentReport) {
     out.push_str("</ol>\n</section>\n");
 }
 
-/// How a failure looks by the weight of what is not kept; other findings by their verdict.
+/// Returns the CSS class of a finding: by level for a failure, by verdict otherwise.
 fn level_class(finding: &CheckFinding) -> &'static str {
     if finding.waived.is_some() {
         return "waived";
@@ -127,7 +126,7 @@ fn failed_class(level: RequirementLevel) -> &'static str {
     }
 }
 
-/// A bar for each level.
+/// Renders a bar for each level.
 fn summary(out: &mut String, report: &AgentReport) {
     out.push_str("<section class=\"levels\">\n");
     for level in RequirementLevel::ALL.iter().copied() {
@@ -268,7 +267,7 @@ fn show(out: &mut String, exchange: &RecordedExchange) {
     );
 }
 
-/// JSON laid out; other text as it is.
+/// Formats JSON with indentation; other text stays unchanged.
 fn pretty(body: &str) -> String {
     let value: Option<tradepost_wire::json::Value> = tradepost_wire::json::from_str(body).ok();
     value
@@ -277,13 +276,13 @@ fn pretty(body: &str) -> String {
         .unwrap_or_else(|| body.to_owned())
 }
 
-/// Whether a character steers what shows it, or hides or turns text.
+/// Returns true for control characters, and for characters that are invisible or change the direction of text.
 pub(super) fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Text for HTML; characters that hide or turn text are shown as what they are.
+/// Escapes text for HTML; hidden characters are shown as escapes.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for character in text.chars() {

@@ -1,9 +1,9 @@
-//! Reports for continuous integration in JUnit's XML: the document ([`Document`]) for whoever has tests
-//! to report, and the report of a probe ([`write()`]), with a suite for each thing probed.
+//! Reports in JUnit's XML for continuous integration: [`Document`] is the general format, and [`write()`] renders the
+//! report of a probe, with a suite for each target.
 //!
-//! A `failure` is what turns a build red, so that only a broken MUST is one, as it is for the exit
-//! code. A SHOULD that is not kept, or a MAY that is not done, is a skipped test that says so; and
-//! each test has its level as a property. Where there is no grade a suite of its own has the one error.
+//! A `failure` turns a build red, so only a violated MUST is one, as for the exit code. A violated SHOULD or MAY is a
+//! skipped test with an explanation; each test has its level as a property. A missing grade is the one error of a
+//! suite of its own.
 
 use std::fmt::Write as _;
 
@@ -12,65 +12,65 @@ use tradepost_wire::catalog::Vocabulary as _;
 use super::check::{CheckVerdict, RequirementLevel};
 use super::report::{AgentReport, CheckFinding, words};
 
-/// A document: suites of tests under one name.
+/// Document with suites of tests under one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// What was tested, and what came of it.
+    /// Subject and overall result.
     pub name: String,
-    /// The suites, in order.
+    /// Suites, in order.
     pub suites: Vec<Suite>,
 }
 
-/// A suite of tests.
+/// Suite of tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suite {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its tests, in order.
+    /// Tests, in order.
     pub cases: Vec<Case>,
 }
 
-/// A test.
+/// Test case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
-    /// What it belongs to.
+    /// Class name, which groups tests.
     pub class: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// How much it weighs, where it has a property `level` for that.
+    /// Value of the property `level`, if the test has one.
     pub level: Option<&'static str>,
-    /// What came of it.
+    /// Outcome.
     pub outcome: Outcome,
 }
 
-/// What came of a test.
+/// Outcome of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It succeeded.
+    /// The test succeeded.
     Passed,
-    /// It succeeded, and there is something to say besides.
+    /// The test succeeded, with a note.
     Noted(String),
-    /// It failed, which turns a build red.
+    /// The test failed, which turns a build red.
     Failed {
-        /// What kind of failure it is.
+        /// Kind of failure.
         kind: &'static str,
-        /// What was found.
+        /// Finding.
         message: String,
-        /// What to do about it.
+        /// Advice.
         text: String,
     },
-    /// It could not be made, which turns a build red.
+    /// The test could not be run, which turns a build red.
     Error {
-        /// What kind of error it is.
+        /// Kind of error.
         kind: &'static str,
-        /// Why.
+        /// Reason.
         message: String,
     },
-    /// It does not count.
+    /// The test does not count.
     Skipped {
-        /// Why.
+        /// Reason.
         message: String,
-        /// What to do about it, where there is something to do.
+        /// Advice, if there is any.
         text: Option<String>,
     },
 }
@@ -96,7 +96,7 @@ impl Suite {
 }
 
 impl Document {
-    /// Writes it. Texts of others become neither elements nor attributes.
+    /// Renders the document. Text of other parties is escaped.
     #[must_use]
     pub fn write(&self) -> String {
         let count = |wanted: fn(&Outcome) -> bool| -> usize {
@@ -173,7 +173,7 @@ impl Case {
     }
 }
 
-/// Writes the report of a probe.
+/// Renders the report of a probe.
 #[must_use]
 pub fn write(report: &AgentReport) -> String {
     let mut suites = Vec::new();
@@ -224,7 +224,7 @@ fn case(finding: &CheckFinding) -> Case {
     }
 }
 
-/// Text for XML; what XML cannot hold becomes a question mark.
+/// Escapes text for XML; characters that XML does not permit become question marks.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

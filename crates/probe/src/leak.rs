@@ -1,6 +1,6 @@
-//! Signs that an answer shows how the agent is built.
+//! Signs that an answer reveals details of the agent's implementation.
 
-/// What gives an implementation away, and what it is a sign of.
+/// Texts that reveal an implementation, each with its meaning.
 const SIGNS: &[(&str, &str)] = &[
     ("Traceback (most recent call last)", "a Python traceback"),
     ("site-packages/", "a Python path"),
@@ -26,7 +26,7 @@ const SIGNS: &[(&str, &str)] = &[
     ("/var/lib/", "a path of the machine"),
 ];
 
-/// What in a text gives the implementation away.
+/// Returns the meaning of the first such text in an answer.
 pub(super) fn sign(text: &str) -> Option<&'static str> {
     SIGNS.iter().find(|(sign, _)| text.contains(sign)).map(|(_, what)| *what)
 }

@@ -38,30 +38,30 @@ pub use rehearsal::rehearse;
 use report::{AgentReport, CheckFinding};
 use run::ProbeRun;
 
-/// How far a run is: told when a check begins, and when it is done.
+/// Progress of a run, reported when a check begins and when it is done.
 #[derive(Debug)]
 pub struct RunProgress<'a> {
-    /// How many checks are done.
+    /// Number of finished checks.
     pub done: usize,
-    /// How many there are.
+    /// Number of all checks.
     pub total: usize,
-    /// How many requests were sent.
+    /// Number of requests sent.
     pub requests: u32,
-    /// How many checks failed that count, MUSTs and SHOULDs.
+    /// Number of failed MUSTs and SHOULDs.
     pub failed: usize,
-    /// The check.
+    /// Current check.
     pub check: &'static Check,
-    /// What it is run on.
+    /// Target of the check.
     pub on: &'a str,
-    /// What came of it; `None` when it begins.
+    /// Finding of the check; `None` when it begins.
     pub finding: Option<&'a CheckFinding>,
 }
 
 /// Probes the agent at `address`: a base address, that of its card, or of an MCP endpoint.
 ///
 /// # Errors
-/// When the agent cannot be reached at all, or the address or a token cannot be used. Whoever answers
-/// and is no agent is a report without a grade.
+/// When the agent cannot be reached at all, or the address or a token cannot be used. A server that answers and is no
+/// agent yields a report without a grade.
 pub async fn probe(
     transport: HttpTransport,
     address: &str,
@@ -71,7 +71,7 @@ pub async fn probe(
     probe_until(transport, address, options, progress, std::future::pending()).await
 }
 
-/// The same until `stop` resolves: then what was seen so far is reported, and the rest as skipped.
+/// Probes like [`probe`] until `stop` resolves; the remaining checks are then reported as skipped.
 ///
 /// # Errors
 /// As [`probe`].
@@ -88,7 +88,7 @@ pub async fn probe_until(
     if let Some(read) = ending.unless(plan::read_card(&mut run)).await {
         read?;
     }
-    // A seller that is not found before the end is none that was looked at.
+    // A seller that was not found before the end is left out of the plan.
     let plan = match ending.unless(plan::make(&mut run, address)).await {
         Some(plan) => plan,
         None => plan::of_what_is_known(&run),
@@ -104,7 +104,7 @@ pub async fn probe_until(
                 let (check, on) = (step.check, step.on.as_str());
                 progress(&RunProgress { done, total, requests, failed, check, on, finding });
             };
-        // After the end no check begins any more; that each was skipped is told below.
+        // After the end no further check begins; the loop below marks each as skipped.
         if ending.reached().is_none() {
             tell(run.spent, done, None, &findings);
         }
@@ -161,7 +161,8 @@ fn finding(run: &mut ProbeRun, step: &PlanStep, verdict: CheckVerdict) -> CheckF
 }
 
 impl AgentReport {
-    /// Whether a MUST is broken that nobody has waived. Without a card and a seller that one is.
+    /// Returns true when a MUST is violated without a waiver. An address with neither an agent card nor a seller
+    /// violates one.
     #[must_use]
     pub fn breaks_a_must(&self) -> bool {
         grade::broken(&self.findings) > 0

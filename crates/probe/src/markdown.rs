@@ -1,6 +1,5 @@
-//! Reports in Markdown, as a summary of a job or a comment: text of others that stays text ([`plain`]) and
-//! tables ([`table`]), and the report of a probe ([`write()`]): what to mend first, then the counts, and what
-//! was not looked at.
+//! Reports in Markdown, for the summary of a job or a comment: [`plain`] escapes text of other parties, [`table`]
+//! renders tables, and [`write()`] renders the report of a probe: failures, counts, and what could not be checked.
 
 use std::fmt::Write as _;
 
@@ -10,7 +9,7 @@ use super::check::RequirementLevel;
 use super::html::is_hidden;
 use super::report::AgentReport;
 
-/// Writes the report of a probe.
+/// Renders the report of a probe.
 #[must_use]
 pub fn write(report: &AgentReport) -> String {
     let mut out = String::new();
@@ -71,7 +70,7 @@ pub fn write(report: &AgentReport) -> String {
     out
 }
 
-/// Why checks were not made, and what was left out, each reason once.
+/// Renders the reasons for unchecked requirements, each once, and what the run did not cover.
 fn reasons(out: &mut String, report: &AgentReport) {
     let unjudged = report.unjudged();
     if unjudged.is_empty() && report.left_out.is_empty() {
@@ -88,7 +87,7 @@ fn reasons(out: &mut String, report: &AgentReport) {
     }
 }
 
-/// A table. Cells are written as they are: what others wrote goes through [`plain`] first.
+/// Renders a table. Cells are written unchanged: text of other parties must be escaped with [`plain`] before.
 #[must_use]
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let mut out = String::new();
@@ -107,7 +106,7 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Text of which nothing is markup, a link, a mention or a line of its own, whoever wrote it.
+/// Escapes a text so that it contains no markup, link, mention or line break.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -116,7 +115,7 @@ pub fn plain(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // A mention would call people.
+            // A mention would notify people.
             '@' => out.push_str("&#64;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '(' | ')' | '|' | '#' | '!' | '~' => {
                 out.push('\\');
@@ -129,6 +128,6 @@ pub fn plain(text: &str) -> String {
             other => out.push(other),
         }
     }
-    // GitHub makes links of bare addresses.
+    // GitHub turns bare addresses into links.
     out.replace("://", "&#58;//").replace("www.", "www&#46;")
 }

@@ -1,4 +1,4 @@
-//! What is probed, and how gently; what is known already, and accepted.
+//! Options of a probe: its target, its limits, and accepted failures.
 
 use std::time::Duration;
 
@@ -7,53 +7,53 @@ use tradepost_buyer::{Origin, Url};
 
 use super::check::CheckProfile;
 
-/// What this prober calls itself in `User-Agent`, before the address of whoever uses it.
+/// Name of the prober in `User-Agent`, which the operator's contact follows.
 pub const NAME: &str = concat!("tradepost-probe/", env!("CARGO_PKG_VERSION"));
 
-/// The longest text that is said to an agent, in bytes: reports show whole requests up to 4 KiB.
+/// Maximum length of a text sent to an agent, in bytes: reports show whole requests up to 4 KiB.
 pub const MAX_TEXT: usize = 2_000;
 
-/// What to probe, and how gently.
+/// Options of a probe.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ProbeOptions {
-    /// The specifications to judge by; `None` judges by those that the card names.
+    /// Specification to check against; `None` checks against those that the card names.
     pub profile: Option<CheckProfile>,
-    /// A bearer token.
+    /// Bearer token.
     pub token: Option<String>,
-    /// The bearer token of somebody else, to see whether callers are kept apart.
+    /// Bearer token of a second caller, for checks that callers are isolated from each other.
     pub token_b: Option<String>,
-    /// The origins that the tokens are for; without any, that of the address.
+    /// Origins that the tokens are for; when empty, the origin of the card.
     pub token_for: Vec<Origin>,
-    /// Whether leads may be sent with which somebody could be contacted, and valid ones.
+    /// True when leads with contact data, and valid leads, may be sent.
     pub allow_leads: bool,
-    /// Whether messages may be sent that a generic agent works on.
+    /// True when messages that a generic agent acts on may be sent.
     pub allow_messages: bool,
-    /// What is said to a generic agent, at most [`MAX_TEXT`] bytes; `None` says a fixed sentence that asks
-    /// for nothing and, where that is refused, what the card gives as examples.
+    /// Text for a generic agent, at most [`MAX_TEXT`] bytes. `None` sends a fixed sentence that requests nothing and,
+    /// if that is refused, the examples of the card.
     pub text: Option<String>,
-    /// Whether an AdCP seller may be asked to change something: an account in its sandbox.
+    /// True when an AdCP seller may be asked for a change: an account in its sandbox.
     pub allow_writes: bool,
-    /// Requests in a second at most; 0 is as many as can be.
+    /// Maximum number of requests per second; 0 means no limit.
     pub rate: u32,
-    /// Requests in all at most.
+    /// Maximum number of requests in all.
     pub budget: u32,
-    /// How long the run may take; then what was seen is reported, and the rest as skipped.
+    /// Maximum duration of the run; the checks that remain are then reported as skipped.
     pub deadline: Option<Duration>,
-    /// Where whoever runs the agent finds whoever runs the prober: a URL or an e-mail address, which
-    /// `User-Agent` names. Visible ASCII; what no header can hold is left out.
+    /// Contact of the prober's operator for the agent's operator: a URL or an e-mail address that is sent in
+    /// `User-Agent`. Only visible ASCII; any other value is left out.
     pub contact: Option<String>,
-    /// The moment from which consents are dated.
+    /// Time of the run, from which consents are dated.
     pub now: Timestamp,
-    /// Makes ids that no other run has; letters and digits.
+    /// Letters and digits that are unique to this run, for unique ids.
     pub run_id: String,
-    /// What is known, and why it is accepted.
+    /// Accepted failures, with reasons.
     pub waivers: Vec<Waiver>,
 }
 
 impl ProbeOptions {
-    /// Ten requests in a second and a thousand in all, by nobody in particular, and nothing that
-    /// stays with a seller. `run_id` has letters and digits and is new for each run.
+    /// Creates the default options: ten requests per second and a thousand in all, without a contact, and nothing
+    /// that a seller stores. `run_id` has letters and digits and is new for each run.
     #[must_use]
     pub fn new(now: Timestamp, run_id: impl Into<String>) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl ProbeOptions {
         }
     }
 
-    /// The origins that the tokens are for, where the agent's card is at this address.
+    /// Returns the origins that the tokens are for, for an agent whose card is at this address.
     pub(crate) fn token_origins(&self, card: &Url) -> Vec<Origin> {
         match self.token_for.is_empty() {
             true => vec![Origin::of(card)],
@@ -83,7 +83,7 @@ impl ProbeOptions {
         }
     }
 
-    /// What requests say in `User-Agent`.
+    /// Returns the value of `User-Agent`.
     #[must_use]
     pub fn user_agent(&self) -> String {
         let shown = |text: &&String| text.bytes().all(|byte| (0x21..=0x7e).contains(&byte));
@@ -94,11 +94,11 @@ impl ProbeOptions {
     }
 }
 
-/// A failure that is accepted.
+/// Accepted failure of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiver {
-    /// The check.
+    /// Name of the check.
     pub check: String,
-    /// Why it is accepted; never empty.
+    /// Reason for accepting it; never empty.
     pub reason: String,
 }

@@ -1,4 +1,4 @@
-//! What is probed: which checks, on what, in which order; and what the card offers besides.
+//! Plan of a run: the checks, their targets and their order; and what the run does not cover.
 
 use reqwest::{Method, Url};
 use tradepost_buyer::card::{SellerCard, SellerInterface};
@@ -18,22 +18,22 @@ use super::exchange::Got;
 use super::run::{OutgoingRequest, ProbeRun, RequestOverrides, Who};
 use super::{a2a, aap, adcp};
 
-/// Every check, in the order in which they are run.
+/// Returns every check, in the order in which they are run.
 pub fn checks() -> impl Iterator<Item = &'static Check> {
     a2a::TABLES.iter().chain(aap::TABLES).chain(adcp::TABLES).flat_map(|table| table.iter())
 }
 
-/// Which checks are run, and on what.
+/// Checks of a run with their targets.
 pub(super) struct ProbePlan {
     pub(super) steps: Vec<PlanStep>,
     pub(super) versions: Vec<Version>,
     pub(super) with_adcp: bool,
     pub(super) is_seller: bool,
-    /// Whether MCP was looked for at the address.
+    /// True when the address was searched for MCP.
     pub(super) looked_for_mcp: bool,
 }
 
-/// A check and what it is run on.
+/// Check with its target.
 pub(super) struct PlanStep {
     pub(super) check: &'static Check,
     pub(super) on: String,
@@ -42,19 +42,19 @@ pub(super) struct PlanStep {
     pub(super) way: Option<SellerBinding>,
 }
 
-/// Finds out what there is besides the card, and makes the plan.
+/// Searches for a seller of AdCP and makes the plan.
 pub(super) async fn make(run: &mut ProbeRun, address: &str) -> ProbePlan {
     run.speaks_aap = run.card_json.to_string().contains("autoagentprotocol.org/extensions/");
     ask::read_card(run);
     if looks_for_mcp(run) {
         mcp::find(run, address).await;
-        // Looking for a seller is no check, and shown with none.
+        // The search belongs to no check, so its exchanges are dropped.
         run.take_recorded();
     }
     of_what_is_known(run)
 }
 
-/// The plan as far as can be known now.
+/// Makes the plan from what is known so far.
 pub(super) fn of_what_is_known(run: &ProbeRun) -> ProbePlan {
     let profile = run.options.profile;
     let wants = |one| profile.is_none_or(|wanted| wanted == one);
@@ -63,18 +63,18 @@ pub(super) fn of_what_is_known(run: &ProbeRun) -> ProbePlan {
         wants(CheckProfile::Aap) && (run.speaks_aap || profile == Some(CheckProfile::Aap));
     let is_seller = !run.seller.ways().is_empty();
     let with_adcp = wants(CheckProfile::Adcp) && (profile == Some(CheckProfile::Adcp) || is_seller);
-    // A seller that speaks MCP alone needs no card.
+    // A seller that speaks only MCP needs no card.
     let mcp_alone = profile.is_none() && run.card.is_none() && is_seller;
     let with_a2a = wants(CheckProfile::A2a) && !mcp_alone;
     let steps = steps(run, [with_a2a, with_aap, with_adcp], &versions);
     ProbePlan { steps, versions, with_adcp, is_seller, looked_for_mcp: looks_for_mcp(run) }
 }
 
-/// Whether MCP is looked for at the address.
+/// Returns true when the address has to be searched for MCP.
 fn looks_for_mcp(run: &ProbeRun) -> bool {
     match run.options.profile {
         Some(profile) => profile == CheckProfile::Adcp,
-        // An agent with a card says there what it speaks.
+        // An agent's card names its protocols.
         None => run.card.is_none() || run.seller.extension.is_some(),
     }
 }
@@ -93,7 +93,7 @@ fn steps(run: &ProbeRun, with: [bool; 3], versions: &[Version]) -> Vec<PlanStep>
     let aap = || checks().filter(|check| with_aap && check.profile() == CheckProfile::Aap);
     steps.extend(a2a().filter(|it| it.on == On::Card).map(|it| step(it, "card", None, None)));
     for binding in Binding::ALL.iter().copied() {
-        // Without an interface there is nothing to run on; that is for the card's checks to say.
+        // Without an interface there is no target; the checks of the card report that.
         if !run.endpoints.iter().any(|endpoint| endpoint.binding == binding) {
             continue;
         }
@@ -128,11 +128,11 @@ fn steps(run: &ProbeRun, with: [bool; 3], versions: &[Version]) -> Vec<PlanStep>
     steps
 }
 
-/// Fetches the card and finds the interfaces that can be probed.
+/// Fetches the card and determines the interfaces that can be probed.
 pub(super) async fn read_card(run: &mut ProbeRun) -> Result<(), CallFailure> {
     let url = run.card_url.clone();
     refuse_open_token(run, &url)?;
-    // Without a credential first: most cards are for everybody.
+    // First without a credential, because most cards are public.
     run.card_answer = get_card(run, &url, Who::Nobody).await?;
     if run.card_is_guarded() && run.options.token.is_some() {
         run.card_reader = Who::First;
@@ -142,7 +142,7 @@ pub(super) async fn read_card(run: &mut ProbeRun) -> Result<(), CallFailure> {
         return Ok(());
     }
     let document = run.card_answer.json().unwrap_or_default();
-    // A name alone is no card: answers of other services have one, too.
+    // A name alone does not make a card: answers of other services have one too.
     let is_card = ["supportedInterfaces", "capabilities", "skills", "url"]
         .iter()
         .any(|name| document.get(name).is_some());
@@ -154,10 +154,10 @@ pub(super) async fn read_card(run: &mut ProbeRun) -> Result<(), CallFailure> {
     let usable = |interface: &SellerInterface| check_version(&interface.protocol_version).is_ok();
     for interface in interfaces.filter(|it| usable(it)) {
         let Some(binding) = Binding::from_name(&interface.binding) else { continue };
-        // Of several of one binding the first is taken.
+        // Of several interfaces of one binding the first is used.
         let known = run.endpoints.iter().any(|endpoint| endpoint.binding == binding);
         if let (false, Ok(url)) = (known, address(&run.card_url, binding, interface)) {
-            // An empty tenant is an absent one (ProtoJSON).
+            // An empty tenant is equivalent to an absent one (ProtoJSON).
             let tenant = interface.tenant.clone().filter(|tenant| !tenant.is_empty());
             let declared = SellerInterface { tenant, ..interface.clone() };
             run.endpoints.push(ProbedInterface { binding, url, declared });
@@ -170,7 +170,7 @@ pub(super) async fn read_card(run: &mut ProbeRun) -> Result<(), CallFailure> {
     Ok(())
 }
 
-/// Gets the card as somebody. Nobody there is no finding about an agent, but a failure.
+/// Fetches the card as this caller. A server that cannot be reached is an error, not a finding.
 async fn get_card(run: &mut ProbeRun, url: &Url, who: Who<'static>) -> Result<Got, CallFailure> {
     let headers = run.card_headers(who);
     let out = OutgoingRequest {
@@ -185,11 +185,11 @@ async fn get_card(run: &mut ProbeRun, url: &Url, who: Who<'static>) -> Result<Go
     got.map_err(|verdict| CallFailure::Unsent(Unsent::Unreachable(verdict.text().to_owned())))
 }
 
-/// What answers at the address in place of an agent; `None` where there is an agent, or where that could
-/// not be found out.
+/// Describes the server at the address when it is no agent; `None` for an agent, or when this could not be
+/// determined.
 pub(super) fn no_agent(run: &ProbeRun, plan: &ProbePlan) -> Option<String> {
     let is_agent = run.card.is_some() || plan.with_adcp && plan.is_seller;
-    // The address was not asked yet, or whoever is there wants to know first who asks.
+    // The address was not called yet, or it demands authentication first.
     let is_unknown = run.card_answer.status == 0 || run.card_is_guarded() || run.wants_credential;
     if is_agent || is_unknown {
         return None;
@@ -207,7 +207,7 @@ pub(super) fn no_agent(run: &ProbeRun, plan: &ProbePlan) -> Option<String> {
     Some(format!("{path} gives HTTP {status} with {kind} and no agent card{mcp}"))
 }
 
-/// Refuses to send the token to an origin that it is not for: whoever writes a card does not decide that.
+/// Refuses an interface at an origin that the token is not for: the author of a card must not redirect the token.
 fn refuse_foreign_token(run: &ProbeRun, url: &Url) -> Result<(), CallFailure> {
     if !run.has_token() {
         return Ok(());
@@ -215,7 +215,7 @@ fn refuse_foreign_token(run: &ProbeRun, url: &Url) -> Result<(), CallFailure> {
     check_origin(url, &run.options.token_origins(&run.card_url), false)
 }
 
-/// A token does not travel in the open.
+/// Refuses to send a token over an unencrypted connection.
 fn refuse_open_token(run: &ProbeRun, url: &Url) -> Result<(), CallFailure> {
     if !run.has_token() || url.scheme() == "https" || is_local(url) {
         return Ok(());
@@ -227,14 +227,14 @@ fn refuse_open_token(run: &ProbeRun, url: &Url) -> Result<(), CallFailure> {
     })))
 }
 
-/// Makes everything ready for a check and runs it.
+/// Prepares the run for a check and runs it.
 pub(super) async fn perform(run: &mut ProbeRun, step: &PlanStep) -> CheckVerdict {
     run.binding = step.binding.unwrap_or(Binding::JsonRpc);
     run.version = step.version.unwrap_or(Version::V1_1);
     if let Some(way) = step.way {
         ask::choose(run, way);
     }
-    // What was sent before belongs to no check.
+    // Earlier exchanges belong to no check.
     run.take_recorded();
     let judged: CheckResult = (step.check.run)(run).await;
     match judged {
@@ -242,7 +242,7 @@ pub(super) async fn perform(run: &mut ProbeRun, step: &PlanStep) -> CheckVerdict
     }
 }
 
-/// What the card offers and this prober does not look at.
+/// Lists what the run does not cover: interfaces of the card, AdCP error codes, and unknown AAP versions.
 pub(super) fn left_out(run: &ProbeRun, plan: &ProbePlan) -> Vec<String> {
     let mut left_out = Vec::new();
     let interfaces = run.card.iter().flat_map(|card| card.interfaces.iter());

@@ -1,5 +1,4 @@
-//! What a run would send, without sending it: the card is read, as every client reads it, and
-//! nothing else.
+//! Dry run: reads the card, as every client does, and lists the requests that a probe would send.
 
 use serde::{Serialize, Serializer};
 use tradepost_buyer::discover::card_url;
@@ -14,39 +13,39 @@ use super::options::ProbeOptions;
 use super::plan;
 use super::run::{ProbeRun, REHEARSED};
 
-/// What would be sent.
+/// Result of a dry run.
 #[derive(Debug, Serialize)]
 pub struct Rehearsal {
-    /// The address that was given.
+    /// Address that was given.
     pub address: String,
-    /// Where the card is.
+    /// Address of the card.
     pub card_url: String,
-    /// How every request names who sends it.
+    /// `User-Agent` of every request.
     pub user_agent: String,
-    /// Requests in a second at most; 0 is as many as can be.
+    /// Maximum number of requests per second; 0 means no limit.
     pub rate: u32,
-    /// Requests in all at most.
+    /// Maximum number of requests in all.
     pub budget: u32,
-    /// What the card offers and would not be looked at.
+    /// Interfaces and versions that the run would not cover.
     pub left_out: Vec<String>,
-    /// Each check, in order.
+    /// Checks, in order.
     pub steps: Vec<Rehearsed>,
 }
 
-/// What a check would send.
+/// Requests of one check.
 #[derive(Debug)]
 pub struct Rehearsed {
-    /// The check.
+    /// Check.
     pub check: &'static Check,
-    /// What it is run on.
+    /// Target.
     pub on: String,
-    /// What it sends first. What it sends once there is an answer depends on the answer.
+    /// First requests of the check. Later ones depend on the answers.
     pub requests: Vec<RecordedRequest>,
-    /// Why it sends nothing of its own.
+    /// Reason why the check sends no request of its own.
     pub nothing: Option<String>,
 }
 
-/// Reads the card of the agent at `address`, and says what [`probe`](super::probe) would send besides.
+/// Reads the card of the agent at `address` and returns the requests that [`probe`](super::probe) would send.
 ///
 /// # Errors
 /// As [`probe`](super::probe).

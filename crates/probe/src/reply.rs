@@ -1,4 +1,4 @@
-//! An answer of A2A on any binding: a result, an error, a stream, or nothing of the protocol.
+//! Answer of A2A on any binding: a result, an error, a stream, or no answer of the protocol.
 
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::a2a::Operation;
@@ -13,7 +13,7 @@ use super::exchange::Got;
 use super::grpc;
 use super::shape::{ShapeProblems, items, member, text};
 
-/// An answer.
+/// Answer of A2A.
 #[derive(Debug, Clone)]
 pub(crate) struct ProbedAnswer {
     pub(crate) got: Got,
@@ -21,28 +21,28 @@ pub(crate) struct ProbedAnswer {
     binding: Binding,
 }
 
-/// What an answer says.
+/// Content of an answer.
 #[derive(Debug, Clone)]
 pub(crate) enum AnswerContent {
     Result(Value),
     Error(ErrorView),
-    /// The data of each event, as JSON; null where it is none.
+    /// Data of each event as JSON; null for data that is not JSON.
     Stream(Vec<Value>),
-    /// Nothing of the protocol.
+    /// No content of the protocol.
     Other,
 }
 
-/// An error, alike on all bindings.
+/// Error in a form common to all bindings.
 #[derive(Debug, Clone)]
 pub(crate) struct ErrorView {
-    /// The JSON-RPC code, or the HTTP status in the body.
+    /// JSON-RPC code, or the HTTP status in the body.
     pub(crate) code: Option<i64>,
-    /// The status name, on HTTP+JSON.
+    /// Status name, on HTTP+JSON and gRPC.
     pub(crate) status: Option<String>,
     pub(crate) message: Option<String>,
-    /// `data` or `details`.
+    /// Content of `data` or `details`.
     pub(crate) details: Option<Value>,
-    /// The whole error.
+    /// Complete error object.
     pub(crate) whole: Value,
 }
 
@@ -58,21 +58,21 @@ impl ErrorView {
         }
     }
 
-    /// The detail of a type of google.rpc.
+    /// Returns the detail of this google.rpc type.
     pub(crate) fn detail(&self, name: &str) -> Option<&Value> {
         let wanted = format!("type.googleapis.com/google.rpc.{name}");
         let details = self.details.as_ref()?.as_array()?;
         details.iter().find(|detail| detail.get("@type").and_then(Value::as_str) == Some(&wanted))
     }
 
-    /// Whether its `BadRequest` names a field that has this in its name.
+    /// Returns true when its `BadRequest` names a field whose name contains `part`.
     pub(crate) fn names_field(&self, part: &str) -> bool {
         let violations = self.detail("BadRequest").map(|detail| items(detail, "fieldViolations"));
         let mut fields = violations.into_iter().flatten().filter_map(|it| text(it, "field"));
         fields.any(|field| field.contains(part))
     }
 
-    /// What is wrong with its `ErrorInfo`.
+    /// Checks its `ErrorInfo`.
     pub(crate) fn judge_info(&self) -> CheckResult {
         let info = needed(self.detail("ErrorInfo"), "there is no google.rpc.ErrorInfo")?;
         let (domain, reason) = (member(info, "domain"), member(info, "reason"));
@@ -82,7 +82,7 @@ impl ErrorView {
         judge(&wrong.0)
     }
 
-    /// The reason of its `ErrorInfo`.
+    /// Returns the reason of its `ErrorInfo`.
     pub(crate) fn reason(&self) -> Option<&str> {
         self.detail("ErrorInfo")?.get("reason")?.as_str()
     }
@@ -95,7 +95,7 @@ impl ProbedAnswer {
         } else {
             let body = got.json().unwrap_or_default();
             match (body.get("result"), body.get("error")) {
-                // An error that is null is none, though it must not be there then (JSON-RPC §5).
+                // A null error is treated as absent, although JSON-RPC §5 does not allow it.
                 (_, Some(error)) if !error.is_null() => {
                     AnswerContent::Error(ErrorView::read(error, "data"))
                 }
@@ -106,7 +106,7 @@ impl ProbedAnswer {
         Self { got, said, binding: Binding::JsonRpc }
     }
 
-    /// The answer to a call of gRPC; `operation` is `None` for a method that A2A does not have.
+    /// Reads the answer to a gRPC call; `operation` is `None` for a method that A2A does not define.
     pub(crate) fn grpc(got: Got, operation: Option<Operation>) -> Self {
         let streams = operation.is_some_and(streams);
         let documents = operation.and_then(|operation| grpc::documents(operation, &got.body));
@@ -114,7 +114,7 @@ impl ProbedAnswer {
         let end = grpc::end(&got);
         let is_ok = end.as_ref().is_some_and(|end| end.status() == Some(RpcStatus::Ok));
         let said = match (documents.as_slice(), end) {
-            // A stream that was left, or that broke off, has shown something all the same.
+            // The messages of a stream count even when it was left or broke off.
             ([_, ..], _) if streams => AnswerContent::Stream(documents),
             ([], _) if streams && is_ok => AnswerContent::Stream(documents),
             ([only], _) if is_ok && only.is_object() => AnswerContent::Result(only.clone()),
@@ -131,7 +131,7 @@ impl ProbedAnswer {
         let said = if got.media_type() == "text/event-stream" {
             AnswerContent::Stream(events(&got))
         } else if (200..300).contains(&got.status) {
-            // Nothing in the body is a result, too: that of a deletion.
+            // An empty body is a result too, that of a deletion.
             AnswerContent::Result(body.unwrap_or_default())
         } else {
             let error =
@@ -143,7 +143,7 @@ impl ProbedAnswer {
         Self { got, said, binding: Binding::HttpJson }
     }
 
-    /// The error, when it is one.
+    /// Returns the error, if the answer is one.
     pub(crate) fn error(&self) -> Option<&ErrorView> {
         match &self.said {
             AnswerContent::Error(error) => Some(error),
@@ -151,7 +151,7 @@ impl ProbedAnswer {
         }
     }
 
-    /// The result, or that there should be one.
+    /// Returns the result, or fails the check.
     pub(crate) fn result(&self) -> Result<&Value, CheckVerdict> {
         match &self.said {
             AnswerContent::Result(result) => Ok(result),
@@ -161,14 +161,14 @@ impl ProbedAnswer {
         }
     }
 
-    /// Whether there seems to be nothing at the address, or not for the method.
+    /// Returns true when the address, or the method at it, seems not to exist.
     pub(crate) fn is_no_route(&self) -> bool {
-        // A task that is not there has the same status as an address that is not.
+        // A missing task has the same status as a missing address.
         let reason = self.error().and_then(ErrorView::reason);
         matches!(self.got.status, 404 | 405 | 501) && reason != Some(A2aCode::TaskNotFound.name())
     }
 
-    /// In a few words.
+    /// Describes the answer in a few words.
     pub(crate) fn describe(&self) -> String {
         let status = self.got.status;
         match &self.said {
@@ -199,7 +199,7 @@ impl ProbedAnswer {
         }
     }
 
-    /// Whether it is this error, judged by what has to be exact on its binding.
+    /// Returns true when the answer is this error, by the values that must be exact on its binding.
     pub(crate) fn is(&self, code: A2aCode) -> bool {
         let Some(error) = self.error() else { return false };
         let status = error.status.as_deref();
@@ -213,7 +213,7 @@ impl ProbedAnswer {
         fits && error.reason().is_none_or(|reason| reason == code.name() || !code.a2a())
     }
 
-    /// Judges whether it is one of these errors; the first is the expected one.
+    /// Checks that the answer is one of these errors; the first is the expected one.
     pub(crate) fn refused(&self, codes: &[A2aCode]) -> CheckResult {
         if codes.iter().any(|code| self.is(*code)) {
             return Ok(CheckVerdict::Pass);
@@ -226,7 +226,7 @@ impl ProbedAnswer {
         fail(format!("expected {}, and got {}", names.join(" or "), self.describe()))
     }
 
-    /// Three rows of the table had another HTTP status in 1.0.0 (A2A§5.4).
+    /// Returns true for the older HTTP status of three errors, which A2A 1.0.0 defined differently (A2A §5.4).
     fn is_of_1_0_0(&self, code: A2aCode) -> bool {
         let old = [
             (A2aCode::TaskNotCancelable, 409),
@@ -247,7 +247,7 @@ impl ProbedAnswer {
     }
 }
 
-/// Whether an operation is answered with a stream.
+/// Returns true when an operation is answered with a stream.
 pub(crate) fn streams(operation: Operation) -> bool {
     matches!(operation, Operation::SendStreamingMessage | Operation::SubscribeToTask)
 }

@@ -1,4 +1,4 @@
-//! The report: what was found, for programs as JSON and for people elsewhere.
+//! Report of a probe, and its JSON form for programs; other modules render it for people.
 
 use jiff::Timestamp;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -10,61 +10,61 @@ use super::exchange::RecordedExchange;
 use super::grade::{self, Coverage, Grade, Ungraded};
 use super::shape::set;
 
-/// The version of the JSON form; it changes when a member changes its meaning or goes.
+/// Version of the JSON form; it changes when a member is removed or changes its meaning.
 pub const FORMAT: u32 = 3;
 
-/// What a run found.
+/// Result of a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct AgentReport {
-    /// The address that was given.
+    /// Address that was given.
     pub address: String,
-    /// Where the card is.
+    /// Address of the card.
     pub card_url: String,
-    /// The agent's name, as its card has it.
+    /// Agent's name, from its card.
     pub agent: String,
-    /// Its version, as its card has it.
+    /// Agent's version, from its card.
     pub agent_version: String,
-    /// When it was probed.
+    /// Time of the probe.
     pub probed_at: Timestamp,
-    /// How good it is; `None` when fewer than half of its MUSTs were looked at, or it is no agent.
+    /// Grade; `None` when fewer than half of the MUSTs were checked, or the server is no agent.
     pub grade: Option<Grade>,
-    /// What answers at the address in place of an agent, where that is known.
+    /// Description of the server when it is no agent, if known.
     pub no_agent: Option<String>,
-    /// Why the run ended before its checks did, where it did: it was stopped, or its deadline passed.
+    /// Reason for an early end: the run was stopped, or its deadline passed.
     pub stopped: Option<String>,
-    /// How many requests were sent.
+    /// Number of requests sent.
     pub requests: u32,
-    /// What the card offers and was not looked at.
+    /// Interfaces, error codes and versions that the run did not cover.
     pub left_out: Vec<String>,
-    /// What was measured by pairs of requests.
+    /// Measurements of pairs of requests.
     pub measured: Vec<Measured>,
-    /// What came of each check, in the order in which they were run.
+    /// Finding of each check, in the order in which they were run.
     pub findings: Vec<CheckFinding>,
 }
 
-/// Answers about what may not be seen, compared with answers about what does not exist.
+/// Comparison of answers about forbidden ids with answers about absent ids.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Measured {
-    /// The tool that was asked.
+    /// Tool that was called.
     pub tool: String,
-    /// By which way.
+    /// Binding.
     pub on: String,
-    /// 2 when the ids of one caller were asked for by another; 1 when both ids were nobody's.
+    /// Number of callers: 2 when the second caller used the ids of the first; 1 when both ids belonged to no one.
     pub callers: u8,
-    /// How many pairs were compared.
+    /// Number of pairs.
     pub pairs: usize,
-    /// In how many the error objects were the same.
+    /// Number of pairs with equal error objects.
     pub same_error: usize,
-    /// In how many the bodies were the same, apart from ids and moments.
+    /// Number of pairs with equal bodies, apart from ids and times.
     pub same_body: usize,
-    /// In how many the status was the same.
+    /// Number of pairs with equal statuses.
     pub same_status: usize,
-    /// In how many the headers were the same.
+    /// Number of pairs with equal headers.
     pub same_headers: usize,
-    /// The median latencies for what exists and for what does not, in microseconds.
+    /// Median latencies for existing and for absent ids, in microseconds.
     pub median_micros: [u64; 2],
-    /// How far the ranks of the latencies are from chance (Mann-Whitney), in standard deviations.
+    /// Deviation of the latency ranks from chance (Mann-Whitney), in standard deviations.
     pub z: f64,
 }
 
@@ -89,35 +89,35 @@ impl std::fmt::Display for Measured {
     }
 }
 
-/// What came of a check.
+/// Result of a check.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CheckFinding {
-    /// The check.
+    /// Check.
     pub check: &'static Check,
-    /// What it was run on: `card`, `JSONRPC`, `HTTP+JSON`, `AAP 1.1`, `seller`, `MCP`, `AdCP over
-    /// A2A`, or `run` for everything seen.
+    /// Target: `card`, `JSONRPC`, `HTTP+JSON`, `AAP 1.1`, `seller`, `MCP`, `AdCP over A2A`, or `run` for all recorded
+    /// exchanges.
     pub on: String,
-    /// What came of it.
+    /// Verdict.
     pub verdict: CheckVerdict,
-    /// Why the failure is accepted.
+    /// Reason for accepting the failure.
     pub waived: Option<String>,
-    /// What was sent and what came back.
+    /// Requests and answers.
     pub exchanges: Vec<RecordedExchange>,
 }
 
-/// Why some requirements were not looked at.
+/// Reason why some requirements were not checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unjudged<'r> {
-    /// The reason.
+    /// Text of the reason.
     pub reason: &'r str,
-    /// Whether it is of the agent's making; otherwise of whoever probes.
+    /// True when the agent's answers are the reason; false when the operator skipped the checks.
     pub by_agent: bool,
-    /// How many checks have it.
+    /// Number of checks with this reason.
     pub checks: usize,
 }
 
-/// A finding in words: what a verdict means for a requirement of its level.
+/// Describes a finding in words: the meaning of a verdict for a requirement of its level.
 pub(super) fn words(finding: &CheckFinding) -> &'static str {
     match (&finding.verdict, &finding.waived, finding.check.level) {
         (CheckVerdict::Pass, _, _) => "kept",
@@ -132,27 +132,27 @@ pub(super) fn words(finding: &CheckFinding) -> &'static str {
     }
 }
 
-/// How many findings there are of each kind.
+/// Number of findings by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct FindingCounts {
-    /// Kept.
+    /// Satisfied.
     pub pass: usize,
-    /// Not kept, waived ones apart.
+    /// Violated, without a waiver.
     pub fail: usize,
-    /// Not kept, and accepted.
+    /// Violated, with a waiver.
     pub waived: usize,
-    /// Worth a look.
+    /// Warnings.
     pub warn: usize,
-    /// Nothing to judge.
+    /// Not applicable.
     pub not_applicable: usize,
-    /// Left out by whoever probes.
+    /// Skipped by the operator.
     pub skipped: usize,
-    /// Could not be looked at.
+    /// Impossible to check.
     pub not_looked_at: usize,
 }
 
 impl AgentReport {
-    /// How many findings there are of each kind, of one level or of all.
+    /// Counts the findings by kind, of one level or of all.
     #[must_use]
     pub fn counts(&self, level: Option<RequirementLevel>) -> FindingCounts {
         let mut counts = FindingCounts::default();
@@ -172,7 +172,7 @@ impl AgentReport {
         counts
     }
 
-    /// The findings by what they are about, in the order in which that was probed.
+    /// Groups the findings by target, in the order in which the targets were probed.
     pub(super) fn by_place(&self) -> Vec<(&str, Vec<&CheckFinding>)> {
         let mut places: Vec<(&str, Vec<&CheckFinding>)> = Vec::new();
         for finding in &self.findings {
@@ -184,13 +184,13 @@ impl AgentReport {
         places
     }
 
-    /// How many of the MUSTs could be looked at.
+    /// Returns the number of MUSTs by outcome.
     #[must_use]
     pub fn coverage(&self) -> Coverage {
         grade::coverage(&self.findings)
     }
 
-    /// The grade in words: `grade A`, or that there is none.
+    /// Returns the grade in words: `grade A`, or `no grade`.
     #[must_use]
     pub fn verdict(&self) -> String {
         match self.grade {
@@ -199,7 +199,7 @@ impl AgentReport {
         }
     }
 
-    /// Why there is no grade; `None` where there is one.
+    /// Returns the reason for a missing grade; `None` when there is a grade.
     #[must_use]
     pub fn ungraded(&self) -> Option<Ungraded> {
         match (self.grade, &self.no_agent) {
@@ -209,7 +209,7 @@ impl AgentReport {
         }
     }
 
-    /// What the grade means, or why there is none. May quote what an agent wrote.
+    /// Explains the grade, or why there is none. May quote text of the agent.
     #[must_use]
     pub fn meaning(&self) -> String {
         let coverage = self.coverage();
@@ -236,8 +236,8 @@ impl AgentReport {
         }
     }
 
-    /// Why requirements were not looked at, by whose doing that may be: each reason once, those of the
-    /// agent's making first, with how many checks it is about.
+    /// Returns the reasons for unchecked requirements, each once with its number of checks. Reasons caused by the
+    /// agent come first.
     #[must_use]
     pub fn unjudged(&self) -> Vec<Unjudged<'_>> {
         let mut reasons: Vec<Unjudged<'_>> = Vec::new();
@@ -263,7 +263,7 @@ impl AgentReport {
         reasons
     }
 
-    /// The findings that count against the agent, MUSTs first.
+    /// Returns the failures that count against the agent, MUSTs first.
     #[must_use]
     pub fn failures(&self) -> Vec<&CheckFinding> {
         let mut failures: Vec<_> = self.findings.iter().filter(|it| it.is_failure()).collect();
@@ -273,7 +273,7 @@ impl AgentReport {
 }
 
 impl CheckFinding {
-    /// Whether it counts against the agent.
+    /// Returns true when the finding counts against the agent.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         matches!(self.verdict, CheckVerdict::Fail(_)) && self.waived.is_none()

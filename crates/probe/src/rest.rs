@@ -1,10 +1,10 @@
-//! Where the operations are on the HTTP+JSON binding (A2A §11.3).
+//! Paths of the operations on the HTTP+JSON binding (A2A §11.3).
 
 use reqwest::{Method, Url};
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::json::Value;
 
-/// A request of the binding.
+/// Request of the binding.
 #[derive(Debug)]
 pub(super) struct RestRequest {
     pub(super) method: Method,
@@ -12,8 +12,8 @@ pub(super) struct RestRequest {
     pub(super) body: Vec<u8>,
 }
 
-/// The requests that mean an operation, in the order in which they are tried: the specification
-/// gives two for a subscription (§11.3 says POST, the protobuf file says GET).
+/// Returns the requests for an operation, in the order in which they are tried. The specification defines two for a
+/// subscription: POST in §11.3, GET in the protobuf file.
 pub(super) fn routes(
     base: &Url,
     tenant: Option<&str>,
@@ -72,7 +72,7 @@ pub(super) fn routes(
     }
 }
 
-/// An address below the base.
+/// Appends a tenant and a path to the base address.
 pub(super) fn join(base: &Url, tenant: Option<&str>, path: &[&str]) -> Url {
     let mut url = base.clone();
     if let Ok(mut segments) = url.path_segments_mut() {

@@ -1,4 +1,4 @@
-//! A run: sends requests at a polite pace, records them, and remembers what checks share.
+//! State of a run: sends requests within the rate limit, records them, and stores what checks share.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,20 +29,20 @@ use super::shape::ShapeProblems;
 
 mod transfer;
 
-/// Why nothing comes of a request in a rehearsal.
+/// Reason for a missing answer in a dry run.
 pub(crate) const REHEARSED: &str = "nothing is sent in a rehearsal";
 
-/// How many exchanges of a check are kept.
+/// Maximum number of exchanges that are recorded for a check.
 const KEPT: usize = 8;
 
-/// How often a request is repeated for an agent that asks us to wait, and how long at most.
+/// Maximum number of repetitions for an agent that requests a pause, and maximum length of one pause.
 const WAITS: usize = 4;
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// How long we wait for an agent in all; then it has said often enough that we are not welcome.
+/// Maximum sum of all pauses for an agent; beyond it the probe stops waiting.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A header that is as usual, absent, or another one.
+/// Value of a header: the usual one, none, or another text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) enum HeaderOverride<'a> {
     #[default]
@@ -51,19 +51,19 @@ pub(crate) enum HeaderOverride<'a> {
     Text(&'a str),
 }
 
-/// Who asks.
+/// Caller of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Who<'a> {
-    /// The first token, or nobody where none was given.
+    /// The first token, or no credential when none was given.
     #[default]
     First,
-    /// The second token, or nobody where none was given.
+    /// The second token, or no credential when none was given.
     Second,
     Nobody,
     Token(&'a str),
 }
 
-/// What is unusual about a request.
+/// Deviations of a request from the usual form.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestOverrides<'a> {
     pub(crate) version: HeaderOverride<'a>,
@@ -71,89 +71,89 @@ pub(crate) struct RequestOverrides<'a> {
     pub(crate) content_type: HeaderOverride<'a>,
     pub(crate) who: Who<'a>,
     pub(crate) query: &'a str,
-    /// After how many events a stream is left.
+    /// Number of events after which a stream is left.
     pub(crate) leave_after: Option<usize>,
-    /// An answer of 401 is what the check is about.
+    /// True when the check expects an answer of 401.
     pub(crate) expects_401: bool,
 }
 
-/// A request as it goes out.
+/// Request to send.
 #[derive(Debug)]
 pub(crate) struct OutgoingRequest {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Vec<u8>,
-    /// What is called, where the request is one of gRPC.
+    /// gRPC call, when the request is one.
     pub(crate) call: Option<GrpcCall>,
 }
 
-/// A call of gRPC.
+/// Call of gRPC.
 #[derive(Debug, Clone)]
 pub(crate) struct GrpcCall {
-    /// `None` for a method that A2A does not have.
+    /// Operation; `None` for a method that A2A does not define.
     pub(crate) operation: Option<Operation>,
-    /// The message as people read it.
+    /// Message in readable form.
     pub(crate) shown: String,
 }
 
-/// An error object of AAP that was seen.
+/// Error object of AAP in a recorded answer.
 #[derive(Debug, Clone)]
 pub(crate) struct SeenAapError {
-    /// The whole `error` member.
+    /// Complete `error` member.
     pub(crate) error: Value,
     pub(crate) version: aap::Version,
     pub(crate) exchange: RecordedExchange,
 }
 
-/// The stream that an agent gave in answer to a message.
+/// Stream with which an agent answered a message.
 #[derive(Debug, Clone)]
 pub(crate) struct Streamed {
     pub(crate) binding: Binding,
-    /// What asked for it: the prefix of the message's id.
+    /// Prefix of the id of the message that caused it.
     pub(crate) prefix: &'static str,
     pub(crate) reply: ProbedAnswer,
     pub(crate) exchange: Option<RecordedExchange>,
 }
 
-/// What checks share.
+/// State that checks share.
 #[derive(Debug)]
 pub(crate) struct ProbeRun {
     pub(crate) options: ProbeOptions,
     pub(crate) card_url: Url,
     pub(crate) card_answer: Got,
-    /// As whom the card is read: as nobody, unless it is shown to callers with a credential alone.
+    /// Caller that reads the card: without a credential, unless the card is only shown to authenticated callers.
     pub(crate) card_reader: Who<'static>,
     pub(crate) card: Option<SellerCard>,
-    /// The card as JSON; null when there is none.
+    /// Card as JSON; null when there is none.
     pub(crate) card_json: Value,
     pub(crate) endpoints: Vec<ProbedInterface>,
-    /// Which of them is being probed.
+    /// Binding that is being probed.
     pub(crate) binding: Binding,
-    /// Which version of AAP is being probed.
+    /// Version of AAP that is being probed.
     pub(crate) version: aap::Version,
     pub(crate) speaks_aap: bool,
-    /// The part that the agent takes as a message; `None` until one was taken.
+    /// Message part that the agent accepts; `None` until it has accepted one.
     pub(crate) taken_part: Option<Value>,
-    /// The stream of a message on each binding: asked for once, because it makes a task.
+    /// Stream of a message on each binding; requested once, because it creates a task.
     pub(crate) streams: Vec<Streamed>,
-    /// What later checks need of earlier ones.
+    /// Results of earlier checks that later ones need.
     pub(crate) memo: BTreeMap<String, Result<Value, CheckVerdict>>,
     pub(crate) seen: Vec<SeenAapError>,
-    /// Answers that show how the agent is built.
+    /// Answers that reveal details of the agent's implementation.
     pub(crate) leaks: Vec<(&'static str, RecordedExchange)>,
-    /// Calls of gRPC that ended as nobody knows.
+    /// Calls of gRPC that ended with the status UNKNOWN.
     pub(crate) unknown_ends: Vec<RecordedExchange>,
-    /// What callers without a credential hear on each binding: asked once, because agents count them.
+    /// Answer to callers without a credential on each binding; requested once, because agents count failed attempts.
     pub(crate) strangers: Vec<(Binding, ProbedAnswer, Option<RecordedExchange>)>,
-    /// Whether somebody wanted a credential that was not given, or did not accept the one that was.
+    /// True when an answer demanded a credential that was not given, or rejected the given one.
     pub(crate) wants_credential: bool,
     pub(crate) spent: u32,
-    /// What is known of an AdCP seller.
+    /// State of the probe of an AdCP seller.
     pub(crate) seller: ProbedSeller,
-    /// How long the last exchange took.
+    /// Duration of the last exchange.
     pub(crate) took: Duration,
-    /// Whether requests are noted and not sent.
+    /// True when requests are recorded and not sent.
     pub(crate) rehearses: bool,
     transport: HttpTransport,
     recorded: Vec<RecordedExchange>,
@@ -195,20 +195,20 @@ impl ProbeRun {
         }
     }
 
-    /// The exchanges since the last time that this was asked.
+    /// Returns the recorded exchanges and clears the record.
     pub(crate) fn take_recorded(&mut self) -> Vec<RecordedExchange> {
         std::mem::take(&mut self.recorded)
     }
 
-    /// Shows an exchange of an earlier check.
+    /// Adds an exchange of an earlier check to the record.
     pub(crate) fn cite(&mut self, exchange: RecordedExchange) {
         if self.recorded.len() < KEPT || self.rehearses {
             self.recorded.push(exchange);
         }
     }
 
-    /// Judges by what is wrong with each refusal that was seen: each thing once, and the first of those
-    /// that have it are shown.
+    /// Checks the problems of all recorded refusals: each problem counts once, and the first three refusals with
+    /// problems are shown.
     pub(crate) fn judge_refused(
         &mut self,
         found: Vec<(RecordedExchange, ShapeProblems)>,
@@ -230,52 +230,52 @@ impl ProbeRun {
         judge(&all)
     }
 
-    /// The last exchange, as shown.
+    /// Returns the last recorded exchange.
     pub(crate) fn last(&self) -> Option<&RecordedExchange> {
         self.recorded.last()
     }
 
-    /// Something that nobody has ever seen.
+    /// Returns a text that is unique to this call.
     pub(crate) fn fresh(&mut self, prefix: &str) -> String {
         self.counter += 1;
         format!("{prefix}-{}-{}", self.options.run_id, self.counter)
     }
 
-    /// The same, always of the same length.
+    /// Returns a unique text of constant length.
     pub(crate) fn fresh_of_one_length(&mut self, prefix: &str) -> String {
         self.counter += 1;
         format!("{prefix}-{}-{:08}", self.options.run_id, self.counter)
     }
 
-    /// The id of something that nobody has.
+    /// Returns an id that does not exist.
     pub(crate) fn unknown_id(&mut self) -> String {
         self.counter += 1;
         let hex: String = self.options.run_id.chars().filter(char::is_ascii_hexdigit).collect();
         let tail: String = hex.chars().rev().take(8).collect();
-        // In the form of a UUID: some agents refuse other ids before they look for one.
+        // Formatted as a UUID, because some agents refuse other ids before looking them up.
         format!("00000000-0000-4000-8000-{:04x}{tail:0>8}", self.counter & 0xffff)
     }
 
-    /// The endpoint that is being probed.
+    /// Returns the endpoint that is being probed.
     pub(crate) fn endpoint(&self) -> Result<&ProbedInterface, CheckVerdict> {
         let wanted = |endpoint: &&ProbedInterface| endpoint.binding == self.binding;
         let endpoint = self.endpoints.iter().find(wanted);
         found(endpoint, format!("the card offers no {} interface", self.binding))
     }
 
-    /// The URIs of the extensions without which the agent does nothing.
+    /// Returns the URIs of the extensions that the agent requires.
     pub(crate) fn required_extensions(&self) -> Vec<String> {
         let extensions = self.card.iter().flat_map(|card| card.extensions.iter());
         extensions.filter(|it| it.required).map(|it| it.uri.clone()).collect()
     }
 
-    /// Whether the card says that the agent can do something.
+    /// Returns true when the card declares this capability.
     pub(crate) fn can(&self, capability: &str) -> bool {
         let value = self.card_json.pointer("/capabilities").and_then(|all| all.get(capability));
         value.and_then(Value::as_bool).unwrap_or_default()
     }
 
-    /// Performs an operation on the binding that is being probed.
+    /// Calls an operation on the binding that is being probed.
     pub(crate) async fn call(
         &mut self,
         operation: Operation,
@@ -284,7 +284,7 @@ impl ProbeRun {
         self.ask(RequestOverrides::default(), operation, params).await
     }
 
-    /// The same with something unusual about it.
+    /// Calls an operation with deviations from the usual request.
     pub(crate) async fn ask(
         &mut self,
         ask: RequestOverrides<'_>,
@@ -376,7 +376,7 @@ impl ProbeRun {
         Ok(ProbedAnswer::grpc(got, operation))
     }
 
-    /// The headers of a request.
+    /// Returns the headers of a request.
     pub(crate) fn headers(
         &self,
         ask: &RequestOverrides<'_>,
@@ -400,12 +400,12 @@ impl ProbeRun {
         headers
     }
 
-    /// Whether the card is shown to callers with a credential alone, as far as it has been read.
+    /// Returns true when the card is only shown to authenticated callers.
     pub(crate) fn card_is_guarded(&self) -> bool {
         matches!(self.card_answer.status, 401 | 403)
     }
 
-    /// The headers of a request for the card.
+    /// Returns the headers of a request for the card.
     pub(crate) fn card_headers(&self, who: Who<'_>) -> Vec<(&'static str, String)> {
         let mut headers = vec![("accept", "application/json".to_owned())];
         if let Some(token) = self.token(who) {
@@ -414,7 +414,7 @@ impl ProbeRun {
         headers
     }
 
-    /// The headers of a call of gRPC.
+    /// Returns the headers of a gRPC call.
     pub(crate) fn grpc_headers(&self, ask: RequestOverrides<'_>) -> Vec<(&'static str, String)> {
         let usual =
             RequestOverrides { content_type: HeaderOverride::Text("application/grpc"), ..ask };
@@ -433,7 +433,7 @@ impl ProbeRun {
         }
     }
 
-    /// Whether there is a token that must not go astray.
+    /// Returns true when a token was given, which must not be sent to other origins.
     pub(crate) fn has_token(&self) -> bool {
         self.options.token.is_some() || self.options.token_b.is_some()
     }
@@ -442,7 +442,7 @@ impl ProbeRun {
         [&self.options.token, &self.options.token_b].into_iter().flatten().cloned().collect()
     }
 
-    /// Sends a request, at the pace agreed on and again where the agent asks us to wait.
+    /// Sends a request within the rate limit, and again when the agent requests a pause.
     pub(crate) async fn send(
         &mut self,
         mut out: OutgoingRequest,
@@ -466,7 +466,7 @@ impl ProbeRun {
                 };
             };
             waits += 1;
-            // An answer that only says to wait would take the place of one that is to be shown.
+            // Removed, because an answer that only requests a pause would take the place of one worth showing.
             self.recorded.pop();
             let wait = wait.min(LONGEST_WAIT);
             self.waited += wait;
@@ -477,7 +477,7 @@ impl ProbeRun {
         }
     }
 
-    /// Takes the token out of a request to an origin that it is not for.
+    /// Removes the token from a request to an origin that it is not for.
     fn keep_token(&self, out: &mut OutgoingRequest) {
         let origins = self.options.token_origins(&self.card_url);
         if check_origin(&out.url, &origins, false).is_err() {
@@ -523,7 +523,7 @@ impl ProbeRun {
                 if let Some(sign) = super::leak::sign(&got.text()) {
                     self.leaks.push((sign, exchange.clone()));
                 }
-                // UNKNOWN, which many servers say of an exception that nobody has caught.
+                // The status UNKNOWN, which many servers send for an uncaught exception.
                 if got.metadata("grpc-status") == Some("2") {
                     self.unknown_ends.push(exchange.clone());
                 }
@@ -551,7 +551,8 @@ impl ProbeRun {
     }
 }
 
-/// Whether an answer has one of our credentials in it; a short one may be there by chance.
+/// Returns true when an answer contains one of our credentials of eight or more bytes; a shorter one may be there by
+/// chance.
 fn repeats(got: &Got, secrets: &[String]) -> bool {
     let mut long = secrets.iter().filter(|secret| secret.len() >= 8);
     long.any(|secret| got.text().contains(secret.as_str()))

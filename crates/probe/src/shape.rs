@@ -1,15 +1,15 @@
-//! Looking at JSON: whether what an agent sent has the shape that it should have.
+//! Checks of the shape of JSON that an agent sent.
 
 use tradepost_wire::a2a::TaskState;
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::format;
 use tradepost_wire::json::Value;
 
-/// Collects what is wrong.
+/// Collector of problems.
 #[derive(Debug, Default)]
 pub(crate) struct ShapeProblems(pub(crate) Vec<String>);
 
-/// What somebody who looks finds wrong.
+/// Returns the problems that `look` finds.
 pub(crate) fn wrong(look: impl FnOnce(&mut ShapeProblems)) -> ShapeProblems {
     let mut wrong = ShapeProblems::default();
     look(&mut wrong);
@@ -17,31 +17,31 @@ pub(crate) fn wrong(look: impl FnOnce(&mut ShapeProblems)) -> ShapeProblems {
 }
 
 impl ShapeProblems {
-    /// Notes a problem.
+    /// Records a problem.
     pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.0.push(text.into());
     }
 
-    /// Notes a problem when something does not hold.
+    /// Records a problem when a condition does not hold.
     pub(crate) fn unless(&mut self, holds: bool, text: impl Into<String>) {
         if !holds {
             self.say(text);
         }
     }
 
-    /// A member that must be text with something in it.
+    /// Requires a non-empty text member.
     pub(crate) fn text(&mut self, value: &Value, name: &str, place: &str) {
         let holds = text(value, name).is_some_and(|text| !text.is_empty());
         self.unless(holds, format!("{place} has no {name}"));
     }
 
-    /// A member that must be a list.
+    /// Requires a list member.
     pub(crate) fn list(&mut self, value: &Value, name: &str, place: &str) {
         let holds = value.get(name).is_some_and(Value::is_array);
         self.unless(holds, format!("{place} has no list {name}"));
     }
 
-    /// Only these members.
+    /// Permits only these members.
     pub(crate) fn closed(&mut self, value: &Value, known: &[&str], place: &str) {
         for name in value.as_object().into_iter().flatten().map(|(name, _)| name) {
             let holds = known.contains(&name.as_str());
@@ -50,22 +50,22 @@ impl ShapeProblems {
     }
 }
 
-/// A text member.
+/// Returns a text member.
 pub(crate) fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name)?.as_str()
 }
 
-/// A text member, empty where there is none.
+/// Returns a text member, or an empty text when there is none.
 pub(crate) fn member<'v>(value: &'v Value, name: &str) -> &'v str {
     text(value, name).unwrap_or_default()
 }
 
-/// The id of a task.
+/// Returns the id of a task.
 pub(crate) fn id_of(task: &Value) -> &str {
     member(task, "id")
 }
 
-/// Sets the member at a pointer, where there is an object to hold it.
+/// Sets the member at a pointer, when its parent is an object.
 pub(crate) fn set(value: &mut Value, pointer: &str, member: Value) {
     let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
     if let Some(members) = value.pointer_mut(parent).and_then(Value::as_object_mut) {
@@ -73,7 +73,7 @@ pub(crate) fn set(value: &mut Value, pointer: &str, member: Value) {
     }
 }
 
-/// Replaces the member at a pointer by the JSON of a text, or takes it away where the text is none.
+/// Replaces the member at a pointer by the value of a JSON text, or removes it when the text is not JSON.
 pub(crate) fn change(value: &mut Value, pointer: &str, text: &str) {
     let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
     if let Some(members) = value.pointer_mut(parent).and_then(Value::as_object_mut) {
@@ -84,27 +84,27 @@ pub(crate) fn change(value: &mut Value, pointer: &str, text: &str) {
     }
 }
 
-/// The items of a list member.
+/// Returns the items of a list member.
 pub(crate) fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
     value.get(name).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Whether a text is a moment in RFC 3339.
+/// Returns true when a text is a time in RFC 3339.
 pub(crate) fn is_moment(text: &str) -> bool {
     format::timestamp(text).is_some()
 }
 
-/// The state of a task.
+/// Returns the state of a task.
 pub(crate) fn state(task: &Value) -> &str {
     task.pointer("/status/state").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether a state is an end.
+/// Returns true when a state is terminal.
 pub(crate) fn is_terminal(state: &str) -> bool {
     TaskState::from_name(state).is_some_and(TaskState::terminal)
 }
 
-/// What is wrong with a message of the agent's (A2A §4.1.4).
+/// Checks a message of the agent (A2A §4.1.4).
 pub(crate) fn message(message: &Value, wrong: &mut ShapeProblems) {
     wrong.text(message, "messageId", "the message");
     role(message, "the message", wrong);
@@ -112,13 +112,13 @@ pub(crate) fn message(message: &Value, wrong: &mut ShapeProblems) {
     parts(message, "the message", wrong);
 }
 
-/// Whether a message of the agent's says that the agent speaks (A2A §4.1.4).
+/// Checks that a message of the agent has the agent's role (A2A §4.1.4).
 pub(crate) fn role(message: &Value, place: &str, wrong: &mut ShapeProblems) {
     let role = text(message, "role").unwrap_or_default();
     wrong.unless(role == "ROLE_AGENT", format!("{place} has the role {role:?}, not ROLE_AGENT"));
 }
 
-/// What is wrong with parts.
+/// Checks the parts of a message or artifact.
 pub(crate) fn parts(holder: &Value, place: &str, wrong: &mut ShapeProblems) {
     for part in items(holder, "parts") {
         let contents =
@@ -133,7 +133,7 @@ pub(crate) fn parts(holder: &Value, place: &str, wrong: &mut ShapeProblems) {
     }
 }
 
-/// What is wrong with a task (A2A §4.1.1).
+/// Checks a task (A2A §4.1.1).
 pub(crate) fn task(task: &Value, wrong: &mut ShapeProblems) {
     wrong.text(task, "id", "the task");
     known_state(task, "the task", wrong);
@@ -144,15 +144,14 @@ pub(crate) fn task(task: &Value, wrong: &mut ShapeProblems) {
     }
 }
 
-/// Whether a task, or an update of one, tells a state of A2A (A2A §4.1.3); the unspecified one is none.
+/// Checks that a task or status update has a state of A2A (A2A §4.1.3); the unspecified state is not accepted.
 fn known_state(holder: &Value, place: &str, wrong: &mut ShapeProblems) {
     let state = state(holder);
     let holds = TaskState::from_name(state).is_some();
     wrong.unless(holds, format!("{place} has the state {state:?}, which is none of A2A's"));
 }
 
-/// Whether the artifacts of one task are those of another, by their ids and contents. Texts that follow each
-/// other may be one part or several.
+/// Checks that two tasks have the same artifacts, by ids and contents. Adjacent texts may be one part or several.
 pub(crate) fn same_artifacts(known: &Value, read: &Value, from: &str, wrong: &mut ShapeProblems) {
     for artifact in items(known, "artifacts") {
         let id = text(artifact, "artifactId");
@@ -171,7 +170,7 @@ pub(crate) fn same_artifacts(known: &Value, read: &Value, from: &str, wrong: &mu
     wrong.unless(count <= expected, text);
 }
 
-/// What an artifact holds, in order, with texts that follow each other in one.
+/// Returns the contents of an artifact in order, with adjacent texts joined.
 fn contents(artifact: &Value) -> Vec<(&'static str, Value)> {
     let mut contents: Vec<(&'static str, Value)> = Vec::new();
     for part in items(artifact, "parts") {
@@ -190,7 +189,7 @@ fn contents(artifact: &Value) -> Vec<(&'static str, Value)> {
     contents
 }
 
-/// What is wrong with an event of a stream (A2A §4.2): exactly one of four members, each whole.
+/// Checks an event of a stream (A2A §4.2): exactly one of four members, and that one complete.
 pub(crate) fn event(event: &Value, wrong: &mut ShapeProblems) {
     let members = ["task", "message", "statusUpdate", "artifactUpdate"];
     let found: Vec<_> = members.iter().filter(|name| event.get(name).is_some()).collect();

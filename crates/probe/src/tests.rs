@@ -1,4 +1,4 @@
-//! Grades and reports, without an agent.
+//! Tests of grades and reports, without an agent.
 
 use expect_test::expect;
 use jiff::Timestamp;
@@ -13,15 +13,15 @@ fn finding(level: RequirementLevel, verdict: CheckVerdict) -> CheckFinding {
     CheckFinding { check, on: "JSONRPC".to_owned(), verdict, waived: None, exchanges: Vec::new() }
 }
 
-/// Findings of MUSTs, of which one more is a warning, beside a MAY that is not done.
+/// Numbers of findings of MUSTs, in addition to one warning of a MUST and one failed MAY.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     kept: usize,
     broken: usize,
     shoulds_broken: usize,
-    /// MUSTs that whoever probes left out.
+    /// MUSTs that the operator skipped.
     skipped: usize,
-    /// MUSTs that the agent did not let be looked at.
+    /// MUSTs that could not be checked because of the agent's answers.
     not_looked_at: usize,
 }
 
@@ -66,18 +66,18 @@ fn musts_decide_and_shoulds_cost_one_grade_at_most() {
 
 #[test]
 fn what_could_not_be_looked_at_costs_the_a_and_then_the_grade() {
-    // With the warning, 90 MUSTs were looked at.
+    // Including the warning, 90 MUSTs were checked.
     for (not_looked_at, skipped, broken, expected) in [
         (10, 0, 0, Some(Grade::A)),
         (11, 0, 0, Some(Grade::B)),
         (90, 0, 0, Some(Grade::B)),
         (91, 0, 0, None),
-        // What whoever probes left out is told, and costs no grade before it is half.
+        // Skipped checks are reported, and cost the grade only when they are more than half.
         (10, 80, 0, Some(Grade::A)),
         (11, 79, 0, Some(Grade::B)),
         (11, 80, 0, None),
         (0, 91, 0, None),
-        // A broken MUST is not hidden by others that were not looked at.
+        // A violated MUST is not hidden by others that could not be checked.
         (11, 0, 1, Some(Grade::C)),
     ] {
         let kept = 89 - broken;
@@ -119,7 +119,7 @@ fn failed(level: RequirementLevel, text: &str) -> CheckFinding {
     finding(level, CheckVerdict::Fail(text.to_owned()))
 }
 
-/// A report with a failure of each level, a check that was kept, and one that was not looked at.
+/// Returns a report with a failure of each level, a satisfied check, and one that could not be checked.
 fn report() -> AgentReport {
     let mut broken = failed(RequirementLevel::Must, "<b>\u{1b}[31m & \"x\"");
     broken.exchanges.push(RecordedExchange {
@@ -255,7 +255,7 @@ fn the_page_begins_with_what_to_mend_has_words_for_verdicts_and_tells_must_from_
     ] {
         place(row);
     }
-    // What the agent wrote stays text.
+    // Text of the agent stays text.
     place("<pre>HTTP 200\n\n&lt;/pre&gt;</pre>");
     place("&lt;b&gt;\\u001b[31m &amp; &quot;x&quot;");
 }

@@ -1,4 +1,4 @@
-//! Who may do what (A2A §7, §13.1), and whether callers are kept apart.
+//! Authentication and authorisation (A2A §7, §13.1), and the isolation of callers.
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::A2aCode;
@@ -46,7 +46,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "Somebody else's task and no task give the same answer, apart from ids and time", WHY_OWN, MEND_OWN => identical();
 ];
 
-/// Whether the card requires a credential.
+/// Returns true when the card requires a credential.
 fn requires_credential(run: &ProbeRun) -> bool {
     let card = &run.card_json;
     let count = |name| {
@@ -61,7 +61,7 @@ async fn ask_as(run: &mut ProbeRun, who: Who<'_>) -> Result<ProbedAnswer, CheckV
     run.ask(ask, Operation::GetTask, json!({"id": id})).await
 }
 
-/// What a caller without a credential hears, asked once for each binding.
+/// Returns the answer to a caller without a credential, requested once for each binding.
 pub(super) async fn as_nobody(run: &mut ProbeRun) -> Result<ProbedAnswer, CheckVerdict> {
     let binding = run.binding;
     let known = run.strangers.iter().find(|(of, ..)| *of == binding).cloned();
@@ -111,11 +111,11 @@ async fn challenge(run: &mut ProbeRun) -> CheckResult {
     kept(reply.got.metadata("www-authenticate").is_some(), "there is no WWW-Authenticate")
 }
 
-/// Somebody else than who made the task.
+/// Returns a caller other than the one that created the task.
 fn stranger(run: &ProbeRun) -> Result<Who<'static>, CheckVerdict> {
     match (&run.options.token, &run.options.token_b) {
         (_, Some(_)) => Ok(Who::Second),
-        // Nobody in particular is somebody else, where nobody may ask.
+        // Without a credential the caller counts as another one, if the agent permits such calls.
         (Some(_), None) if !requires_credential(run) => Ok(Who::Nobody),
         (Some(_), None) => skip("needs two callers; give the other's token with --token-b"),
         (None, None) if requires_credential(run) => {
@@ -161,12 +161,12 @@ async fn list(run: &mut ProbeRun) -> CheckResult {
                 params,
             )
             .await?;
-        // A caller that may not list at all learns nothing either.
+        // A caller that may not list tasks at all learns nothing either.
         let Ok(page) = reply.result() else { continue };
         let shown = items(page, "tasks").any(|listed| id_of(listed) == id_of(&task));
         wrong.unless(!shown, "the task is listed");
         let total = page.get("totalSize").and_then(Value::as_i64).unwrap_or_default();
-        // Without the filter the stranger's own tasks are counted, however many these are.
+        // Without the filter the total includes any number of the other caller's own tasks.
         wrong.unless(!filtered || total == 0, "totalSize counts the task");
     }
     judge(&wrong.0)
@@ -188,7 +188,7 @@ async fn identical(run: &mut ProbeRun) -> CheckResult {
     kept(holds, "the two answers differ in more than ids and time")
 }
 
-/// An error without what may differ: the id asked for, the id of the error and the time.
+/// Removes from an error what may differ: the requested id, the id of the error and the time.
 fn plain(error: &Value, id: &str) -> Value {
     match error {
         Value::String(text) if text.parse::<jiff::Timestamp>().is_ok() => json!("(time)"),

@@ -1,5 +1,5 @@
-//! Whether each interface that the card lists is one (A2A §8.3.1): clients take the first that they
-//! know, which may be any of them.
+//! Checks that each interface of the card answers (A2A §8.3.1): a client uses the first one it supports, which may be
+//! any of them.
 
 use reqwest::Method;
 use tradepost_buyer::card::SellerInterface;
@@ -35,7 +35,7 @@ async fn alive(run: &mut ProbeRun) -> CheckResult {
     let mut asked = 0;
     for interface in interfaces {
         let Some(binding) = Binding::from_name(&interface.binding) else { continue };
-        // An address that a client may not use is for other checks to say.
+        // An address that a client may not use is reported by other checks.
         let Ok(base) = address(&run.card_url, binding, &interface) else { continue };
         asked += 1;
         let is_older = check_version(&interface.protocol_version).is_err();
@@ -55,13 +55,13 @@ async fn alive(run: &mut ProbeRun) -> CheckResult {
     judge(&wrong)
 }
 
-/// Nobody in particular asks, so that a credential goes to no address that is not probed besides.
+/// Calls without a credential, so that none is sent to an address that is not probed otherwise.
 fn asking(interface: &SellerInterface) -> RequestOverrides<'_> {
     let version = HeaderOverride::Text(&interface.protocol_version);
     RequestOverrides { version, who: Who::Nobody, expects_401: true, ..RequestOverrides::default() }
 }
 
-/// Reads a task that nobody has.
+/// Builds a request for a task that does not exist.
 fn request(
     run: &mut ProbeRun,
     binding: Binding,
@@ -83,7 +83,7 @@ fn request(
             OutgoingRequest { method: Method::POST, url: base, headers, body, call: None }
         }
         Binding::HttpJson => {
-            // 0.3 has its paths below `v1`.
+            // A2A 0.3 has its paths below `v1`.
             let path: &[&str] = if is_older { &["v1", "tasks", &id] } else { &["tasks", &id] };
             let headers = run.headers(&ask, false);
             let url = join(&base, tenant, path);
@@ -100,8 +100,8 @@ fn request(
     }
 }
 
-/// Whether an answer shows that somebody is there who speaks the binding; which answer it is does not
-/// matter. Who turns callers away may do so before it looks at what they ask.
+/// Returns true when an answer shows a server that speaks the binding, whichever answer it is. A server that demands
+/// authentication may do so before it reads the request.
 fn is_of(binding: Binding, got: &Got) -> bool {
     if matches!(got.status, 401 | 403 | 429) {
         return true;
@@ -109,7 +109,7 @@ fn is_of(binding: Binding, got: &Got) -> bool {
     let body = got.json();
     match binding {
         Binding::JsonRpc => body.as_ref().is_some_and(|body| body.get("jsonrpc").is_some()),
-        // A framework's own page about a path that is not there may be JSON, too.
+        // A framework's own page about a missing path may be JSON too.
         Binding::HttpJson => body.as_ref().is_some_and(|body| {
             let known = ["error", "message", "code", "status", "type", "title"];
             got.status < 500 && known.iter().any(|name| body.get(name).is_some())
@@ -118,7 +118,7 @@ fn is_of(binding: Binding, got: &Got) -> bool {
     }
 }
 
-/// A server of gRPC without the service says that it does not implement it.
+/// Returns true when the call reached no such service: no status, UNIMPLEMENTED or UNAVAILABLE.
 fn is_nobody(end: &grpc::GrpcEnd) -> bool {
     matches!(end.status(), None | Some(RpcStatus::Unimplemented | RpcStatus::Unavailable))
 }

@@ -1,5 +1,5 @@
-//! What the checks of A2A ask in common: a message that does no harm, a task, one that has ended, and
-//! what the official kit has agents do.
+//! Requests that the checks of A2A share: a harmless message, a task, a completed task, and the scenarios of the
+//! official kit.
 
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::a2a::Operation;
@@ -13,19 +13,19 @@ use crate::reply::ProbedAnswer;
 use crate::run::{ProbeRun, RequestOverrides};
 use crate::shape;
 
-/// The message that asks for as little as can be.
+/// Message that requests as little as possible.
 const HELLO: &str = "This is an automated conformance probe. Please answer with one short \
                      sentence and do nothing else.";
 
-/// How many examples of the card are tried at most.
+/// Maximum number of examples of the card that are tried.
 const MAX_EXAMPLES: usize = 5;
 
-/// The prefix of the ids of messages that have no meaning to the official kit.
+/// Prefix of message ids that have no meaning to the official kit.
 pub(super) const PREFIX: &str = "probe";
 
 impl ProbeRun {
-    /// A message that the agent should take: a question that changes nothing, to a dealer, and a
-    /// sentence to others, which is the one that it took before where it has taken one.
+    /// Returns a message that the agent should accept: for a dealer a request that changes nothing, for others a
+    /// sentence; the part that the agent accepted before is used again.
     pub(super) fn message(&mut self, prefix: &str) -> Value {
         let part = match &self.taken_part {
             Some(part) => part.clone(),
@@ -34,8 +34,8 @@ impl ProbeRun {
         json!({"messageId": self.fresh(prefix), "role": "ROLE_USER", "parts": [part]})
     }
 
-    /// What may be said to the agent, in the order in which it is tried: to a dealer one question, to a
-    /// seller of AdCP one task, to others the sentence that was given for it, or the fixed one and then the examples of the card.
+    /// Returns the parts to try, in order: for a dealer one request, for other agents the given text, or else a task
+    /// for an AdCP seller, the fixed sentence and the examples of the card.
     fn parts_to_try(&self) -> Vec<Value> {
         if let Some(skill) = self.harmless_skill() {
             return vec![json!({"data": {"type": skill.request_type()}})];
@@ -43,14 +43,14 @@ impl ProbeRun {
         if let Some(text) = &self.options.text {
             return vec![json!({"text": text})];
         }
-        // A seller of AdCP is asked for tasks by name, and this one only reads.
+        // A seller of AdCP expects tasks by name, and this one only reads.
         let task = json!({"data": {"skill": "get_adcp_capabilities", "input": {}}});
         let task = self.seller.extension.is_some().then_some(task);
         let sentences = std::iter::once(HELLO.to_owned()).chain(self.examples());
         task.into_iter().chain(sentences.map(|text| json!({"text": text}))).collect()
     }
 
-    /// The sentences that the card gives as examples, of the skills that take text.
+    /// Returns the examples of the card, for skills that accept text.
     fn examples(&self) -> Vec<String> {
         let takes_text = |skill: &&Value| {
             let own = skill.get("inputModes").filter(|modes| modes.is_array());
@@ -71,7 +71,7 @@ impl ProbeRun {
         examples
     }
 
-    /// The parameters by which an operation is about a task: a message to it, or its id.
+    /// Returns the parameters of an operation on a task: a message to it, or its id.
     pub(super) fn about(&mut self, operation: Operation, task: &str) -> Value {
         if !matches!(operation, Operation::SendMessage | Operation::SendStreamingMessage) {
             return json!({"id": task});
@@ -81,7 +81,7 @@ impl ProbeRun {
         json!({"message": message})
     }
 
-    /// Does something about a task that nobody has.
+    /// Calls an operation on a task that does not exist.
     pub(super) async fn call_unknown(
         &mut self,
         operation: Operation,
@@ -91,7 +91,7 @@ impl ProbeRun {
         self.call(operation, params).await
     }
 
-    /// A skill of a dealer's that only reads.
+    /// Returns a skill of a dealer that only reads.
     fn harmless_skill(&self) -> Option<Skill> {
         let harmless = [Skill::DealerInformation, Skill::InventoryFacets, Skill::InventorySearch];
         let offers = |skill: &Skill| {
@@ -101,7 +101,7 @@ impl ProbeRun {
         harmless.into_iter().find(offers)
     }
 
-    /// Whether messages may be sent that the agent works on.
+    /// Checks that messages which the agent acts on may be sent.
     pub(super) fn may_send(&self) -> Result<(), CheckVerdict> {
         let holds = self.speaks_aap && self.harmless_skill().is_none();
         unseen_if(holds, "the dealer offers no skill that only reads, and nothing else was sent")?;
@@ -111,8 +111,8 @@ impl ProbeRun {
         skip("messages to the agent were not allowed")
     }
 
-    /// What the agent answers to a harmless message: the result of `SendMessage`. Asked once for
-    /// each binding. Where every sentence is refused, nothing of what comes of a message is looked at.
+    /// Returns the agent's answer to a harmless message, the result of `SendMessage`. Requested once for each
+    /// binding. When every text is refused, checks that depend on a message are impossible.
     pub(super) async fn sample(&mut self) -> Result<Value, CheckVerdict> {
         self.may_send()?;
         let key = format!("sample {}", self.binding);
@@ -124,10 +124,10 @@ impl ProbeRun {
         sample
     }
 
-    /// Tries what may be said until the agent takes something. A task that it has rejected is an answer,
-    /// too, where nothing better comes.
+    /// Tries the parts until the agent accepts one. A task that it rejected counts as an answer when there is no
+    /// better one.
     async fn first_taken(&mut self) -> Result<Value, CheckVerdict> {
-        // What the agent took on another binding comes first.
+        // The part that the agent accepted on another binding comes first.
         let mut parts: Vec<Value> = self.taken_part.clone().into_iter().collect();
         let others =
             self.parts_to_try().into_iter().filter(|part| Some(part) != self.taken_part.as_ref());
@@ -157,14 +157,14 @@ impl ProbeRun {
         }
     }
 
-    /// Remembers a message that the agent took.
+    /// Remembers a message that the agent accepted.
     fn take(&mut self, message: Value, result: Value) -> Value {
         self.taken_part = message.pointer("/parts/0").cloned();
         self.memo.insert(format!("asked {}", self.binding), Ok(message));
         result
     }
 
-    /// A task of the agent's, when it keeps tasks.
+    /// Returns a task of the agent, if it keeps tasks.
     pub(super) async fn task(&mut self) -> Result<Value, CheckVerdict> {
         let sample = self.sample().await?;
         match sample.get("task") {
@@ -178,7 +178,7 @@ impl ProbeRun {
         }
     }
 
-    /// Whether the agent shows that it has made tasks before.
+    /// Returns true when the agent lists tasks that it created before.
     async fn has_tasks(&mut self) -> Result<bool, CheckVerdict> {
         let key = format!("has tasks {}", self.binding);
         if let Some(known) = self.memo.get(&key) {
@@ -190,7 +190,7 @@ impl ProbeRun {
         Ok(has)
     }
 
-    /// A task that has ended.
+    /// Returns a task in a terminal state.
     pub(super) async fn ended_task(&mut self) -> Result<Value, CheckVerdict> {
         let key = format!("ended {}", self.binding);
         if let Some(Err(known)) = self.memo.get(&key) {
@@ -202,7 +202,7 @@ impl ProbeRun {
     }
 
     async fn followed(&mut self) -> Result<Value, CheckVerdict> {
-        // Five seconds in all.
+        // Polls for five seconds in all.
         const PATIENCE: usize = 20;
         let mut task = self.task().await?;
         let id = shape::text(&task, "id").unwrap_or_default().to_owned();
@@ -216,7 +216,7 @@ impl ProbeRun {
                     );
                 }
                 "TASK_STATE_SUBMITTED" | "TASK_STATE_WORKING" => {}
-                // Nobody knows what would come after it.
+                // The next state after an unknown one cannot be predicted.
                 other => {
                     let state = plain(other, WORD);
                     return unseen(format!(
@@ -231,9 +231,8 @@ impl ProbeRun {
         unseen("the agent's task does not end within five seconds")
     }
 
-    /// Whether the card shows an agent whose behaviour is keyed on the prefixes of the official
-    /// kit.
-    // requirements §2.3
+    /// Returns true when the card shows an agent that reacts to the message prefixes of the official kit.
+    // These agents are described in a2a.md §2.3.
     pub(super) fn knows_the_kit(&self) -> bool {
         let Some(card) = &self.card else { return false };
         let known = ["urn:tradepost:conformance", "urn:a2a:tck:"];
@@ -244,7 +243,7 @@ impl ProbeRun {
         by_extension || skills.flat_map(|skill| shape::items(skill, "tags")).any(is_keyed)
     }
 
-    /// Sends a message that the agent understands by its prefix; the result.
+    /// Sends a message of a scenario, which the agent recognises by its prefix, and returns the result.
     pub(super) async fn scenario(
         &mut self,
         prefix: &str,
@@ -258,10 +257,10 @@ impl ProbeRun {
         Ok(reply.result()?.clone())
     }
 
-    /// The parameters of such a message; `more` is laid over them.
+    /// Returns the parameters of such a message; the members of `more` are merged into them.
     pub(super) fn scenario_params(&mut self, prefix: &str, more: Value) -> Value {
         let mut message = self.message(prefix);
-        // The kit's successor reads the text.
+        // The kit's successor reads the text instead of the id.
         shape::set(&mut message, "/parts", json!([{"text": prefix}]));
         let mut params = json!({"message": message});
         if let (Some(params), Value::Object(more)) = (params.as_object_mut(), more) {
@@ -277,7 +276,7 @@ impl ProbeRun {
         params
     }
 
-    /// The same where the answer must be a task.
+    /// Sends a message of a scenario and returns its task.
     pub(super) async fn scenario_task(
         &mut self,
         prefix: &str,
@@ -291,7 +290,7 @@ impl ProbeRun {
     }
 }
 
-/// Whether a result is a task that the agent did not accept.
+/// Returns true when a result is a task that the agent rejected.
 fn is_rejected(result: &Value) -> bool {
     result.get("task").is_some_and(|task| shape::state(task) == "TASK_STATE_REJECTED")
 }

@@ -1,5 +1,5 @@
-//! What an agent says that it cannot do, it refuses in the way that the specification names
-//! (A2A §3.3.4).
+//! Checks that the agent refuses operations whose capability it does not declare, with the error that the
+//! specification names (A2A §3.3.4).
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::A2aCode;

@@ -1,4 +1,4 @@
-//! The agent card: where everything begins.
+//! The agent card, with which every client begins.
 
 use reqwest::Method;
 use tradepost_buyer::discover::is_local;
@@ -90,13 +90,13 @@ async fn get(
     run.send(out, RequestOverrides { who, expects_401: true, ..RequestOverrides::default() }).await
 }
 
-/// The card; without one the other checks have nothing to look at.
+/// Returns the card; without one the other checks do not apply.
 fn card(run: &ProbeRun) -> Result<Value, CheckVerdict> {
     skip_if(run.card.is_none() && run.card_is_guarded(), guarded(run))?;
     if run.card.is_none() { not_here("there is no card") } else { Ok(run.card_json.clone()) }
 }
 
-/// Why a card that wants a credential was not read.
+/// Returns the reason why a protected card was not read.
 fn guarded(run: &ProbeRun) -> &'static str {
     match run.options.token {
         Some(_) => "the card is not shown for the token",
@@ -106,7 +106,7 @@ fn guarded(run: &ProbeRun) -> &'static str {
 
 async fn served(run: &mut ProbeRun) -> CheckResult {
     let got = get(run, None).await?;
-    // A card may be for known callers alone (A2A §14.3).
+    // A card may be restricted to known callers (A2A §14.3).
     skip_if(matches!(got.status, 401 | 403), guarded(run))?;
     fail_if(got.status != 200, format!("the answer is HTTP {}", got.status))?;
     if run.card.is_none() { fail("the answer is no agent card") } else { Ok(CheckVerdict::Pass) }

@@ -1,4 +1,4 @@
-//! The JSON-RPC envelope (A2A §9).
+//! Checks of the JSON-RPC envelope (A2A §9).
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::A2aCode;
@@ -103,7 +103,7 @@ async fn old_method(run: &mut ProbeRun) -> CheckResult {
     reply.refused(&[A2aCode::MethodNotFound])
 }
 
-/// An error about nothing in particular.
+/// Causes an error with an unknown method.
 async fn some_error(run: &mut ProbeRun, id: &str) -> Result<ProbedAnswer, CheckVerdict> {
     let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"TradepostProbe","params":{{}}}}"#);
     run.post(RequestOverrides::default(), text.into_bytes()).await
@@ -163,7 +163,7 @@ async fn request_type(run: &mut ProbeRun) -> CheckResult {
     };
     let reply = run.post(ask, body.to_string().into_bytes()).await?;
     match &reply.said {
-        // That the task is unknown shows that the body was read.
+        // The error about an unknown task shows that the body was read.
         AnswerContent::Error(_) if !reply.is(A2aCode::TaskNotFound) => Ok(CheckVerdict::Pass),
         AnswerContent::Error(_) | AnswerContent::Result(_) | AnswerContent::Stream(_) => {
             fail("the body was accepted")
@@ -188,13 +188,12 @@ async fn nesting(run: &mut ProbeRun) -> CheckResult {
 
 async fn size(run: &mut ProbeRun) -> CheckResult {
     const BYTES: usize = 11 * 1024 * 1024;
-    // The method is unknown, so that nothing starts where there is no limit.
+    // The method is unknown, so nothing is executed if there is no limit.
     let head = r#"{"jsonrpc":"2.0","id":"p-1","method":"TradepostProbe","params":{"text":""#;
     let text = format!("{head}{}\"}}}}", "x".repeat(BYTES));
     let reply = match run.post(RequestOverrides::default(), text.into_bytes()).await {
         Ok(reply) => reply,
-        // Who closes the connection has a limit; that the reason was lost may be the network's
-        // doing.
+        // An agent that closes the connection has a limit; the network may have lost its reason.
         Err(CheckVerdict::Fail(why)) => return warn(why),
         Err(other) => return Err(other),
     };
@@ -212,6 +211,6 @@ async fn size(run: &mut ProbeRun) -> CheckResult {
 async fn tenant(run: &mut ProbeRun) -> CheckResult {
     let holds = run.endpoint()?.declared.tenant.is_none();
     not_here_if(holds, "the card declares no tenant")?;
-    // Every request on this binding names it.
+    // Every request on this binding includes the tenant.
     run.call_unknown(Operation::GetTask).await?.refused(&[A2aCode::TaskNotFound])
 }

@@ -1,4 +1,4 @@
-//! What an error looks like (A2A §3.3.2, §5.4).
+//! Shape of errors (A2A §3.3.2, §5.4).
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::A2aCode;
@@ -60,7 +60,7 @@ async fn send_unknown(run: &mut ProbeRun) -> CheckResult {
     unknown(run, Operation::SendMessage).await
 }
 
-/// Some error of A2A; which one is for other checks.
+/// Returns any error of A2A; other checks are about its code.
 async fn an_error(run: &mut ProbeRun) -> Result<ErrorView, CheckVerdict> {
     let reply = run.call_unknown(Operation::GetTask).await?;
     seen(reply.error().cloned(), format!("there is no error to look at: {}", reply.describe()))

@@ -1,5 +1,5 @@
-//! The gRPC binding (A2A §10): what is its own. The checks of the other bindings run on it, too, as
-//! far as protocol buffers can say what they send.
+//! Checks specific to the gRPC binding (A2A §10). The checks of the other bindings run on it too, as far as protocol
+//! buffers can express their requests.
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::A2aCode;
@@ -58,7 +58,7 @@ async fn unknown_task(run: &mut ProbeRun) -> Result<(ProbedAnswer, GrpcEnd), Che
     }
 }
 
-/// The end of a call that failed.
+/// Returns the answer and the end of a failed call.
 async fn an_error(run: &mut ProbeRun) -> Result<(ProbedAnswer, GrpcEnd), CheckVerdict> {
     let (reply, end) = unknown_task(run).await?;
     unseen_if(end.status() == Some(RpcStatus::Ok), "there is no error to look at")?;
@@ -127,7 +127,7 @@ async fn unknown_method(run: &mut ProbeRun) -> CheckResult {
 }
 
 async fn garbled(run: &mut ProbeRun) -> CheckResult {
-    // A field of the wire type that there is not.
+    // A field with a wire type that does not exist.
     let shown = "(bytes that are no protocol buffers)".to_owned();
     let call = GrpcCall { operation: Some(Operation::GetTask), shown };
     let body = framed(b"\x0f\xff\xff\xff");
@@ -135,7 +135,7 @@ async fn garbled(run: &mut ProbeRun) -> CheckResult {
         run.call_grpc(RequestOverrides::default(), Operation::GetTask.name(), &body, call).await?;
     let judged = match end(&reply.got).and_then(|end| end.status()) {
         Some(RpcStatus::InvalidArgument) => CheckVerdict::Pass,
-        // What the official libraries say by themselves.
+        // The official libraries answer this by themselves.
         Some(RpcStatus::Internal) => {
             CheckVerdict::Warn("INTERNAL, as if the agent had failed".to_owned())
         }

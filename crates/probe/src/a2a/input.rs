@@ -1,4 +1,4 @@
-//! Input that is wrong (A2A §3.3.2, §5.7).
+//! Invalid input (A2A §3.3.2, §5.7).
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::A2aCode;
@@ -63,7 +63,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "compare mediaType with the input modes of the card, and answer -32005" => media_type();
 ];
 
-/// A usual message with a member replaced, or taken away where the text is empty.
+/// Sends a usual message with one member replaced, or removed when the text is empty, and expects INVALID_PARAMS.
 async fn message(run: &mut ProbeRun, pointer: &str, text: &str) -> CheckResult {
     let reply = spoilt(run, pointer, text).await?;
     reply.refused(&[A2aCode::InvalidParams])
@@ -81,7 +81,7 @@ async fn spoilt(
     text: &str,
 ) -> Result<ProbedAnswer, CheckVerdict> {
     run.may_send()?;
-    // A refusal shows nothing where what is right is refused, too. A rehearsal gets no answer to go by.
+    // A refusal proves nothing if valid messages are refused too. A dry run has no answer to go by.
     if !run.rehearses {
         run.sample().await?;
     }
@@ -93,7 +93,7 @@ async fn spoilt(
 async fn id_missing(run: &mut ProbeRun) -> CheckResult {
     not_here_if(run.binding == Binding::HttpJson, "on HTTP+JSON the id is part of the path")?;
     let reply = run.call(Operation::GetTask, json!({})).await?;
-    // That there is no such task is a refusal too.
+    // An error about the unknown task is a refusal too.
     reply.refused(&[A2aCode::InvalidParams, A2aCode::TaskNotFound])
 }
 
@@ -144,7 +144,7 @@ async fn media_type(run: &mut ProbeRun) -> CheckResult {
 }
 
 impl ProbeRun {
-    /// That the agent lists tasks, which only agents with tasks do.
+    /// Checks that the agent lists tasks, which only agents with tasks do.
     pub(super) async fn lists_tasks(&mut self) -> Result<(), CheckVerdict> {
         let key = format!("lists {}", self.binding);
         if let Some(known) = self.memo.get(&key) {

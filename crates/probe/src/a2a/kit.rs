@@ -1,5 +1,5 @@
-//! What only an agent can show that does as the official kit's messages ask.
-// requirements §2.3
+//! Checks for agents that follow the message scenarios of the official kit.
+// Covers the scenarios of a2a.md §2.3.
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::A2aCode;
@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "keep JSON as it is, and do not pass it through doubles" => integers();
 ];
 
-/// A task that waits for input, and what identifies it.
+/// Returns a task that waits for input.
 async fn waiting(run: &mut ProbeRun) -> Result<Value, CheckVerdict> {
     let task = run.scenario_task("tck-input-required", json!({})).await?;
     match shape::state(&task) {
@@ -81,7 +81,7 @@ async fn context_mismatch(run: &mut ProbeRun) -> CheckResult {
     let more = json!({"message": {"taskId": id_of(&task), "contextId": other}});
     let params = run.scenario_params("tck-complete-task", more);
     let reply = run.call(Operation::SendMessage, params).await?;
-    // Which error it is the specification does not say.
+    // The specification does not name the error.
     kept(reply.error().is_some(), reply.describe())
 }
 
@@ -95,7 +95,7 @@ async fn subscribe_waiting(run: &mut ProbeRun) -> CheckResult {
 
 async fn return_immediately(run: &mut ProbeRun) -> CheckResult {
     let task = running(run).await?;
-    // The task has shown what it can; nobody needs its work.
+    // The task is no longer needed, so its work is cancelled.
     let _ = run.call(Operation::CancelTask, json!({"id": id_of(&task)})).await?;
     match shape::state(&task) {
         state if shape::is_terminal(state) => fail(format!("the task came when it was {state:?}")),
@@ -103,7 +103,7 @@ async fn return_immediately(run: &mut ProbeRun) -> CheckResult {
     }
 }
 
-/// A task that takes a while, given at once.
+/// Returns a task that takes a while, returned immediately.
 async fn running(run: &mut ProbeRun) -> Result<Value, CheckVerdict> {
     let more = json!({"configuration": {"returnImmediately": true}});
     run.scenario_task("test-resubscribe-message-id", more).await
@@ -142,7 +142,7 @@ async fn stream_message(run: &mut ProbeRun) -> CheckResult {
 
 async fn failure(run: &mut ProbeRun) -> CheckResult {
     run.may_send()?;
-    // That the agent is keyed on the prefixes at all.
+    // Ensures that the agent reacts to the prefixes at all.
     run.scenario("tck-complete-task", json!({})).await?;
     let params = run.scenario_params("tck-task-failure", json!({}));
     let reply = run.call(Operation::SendMessage, params).await?;

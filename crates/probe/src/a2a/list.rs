@@ -1,4 +1,4 @@
-//! Lists of tasks (A2A §3.1.4).
+//! Checks of task lists (A2A §3.1.4).
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::json::{Value, json};
@@ -50,11 +50,11 @@ async fn page(run: &mut ProbeRun) -> CheckResult {
     let first = ask(run, json!({"pageSize": 1})).await?;
     let mut wrong = ShapeProblems::default();
     whole_page(&first, "the page", &mut wrong);
-    // Nothing is in a context that nobody has, so that its first page is the last one.
+    // A context that does not exist has no tasks, so its first page is the last one.
     let context = run.fresh("context");
     let params = json!({"contextId": context, "pageSize": 1});
     let reply = run.call(Operation::ListTasks, params).await?;
-    // An agent may refuse a context that it does not know.
+    // An agent may refuse an unknown context.
     if let Ok(last) = reply.result() {
         whole_page(last, "the last page", &mut wrong);
     }
@@ -89,7 +89,7 @@ async fn default_size(run: &mut ProbeRun) -> CheckResult {
     let count = items(&page, "tasks").count();
     match page.get("pageSize").and_then(Value::as_i64) {
         _ if count > 50 => fail(format!("the page has {count} tasks")),
-        // Some write the number of tasks on the page here.
+        // Some agents report the number of tasks on the page here.
         Some(size) if size == 50 || i64::try_from(count).is_ok_and(|count| count == size) => {
             Ok(CheckVerdict::Pass)
         }
@@ -98,7 +98,7 @@ async fn default_size(run: &mut ProbeRun) -> CheckResult {
     }
 }
 
-/// At least two tasks of one context of ours.
+/// Creates at least two tasks in one new context and returns the context.
 async fn two_tasks(run: &mut ProbeRun) -> Result<String, CheckVerdict> {
     run.lists_tasks().await?;
     run.ended_task().await?;
@@ -128,7 +128,7 @@ async fn newest_first(run: &mut ProbeRun) -> CheckResult {
         .filter_map(|task| task.pointer("/status/timestamp")?.as_str()?.parse().ok())
         .collect::<Vec<jiff::Timestamp>>();
     not_here_if(moments.len() < 2, "the listed tasks have no moments to compare")?;
-    // Tasks of one moment may stand in any order.
+    // Tasks with equal times may be in any order.
     let sorted = moments.windows(2).all(|pair| pair.first() >= pair.last());
     kept(sorted, "an older task comes before a newer one")
 }
@@ -137,7 +137,7 @@ async fn pages(run: &mut ProbeRun) -> CheckResult {
     let context = two_tasks(run).await?;
     let mut seen: Vec<String> = Vec::new();
     let mut token = String::new();
-    // Twice as many pages as there are tasks: tokens that lead in a circle never end.
+    // Twice as many pages as there are tasks, so that page tokens in a cycle are detected.
     for _ in 0..6 {
         let mut params = json!({"contextId": context, "pageSize": 1});
         if !token.is_empty() {
@@ -160,7 +160,7 @@ async fn pages(run: &mut ProbeRun) -> CheckResult {
 async fn total(run: &mut ProbeRun) -> CheckResult {
     let context = two_tasks(run).await?;
     let whole = ask(run, json!({"contextId": context, "pageSize": 100})).await?;
-    // How many there are is known from a page alone that has all of them.
+    // The number of tasks is only known from a page that contains all of them.
     let holds = text(&whole, "nextPageToken").is_some_and(|token| !token.is_empty());
     unseen_if(holds, "the agent gives fewer tasks on a page than it was asked for")?;
     let count = items(&whole, "tasks").count();
@@ -198,7 +198,7 @@ async fn since(run: &mut ProbeRun) -> CheckResult {
     let moment = task.pointer("/status/timestamp").and_then(Value::as_str);
     let Some(moment) = moment else { return not_here("the task has no moment") };
     let context = text(&task, "contextId").unwrap_or_default();
-    // Within its context, where the first page is enough to find it.
+    // Limited to its context, where the first page is enough to find the task.
     let params = json!({"contextId": context, "statusTimestampAfter": moment});
     let page = ask(run, params).await?;
     let found = items(&page, "tasks").any(|listed| id_of(listed) == id_of(&task));

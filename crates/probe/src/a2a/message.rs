@@ -1,4 +1,4 @@
-//! What an agent answers to a message (A2A §3.1.1, §4.1).
+//! Answers of an agent to a message (A2A §3.1.1, §4.1).
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::json::{Value, json};
@@ -82,7 +82,7 @@ async fn roles(run: &mut ProbeRun) -> CheckResult {
     let Some(task) = sample.get("task") else { return not_here("the answer is a message") };
     let asked = run.memo.get(&format!("asked {}", run.binding)).cloned();
     let asked = asked.and_then(Result::ok).unwrap_or_default();
-    // What we said ourselves is in the history, too; some agents give it another id.
+    // The history contains our own message too, to which some agents give another id.
     let is_ours = |message: &&Value| {
         ["messageId", "parts"].into_iter().any(|name| message.get(name) == asked.get(name))
     };
@@ -133,7 +133,7 @@ async fn context(run: &mut ProbeRun) -> CheckResult {
         return Ok(CheckVerdict::Pass);
     }
     if sample.get("message").is_some() {
-        // Optional in a message; a client may still need it for the next one.
+        // Optional in a message, although a client may need it for the next one.
         return warn("the message names no context");
     }
     not_here_if(sample.get("task").is_none(), "the answer is neither a task nor a message")?;

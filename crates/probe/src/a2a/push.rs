@@ -1,4 +1,4 @@
-//! Webhooks, where the card declares them (A2A §3.1.7 to §3.1.10, §13.2).
+//! Webhooks, for agents whose card declares them (A2A §3.1.7 to §3.1.10, §13.2).
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::A2aCode;
@@ -33,7 +33,7 @@ fn declared(run: &ProbeRun) -> Result<(), CheckVerdict> {
     not_here_if(!run.can("pushNotifications"), "the card declares no push notifications")
 }
 
-/// Does something about a webhook of a task that nobody has.
+/// Calls a webhook operation on a task that does not exist.
 pub(super) async fn webhook_of_unknown(
     run: &mut ProbeRun,
     operation: Operation,
@@ -54,7 +54,7 @@ async fn unknown_task(run: &mut ProbeRun, operation: Operation) -> CheckResult {
 
 async fn internal_address(run: &mut ProbeRun) -> CheckResult {
     declared(run)?;
-    // Nothing is sent for a task that has ended.
+    // A completed task causes no delivery.
     let task = run.ended_task().await?;
     let url = "http://169.254.169.254/latest/meta-data/";
     let params = json!({"taskId": id_of(&task), "url": url});

@@ -1,4 +1,4 @@
-//! The HTTP+JSON binding (A2A §11): every error has one shape, whoever makes it.
+//! The HTTP+JSON binding (A2A §11): all errors have one shape, whichever layer creates them.
 
 use reqwest::Method;
 use tradepost_wire::a2a::Operation;
@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "read pageSize, contextId and the others from the query" => query();
 ];
 
-/// Whether it is an error of this binding; `status` when the status matters.
+/// Checks that the answer is an error of this binding, with one of `statuses` unless that is empty.
 fn shaped(reply: &ProbedAnswer, statuses: &[u16]) -> CheckResult {
     let error = needed(
         reply.error(),
@@ -106,7 +106,7 @@ async fn request_type(run: &mut ProbeRun) -> CheckResult {
 
 async fn size(run: &mut ProbeRun) -> CheckResult {
     const BYTES: usize = 11 * 1024 * 1024;
-    // Without a message nothing starts where there is no limit.
+    // Without a message nothing is executed if there is no limit.
     let text = format!(r#"{{"metadata":{{"text":"{}"}}}}"#, "x".repeat(BYTES));
     let path = ["message:send"];
     let reply =
@@ -121,7 +121,7 @@ async fn size(run: &mut ProbeRun) -> CheckResult {
     shaped(&reply, &[400, 413, 429])
 }
 
-/// Whether the refusal is about the message that was left out, and not about the size.
+/// Returns true when the refusal is about the missing message and not about the size.
 fn names_message(reply: &ProbedAnswer) -> bool {
     let text = reply.error().map(|error| error.whole.to_string()).unwrap_or_default();
     !text.contains("large") && !text.contains("size") && !text.contains("limit")
@@ -149,7 +149,7 @@ async fn answer_type(run: &mut ProbeRun) -> CheckResult {
 async fn tenant(run: &mut ProbeRun) -> CheckResult {
     let holds = run.endpoint()?.declared.tenant.is_none();
     not_here_if(holds, "the card declares no tenant")?;
-    // What is asked on this binding goes below the tenant.
+    // Requests on this binding include the tenant in their path.
     run.call_unknown(Operation::GetTask).await?.refused(&[A2aCode::TaskNotFound])
 }
 

@@ -1,4 +1,4 @@
-//! Streams (A2A §3.1.2, §3.1.6, §11.7).
+//! Checks of streams (A2A §3.1.2, §3.1.6, §11.7).
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::A2aCode;
@@ -36,14 +36,13 @@ pub(super) const CHECKS: &[Check] = checks![
     "look the task up before the stream begins" => subscribe_unknown();
 ];
 
-/// What the agent answers to a message whose progress is to be streamed; asked once for each binding and
-/// prefix.
+/// Returns the agent's answer to a streaming message; requested once for each binding and prefix.
 pub(super) async fn stream(
     run: &mut ProbeRun,
     prefix: &'static str,
 ) -> Result<ProbedAnswer, CheckVerdict> {
     not_here_if(!run.can("streaming"), "the card declares no streaming")?;
-    // That the agent takes our message at all.
+    // Ensures that the agent accepts our message at all.
     run.sample().await?;
     let binding = run.binding;
     let is_known = |it: &&Streamed| it.binding == binding && it.prefix == prefix;
@@ -53,7 +52,7 @@ pub(super) async fn stream(
     }
     let params = match prefix {
         PREFIX => json!({"message": run.message(prefix)}),
-        // The kit's successor reads the text.
+        // The kit's successor reads the text instead of the id.
         _ => run.scenario_params(prefix, json!({})),
     };
     let reply = run.call(Operation::SendStreamingMessage, params).await?;
@@ -62,7 +61,7 @@ pub(super) async fn stream(
     Ok(reply)
 }
 
-/// The events of such a stream, without the envelope, and whether the agent closed it.
+/// Returns the events of such a stream without the envelope, and true when the agent closed it.
 pub(super) async fn results(
     run: &mut ProbeRun,
     prefix: &'static str,

@@ -1,4 +1,4 @@
-//! Tasks that have ended (A2A §3.1).
+//! Completed tasks (A2A §3.1).
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::A2aCode;
@@ -79,7 +79,7 @@ async fn artifacts(run: &mut ProbeRun) -> CheckResult {
         task = run.scenario_task("tck-artifact-text", json!({})).await?;
     }
     not_here_if(items(&task, "artifacts").count() == 0, "the agent's tasks have no artifacts")?;
-    // What is still worked on may have other artifacts a moment later.
+    // A task in progress may have other artifacts a moment later.
     unseen_if(!shape::is_terminal(shape::state(&task)), "the task was given before it had ended")?;
     let reply = run.call(Operation::GetTask, json!({"id": id_of(&task)})).await?;
     let Ok(read) = reply.result() else {

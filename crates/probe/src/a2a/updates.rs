@@ -1,5 +1,4 @@
-//! What the events of a stream say of their task: of which task, in which order, and what they add up to
-//! (A2A §3.1.2, §3.5.2, §4.2).
+//! Events of a stream about a task: their task, their order, and their combined result (A2A §3.1.2, §3.5.2, §4.2).
 
 use jiff::Timestamp;
 use tradepost_wire::a2a::Operation;
@@ -33,13 +32,13 @@ pub(super) const CHECKS: &[Check] = checks![
     "send events from one queue for each task, in the order in which they are made" => kit_order();
 ];
 
-/// The message of the official kit whose artifact comes in two parts.
+/// Message of the official kit whose artifact comes in two parts.
 const CHUNKED: &str = "tck-stream-artifact-chunked";
 
-/// The message of the official kit that is about order.
+/// Message of the official kit about order.
 const ORDERED: &str = "tck-stream-ordering-001";
 
-/// Streams about a task, each with its events; of an agent that is keyed on the official kit's messages also
+/// Returns the events of streams about a task; for an agent that follows the official kit's scenarios also those of
 /// one with an artifact in parts.
 async fn streams(run: &mut ProbeRun) -> Result<Vec<Vec<Value>>, CheckVerdict> {
     let mut streams = vec![results(run, PREFIX).await?.0];
@@ -51,18 +50,18 @@ async fn streams(run: &mut ProbeRun) -> Result<Vec<Vec<Value>>, CheckVerdict> {
     Ok(streams)
 }
 
-/// The update of an event, of its state or of an artifact.
+/// Returns the status or artifact update of an event.
 fn update(event: &Value) -> Option<&Value> {
     event.get("statusUpdate").or_else(|| event.get("artifactUpdate"))
 }
 
-/// The state that an event tells.
+/// Returns the state that an event reports.
 fn state_of(event: &Value) -> Option<&str> {
     let told = event.get("task").or_else(|| event.get("statusUpdate"))?;
     told.pointer("/status/state")?.as_str()
 }
 
-/// Judges each stream by itself.
+/// Checks each stream separately.
 async fn each(run: &mut ProbeRun, look: fn(&[Value], &mut ShapeProblems)) -> CheckResult {
     let mut wrong = ShapeProblems::default();
     for events in streams(run).await? {
@@ -112,7 +111,7 @@ async fn order(run: &mut ProbeRun) -> CheckResult {
     each(run, |events, wrong| {
         let mut latest: Option<Timestamp> = None;
         let mut has_begun = false;
-        // The artifacts that have begun, and whether they are complete.
+        // Artifacts that have begun, with true for those that are complete.
         let mut artifacts: Vec<(&str, bool)> = Vec::new();
         for event in events {
             let told = event.get("task").or_else(|| event.get("statusUpdate"));
@@ -172,7 +171,7 @@ async fn adds_up(run: &mut ProbeRun) -> CheckResult {
     judge(&wrong.0)
 }
 
-/// The task that a stream is about.
+/// Returns the id of the task that a stream is about.
 fn task_of(events: &[Value]) -> Option<String> {
     let named = |event: &Value| match event.get("task") {
         Some(task) => text(task, "id").map(str::to_owned),
@@ -181,7 +180,7 @@ fn task_of(events: &[Value]) -> Option<String> {
     events.iter().find_map(named)
 }
 
-/// A task with the artifacts that a client has put together when the stream is over.
+/// Returns a task with the artifacts that a client has assembled at the end of the stream.
 fn assembled(events: &[Value]) -> Value {
     let mut artifacts: Vec<Value> = Vec::new();
     for event in events {

@@ -1,4 +1,4 @@
-//! Protocol versions and extensions (A2A §3.6, §4.6).
+//! Checks of protocol versions and extensions (A2A §3.6, §4.6).
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::a2a::error::A2aCode;
@@ -50,7 +50,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "send A2A-Extensions with the activated URIs" => extension_echo();
 ];
 
-/// Asks for a task that nobody has: the answer tells whether the rest was accepted.
+/// Requests a task that does not exist: the error shows whether the headers were accepted.
 async fn ask(run: &mut ProbeRun, ask: RequestOverrides<'_>) -> Result<ProbedAnswer, CheckVerdict> {
     let id = run.unknown_id();
     run.ask(ask, Operation::GetTask, json!({"id": id})).await
@@ -77,7 +77,7 @@ async fn accepted(run: &mut ProbeRun, version: HeaderOverride<'_>, query: &str) 
 
 async fn every_operation(run: &mut ProbeRun) -> CheckResult {
     let id = run.unknown_id();
-    // Where the version is not looked at, the unknown task stops the message.
+    // If the version is ignored, the unknown task stops the message.
     let message = run.about(Operation::SendMessage, &id);
     let mut wrong = Vec::new();
     for (operation, params) in [
@@ -119,7 +119,7 @@ async fn unknown_extension(run: &mut ProbeRun) -> CheckResult {
     reply.refused(&[A2aCode::TaskNotFound, A2aCode::UnsupportedOperation])
 }
 
-/// The extensions of the card.
+/// Returns the extensions of the card.
 fn declared(run: &ProbeRun) -> Result<Vec<String>, CheckVerdict> {
     let extensions = run.card.iter().flat_map(|card| card.extensions.iter());
     let uris: Vec<_> = extensions.map(|extension| extension.uri.clone()).collect();
@@ -145,7 +145,7 @@ async fn extension_required(run: &mut ProbeRun) -> CheckResult {
     )
     .await?;
     if run.speaks_aap && !reply.is(A2aCode::ExtensionSupportRequired) {
-        // AAP v1.0's card requires its extension and its requests name none (aap.md C-32).
+        // AAP v1.0's card requires its extension, and its example requests do not name it (aap.md C-32).
         let text = "the card requires AAP's extension and the agent does not insist on it";
         return warn(text.to_owned());
     }
@@ -162,7 +162,7 @@ async fn extension_echo(run: &mut ProbeRun) -> CheckResult {
     .await?;
     let sample = match run.sample_with(&list).await {
         Ok(sample) => sample,
-        // An error about a task may well activate nothing.
+        // An error about a task may activate no extension.
         Err(_) => reply,
     };
     let echoed = sample.got.header("a2a-extensions").unwrap_or_default();
@@ -171,7 +171,7 @@ async fn extension_echo(run: &mut ProbeRun) -> CheckResult {
 }
 
 impl ProbeRun {
-    /// A harmless message with these extensions.
+    /// Sends a harmless message with these extensions.
     async fn sample_with(&mut self, extensions: &str) -> Result<ProbedAnswer, CheckVerdict> {
         self.sample().await?;
         let message = self.message("probe");

@@ -1,4 +1,4 @@
-//! The envelope of an answer (R-ENV).
+//! Envelope of an answer (R-ENV).
 
 use tradepost_wire::aap::Skill;
 use tradepost_wire::json::{Value, json};
@@ -51,7 +51,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "ignore metadata and extensions of the message" => unknown_members();
 ];
 
-/// A skill that only reads, and the message that answers it.
+/// Calls a skill that only reads, and returns it with the message of the answer.
 async fn answer(run: &mut ProbeRun) -> Result<(Skill, Value), CheckVerdict> {
     let (skill, answer) = read(run).await?;
     let message = answer.reply.result().ok().and_then(|result| result.get("message")).cloned();
@@ -84,7 +84,7 @@ async fn role(run: &mut ProbeRun) -> CheckResult {
 
 async fn message_id(run: &mut ProbeRun) -> CheckResult {
     let (_, first) = answer(run).await?;
-    // Now, because after the next question the last exchange is that one.
+    // Read now, because the next call replaces the last exchange.
     let sent = run.last().map(|exchange| exchange.request.body.clone()).unwrap_or_default();
     let (_, second) = answer(run).await?;
     let id = |message: &Value| text(message, "messageId").unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! How the checks of AAP ask a dealer, and how its answers are read.
+//! Requests to a dealer and their answers, for the checks of AAP.
 
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::a2a::Operation;
@@ -12,11 +12,11 @@ use crate::reply::{AnswerContent, ProbedAnswer};
 use crate::run::{HeaderOverride, ProbeRun, RequestOverrides, SeenAapError, Who};
 use crate::shape::{items, text};
 
-/// What a dealer says to a payload.
+/// Answer of a dealer to a payload.
 #[derive(Debug, Clone)]
 pub(super) struct DealerAnswer {
     pub(super) reply: ProbedAnswer,
-    /// The payload of the answer.
+    /// Payload of the answer.
     pub(super) payload: Option<Value>,
     /// The `aap.error` object.
     pub(super) refusal: Option<Value>,
@@ -39,13 +39,13 @@ impl DealerAnswer {
         Self { reply, payload, refusal }
     }
 
-    /// The `data` of the answer's payload, or that there should be one.
+    /// Returns the `data` of the answer's payload, or fails the check.
     pub(super) fn data(&self) -> Result<Value, CheckVerdict> {
         let data = self.payload.as_ref().and_then(|payload| payload.get("data")).cloned();
         needed(data, format!("expected an answer with data, and got {}", self.describe()))
     }
 
-    /// The conversation that the answer belongs to.
+    /// Returns the id of the conversation that the answer belongs to.
     pub(super) fn conversation(&self) -> Option<&str> {
         match &self.reply.said {
             AnswerContent::Result(result) => {
@@ -55,7 +55,7 @@ impl DealerAnswer {
         }
     }
 
-    /// The code of the refusal.
+    /// Returns the code of the refusal.
     pub(super) fn code(&self) -> Option<&str> {
         text(self.refusal.as_ref()?, "code")
     }
@@ -67,19 +67,19 @@ impl DealerAnswer {
         }
     }
 
-    /// The entries of `details.errors`.
+    /// Returns the entries of `details.errors`.
     pub(super) fn problems(&self) -> Vec<&Value> {
         let details = self.refusal.as_ref().and_then(|refusal| refusal.get("details"));
         details.map(|details| items(details, "errors").collect()).unwrap_or_default()
     }
 
-    /// Judges whether it is a refusal with one of these codes; the first is the expected one.
+    /// Checks that the answer is a refusal with one of these codes; the first is the expected one.
     pub(super) fn refused(&self, codes: &[AapCode]) -> CheckResult {
         one_of(codes, self.code(), || self.describe())
     }
 
-    /// Whether a problem is listed for this place: there, above it for what is missing or too
-    /// much, or below it.
+    /// Returns true when a problem is listed for this place: at it, below it, or above it for members that are
+    /// missing or unknown.
     pub(super) fn lists(&self, pointer: &str) -> bool {
         let parent = pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
         self.problems().iter().any(|problem| {
@@ -95,14 +95,14 @@ impl DealerAnswer {
 }
 
 impl ProbeRun {
-    /// That the dealer offers a skill.
+    /// Checks that the dealer offers a skill.
     pub(super) fn offers(&self, skill: Skill) -> Result<(), CheckVerdict> {
         let mut skills = self.card.iter().flat_map(|card| card.skills.iter());
         let is_listed = skills.any(|listed| listed.id == skill.name());
         not_here_if(!is_listed, format!("the dealer does not offer {skill}"))
     }
 
-    /// What makes a request one of the version that is probed.
+    /// Returns the extension URIs that activate the version being probed.
     fn activation(&self) -> String {
         let mut uris = self.required_extensions();
         let ours = self.version.uri();
@@ -119,7 +119,7 @@ impl ProbeRun {
         self.tell_parts(parts, Who::First).await
     }
 
-    /// The part that carries a payload.
+    /// Returns the part that carries a payload.
     pub(super) fn part(&self, payload: &Value) -> Value {
         match text(payload, "type").and_then(Skill::from_request_type) {
             Some(skill) => json!({"data": payload, "mediaType": skill.request_media_type()}),
@@ -175,7 +175,7 @@ impl ProbeRun {
         let reply = self.ask(ask, Operation::SendMessage, params).await?;
         if let (AnswerContent::Error(error), Some(exchange)) = (&reply.said, self.last().cloned()) {
             let error = error.whole.clone();
-            // A2A's own errors carry a list; whatever else there is should be AAP's.
+            // A2A's own errors carry a list; any other data should be an AAP error.
             if !error.get("data").is_some_and(Value::is_array) {
                 self.seen.push(SeenAapError { error, version: self.version, exchange });
             }
@@ -183,7 +183,7 @@ impl ProbeRun {
         Ok(DealerAnswer::read(reply))
     }
 
-    /// Calls a skill with the members of `text` besides its type.
+    /// Calls a skill with its type and the members of `text`.
     pub(super) async fn skill(
         &mut self,
         skill: Skill,
@@ -193,7 +193,7 @@ impl ProbeRun {
         self.tell(&request(skill, members)).await
     }
 
-    /// Calls a skill that has to answer; the answer's data.
+    /// Calls a skill that has to answer, and returns the data.
     pub(super) async fn data(
         &mut self,
         skill: Skill,
@@ -202,7 +202,7 @@ impl ProbeRun {
         self.skill(skill, members).await?.data()
     }
 
-    /// The same, asked once for each version.
+    /// Calls a skill once for each version and returns the data.
     pub(super) async fn known(
         &mut self,
         skill: Skill,
@@ -213,7 +213,7 @@ impl ProbeRun {
             return known.clone();
         }
         let data = match self.data(skill, members).await {
-            // That the skill does not answer is for one check to say.
+            // A skill that does not answer is reported by a single check.
             Err(CheckVerdict::Fail(why)) => unseen(format!("there is no answer to look at: {why}")),
             other => other,
         };
@@ -221,21 +221,21 @@ impl ProbeRun {
         data
     }
 
-    /// Vehicles on offer, as a search gives them.
+    /// Returns the offered vehicles from a search.
     pub(super) async fn vehicles(&mut self) -> Result<Vec<Value>, CheckVerdict> {
         let page = self.known(Skill::InventorySearch, r#"{"pagination": {"limit": 100}}"#).await?;
         let vehicles: Vec<Value> = items(&page, "vehicles").cloned().collect();
         if vehicles.is_empty() { unseen("the dealer offers no vehicle now") } else { Ok(vehicles) }
     }
 
-    /// The total of a search.
+    /// Returns the total of a search.
     pub(super) async fn total(&mut self, members: &str) -> Result<u64, CheckVerdict> {
         let page = self.data(Skill::InventorySearch, members).await?;
         needed(page.get("total").and_then(Value::as_u64), "the answer has no total")
     }
 }
 
-/// A request with the members of a JSON text.
+/// Builds a request with the members of a JSON text.
 pub(super) fn request(skill: Skill, members: &str) -> Value {
     let mut payload = json!({"type": skill.request_type()});
     if let (Some(payload), Ok(Value::Object(members))) =
@@ -246,12 +246,12 @@ pub(super) fn request(skill: Skill, members: &str) -> Value {
     payload
 }
 
-/// The first value of a member among vehicles.
+/// Returns the first value of a member among vehicles.
 pub(super) fn first<'v>(vehicles: &'v [Value], name: &str) -> Option<&'v Value> {
     vehicles.iter().find_map(|vehicle| vehicle.get(name)).filter(|value| !value.is_null())
 }
 
-/// A whole number of a vehicle.
+/// Returns an integer member of a vehicle.
 pub(super) fn number(vehicle: &Value, name: &str) -> Option<i64> {
     vehicle.get(name)?.as_i64()
 }

@@ -1,4 +1,4 @@
-//! What AAP wants of the agent card (R-CARD).
+//! Requirements of AAP for the agent card (R-CARD).
 
 use tradepost_wire::a2a::check_version;
 use tradepost_wire::aap::{Skill, Version};
@@ -44,7 +44,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "set params.id to a UUID, and a new one with each change" => params_id();
 ];
 
-/// The card's entries of AAP versions that are known.
+/// Returns the card's extension entries of known AAP versions.
 fn entries(run: &ProbeRun) -> Vec<(Version, Value)> {
     let listed = run.card_json.pointer("/capabilities/extensions").and_then(Value::as_array);
     let entry = |entry: &Value| {
@@ -59,7 +59,7 @@ fn is_aap(id: &str) -> bool {
     Skill::from_name(id).is_some()
 }
 
-/// The AAP skills of the card.
+/// Returns the AAP skills of the card.
 fn listed(run: &ProbeRun) -> Vec<String> {
     let ids = items(&run.card_json, "skills").filter_map(|skill| text(skill, "id"));
     ids.filter(|id| is_aap(id)).map(str::to_owned).collect()
@@ -126,7 +126,7 @@ async fn schemas_in_params(run: &mut ProbeRun) -> CheckResult {
     judge(&wrong.0)
 }
 
-/// The skills that an entry of v1.1 describes.
+/// Returns the skills that an entry of v1.1 describes.
 fn described(run: &ProbeRun) -> Result<Value, CheckVerdict> {
     let entries = entries(run);
     let entry = entries.iter().find(|(version, _)| *version == Version::V1_1);

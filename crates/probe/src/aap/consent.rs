@@ -1,5 +1,5 @@
-//! Consent: only with leads allowed, because each of these names somebody.
-// R-LD-02 to R-LD-08
+//! Consent. These leads contain personal data, so they are sent only when leads are allowed.
+// Covers R-LD-02 to R-LD-08.
 
 use tradepost_wire::aap::error::AapCode::{
     self, ContactConsentRequired as NO_CONSENT, InvalidConsent as BAD_CONSENT,
@@ -15,8 +15,8 @@ use crate::shape::set;
 const WHY: &str = "Who contacts somebody without consent breaks the law, and the buyer's word.";
 const MEND: &str = "check the whole grant before the lead is stored";
 
-/// Where the pages of the specification disagree, each answer is accepted.
-// C-02 to C-05
+/// Codes for malformed consents. The pages of the specification disagree, so each is accepted.
+// The contradictions are C-02 to C-05 of aap.md.
 const MALFORMED: &[AapCode] = &[BAD_CONSENT, SCHEMA, NO_CONSENT];
 
 pub(super) const CHECKS: &[Check] = checks![

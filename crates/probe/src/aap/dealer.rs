@@ -1,4 +1,4 @@
-//! `dealer.information` (R-DI).
+//! Checks of `dealer.information` (R-DI).
 
 use tradepost_wire::aap::Skill;
 use tradepost_wire::format;

@@ -1,4 +1,4 @@
-//! The error objects of everything that was refused (R-ER).
+//! Error objects of all refusals of AAP (R-ER).
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "fill in details.errors" => problems();
 ];
 
-/// Looks at every refusal of AAP, and shows those with which something is wrong.
+/// Checks every refusal of AAP, and shows those with problems.
 fn each(run: &mut ProbeRun, look: impl Fn(&SeenAapError, &mut ShapeProblems)) -> CheckResult {
     let found = run
         .seen
@@ -54,12 +54,12 @@ fn data(seen: &SeenAapError) -> &Value {
     seen.error.get("data").unwrap_or(&Value::Null)
 }
 
-/// The object's code.
+/// Returns the code, when it is one of the catalog.
 fn known(seen: &SeenAapError) -> Option<AapCode> {
     AapCode::from_name(text(data(seen), "code")?)
 }
 
-/// Whether the request was wrong in itself.
+/// Returns true when the code is about an invalid request.
 fn is_validation(code: AapCode) -> bool {
     code.remedy() == Remedy::Correct
 }
@@ -68,7 +68,7 @@ async fn object(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let data = data(seen);
         if text(data, "type") != Some("aap.error") {
-            // Something else than what is asked for: what it lacks besides says nothing.
+            // The answer has another shape altogether, so further missing members prove nothing.
             wrong.say("a refusal has no aap.error object in error.data");
             return;
         }
@@ -95,7 +95,7 @@ async fn closed(run: &mut ProbeRun) -> CheckResult {
 async fn code(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let name = text(data(seen), "code").unwrap_or_default();
-        // That there is none is the finding of `aap.error.object`.
+        // A missing code is reported by `aap.error.object`.
         let known = name.is_empty() || AapCode::from_name(name).is_some();
         wrong.unless(known, format!("{name:?} is none of them"));
     })
@@ -115,7 +115,7 @@ async fn retryable(run: &mut ProbeRun) -> CheckResult {
     each(run, |seen, wrong| {
         let Some(code) = known(seen) else { return };
         let answer = data(seen).get("retryable").and_then(Value::as_bool);
-        // A dealer may judge otherwise where time can help; a wrong request stays wrong.
+        // A dealer may decide otherwise for temporary conditions; an invalid request stays invalid.
         let never =
             is_validation(code) || matches!(code.remedy(), Remedy::NotOffered | Remedy::NewKey);
         wrong.unless(!never || answer != Some(true), format!("{code} says that it is retryable"));

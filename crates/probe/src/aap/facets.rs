@@ -1,4 +1,4 @@
-//! `inventory.facets` (R-FA).
+//! Checks of `inventory.facets` (R-FA).
 
 use tradepost_buyer::replies::Facet;
 use tradepost_wire::aap::Skill;
@@ -12,7 +12,7 @@ use crate::shape::{ShapeProblems, items};
 
 const WHY: &str = "A buyer agent offers its user the choices that the facets list.";
 
-/// The counted facets, and the ranges (facets schema).
+/// Names of the counted facets, and of the ranges (facets schema).
 const TERMS: &[&str] = Facet::NAMES;
 const RANGES: &[&str] = &["price_range", "mileage_range", "year_range"];
 
@@ -37,7 +37,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "count available, intransit and pending" => statuses();
 ];
 
-/// The facets: `data` itself or its only object.
+/// Returns the facets: `data` itself or its member `facets`.
 fn body(data: &Value) -> Value {
     data.get("facets").unwrap_or(data).clone()
 }
@@ -85,7 +85,7 @@ async fn closed(run: &mut ProbeRun) -> CheckResult {
     judge(&wrong.0)
 }
 
-/// The facets of one make.
+/// Returns all facets, and those of one make.
 async fn of_one_make(run: &mut ProbeRun) -> Result<(Value, Value), CheckVerdict> {
     let all = facets(run).await?;
     let make = match items(&all, "makes").find_map(|term| term.get("value").cloned()) {
@@ -115,7 +115,7 @@ async fn filtered(run: &mut ProbeRun) -> CheckResult {
 async fn same_keys(run: &mut ProbeRun) -> CheckResult {
     let (all, some) = of_one_make(run).await?;
     let has = |facets: &Value, name: &str| facets.get(name).is_some();
-    // What every vehicle has must be there.
+    // Facets that every vehicle has must be present.
     for name in ["makes", "statuses"] {
         fail_if(has(&all, name) && !has(&some, name), format!("{name} is gone"))?;
     }

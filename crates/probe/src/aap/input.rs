@@ -1,5 +1,5 @@
-//! Requests of the reading skills that are wrong in one place.
-// E-043 to E-061
+//! Requests to the reading skills with a single mistake.
+// Covers E-043 to E-061.
 
 use tradepost_wire::aap::Skill::{
     self, DealerInformation as DEALER, InventoryFacets as FACETS, InventorySearch as SEARCH,
@@ -80,7 +80,7 @@ async fn refused(
     judge_refusal(run.version, &answer, codes, pointer)
 }
 
-/// Judges the code, and since v1.1 that the place is named.
+/// Checks the code, and from v1.1 on also that the place is named.
 pub(super) fn judge_refusal(
     version: Version,
     answer: &DealerAnswer,
@@ -89,7 +89,7 @@ pub(super) fn judge_refusal(
 ) -> CheckResult {
     answer.refused(codes)?;
     let names_places = match version {
-        // One place, and under another name (requirements §1.3).
+        // v1.0 has one place, under another name (aap.md §1.3).
         Version::V1_0 => false,
         Version::V1_1 => true,
     };
@@ -104,8 +104,8 @@ async fn long_query(run: &mut ProbeRun) -> CheckResult {
     refused(run, SEARCH, &members, &[SCHEMA], "/filters/query").await
 }
 
-/// Six mistakes.
-// requirements aap.md S23
+/// Filters, page and order with six mistakes.
+// Payload S23 of aap.md.
 const SIX: &str = r#"{"filters": {"maek": ["Honda"], "condition": ["good"], "year_min": "2020"},
     "pagination": {"skip": -1, "limit": 5000}, "sort": {"field": "horsepower", "order": "asc"}}"#;
 

@@ -1,5 +1,5 @@
-//! Leads that a dealer must refuse (R-LD). Those of which nobody could be contacted are always
-//! sent; those with a customer in them only when leads are allowed.
+//! Leads that a dealer must refuse (R-LD). Leads without a customer are always sent; those with one only when leads
+//! are allowed.
 
 use tradepost_wire::aap::Skill;
 use tradepost_wire::aap::Version;
@@ -80,7 +80,7 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 impl ProbeRun {
-    /// A lead that a dealer would take.
+    /// Returns a lead that a dealer would accept.
     pub(super) fn valid_lead(&mut self) -> Value {
         let granted = self.options.now - jiff::SignedDuration::from_mins(1);
         let mut lead = json!({
@@ -106,7 +106,7 @@ impl ProbeRun {
         lead
     }
 
-    /// That leads with a customer in them may be sent.
+    /// Checks that leads with a customer may be sent.
     pub(super) fn may_send_leads(&self) -> Result<(), CheckVerdict> {
         self.offers(Skill::LeadSubmit)?;
         if self.options.allow_leads {
@@ -116,7 +116,7 @@ impl ProbeRun {
     }
 }
 
-/// A lead with members replaced or, where the text is empty, taken away.
+/// Returns a lead with members replaced, or removed when their text is empty.
 pub(super) fn changed(mut lead: Value, changes: &[(&str, &str)]) -> Value {
     for (pointer, text) in changes {
         change(&mut lead, pointer, text);
@@ -128,7 +128,7 @@ async fn empty(run: &mut ProbeRun) -> CheckResult {
     run.skill(Skill::LeadSubmit, "{}").await?.refused(&[NO_CONSENT])
 }
 
-/// A lead without a customer, so that nobody could be contacted whatever the dealer does.
+/// Sends a lead without a customer, so that no person could be contacted even if the dealer accepts it.
 async fn tell_of_nobody(
     run: &mut ProbeRun,
     changes: &[(&str, &str)],
@@ -140,7 +140,7 @@ async fn tell_of_nobody(
 
 async fn nobody(run: &mut ProbeRun, changes: &[(&str, &str)], pointer: &str) -> CheckResult {
     let answered = tell_of_nobody(run, changes).await?;
-    // A consent without a customer to give it may be found wanting too.
+    // A consent without a customer may be refused as well.
     judge_refusal(run.version, &answered, &[SCHEMA, MISSING, BAD_CONSENT, NO_CONSENT], pointer)
 }
 
@@ -179,7 +179,7 @@ async fn all_listed(run: &mut ProbeRun) -> CheckResult {
 
 async fn no_echo(run: &mut ProbeRun) -> CheckResult {
     run.offers(Skill::LeadSubmit)?;
-    // Neither can be contacted by this, and both are wrong.
+    // Neither value can be used to contact a person, and both are invalid.
     let (email, phone) = ("not-an-address-7f3a", "not-a-number-7f3a");
     let customer = json!({"email": email, "phone": phone});
     let lead = changed(run.valid_lead(), &[("/customer", &customer.to_string())]);

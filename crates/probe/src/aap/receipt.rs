@@ -1,5 +1,5 @@
-//! Leads that a dealer takes: only with leads allowed.
-// R-LD-14 to R-LD-26
+//! Leads that a dealer accepts; sent only when leads are allowed.
+// Covers R-LD-14 to R-LD-26.
 
 use tradepost_wire::aap::error::AapCode;
 use tradepost_wire::format;
@@ -50,7 +50,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "write dealer.phone in E.164" => phone();
 ];
 
-/// The data of the answer to a lead.
+/// Sends a lead, and returns the data and the payload of the answer.
 async fn submit(
     run: &mut ProbeRun,
     changes: &[(&str, &str)],
@@ -61,7 +61,7 @@ async fn submit(
     Ok((answer.data()?, answer.payload.unwrap_or_default()))
 }
 
-/// The same, where another check says that leads are not taken.
+/// Sends a lead for checks that need a receipt; another check reports that leads are not accepted.
 async fn taken(
     run: &mut ProbeRun,
     changes: &[(&str, &str)],
@@ -100,7 +100,7 @@ async fn next_step(run: &mut ProbeRun) -> CheckResult {
     )
 }
 
-/// Sends one lead twice with one key; both receipts.
+/// Sends one lead twice with one key, and returns both receipts.
 async fn twice(run: &mut ProbeRun) -> Result<(Value, Value), CheckVerdict> {
     run.may_send_leads()?;
     let mut lead = run.valid_lead();
@@ -122,7 +122,7 @@ async fn replay_status(run: &mut ProbeRun) -> CheckResult {
     let (first, second) = twice(run).await?;
     match (text(&first, "status"), text(&second, "status")) {
         (one, other) if one == other => Ok(CheckVerdict::Pass),
-        // errors.md names this as an example (its C-16).
+        // errors.md gives this as an example (its contradiction is C-16).
         (_, Some("duplicate")) => warn("the second answer says duplicate"),
         (_, other) => fail(format!("the second answer says {other:?}")),
     }
@@ -149,13 +149,13 @@ async fn duplicate(run: &mut ProbeRun) -> CheckResult {
     let first = run.tell(&lead).await?;
     let holds = first.data().is_err();
     unseen_if(holds, format!("there is no receipt to look at: {}", first.describe()))?;
-    // An anonymous caller is known by its conversation, and by nothing that others know too.
+    // An anonymous caller is recognised by its conversation, and by nothing that others know too.
     let second = run.tell_again(&first, &lead).await?.data()?;
     let given = text(&second, "status");
     kept(matches!(given, Some("duplicate")), format!("the status is {given:?}"))
 }
 
-/// What becomes of an appointment.
+/// Sends a lead with an appointment, and returns the receipt if it mentions the appointment.
 async fn booked(run: &mut ProbeRun, appointment: &str) -> Result<Value, CheckVerdict> {
     let (data, _) = taken(run, &[("/appointment", appointment)]).await?;
     match data.get("appointment") {
@@ -171,7 +171,7 @@ async fn requested(run: &mut ProbeRun) -> CheckResult {
 }
 
 async fn appointment(run: &mut ProbeRun) -> CheckResult {
-    // In the middle of the night, so that nobody waits for us.
+    // At night at the dealer's, so that no one waits for a visitor.
     let at = run.options.now + jiff::SignedDuration::from_hours(24 * 3);
     let at = at.to_string().get(..10).map(|day| format!("{day}T09:30:00Z")).unwrap_or_default();
     let asked = json!({"appointment_type": "sales", "appointment_at": at}).to_string();

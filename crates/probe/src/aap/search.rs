@@ -1,4 +1,4 @@
-//! What `inventory.search` answers (R-IS, R-PR).
+//! Answers of `inventory.search` (R-IS, R-PR).
 
 use tradepost_wire::aap::Skill;
 use tradepost_wire::format;
@@ -14,8 +14,8 @@ use crate::shape::{self, ShapeProblems, items, text};
 const WHY: &str = "Buyer agents compare dealers by these answers, and show them to their users.";
 const WHY_FILTER: &str = "A buyer that asked for one thing and got another buys elsewhere.";
 
-/// The statuses of vehicles on offer.
-// R-IS-02
+/// Statuses of vehicles on offer.
+// Defined by R-IS-02.
 pub(super) const STATUSES: &[&str] = &["available", "intransit", "pending"];
 
 pub(super) const CHECKS: &[Check] = checks![
@@ -183,7 +183,7 @@ async fn prices_together(run: &mut ProbeRun) -> CheckResult {
     match priced.iter().filter(whole).count() {
         0 => fail("no vehicle with a price has msrp and list_price"),
         count if count == priced.len() => Ok(CheckVerdict::Pass),
-        // Not every car has a recommended price.
+        // Not every vehicle has a recommended price.
         count => warn(format!("{count} of {} vehicles have all three", priced.len())),
     }
 }
@@ -303,7 +303,7 @@ async fn range(run: &mut ProbeRun, name: &str) -> CheckResult {
     exactly(run, &asked, name, value).await
 }
 
-/// That a search finds something, and only what has this number.
+/// Checks that a search finds at least one vehicle, and only those with this number.
 async fn exactly(run: &mut ProbeRun, asked: &str, name: &str, value: i64) -> CheckResult {
     let page = run.data(Skill::InventorySearch, asked).await?;
     let mut wrong = ShapeProblems::default();
@@ -329,7 +329,7 @@ async fn by_rooftop(run: &mut ProbeRun) -> CheckResult {
     kept(all, format!("{count} vehicles are found, or some of another rooftop"))
 }
 
-/// Whether these filters find something, and only what has this member; and how much they find.
+/// Returns true when these filters find at least one vehicle and only those with this member, and the number found.
 async fn only(
     run: &mut ProbeRun,
     filters: Value,
@@ -345,7 +345,7 @@ async fn only(
 
 async fn or_within(run: &mut ProbeRun) -> CheckResult {
     let vehicles = run.vehicles().await?;
-    // Filters do not look at case: two spellings of one make would be counted twice.
+    // Filters ignore case: two spellings of one make would be counted twice.
     let mut makes: Vec<&str> = vehicles.iter().filter_map(|it| text(it, "make")).collect();
     makes.sort_unstable();
     makes.dedup_by_key(|make| make.to_lowercase());
@@ -354,7 +354,7 @@ async fn or_within(run: &mut ProbeRun) -> CheckResult {
     };
     let of = |makes: &[&str]| json!({"filters": {"make": makes}}).to_string();
     let (one, two, both) = (of(&[one]), of(&[two]), of(&[one, two]));
-    // No vehicle is of two makes, so that the numbers add up.
+    // No vehicle has two makes, so the numbers add up.
     let sum = run.total(&one).await? + run.total(&two).await?;
     let total = run.total(&both).await?;
     kept(total == sum, format!("{total} are found, and {sum} one by one"))

@@ -1,5 +1,5 @@
-//! Which skill is meant.
-// E-035 to E-042
+//! Determination of the skill of a request.
+// Covers E-035 to E-042.
 
 use tradepost_wire::aap::Skill;
 use tradepost_wire::aap::error::AapCode;
@@ -36,7 +36,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "answer UNSUPPORTED_SKILL for skills that are switched off" => undeclared();
 ];
 
-/// Any refusal will do where no skill is known yet: AAP's, or A2A's of the parameters.
+/// Accepts any refusal, because no skill is known yet: one of AAP, or A2A's error about parameters.
 fn refused(answer: &DealerAnswer) -> CheckResult {
     if answer.refusal.is_some() {
         return answer.refused(INVALID);
@@ -68,7 +68,7 @@ async fn undeclared(run: &mut ProbeRun) -> CheckResult {
     not_here_if(absent.is_empty(), "the card lists every skill")?;
     let mut wrong = Vec::new();
     for skill in absent {
-        // A lead without anybody in it harms nobody, even where it is taken.
+        // Harmless even if it is accepted: the lead contains no person.
         let answer = run.tell(&json!({"type": skill.request_type()})).await?;
         if answer.refused(&[AapCode::UnsupportedSkill]).is_err() {
             wrong.push(format!("{skill}: {}", answer.describe()));

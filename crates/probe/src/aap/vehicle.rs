@@ -1,4 +1,4 @@
-//! `inventory.vehicle` (R-IV).
+//! Checks of `inventory.vehicle` (R-IV).
 
 use tradepost_wire::aap::Skill::InventoryVehicle as VEHICLE;
 use tradepost_wire::aap::Version;
@@ -55,7 +55,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "follow the schema of the version that the request activates" => zip();
 ];
 
-/// The details of a vehicle on offer, by one of its names, and its listing.
+/// Returns the details of a vehicle on offer, requested by one of its identifiers, and its listing.
 async fn look_up(run: &mut ProbeRun, name: &str) -> Result<(Value, Value), CheckVerdict> {
     run.offers(VEHICLE)?;
     let vehicles = run.vehicles().await?;
@@ -72,13 +72,13 @@ async fn found_by(run: &mut ProbeRun, name: &str) -> CheckResult {
     kept(holds, format!("the vehicle has the {name} {:?}", vehicle.get(name)))
 }
 
-/// By whatever name vehicles have.
+/// Returns the details of a vehicle by the first identifier that vehicles have.
 async fn any(run: &mut ProbeRun) -> Result<(Value, Value), CheckVerdict> {
     let vehicles = run.vehicles().await?;
     let names = ["vehicle_id", "vin", "stock"];
     match names.into_iter().find(|name| first(&vehicles, name).is_some()) {
         Some(name) => match look_up(run, name).await {
-            // That looking one up fails is the finding of another check, and counts once.
+            // A failing request is reported by another check, and counts once.
             Err(CheckVerdict::Fail(why)) => {
                 unseen(format!("there is no vehicle to look at: {why}"))
             }
@@ -128,8 +128,8 @@ async fn refused(
 }
 
 async fn zip(run: &mut ProbeRun) -> CheckResult {
-    // The VIN has nothing wrong with it, its check digit included: that `zip` was taken in v1.0 is
-    // seen by the dealer having looked for the vehicle.
+    // The VIN is valid, check digit included. In v1.0 the answer that there is no such vehicle shows that `zip` was
+    // accepted.
     let answer = run.skill(VEHICLE, r#"{"vin": "1M8GDM9AXKP042788", "zip": "94105"}"#).await?;
     match run.version {
         Version::V1_0 => answer.refused(&[NOT_FOUND]),

@@ -1,5 +1,5 @@
-//! What a seller answers, alike over MCP and A2A: the payload, the layers in which an error may
-//! stand, and what the transport itself calls it.
+//! Answers of a seller in a form common to MCP and A2A: the payload, the layers in which an error may appear, and the
+//! transport's own status.
 
 use tradepost_buyer::text::{WORD, plain};
 use tradepost_wire::adcp::error::AdcpCode;
@@ -11,25 +11,25 @@ use crate::exchange::Got;
 use crate::reply::{AnswerContent, ProbedAnswer};
 use crate::shape::{items, state, text};
 
-/// An answer.
+/// Answer to a task.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TaskAnswer {
     pub(super) got: Got,
     pub(super) way: SellerBinding,
-    /// The payload with its envelope; null when there is none.
+    /// Payload with its envelope; null when there is none.
     pub(super) payload: Value,
-    /// Whether it came as structured content, or as a data part.
+    /// True when it came as structured content, or as a data part.
     pub(super) is_structured: bool,
-    /// The texts besides.
+    /// Texts beside the payload.
     pub(super) texts: Vec<String>,
-    /// Whether the transport calls it failed: `isError`, or a failed task.
+    /// True when the transport reports a failure: `isError`, or a failed task.
     pub(super) is_failed: bool,
-    /// The error of JSON-RPC, or of HTTP+JSON.
+    /// Error of JSON-RPC, or of HTTP+JSON.
     pub(super) protocol: Option<Value>,
 }
 
 impl TaskAnswer {
-    /// The answer to an MCP request: `message` is the JSON-RPC message, from the body or a stream.
+    /// Reads the answer to an MCP request: `message` is the JSON-RPC message, from the body or a stream.
     pub(super) fn of_mcp(got: Got, message: Option<Value>) -> Self {
         let mut answer = Self { got, way: SellerBinding::Mcp, ..Self::default() };
         let message = message.unwrap_or_default();
@@ -38,7 +38,7 @@ impl TaskAnswer {
         } else if let Some(result) = message.get("result") {
             answer.read_result(result);
         } else if message.get("adcp_error").is_some() {
-            // Something in front of MCP may answer with the envelope alone.
+            // A gateway in front of MCP may answer with the envelope alone.
             answer.payload = message;
         }
         answer
@@ -57,7 +57,7 @@ impl TaskAnswer {
         }
     }
 
-    /// The answer to a message of A2A.
+    /// Reads the answer to an A2A message.
     pub(super) fn of_a2a(reply: ProbedAnswer) -> Self {
         let mut answer = Self { got: reply.got, way: SellerBinding::A2a, ..Self::default() };
         match reply.said {
@@ -86,42 +86,42 @@ impl TaskAnswer {
         answer
     }
 
-    /// The first text that is the JSON of an object.
+    /// Returns the first text that is a JSON object.
     pub(super) fn text_layer(&self) -> Option<Value> {
         let mut read =
             self.texts.iter().filter_map(|text| tradepost_wire::json::from_str(text).ok());
         read.find(Value::is_object)
     }
 
-    /// The envelope's error: of the payload, or of the protocol's error.
+    /// Returns the envelope's error, from the payload or from the protocol's error.
     pub(super) fn envelope_error(&self) -> Option<&Value> {
         let of_protocol = || self.protocol.as_ref()?.pointer("/data/adcp_error");
         self.payload.get("adcp_error").filter(|it| !it.is_null()).or_else(of_protocol)
     }
 
-    /// The errors of the payload, also where it stands in a `payload` of its own.
+    /// Returns the errors of the payload, also when it is nested in a member `payload`.
     pub(super) fn listed(&self) -> Vec<&Value> {
         let nested = self.payload.get("payload").filter(|it| it.get("errors").is_some());
         items(nested.unwrap_or(&self.payload), "errors").collect()
     }
 
-    /// The error, from the envelope or else the first of the list.
+    /// Returns the error, from the envelope or else the first of the list.
     pub(super) fn error(&self) -> Option<&Value> {
         let listed = || self.is_refusal().then(|| self.listed().into_iter().next()).flatten();
         self.envelope_error().or_else(listed)
     }
 
-    /// Every error object.
+    /// Returns every error object.
     pub(super) fn errors(&self) -> Vec<&Value> {
         self.envelope_error().into_iter().chain(self.listed()).collect()
     }
 
-    /// Its code.
+    /// Returns the code of the error.
     pub(super) fn code(&self) -> Option<&str> {
         text(self.error()?, "code")
     }
 
-    /// Whether anything at all says that it failed.
+    /// Returns true when any layer reports a failure.
     pub(super) fn is_refusal(&self) -> bool {
         self.is_failed
             || self.protocol.is_some()
@@ -130,12 +130,12 @@ impl TaskAnswer {
             || text(&self.payload, "status") == Some("failed")
     }
 
-    /// Whether the task ran and gave something.
+    /// Returns true when the task returned a result.
     pub(super) fn is_success(&self) -> bool {
         !self.is_refusal() && self.payload.is_object()
     }
 
-    /// In a few words.
+    /// Describes the answer in a few words.
     pub(super) fn describe(&self) -> String {
         let status = self.got.status;
         let number = self.protocol.as_ref().and_then(|error| error.get("code")?.as_i64());
@@ -151,7 +151,7 @@ impl TaskAnswer {
     }
 }
 
-/// Judges whether a refusal has one of these codes; the first is the expected one.
+/// Checks that a refusal has one of these codes; the first is the expected one.
 pub(super) fn refused(answer: &TaskAnswer, codes: &[AdcpCode]) -> CheckResult {
     one_of(codes, answer.code(), || answer.describe())
 }

@@ -1,4 +1,4 @@
-//! How the checks of AdCP ask a seller, over MCP or A2A.
+//! Requests to a seller over MCP or A2A, for the checks of AdCP.
 
 use tradepost_wire::a2a::Operation;
 use tradepost_wire::json::{Value, json};
@@ -10,20 +10,20 @@ use crate::binding::Binding;
 use crate::check::{CheckVerdict, not_here, unseen_if};
 use crate::run::{HeaderOverride, ProbeRun, RequestOverrides, Who};
 
-/// The release that every request names unless it says otherwise.
+/// Release that every request names by default.
 pub(super) const PIN: &str = "3.1";
 
-/// How an extension of the card shows that an agent speaks AdCP.
+/// Part of an extension URI by which a card declares AdCP.
 const EXTENSION: &str = "adcontextprotocol.org/extensions/adcp/";
 
-/// Notes whether the card names AdCP.
+/// Records the AdCP extension of the card.
 pub(crate) fn read_card(run: &mut ProbeRun) {
     let extensions = run.card.iter().flat_map(|card| card.extensions.iter());
     let mut named = extensions.filter(|it| it.uri.contains(EXTENSION)).map(|it| it.uri.clone());
     run.seller.extension = named.next();
 }
 
-/// Makes the interface of the card the one that is probed, where the seller is asked over A2A.
+/// Selects the binding of a seller; over A2A also the interface of the card.
 pub(crate) fn choose(run: &mut ProbeRun, way: SellerBinding) {
     run.seller.way = way;
     let mut over_json = run.endpoints.iter().filter(|it| it.binding != Binding::Grpc);
@@ -42,7 +42,7 @@ impl ProbeRun {
         self.tool_as(Who::First, tool, arguments).await
     }
 
-    /// Calls a tool as somebody. Names the release and a context where `arguments` do not.
+    /// Calls a tool as this caller. Adds the release and a context when `arguments` has none.
     pub(super) async fn tool_as(
         &mut self,
         who: Who<'_>,
@@ -69,7 +69,7 @@ impl ProbeRun {
         Ok(answer)
     }
 
-    /// The context that requests carry: the same in the whole run, so that answers can be compared.
+    /// Returns the context of requests, the same in the whole run so that answers can be compared.
     fn context(&self) -> Value {
         json!({"tradepost_probe": self.options.run_id})
     }
@@ -99,7 +99,7 @@ impl ProbeRun {
         Ok(TaskAnswer::of_a2a(reply))
     }
 
-    /// The names of the tools that the seller offers.
+    /// Returns the names of the tools that the seller offers.
     pub(super) async fn tools(&mut self) -> Result<Vec<String>, CheckVerdict> {
         match self.seller.way {
             SellerBinding::Mcp => mcp::tools(self).await,
@@ -110,7 +110,7 @@ impl ProbeRun {
         }
     }
 
-    /// The first of these tools that the seller offers, and what is sent to it.
+    /// Returns the first of these tools that the seller offers, with its arguments.
     pub(super) async fn first_of(
         &mut self,
         wanted: &[(&'static str, &str)],
@@ -128,7 +128,7 @@ impl ProbeRun {
         }
     }
 
-    /// What `get_adcp_capabilities` answers, asked once for each way.
+    /// Calls `get_adcp_capabilities`; the check is impossible when that is refused.
     pub(super) async fn capabilities(&mut self) -> Result<TaskAnswer, CheckVerdict> {
         let answer = self.tool("get_adcp_capabilities", json!({})).await?;
         let holds = answer.is_refusal();
@@ -136,8 +136,7 @@ impl ProbeRun {
         Ok(answer)
     }
 
-    /// The releases that the seller says it speaks, asked once for each way; empty when it does
-    /// not say.
+    /// Returns the releases that the seller declares, requested once for each binding; empty when it declares none.
     pub(super) async fn releases(&mut self) -> Result<Vec<String>, CheckVerdict> {
         let key = format!("adcp releases {}", self.seller.way.name());
         if let Some(known) = self.memo.get(&key) {
@@ -159,7 +158,7 @@ impl ProbeRun {
         Ok(tradepost_wire::json::from_value(releases?).unwrap_or_default())
     }
 
-    /// Whether the seller speaks a release of 3.1 or later, as far as it says.
+    /// Returns true when the seller declares a release of 3.1 or later.
     pub(super) async fn speaks_3_1(&mut self) -> Result<bool, CheckVerdict> {
         Ok(self.releases().await?.iter().any(|release| !release.starts_with("3.0")))
     }

@@ -1,5 +1,5 @@
 //! Credentials: on the transport, missing and rejected, and in the wrong place.
-//
+//
 
 use tradepost_wire::adcp::error::{AdcpCode, Recovery};
 use tradepost_wire::catalog::Vocabulary as _;
@@ -13,7 +13,7 @@ use crate::check::{
 use crate::run::{ProbeRun, Who};
 use crate::shape::{member, set};
 
-/// What nobody should read without a credential. Capabilities and products may be open.
+/// Tools that require a credential. Capabilities and products may be public.
 const PRIVATE: &[(&str, &str)] = &[
     ("list_creatives", "{}"),
     ("get_media_buys", "{}"),
@@ -21,10 +21,10 @@ const PRIVATE: &[(&str, &str)] = &[
     ("get_media_buy_delivery", "{}"),
 ];
 
-/// A bearer token that is none.
+/// Bearer token that is not valid.
 const NO_TOKEN: &str = "tradepost-probe-not-a-token";
 
-/// What is sent where no credential belongs; it opens nothing.
+/// Value sent where no credential belongs; it grants nothing.
 const PLANTED: &str = "tradepost-probe-planted-4f7a1c";
 
 const WHY: &str = "A buyer supplies what is missing by itself, and asks a person about what was rejected; it has to know which.";
@@ -73,7 +73,7 @@ async fn ask(run: &mut ProbeRun, who: Who<'_>, release: &str) -> Result<TaskAnsw
     run.tool_as(who, tool, arguments).await
 }
 
-/// What a refusal should say, by the release that is spoken.
+/// Returns the expected codes of a refusal, by the release of the seller.
 async fn expected(run: &mut ProbeRun, modern: AdcpCode) -> Result<Vec<AdcpCode>, CheckVerdict> {
     Ok(if run.speaks_3_1().await? { vec![modern] } else { vec![AdcpCode::AuthRequired, modern] })
 }
@@ -90,7 +90,7 @@ async fn invalid(run: &mut ProbeRun) -> CheckResult {
     refused(&answer, &codes)
 }
 
-/// That an error of a code, where there is one, is terminal.
+/// Checks that an error of this code is terminal.
 fn terminal(answer: &TaskAnswer, code: AdcpCode) -> CheckResult {
     match answer.error() {
         Some(error) if member(error, "code") == code.name() => {
@@ -116,7 +116,7 @@ async fn pinned(run: &mut ProbeRun) -> CheckResult {
     let holds = !run.releases().await?.iter().any(|release| release == "3.0");
     not_here_if(holds, "the seller does not say that it speaks 3.0")?;
     let answer = ask(run, Who::Nobody, "3.0").await?;
-    // Whoever refuses before it reads the request cannot know the release.
+    // A seller that refuses before it reads the request cannot know the release.
     not_here_if(answer.got.status == 401, "the seller refuses before it reads the request")?;
     refused(&answer, &[AdcpCode::AuthRequired])
 }

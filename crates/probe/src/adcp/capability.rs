@@ -1,4 +1,4 @@
-//! What every answer has in common: the capabilities, the envelope, the context, the release.
+//! Common parts of every answer: the capabilities, the envelope, the context, the release.
 
 use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::json::{Value, json};
@@ -11,7 +11,7 @@ use crate::check::{
 use crate::run::ProbeRun;
 use crate::shape::{ShapeProblems, items, text};
 
-/// Tools that look at the release of a request, and what is sent to them otherwise.
+/// Tools that check the release of a request, with their other arguments.
 const VERSIONED: &[(&str, &str)] = &[
     ("get_products", r#"{"buying_mode": "wholesale"}"#),
     ("get_signals", r#"{"signal_spec": "probe"}"#),
@@ -81,7 +81,7 @@ async fn versions(run: &mut ProbeRun) -> CheckResult {
     judge(&wrong.0)
 }
 
-/// `VERSION.RELEASE`, with or without a pre-release tag: `3.1`, `3.2-beta`.
+/// Returns true for `VERSION.RELEASE`, with or without a pre-release tag: `3.1`, `3.2-beta`.
 pub(super) fn is_release(release: &str) -> bool {
     let (numbers, tag) = match release.split_once('-') {
         Some((numbers, tag)) => (numbers, Some(tag)),
@@ -93,7 +93,7 @@ pub(super) fn is_release(release: &str) -> bool {
         && tag.is_none_or(|tag| !tag.is_empty() && tag.bytes().all(letters))
 }
 
-/// That a value is a list of releases with something in it.
+/// Checks that a value is a non-empty list of releases.
 pub(super) fn releases(listed: &Value, name: &str, wrong: &mut ShapeProblems) {
     let all = listed.as_array().map(Vec::as_slice).unwrap_or_default();
     wrong.unless(!all.is_empty(), format!("{name} lists nothing"));
@@ -146,7 +146,7 @@ fn echoes(answer: &TaskAnswer, sent: &Value) -> CheckResult {
     }
 }
 
-/// A context with what a careless copy changes: order, numbers, null, letters beyond ASCII.
+/// Returns a context with values that a careless copy changes: order, numbers, null, letters beyond ASCII.
 fn sample() -> Value {
     json!({"z": 1, "a": {"n": null, "f": 0.1, "text": "Zürich ✓", "list": []}})
 }
@@ -169,7 +169,7 @@ async fn refuse(run: &mut ProbeRun, context: Option<Value>) -> Result<TaskAnswer
 async fn context_of_error(run: &mut ProbeRun) -> CheckResult {
     let answer = refuse(run, Some(sample())).await?;
     if answer.is_success() {
-        // That it has to be refused is what `adcp.version.unsupported` finds.
+        // The missing refusal is reported by `adcp.version.unsupported`.
         return unseen("nothing was refused");
     }
     echoes(&answer, &sample())

@@ -1,6 +1,5 @@
-//! The details of errors: whose are closed, and what is in them (the published
-//! `error-details`).
-// B-4, G-1, R-1, Y-2
+//! Details of errors: codes with closed details, and their contents (the published `error-details`).
+// Covers B-4, G-1, R-1 and Y-2.
 
 use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -74,14 +73,14 @@ async fn conflict(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         if code(error) == Some(AdcpCode::IdempotencyConflict) {
             let known =
-                // Besides the three, ids of the request itself are no news to whoever sent it.
+                // In addition to the three, ids of the request itself tell its sender nothing new.
                 ["code", "message", "recovery", "correlation_id", "request_id", "operation_id"];
             wrong.closed(error, &known, place);
         }
     })
 }
 
-/// A member that, where it is there, must be one of these words.
+/// Checks that a member, if present, is one of these words.
 fn word(held: &Map, name: &str, words: &[&str], place: &str, wrong: &mut ShapeProblems) {
     let Some(given) = held.get(name) else { return };
     let fine = given.as_str().is_some_and(|given| words.contains(&given));

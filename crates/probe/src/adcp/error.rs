@@ -1,5 +1,4 @@
-//! The error objects of everything that was refused: where they stand, what they have, and what
-//! they must not tell (L, T, O, Z).
+//! Error objects of all refusals: their place, their members, and information that they must not reveal (L, T, O, Z).
 
 use tradepost_wire::adcp::error::{
     AdcpCode, ErrorSource, MAX_BYTES, MAX_CODE, RETRY_AFTER, Recovery,
@@ -76,7 +75,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "never echo headers" => credential();
 ];
 
-/// Looks at every refusal, and shows those with which something is wrong.
+/// Checks every refusal, and shows those with problems.
 pub(super) fn each(
     run: &mut ProbeRun,
     look: impl Fn(&SeenRefusal, &mut ShapeProblems),
@@ -90,7 +89,7 @@ pub(super) fn each(
     run.judge_refused(found)
 }
 
-/// Looks at every error object; `place` is what names it.
+/// Checks every error object; `place` names it.
 pub(super) fn each_error(
     run: &mut ProbeRun,
     look: impl Fn(&Value, &str, &mut ShapeProblems),
@@ -115,7 +114,7 @@ async fn object(run: &mut ProbeRun) -> CheckResult {
     })
 }
 
-/// Whether the task was run and failed, so that there is a payload beside the envelope.
+/// Returns true when the task ran and failed, so that there is a payload beside the envelope.
 fn has_payload(answer: &TaskAnswer) -> bool {
     answer.protocol.is_none()
         && answer.payload.is_object()
@@ -209,7 +208,7 @@ async fn pre_dispatch(run: &mut ProbeRun) -> CheckResult {
         }
         let own = AdcpCode::ALL.iter().find(|code| code.jsonrpc().map(i64::from) == number);
         if let Some(code) = own.filter(|_| number.is_some()) {
-            // Who is pinned to an older release hears the older name (`D-6`).
+            // A request pinned to an older release gets the older name (`D-6`).
             let older = code.before().is_some_and(|before| before.name() == name);
             let holds = older || name == code.name();
             wrong.unless(holds, format!("{number:?} came with {name:?}, not {code}"));
@@ -217,14 +216,14 @@ async fn pre_dispatch(run: &mut ProbeRun) -> CheckResult {
     })
 }
 
-/// `UPPER_SNAKE_CASE`.
+/// Returns true for `UPPER_SNAKE_CASE`.
 fn is_code(code: &str) -> bool {
     code.starts_with(|c: char| c.is_ascii_uppercase())
         && code.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
 
-/// `X_{VENDOR}_{CODE}`.
-// D-7
+/// Returns true for `X_{VENDOR}_{CODE}`.
+// The form is that of D-7.
 fn is_vendors(code: &str) -> bool {
     let Some((vendor, name)) = code.strip_prefix("X_").and_then(|rest| rest.split_once('_')) else {
         return false;
@@ -311,7 +310,7 @@ async fn source(run: &mut ProbeRun) -> CheckResult {
     })
 }
 
-/// What besides must not be in an error object, and what it is.
+/// Further texts that an error object must not contain, each with its meaning.
 const SIGNS: &[(&str, &str)] = &[
     ("SELECT ", "SQL"),
     ("INSERT INTO ", "SQL"),
@@ -343,7 +342,7 @@ async fn leaks(run: &mut ProbeRun) -> CheckResult {
     })
 }
 
-/// Every text in a value.
+/// Returns every text in a value.
 fn strings(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],

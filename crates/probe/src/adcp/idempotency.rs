@@ -1,6 +1,6 @@
-//! Idempotency keys. Only where writing was allowed: a seller that does not look at the key
-//! does what it is asked.
-// E-4
+//! Idempotency keys. Checked only when writes are allowed, because a seller that ignores the key executes the
+//! request.
+// Covers E-4.
 
 use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::json::{Value, json};
@@ -37,8 +37,7 @@ fn may_write(run: &ProbeRun) -> Result<(), CheckVerdict> {
     skip("writing was not allowed; --allow-writes allows it")
 }
 
-/// A request that could change nothing even where the key is not looked at: its media buy does not
-/// exist.
+/// Sends a request that changes nothing even if the key is ignored: its media buy does not exist.
 async fn keyed(run: &mut ProbeRun, key: Option<&str>) -> CheckResult {
     may_write(run)?;
     let (tool, mut arguments) = run
@@ -56,7 +55,7 @@ async fn keyed(run: &mut ProbeRun, key: Option<&str>) -> CheckResult {
     refused(&answer, &[AdcpCode::InvalidRequest, AdcpCode::ValidationError])
 }
 
-/// An account in the sandbox, of a brand that nobody has.
+/// Returns a request for a sandbox account of a brand that does not exist.
 fn account(key: &str, operator: &str) -> Value {
     json!({
         "idempotency_key": key,
@@ -67,7 +66,7 @@ fn account(key: &str, operator: &str) -> Value {
     })
 }
 
-/// Sends it the first time; the key and the answer.
+/// Sends the first request, and returns the key and the answer.
 async fn first(run: &mut ProbeRun) -> Result<(String, TaskAnswer), CheckVerdict> {
     may_write(run)?;
     let (tool, _) = run.first_of(&[("sync_accounts", "{}")]).await?;

@@ -1,5 +1,5 @@
-//! Requests that are wrong in themselves.
-// O-4, O-5, L-2
+//! Requests with invalid arguments.
+// Covers O-4, O-5 and L-2.
 
 use tradepost_wire::adcp::error::{AdcpCode, path};
 use tradepost_wire::json::{Value, json};
@@ -9,7 +9,7 @@ use crate::check::{Check, CheckResult, CheckVerdict, checks, fail, judge, kept, 
 use crate::run::ProbeRun;
 use crate::shape::{ShapeProblems, items, member, text};
 
-/// A member of the wrong kind.
+/// Arguments with a member of the wrong type.
 const TYPE: &[(&str, &str)] = &[
     ("get_products", r#"{"buying_mode": 7}"#),
     ("get_media_buys", r#"{"media_buy_ids": 7}"#),
@@ -20,14 +20,14 @@ const TYPE: &[(&str, &str)] = &[
     ("get_adcp_capabilities", r#"{"protocols": 7}"#),
 ];
 
-/// A word that is none of those listed.
+/// Arguments with a word that is not one of those listed.
 const WORD: &[(&str, &str)] = &[
     ("get_products", r#"{"buying_mode": "tradepost-probe"}"#),
     ("list_accounts", r#"{"status": "tradepost-probe"}"#),
     ("get_media_buy_delivery", r#"{"time_granularity": "tradepost-probe"}"#),
 ];
 
-/// A number or list outside its bounds.
+/// Arguments with a number or list outside its bounds.
 const BOUND: &[(&str, &str)] = &[
     ("get_media_buys", r#"{"include_history": 100000}"#),
     ("get_media_buy_delivery", r#"{"media_buy_ids": []}"#),
@@ -35,10 +35,10 @@ const BOUND: &[(&str, &str)] = &[
     ("get_products", r#"{"buying_mode": "wholesale", "fields": []}"#),
 ];
 
-/// Something required is missing.
+/// Arguments with a required member missing.
 const REQUIRED: &[(&str, &str)] = &[("get_products", "{}"), ("get_task_status", "{}")];
 
-/// Two members that are wrong at once.
+/// Arguments with two invalid members.
 const SEVERAL: &[(&str, &str)] = &[
     ("get_products", r#"{"buying_mode": 7, "fields": 7}"#),
     ("get_media_buys", r#"{"media_buy_ids": 7, "include_snapshot": 7}"#),
@@ -71,8 +71,8 @@ pub(super) const CHECKS: &[Check] = checks![
     "refuse unknown names with -32602, or with a result that is an error" => unknown_tool();
 ];
 
-/// Both are in use for what the schema refuses.
-// requirements §1.11, 9
+/// Codes for arguments that the schema refuses; both are in use.
+// Resolved in adcp.md §1.11, 9.
 const MALFORMED: &[AdcpCode] = &[AdcpCode::InvalidRequest, AdcpCode::ValidationError];
 
 async fn send(
@@ -116,7 +116,7 @@ async fn issues(run: &mut ProbeRun) -> CheckResult {
 
 async fn unknown_tool(run: &mut ProbeRun) -> CheckResult {
     let answer = run.tool("tradepost_probe_no_such_tool", json!({})).await?;
-    // What has no AdCP error here is no fault: MCP and A2A have errors of their own for it.
+    // An answer without an AdCP error is acceptable here: MCP and A2A have their own errors for unknown tools.
     if answer.error().is_none() {
         run.seller.seen.retain(|seen| seen.tool != "tradepost_probe_no_such_tool");
     }

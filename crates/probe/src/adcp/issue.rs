@@ -1,5 +1,5 @@
-//! Fields and issues: how an error says what is wrong where.
-// O-4, O-5, I-1 to I-7
+//! Fields and issues of an error: the places and reasons of what is invalid.
+// Covers O-4, O-5 and I-1 to I-7.
 
 use tradepost_wire::adcp::error::path;
 use tradepost_wire::json::Value;
@@ -39,7 +39,7 @@ pub(super) const CHECKS: &[Check] = checks![
     "fill in issues; details.issues is for older buyers" => mirrored();
 ];
 
-/// The vocabulary of JSON Schema, draft-07 and 2020-12.
+/// Keywords of JSON Schema, draft-07 and 2020-12.
 const KEYWORDS: &str = "\
     $dynamicRef $ref additionalItems additionalProperties allOf anyOf const contains \
     contentEncoding contentMediaType contentSchema dependencies dependentRequired \
@@ -48,7 +48,7 @@ const KEYWORDS: &str = "\
     minimum multipleOf not oneOf pattern patternProperties prefixItems properties \
     propertyNames required then type unevaluatedItems unevaluatedProperties uniqueItems";
 
-/// A path in AdCP's notation.
+/// Returns true for a path in AdCP's notation.
 fn is_path(path: &str) -> bool {
     let name = |name: &str| {
         let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '@');
@@ -67,7 +67,7 @@ fn is_path(path: &str) -> bool {
 async fn field(run: &mut ProbeRun) -> CheckResult {
     each_error(run, |error, place, wrong| {
         let Some(field) = error.get("field") else { return };
-        // Translated from a pointer, a name may hold whatever names hold.
+        // A path translated from a pointer may contain any name.
         let first = items(error, "issues").next().and_then(|issue| text(issue, "pointer"));
         let translated = first.is_some_and(|pointer| field.as_str() == Some(&path(pointer)));
         let fine = translated || field.as_str().is_some_and(is_path);
@@ -100,7 +100,7 @@ fn each_issue(run: &mut ProbeRun, look: impl Fn(&Value, &str, &mut ShapeProblems
 async fn members(run: &mut ProbeRun) -> CheckResult {
     each_issue(run, |issue, place, wrong| {
         let place = format!("an issue of {place}");
-        // The pointer of the whole document is empty.
+        // Empty is valid: it is the pointer of the whole document.
         wrong.unless(text(issue, "pointer").is_some(), format!("{place} has no pointer"));
         wrong.text(issue, "message", &place);
         wrong.text(issue, "keyword", &place);
@@ -124,7 +124,7 @@ async fn keyword(run: &mut ProbeRun) -> CheckResult {
     })
 }
 
-/// The release of a published `$id`: `3.1` of `/schemas/3.1.19/core/error.json`.
+/// Returns the release of a published `$id`: `3.1` of `/schemas/3.1.19/core/error.json`.
 fn release_of(id: &str) -> Option<String> {
     let id = id.strip_prefix("https://adcontextprotocol.org").unwrap_or(id);
     let (version, rest) = id.strip_prefix("/schemas/")?.split_once('/')?;

@@ -1,5 +1,5 @@
-//! Things that do not exist.
-// N-1 to N-3, U-2 to U-4
+//! Requests for objects that do not exist.
+// Covers N-1 to N-3 and U-2 to U-4.
 
 use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -12,22 +12,22 @@ use crate::check::{
 use crate::run::{ProbeRun, Who};
 use crate::shape::{ShapeProblems, items, member, text};
 
-/// A question about something by its id.
+/// Request for an object by its id.
 #[derive(Debug)]
 pub(super) struct IdLookup {
     pub(super) tool: &'static str,
-    /// The arguments; `$ID` stands for the id.
+    /// Arguments; `$ID` stands for the id.
     arguments: &'static str,
-    /// The parameter, where it is a list.
+    /// Name of the id parameter, when it is a list.
     list: Option<&'static str>,
-    /// What says that there is no such thing.
+    /// Code of the error about an absent object.
     code: AdcpCode,
-    /// Words that say what was looked for.
+    /// Words that name the requested object.
     words: &'static [&'static str],
     source: Option<Source>,
 }
 
-/// Where ids are listed: the tool, the member of its answer, and the member of each.
+/// Source of ids: the tool, the list in its answer, and the id member of each item.
 type Source = (&'static str, &'static str, &'static str);
 
 const MEDIA_BUYS: Option<Source> = Some(("get_media_buys", "media_buys", "media_buy_id"));
@@ -37,7 +37,7 @@ const TASKS: Option<Source> = Some(("list_tasks", "tasks", "task_id"));
 const LISTS: Option<Source> = Some(("list_property_lists", "lists", "list_id"));
 const STANDARDS: Option<Source> = Some(("list_content_standards", "standards", "standards_id"));
 
-/// A table of lookups, each with the members of [`IdLookup`] in their order.
+/// Table of lookups, each with the members of [`IdLookup`] in their order.
 macro_rules! lookups {
     ($( $tool:literal, $arguments:literal, $list:expr, $code:ident, $words:expr, $source:expr; )*) => {
         &[$(IdLookup {
@@ -51,7 +51,7 @@ macro_rules! lookups {
     };
 }
 
-/// Those that only read.
+/// Lookups that only read.
 pub(super) const LOOKUPS: &[IdLookup] = lookups![
     "get_media_buy_delivery", r#"{"media_buy_ids": ["$ID"]}"#, Some("media_buy_ids"), MediaBuyNotFound, [], MEDIA_BUYS;
     "get_media_buys", r#"{"media_buy_ids": ["$ID"]}"#, Some("media_buy_ids"), MediaBuyNotFound, [], MEDIA_BUYS;
@@ -94,15 +94,14 @@ pub(super) const CHECKS: &[Check] = checks![
 ];
 
 impl IdLookup {
-    /// The arguments for an id.
+    /// Returns the arguments for an id.
     pub(super) fn arguments(&self, id: &str) -> Value {
         let quoted = json!(id).to_string();
         let bare = quoted.trim_matches('"');
         tradepost_wire::json::from_str(&self.arguments.replace("$ID", bare)).unwrap_or_default()
     }
 
-    /// An id that the first caller has and the second has not, as far as their lists tell; `None`
-    /// when there is none.
+    /// Returns an id that is in the first caller's list and not in the second's; `None` when there is none.
     pub(super) async fn foreign_id(
         &self,
         run: &mut ProbeRun,
@@ -114,7 +113,7 @@ impl IdLookup {
         let own = run.tool(tool, json!({})).await?.payload;
         let other = run.tool_as(Who::Second, tool, json!({})).await?.payload;
         let has_more = other.pointer("/pagination/has_more").and_then(Value::as_bool);
-        // What is on a page that we have not seen may be the second one's too.
+        // The second caller's list may continue on a page that was not read.
         if has_more == Some(true) {
             return Ok(None);
         }
@@ -124,7 +123,7 @@ impl IdLookup {
     }
 }
 
-/// What each of the lookups that the seller offers gives for an id that nobody has.
+/// Calls each lookup that the seller offers with an id that does not exist, and returns the answers.
 async fn asked(
     run: &mut ProbeRun,
 ) -> Result<Vec<(&'static IdLookup, String, TaskAnswer)>, CheckVerdict> {
@@ -139,7 +138,7 @@ async fn asked(
     Ok(all)
 }
 
-/// Looks at each error of a lookup.
+/// Checks each error of a lookup.
 async fn each(
     run: &mut ProbeRun,
     look: impl Fn(&IdLookup, &str, &Value, &mut ShapeProblems),

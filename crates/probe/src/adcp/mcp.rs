@@ -17,7 +17,7 @@ use crate::exchange::Got;
 use crate::run::{OutgoingRequest, ProbeRun, RequestOverrides, Who};
 use crate::shape::{ShapeProblems, items, text};
 
-/// What servers are told who asks.
+/// Client name that is sent to servers.
 const CLIENT: ClientInfo =
     ClientInfo { name: "tradepost-probe", version: env!("CARGO_PKG_VERSION") };
 
@@ -41,9 +41,9 @@ pub(super) const CHECKS: &[Check] = checks![
     "list every tool for everybody and refuse the call" => identical();
 ];
 
-/// Looks for MCP at the address, and at its `/mcp`; remembers where it is.
+/// Searches for MCP at the address and at its `/mcp`, and records the endpoint.
 pub(crate) async fn find(run: &mut ProbeRun, address: &str) {
-    // The card's address is the given one with its scheme mended, and checked.
+    // Derived from the card's address, which is the given one with its scheme completed and checked.
     let card = run.card_url.clone();
     let mut given = card.clone();
     let typed = address.trim().trim_end_matches('/');
@@ -77,7 +77,7 @@ pub(crate) async fn find(run: &mut ProbeRun, address: &str) {
                 run.memo.remove("adcp discover");
                 run.memo.remove("adcp tools");
             }
-            // Whoever asks for a credential here may be MCP; the checks then say what is wanted.
+            // A server that demands a credential may be MCP; the checks then report what it demands.
             Err(CheckVerdict::Skipped(_)) if run.options.profile == Some(CheckProfile::Adcp) => {
                 return;
             }
@@ -86,8 +86,8 @@ pub(crate) async fn find(run: &mut ProbeRun, address: &str) {
     }
 }
 
-/// Whether a server that speaks MCP has any of AdCP's tools. One that does not list its tools is given
-/// the benefit of the doubt: checks say what is wrong with it.
+/// Returns true when an MCP server has any of AdCP's tools, or when its tools cannot be listed; checks then report
+/// what is wrong.
 async fn is_seller(run: &mut ProbeRun) -> bool {
     let sells = |name: &String| {
         AdcpTool::from_name(name).is_some() || lookup::LOOKUPS.iter().any(|it| it.tool == name)
@@ -107,8 +107,8 @@ fn key(who: Who<'_>) -> String {
     }
 }
 
-/// How a caller speaks with the server, found out where it is not known; or the answer that refused it. A server
-/// that has no handshake is looked up instead.
+/// Returns the session of a caller, opened at the first call, or the answer that refused it. For a server without a
+/// handshake, discovery is used instead.
 async fn open(run: &mut ProbeRun, who: Who<'_>) -> Result<Result<ProbeSession, Got>, CheckVerdict> {
     let key = key(who);
     if let Some((_, session)) = run.seller.sessions.iter().find(|(known, _)| *known == key) {
@@ -150,7 +150,7 @@ async fn open(run: &mut ProbeRun, who: Who<'_>) -> Result<Result<ProbeSession, G
     Ok(Ok(session))
 }
 
-/// Looks a server up that may have no handshake: whether it speaks the newest version.
+/// Asks a server that may have no handshake, and returns true when it supports the newest version.
 async fn discover(run: &mut ProbeRun, who: Who<'_>) -> Result<bool, CheckVerdict> {
     let (_, message) = post(run, who, Some(&ProbeSession::Stateless), DISCOVER, Map::new()).await?;
     let result = message.and_then(|message| message.get("result").cloned()).unwrap_or_default();
@@ -163,7 +163,7 @@ async fn discover(run: &mut ProbeRun, who: Who<'_>) -> Result<bool, CheckVerdict
     Ok(speaks_it)
 }
 
-/// The headers of a message after a handshake.
+/// Returns the headers of a message after a handshake.
 fn headers(session: &ProbeSession) -> Vec<(&'static str, String)> {
     match session {
         ProbeSession::Handshake { id, version } => {
@@ -175,7 +175,7 @@ fn headers(session: &ProbeSession) -> Vec<(&'static str, String)> {
     }
 }
 
-/// Posts a request; the JSON-RPC message of the answer, from the body or a stream.
+/// Posts a request, and returns the answer with its JSON-RPC message, from the body or a stream.
 async fn post(
     run: &mut ProbeRun,
     who: Who<'_>,
@@ -183,7 +183,7 @@ async fn post(
     method: &str,
     params: Map,
 ) -> Result<(Got, Option<Value>), CheckVerdict> {
-    // Always as long, so that answers differ in nothing else.
+    // Constant length, so that answers do not differ because of the id.
     let id = run.fresh_of_one_length("q");
     let (headers, params) = match session {
         Some(ProbeSession::Stateless) => {
@@ -262,7 +262,7 @@ pub(super) async fn call(
     request(run, who, "tools/call", json!({"name": tool, "arguments": arguments})).await
 }
 
-/// The result of `tools/list` as one caller gets it, all pages in one list.
+/// Returns the result of `tools/list` for a caller, with all pages in one list.
 async fn list(run: &mut ProbeRun, who: Who<'_>) -> Result<Value, CheckVerdict> {
     const PAGES: usize = 20;
     let mut tools = Vec::new();
@@ -287,25 +287,25 @@ async fn list(run: &mut ProbeRun, who: Who<'_>) -> Result<Value, CheckVerdict> {
     Ok(Value::Array(tools))
 }
 
-/// The tools, asked once.
+/// Returns the tools, requested once.
 async fn known(run: &mut ProbeRun) -> Result<Value, CheckVerdict> {
     if let Some(known) = run.memo.get("adcp tools") {
         return known.clone();
     }
     let mut tools = list(run, Who::First).await;
     if run.rehearses {
-        // Whatever the seller may offer.
+        // A dry run assumes all tools.
         tools = Ok(AdcpTool::NAMES.iter().map(|name| json!({"name": name})).collect());
     }
     run.memo.insert("adcp tools".to_owned(), tools.clone());
     tools
 }
 
-/// The names of the tools.
+/// Returns the names of the tools.
 pub(super) async fn tools(run: &mut ProbeRun) -> Result<Vec<String>, CheckVerdict> {
     let tools = match known(run).await {
         Ok(tools) => tools,
-        // That there is no list is for one check to say.
+        // A missing list is reported by a single check.
         Err(CheckVerdict::Fail(why)) => return unseen(format!("there is no list of tools: {why}")),
         Err(other) => return Err(other),
     };

@@ -1,10 +1,10 @@
-//! What was measured of pairs of requests: what differs, and how long each took.
+//! Measurements of pairs of requests: their differences and latencies.
 
 use super::statistics::Compared;
 use crate::exchange::RecordedExchange;
 use crate::report::Measured;
 
-/// What differs in a pair; `None` where nothing does.
+/// Differences of a pair; `None` for parts that are equal.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Difference {
     pub(super) error: Option<String>,
@@ -14,7 +14,7 @@ pub(super) struct Difference {
     pub(super) exchanges: Vec<RecordedExchange>,
 }
 
-/// A lookup and its pairs.
+/// Lookup with its pairs.
 #[derive(Debug)]
 pub(super) struct Paired {
     pub(super) tool: &'static str,
@@ -24,7 +24,7 @@ pub(super) struct Paired {
 }
 
 impl Paired {
-    /// For the report.
+    /// Converts the measurements for the report.
     pub(super) fn measured(&self, on: &str) -> Measured {
         let same = |of: fn(&Difference) -> &Option<String>| {
             self.differences.iter().filter(|it| of(it).is_none()).count()

@@ -1,4 +1,4 @@
-//! What is known of a seller: where it is, what it was asked and what was seen of it.
+//! State of the probe of a seller: its addresses, its sessions and its answers.
 
 use reqwest::Url;
 use tradepost_wire::adcp::error::AdcpCode;
@@ -9,7 +9,7 @@ use super::pair::Paired;
 use crate::exchange::RecordedExchange;
 use crate::report::Measured;
 
-/// By which way a seller is asked.
+/// Binding over which a seller is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum SellerBinding {
     #[default]
@@ -18,7 +18,7 @@ pub(crate) enum SellerBinding {
 }
 
 impl SellerBinding {
-    /// As the report writes it.
+    /// Returns the name in the report.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Mcp => "MCP",
@@ -27,62 +27,61 @@ impl SellerBinding {
     }
 }
 
-/// What is known of a seller.
+/// State of the probe of a seller.
 #[derive(Debug, Default)]
 pub(crate) struct ProbedSeller {
-    /// Where it speaks MCP.
+    /// Address of its MCP endpoint.
     pub(crate) mcp: Option<Url>,
-    /// The URI of the card's extension, where the card names AdCP.
+    /// URI of the AdCP extension, when the card has it.
     pub(crate) extension: Option<String>,
-    /// By which way it is being asked.
+    /// Binding that is being probed.
     pub(crate) way: SellerBinding,
     pub(super) sessions: Vec<(String, ProbeSession)>,
     pub(super) seen: Vec<SeenRefusal>,
     pub(super) pairs: Vec<(SellerBinding, Paired)>,
-    /// Answers that hold one of our credentials.
+    /// Answers that contain one of our credentials.
     pub(crate) echoes: Vec<RecordedExchange>,
-    /// An MCP server at the address that has none of AdCP's tools.
+    /// MCP server at the address that has none of AdCP's tools.
     pub(crate) stranger: Option<Url>,
 }
 
-/// How a caller speaks with an MCP server.
+/// Session of a caller with an MCP server.
 #[derive(Debug, Clone)]
 pub(super) enum ProbeSession {
-    /// After a handshake.
+    /// Session that began with a handshake.
     Handshake {
-        /// The session, where the server keeps one.
+        /// Session id, when the server issued one.
         id: Option<String>,
-        /// The version that the server has named.
+        /// Version that the server selected.
         version: String,
     },
-    /// In requests that stand by themselves.
+    /// No session: each request is independent.
     Stateless,
 }
 
-/// A refusal that was seen.
+/// Refusal in a recorded answer.
 #[derive(Debug, Clone)]
 pub(super) struct SeenRefusal {
     pub(super) answer: TaskAnswer,
-    /// `get_products`; empty where no tool was called.
+    /// Tool name, such as `get_products`; empty when no tool was called.
     pub(super) tool: String,
     pub(super) exchange: RecordedExchange,
 }
 
 impl ProbedSeller {
-    /// The ways in which it can be asked.
+    /// Returns the bindings that the seller offers.
     pub(crate) fn ways(&self) -> Vec<SellerBinding> {
         let mcp = self.mcp.is_some().then_some(SellerBinding::Mcp);
         let a2a = self.extension.is_some().then_some(SellerBinding::A2a);
         mcp.into_iter().chain(a2a).collect()
     }
 
-    /// What was measured.
+    /// Returns the measurements for the report.
     pub(crate) fn measured(&self) -> Vec<Measured> {
         self.pairs.iter().map(|(way, paired)| paired.measured(way.name())).collect()
     }
 
-    /// Of the codes of the contract that the official harness never asserts, those that this run
-    /// did not see either.
+    /// Returns the codes of the contract that neither the official harness asserts nor this run received.
     pub(crate) fn unseen(&self) -> Vec<&'static str> {
         let seen =
             |code: &AdcpCode| self.seen.iter().any(|it| it.answer.code() == Some(code.name()));
@@ -90,7 +89,7 @@ impl ProbedSeller {
     }
 }
 
-/// The codes of the contract that no storyboard of the official harness asserts (3.1.18).
+/// Codes of the contract that no storyboard of the official harness asserts (3.1.18).
 const UNASSERTED: &[AdcpCode] = &[
     AdcpCode::AuthRequired,
     AdcpCode::AuthMissing,

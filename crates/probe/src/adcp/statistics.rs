@@ -1,21 +1,19 @@
-//! Whether two samples of latencies differ: the rank test of Mann and Whitney, which assumes
-//! nothing of how latencies are spread.
+//! Comparison of two samples of latencies by the rank test of Mann and Whitney, which assumes no distribution.
 
 use std::time::Duration;
 
-/// What the test says.
+/// Result of the test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Compared {
-    /// How many standard deviations the ranks are from where they would be by chance; positive
-    /// when the first sample is slower.
+    /// Deviation of the ranks from chance, in standard deviations; positive when the first sample is slower.
     pub(super) z: f64,
-    /// The medians, in microseconds.
+    /// Medians, in microseconds.
     pub(super) medians: (u64, u64),
 }
 
 impl Compared {
-    /// Whether chance does not explain it (1 in 15,000), and somebody across a network could use
-    /// it: a quarter of the median, and a millisecond.
+    /// Returns true when chance does not explain the difference (1 in 15,000), and it is large enough to be used
+    /// across a network: a quarter of the smaller median and a millisecond.
     pub(super) fn differs(&self) -> bool {
         let (first, second) = self.medians;
         let gap = first.abs_diff(second);
@@ -27,7 +25,7 @@ impl Compared {
 pub(super) fn compare(first: &[Duration], second: &[Duration]) -> Option<Compared> {
     let (n, m) = (first.len() as f64, second.len() as f64);
     let medians = (median(first)?, median(second)?);
-    // How often one of the first is slower than one of the second; half for ties.
+    // Counts pairs in which the first is slower than the second; ties count half.
     let mut slower = 0.0;
     for a in first {
         for b in second {
@@ -43,7 +41,7 @@ pub(super) fn compare(first: &[Duration], second: &[Duration]) -> Option<Compare
     Some(Compared { z, medians })
 }
 
-/// By how much ties make the spread smaller, as a part of it.
+/// Returns the reduction of the variance due to ties, as a fraction.
 fn ties(first: &[Duration], second: &[Duration]) -> f64 {
     let mut all: Vec<_> = first.iter().chain(second).collect();
     all.sort_unstable();
@@ -59,7 +57,7 @@ fn ties(first: &[Duration], second: &[Duration]) -> f64 {
     if whole > 0.0 { cubes / whole } else { 0.0 }
 }
 
-/// The middle, in microseconds; of two the lower.
+/// Returns the median in microseconds; the lower one of two.
 fn median(sample: &[Duration]) -> Option<u64> {
     let mut sorted = sample.to_vec();
     sorted.sort_unstable();

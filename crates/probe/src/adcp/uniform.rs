@@ -1,9 +1,9 @@
-//! Whether what somebody may not see looks like what does not exist: pairs of
-//! requests, compared by their bytes, headers, status and latency.
+//! Checks that answers about forbidden ids equal those about absent ids: compares pairs of requests by their bytes,
+//! headers, status and latency.
 //!
-//! At full strength the ids are those of the first caller, asked for by the second. With one
-//! caller alone two ids are compared that nobody has: the least that has to hold.
-// U-1 to U-9
+//! With two callers, the second requests ids of the first. With one caller, two absent ids are compared, which is the
+//! minimum requirement.
+// Covers U-1 to U-9.
 
 use std::time::Duration;
 
@@ -18,15 +18,14 @@ use crate::check::{Check, CheckResult, CheckVerdict, checks, judge, not_here, wa
 use crate::run::{ProbeRun, Who};
 use crate::shape::ShapeProblems;
 
-/// How many pairs of each lookup are sent.
+/// Number of pairs for each lookup.
 const PAIRS: usize = 16;
 
-/// Headers that differ from one answer to the next by their nature: their presence counts, their
-/// values do not.
+/// Headers whose values differ between any two answers: only their presence is compared.
 const VOLATILE: &[&str] = &[
     "age",
     "cf-ray",
-    // The bodies are compared without their ids, whose lengths may differ.
+    // Bodies are compared without their ids, whose lengths may differ.
     "content-length",
     "date",
     "mcp-session-id",
@@ -40,7 +39,7 @@ const VOLATILE: &[&str] = &[
     "x-response-time",
 ];
 
-/// Members that differ likewise.
+/// Members whose values differ between any two answers.
 const VOLATILE_MEMBERS: &[&str] = &[
     "artifactId",
     "contextId",
@@ -73,15 +72,15 @@ pub(super) const CHECKS: &[Check] = checks![
     "do the same work on both ways, also when there is nothing to authorize" => latency();
 ];
 
-/// An id of the same shape that nobody has: a short prefix stays, and every other letter or digit
-/// becomes another of its kind.
+/// Returns an absent id of the same shape: a short prefix stays, and every other letter or digit is replaced by
+/// another of its kind.
 fn like(id: &str, seed: &str) -> String {
     let is_hex = id.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     let prefix = match id.find(['_', '-']) {
         Some(at) if !is_hex && at <= 8 => at + 1,
         Some(_) | None => 0,
     };
-    // FNV-1a over the seed, then a step for each character: no secret, only new.
+    // FNV-1a over the seed, then a step for each character: the id has to be new, not secret.
     let mut state = 0xcbf2_9ce4_8422_2325_u64;
     for byte in seed.bytes().chain(id.bytes()) {
         state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -103,12 +102,12 @@ fn like(id: &str, seed: &str) -> String {
     id.char_indices().map(other).collect()
 }
 
-/// Text without an id.
+/// Removes an id from a text.
 fn without(text: &str, id: &str) -> String {
     text.replace(id, "<id>")
 }
 
-/// A value without ids and moments, also in texts that are JSON themselves.
+/// Removes ids and times from a value, also within texts that are JSON.
 fn steady(value: &Value, id: &str) -> Value {
     match value {
         Value::Object(members) => Value::Object(
@@ -146,7 +145,7 @@ fn headers(answer: &TaskAnswer) -> Vec<(String, String)> {
         .iter()
         .map(|(name, value)| {
             let name = name.to_ascii_lowercase();
-            // One counter for all requests moves between the two.
+            // A counter over all requests changes between the two.
             let counts = name.contains("ratelimit") || name.contains("rate-limit");
             let volatile = counts || VOLATILE.contains(&name.as_str());
             let value = if volatile { String::new() } else { value.clone() };
@@ -161,7 +160,7 @@ fn errors(answer: &TaskAnswer, id: &str) -> Vec<String> {
     answer.errors().iter().map(|error| without(&error.to_string(), id)).collect()
 }
 
-/// What is different about the answers for two ids.
+/// Compares the answers for two ids.
 fn difference(
     tool: &str,
     (first, a): (&TaskAnswer, &str),
@@ -207,7 +206,7 @@ async fn measure(run: &mut ProbeRun, lookup: &'static IdLookup) -> Result<Paired
         let mut candidates = seeds.map(|seed| like(&known, &seed));
         let unknown = candidates.find(|id| *id != known).unwrap_or(fresh);
         let mut pair = [None, None];
-        // Neither is always the first.
+        // The order alternates, so that neither is always the first.
         let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
         for side in order {
             let id = if side == 0 { &known } else { &unknown };
@@ -224,16 +223,16 @@ async fn measure(run: &mut ProbeRun, lookup: &'static IdLookup) -> Result<Paired
             found.exchanges.extend(one.into_iter().chain(other));
             differences.push(found);
         }
-        // A pair keeps its own exchanges, of which those that differ are shown.
+        // A pair keeps its own exchanges, and only those that differ are shown.
         run.take_recorded();
     }
-    // The first request opens the connection; nobody is to blame for that.
+    // The first request opens the connection, so its latency is excluded.
     let warm = |took: &[Duration]| took.get(1..).unwrap_or_default().to_vec();
     let compared = compare(&warm(&known_took), &warm(&unknown_took));
     Ok(Paired { tool: lookup.tool, is_full: foreign.is_some(), differences, compared })
 }
 
-/// Measures every lookup that the seller offers, once for each way.
+/// Measures every lookup that the seller offers, once for each binding.
 async fn all(run: &mut ProbeRun) -> Result<(), CheckVerdict> {
     let key = format!("adcp pairs {}", run.seller.way.name());
     if let Some(known) = run.memo.get(&key) {
@@ -278,7 +277,7 @@ async fn differing(run: &mut ProbeRun, what: fn(&Difference) -> &Option<String>)
     judge(&wrong.0)
 }
 
-/// Only a warning: what a network adds nobody can take away.
+/// Only warns, because network latency cannot be excluded.
 async fn latency(run: &mut ProbeRun) -> CheckResult {
     all(run).await?;
     let slow: Vec<String> = of(run, run.seller.way)

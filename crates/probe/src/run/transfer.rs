@@ -1,4 +1,4 @@
-//! A request on its way: sent as it is, and its answer read whole, by HTTP and by gRPC.
+//! Transfer of a single request over HTTP or gRPC: sends it unchanged and reads the whole answer.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::exchange::Got;
 use crate::grpc;
 use crate::reply::streams;
 
-/// How much of an answer is read, and how long a stream may be silent.
+/// Maximum size of an answer that is read, in bytes, and maximum silence of a stream.
 const MAX_BODY: usize = 8 * 1024 * 1024;
 const SILENCE: Duration = Duration::from_secs(10);
 
@@ -60,7 +60,7 @@ impl ProbeRun {
                     got.ended = true;
                     break;
                 }
-                // What came of a stream can be judged.
+                // The part of a stream that arrived can be checked.
                 Ok(Some(Err(_))) | Err(_) if streams => break,
                 Ok(Some(Err(_))) => return Err("the answer broke off".to_owned()),
                 Err(_) => return Err("the answer did not end in time".to_owned()),
@@ -94,11 +94,11 @@ fn listed(headers: &HeaderMap) -> Vec<(String, String)> {
     headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
 }
 
-/// How long the agent asks us to wait, when it says that we ask too often.
+/// Returns the pause that the agent requests when it reports too many requests.
 pub(super) fn wait_wanted(got: &Got) -> Option<Duration> {
     const DEFAULT: Duration = Duration::from_secs(2);
     if let Some(end) = grpc::end(got) {
-        // Without RetryInfo it is what was sent that is too much.
+        // Without RetryInfo, the status means that the request itself is too large.
         return end.retry_delay().filter(|_| end.status() == Some(RpcStatus::ResourceExhausted));
     }
     let body = got.json();
@@ -118,8 +118,8 @@ pub(super) fn wait_wanted(got: &Got) -> Option<Duration> {
     let in_body = details.and_then(|details| details.get("retry_after_ms")?.as_u64());
     let seconds = of_adcp.and_then(|error| error.get("retry_after")?.as_f64());
     let seconds = seconds.and_then(|it| Duration::try_from_secs_f64(it.ceil()).ok());
-    // Never earlier than told, by whomever.
+    // The longest requested pause counts, wherever it is stated.
     let wait = [in_body.map(Duration::from_millis), seconds, header].into_iter().flatten().max();
-    // Who says zero is not asked without a pause.
+    // A requested pause of zero is raised to 50 ms.
     Some(wait.unwrap_or(DEFAULT).max(Duration::from_millis(50)))
 }
