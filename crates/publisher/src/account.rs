@@ -1,7 +1,7 @@
-//! Accounts of advertisers, and who may do what with them.
+//! Accounts of advertisers, and the rights on them.
 //!
-//! The record of an account belongs to the tenant that opened it, and names itself as its account.
-//! What is made on an account belongs to the account's owner, whoever made it.
+//! The record of an account belongs to the tenant that opened it, and names itself as its account. What is
+//! made on an account belongs to the account's owner, even when another tenant made it.
 
 use std::collections::BTreeSet;
 
@@ -33,37 +33,35 @@ kept! {
         account_id: String,
         /// Its name for people.
         name: String,
-        /// How it stands.
+        /// Status.
         status: AccountStatus,
         /// The advertiser's brand.
         brand: Option<AccountBrand>,
-        /// The domain of who buys for it.
+        /// Domain of the operator, which buys for it.
         operator: String,
-        /// Who is billed.
+        /// Party that is billed.
         billing: Billing,
-        /// What it was asked to be paid by, when another than the usual.
+        /// Payment terms that were asked for, when not the default ones.
         payment_terms?: Option<String>,
-        /// Whether it is for tests.
+        /// True when it is for tests.
         sandbox: bool,
-        /// What has to be done before it can be used (`setup` of an account).
+        /// Step that is needed before it can be used (`setup` of an account).
         setup?: Option<Value>,
-        /// The governance agent that is asked before money is committed.
+        /// Governance agent that is asked before money is committed.
         governance?: Option<AccountGovernance>,
-        /// Where notifications about it go, as they were given.
+        /// Subscribers to notifications about it, as given.
         notification_configs?: Option<Vec<Value>>,
-        /// The subscribers among them that have shown that they want to be: of each, a digest of what was
-        /// proven.
+        /// Digests of the proofs of those subscribers that have confirmed their subscription.
         proofs?: BTreeSet<String>,
-        /// How much may be spent in all, in the account's currency, when there is a limit.
+        /// Total spend limit in the account's currency, if there is one.
         funds?: Option<Funds>,
-        /// What was committed on the latest day, where that is limited.
+        /// Commitments of the latest day, where they are limited.
         day?: Option<DaySpending>,
-        /// Who pays, as it was given (`core/business-entity.json`), with the bank. Of this, the bank is
-        /// never shown.
+        /// Paying entity, as given (`core/business-entity.json`), with its bank, which is never shown.
         billing_entity?: Option<Value>,
-        /// Where to say that its status has changed (`push_notification_config`), as it was given.
+        /// Address for notifications of its status (`push_notification_config`), as given.
         push?: Option<Value>,
-        /// Whether nobody declared it: it was opened by the first request for it.
+        /// True when it was not declared, but opened by the first request for it.
         #[serde(default)]
         implicit: bool,
     }
@@ -77,23 +75,23 @@ kept! {
         credential?: Option<String>,
     }
 
-    /// What an account may spend.
+    /// Spend limit of an account.
     pub struct Funds {
         /// The limit.
         limit: MoneyAmount,
-        /// What is committed already.
+        /// Amount that is committed already.
         committed: MoneyAmount,
-        /// ISO 4217.
+        /// Currency (ISO 4217).
         currency: String,
     }
 
-    /// What a tenant may do with an account: with one of another's, nothing without this; with one of
-    /// its own, nothing beyond this. The record belongs to the tenant, and names the account.
+    /// Rights of a tenant on an account. On another's account it has none without this; on its own it has
+    /// none beyond this. The record belongs to the tenant, and names the account.
     #[derive(Eq)]
     pub struct AccountGrant: Grant {
         /// The account.
         account_id: String,
-        /// What it may do.
+        /// Rights of the tenant.
         authorization: AccountRights,
     }
 }
@@ -103,7 +101,7 @@ form! {
     pub struct AccountBrand {
         /// Its domain, or that of its house.
         domain: Option<String>,
-        /// Which of a house it is.
+        /// Brand within the house.
         brand_id: Option<String>;
         /// As it was given.
         whole given
@@ -112,37 +110,37 @@ form! {
 
 kept_whole!(AccountBrand.given);
 
-/// Who wants to hear of what happens in an account.
+/// A subscriber to events of an account.
 impl NotificationConfig {
-    /// Whether it wants to hear anything for the moment.
+    /// Returns true unless it is paused.
     pub(crate) fn is_active(&self) -> bool {
         self.active.unwrap_or(true)
     }
 
-    /// Of what it wants to hear, in the order of the alphabet.
+    /// Returns its event types in alphabetical order.
     pub(crate) fn events(&self) -> Vec<&String> {
         let mut events: Vec<_> = self.event_types.iter().collect();
         events.sort_unstable();
         events
     }
 
-    /// How it wants to be shown that it is us.
+    /// Returns the authentication that it wants on deliveries.
     pub(crate) fn authentication(&self) -> Option<&Value> {
         self.authentication.as_ref().filter(|it| !it.is_null())
     }
 
-    /// How deliveries will be shown to be ours (`delivery_auth` of `core/webhook-challenge.json`).
+    /// Returns how deliveries are authenticated (`delivery_auth` of `core/webhook-challenge.json`).
     pub(crate) fn delivery_auth(&self) -> Value {
         let Some(asked) = self.authentication() else {
             return json!({"mode": "rfc9421"});
         };
         let credentials = asked.get("credentials").and_then(Value::as_str).unwrap_or_default();
         let mode = asked.get("schemes").and_then(|schemes| schemes.get(0)).cloned();
-        // A digest: the challenge goes out before anything is known of who reads it there.
+        // A digest, because the challenge is sent before its reader is known.
         json!({"mode": mode, "credential_fingerprint": hex(&Sha256::digest(credentials))})
     }
 
-    /// A digest of everything that a proof is about: a change of any of it wants a new one.
+    /// Returns a digest of everything that a proof covers: a change of any of it needs a new proof.
     pub(crate) fn proof(&self, account_id: &str) -> String {
         let proven =
             json!([account_id, self.subscriber_id, self.url, self.delivery_auth(), self.events()]);
@@ -151,7 +149,7 @@ impl NotificationConfig {
 }
 
 impl AccountGrant {
-    /// Lets a tenant do this with an account, from now on; in place of what it could do before.
+    /// Grants a tenant these rights on an account, in place of earlier ones.
     ///
     /// # Errors
     /// When the store fails.
@@ -168,26 +166,25 @@ impl AccountGrant {
 }
 
 tradepost_wire::words! {
-    /// How an account stands (`account-status`), in the order of its life.
+    /// Status of an account (`account-status`), in the order of its life.
     pub enum AccountStatus {
-        /// The publisher has to approve it.
+        /// Waiting for the publisher's approval.
         PendingApproval = "pending_approval",
-        /// It can be used.
+        /// Ready to be used.
         Active = "active",
-        /// Something is due.
+        /// Waiting for a payment.
         PaymentRequired = "payment_required",
         /// Paused by the publisher.
         Suspended = "suspended",
-        /// The publisher has declined it.
+        /// Declined by the publisher.
         Rejected = "rejected",
-        /// Over.
+        /// Closed for good.
         Closed = "closed",
     }
 }
 
 impl AccountStatus {
-    /// Whether an account may go from here to another status (accounts overview, "Account status
-    /// lifecycle").
+    /// Returns true if an account may change to another status (accounts overview, "Account status lifecycle").
     #[must_use]
     pub const fn may_become(self, next: Self) -> bool {
         match self {
@@ -200,8 +197,8 @@ impl AccountStatus {
     }
 }
 
-/// By what an account is found: how it stands, whether it is for tests, and its natural key without the brand
-/// of a house, which a caller may leave out.
+/// Returns the index terms of an account: its status, whether it is for tests, and its natural key without
+/// the brand of a house, which a caller may leave out.
 fn found_by(account: &Account, _: Timestamp) -> FoundBy {
     let domain = account.brand_domain().unwrap_or_default();
     FoundBy {
@@ -213,18 +210,18 @@ fn found_by(account: &Account, _: Timestamp) -> FoundBy {
 }
 
 impl Account {
-    /// The class of accounts for tests.
+    /// Class of test accounts.
     pub const SANDBOX: &'static str = "sandbox";
-    /// The class of all others.
+    /// Class of all other accounts.
     pub const LIVE: &'static str = "live";
 
-    /// What leads to the accounts of a brand's domain with an operator.
+    /// Returns the index term of the accounts of a brand's domain with an operator.
     pub(crate) fn natural_key(domain: &str, operator: &str) -> IndexTerm {
         // Domains have no spaces in them.
         IndexTerm::new(IndexField::NaturalKey, &format!("{domain} {operator}"))
     }
 
-    /// An account that can be used, and of which nothing else is known.
+    /// Creates an active account without further data.
     #[must_use]
     pub fn new(account_id: &str, brand: Value, operator: &str, billing: Billing) -> Self {
         let brand = AccountBrand::read(&brand);
@@ -255,7 +252,7 @@ impl Account {
         }
     }
 
-    /// That on which something lies.
+    /// Returns the account that a record belongs to.
     pub(crate) fn of(
         record: &EntityRecord,
         shelf: &dyn StoreTx,
@@ -263,7 +260,7 @@ impl Account {
         record.account.as_ref().map_or(Ok(None), |id| shelf.find(id))
     }
 
-    /// Puts it on the shelf as new, and returns it as it lies there.
+    /// Stores it as new, and returns it as stored.
     ///
     /// # Errors
     /// When the store fails.
@@ -278,13 +275,13 @@ impl Account {
         shelf.find(&id)?.ok_or_else(|| InternalError::new("opening an account", "it is not there"))
     }
 
-    /// What others may see of it (`core/account.json`).
+    /// Returns its public view (`core/account.json`).
     #[must_use]
     pub fn published(&self) -> Map {
         let is_pending = self.status == AccountStatus::PendingApproval;
         let agent = self.governance.as_ref();
         let configs = self.notification_configs.iter().flatten();
-        // Credentials are written and never read, and so are bank details.
+        // Credentials and bank details are never shown again.
         let configs = configs.map(|it| without(it, "/authentication", "credentials"));
         let bankless = |entity| without(entity, "", "bank");
         let mut shown = object([
@@ -306,8 +303,8 @@ impl Account {
         shown
     }
 
-    /// Commits more for a buy, or gives something back when it is negative. Whether anything of that is
-    /// counted here.
+    /// Commits more for a buy, or gives something back when the amount is negative. Returns true if any of
+    /// that is counted here.
     pub(crate) fn charge(
         &mut self,
         profile: &PublisherProfile,
@@ -320,15 +317,14 @@ impl Account {
             spending::note(self, &buy.media_buy_id, more, &buy.currency, now);
         }
         if let Some(funds) = &mut self.funds {
-            // What is given back may never have been counted, where the
-            // limit is younger than the buy.
+            // What is given back may never have been counted, where the limit is newer than the buy.
             funds.committed = (funds.committed + more).max(MoneyAmount::ZERO);
             return true;
         }
         limited
     }
 
-    /// Who is to hear of an event. Those that are paused are not, nor is one of whom nothing is proven.
+    /// Returns the subscribers to an event, without those that are paused or have proven nothing.
     pub(crate) fn subscribers(&self, event: &str) -> impl Iterator<Item = NotificationConfig> {
         let configs = self.notification_configs.iter().flatten();
         configs.filter_map(NotificationConfig::read).filter(move |subscriber| {
@@ -338,25 +334,25 @@ impl Account {
         })
     }
 
-    /// The domain of its brand.
+    /// Returns the domain of its brand.
     #[must_use]
     pub fn brand_domain(&self) -> Option<&str> {
         self.brand.as_ref()?.domain.as_deref()
     }
 
-    /// `account_scope`: whether the brand buys by itself, or an operator for it.
+    /// Returns `account_scope`: whether the brand buys by itself, or an operator for it.
     fn scope(&self) -> &'static str {
         if self.brand_domain() == Some(self.operator.as_str()) { "brand" } else { "operator_brand" }
     }
 
-    /// Whether it is over: for good, and as if it were not there.
+    /// Returns true if it has ended for good, and counts as absent.
     #[must_use]
     pub fn is_over(&self) -> bool {
         matches!(self.status, AccountStatus::Rejected | AccountStatus::Closed)
     }
 }
 
-/// A value without a member of an object in it.
+/// Returns a value without a member of an object in it.
 fn without(value: &Value, pointer: &str, name: &str) -> Value {
     let mut value = value.clone();
     if let Some(members) = value.pointer_mut(pointer).and_then(Value::as_object_mut) {

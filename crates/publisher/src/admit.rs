@@ -1,7 +1,6 @@
-//! Whether a request may be done at all: the caller's standing, the account that it is for, and
-//! what the caller may do with that account. Asked once for reading and again inside the transaction
-//! that changes something. How the account stands is asked after the idempotency key: what was done
-//! is replayed, whatever became of the account.
+//! Admission of a request: the caller's standing, the account, and the caller's rights on that account.
+//! Checked once for reading and again inside the transaction that changes something. The status of the
+//! account is checked after the idempotency key: what was done is replayed, whatever became of the account.
 
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::adcp::error::AdcpCode;
@@ -21,16 +20,16 @@ use crate::staff_event::StaffEventRecorder;
 
 pub(crate) mod gates;
 
-/// A request that may be done.
+/// An admitted request.
 #[derive(Debug)]
 pub(crate) struct Admitted {
-    /// The account that it is for, when it names one.
+    /// Account that it is for, when it names one.
     pub account: Option<Stored<Account>>,
-    /// What the caller can reach.
+    /// Entities that the caller can reach.
     pub reach: CallerReach,
 }
 
-/// What the shelf is open for.
+/// Purpose for which the store is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StorePhase {
     /// Reading.
@@ -40,17 +39,18 @@ pub(crate) enum StorePhase {
 }
 
 impl Admitted {
-    /// To whom belongs what the request makes: to the owner of the account, whoever asks.
+    /// Returns the owner of what the request makes: the owner of the account, even when another tenant asks.
     pub(crate) fn owner(&self) -> &str {
         self.account.as_ref().map_or(&self.reach.tenant, |account| &account.record.owner)
     }
 
-    /// The id of the account that the request is for.
+    /// Returns the id of the account that the request is for.
     pub(crate) fn account_id(&self) -> Option<&str> {
         self.account.as_ref().map(|account| account.record.id.as_str())
     }
 
-    /// Whether the account can be used for the task as it stands, and for the brand that the request names.
+    /// Checks that the account can be used for the tool in its status, and for the brand that the request
+    /// names.
     pub(crate) fn usable(
         &self,
         profile: &PublisherProfile,
@@ -66,7 +66,8 @@ impl Admitted {
     }
 }
 
-/// Decides, in this order: standing, account, agent's provisioning, task, fields.
+/// Admits or refuses a request. Checked in this order: standing, account, the agent's provisioning, tool,
+/// fields.
 pub(crate) fn admit(
     publisher: &Publisher,
     ask: &ToolCall,
@@ -74,21 +75,21 @@ pub(crate) fn admit(
     phase: StorePhase,
 ) -> Result<Admitted, ToolError> {
     let agent = ask.caller.agent.as_deref();
-    // What a seller can do is no secret.
+    // The capabilities of a seller are public.
     if ask.tool != AdcpTool::GetAdcpCapabilities {
         gates::standing(agent, publisher.profile.onboarding.strangers)?;
     }
     let tenant = ask.caller.tenant();
     let rights = Rights::read(ask, &tenant, shelf)?;
-    // Its refusal waits: of a tool that this seller does not have that is what is said,
-    // whatever account the request names.
+    // A refusal of the account waits: a tool that this seller does not have is refused as such, whatever
+    // account the request names.
     let reference = ask.arguments.get("account").and_then(Reference::read);
     let found = reference
         .filter(|reference| names_one(ask.tool, reference))
         .map(|it| account(publisher, ask, &rights, &it, "account", shelf, phase))
         .transpose();
     if !publisher.has(ask.tool) {
-        // Whoever could not call it anyway is told so: that is what can be mended (`R-5`).
+        // A caller that could not call it anyway is told that, because that can be fixed (`R-5`).
         let account = found.ok().flatten();
         rights.permit(account.as_ref().and_then(known_id))?;
         return Err(refuse::unsupported().into());
@@ -104,8 +105,8 @@ pub(crate) fn admit(
     Ok(Admitted { account, reach })
 }
 
-/// Whether a caller may call a task that this seller does not have, by how its relationship stands and by
-/// the tasks that it was granted.
+/// Checks that a caller may call a task that this seller does not have, by its standing and by the tasks that
+/// it was granted.
 pub(crate) fn foreign(
     publisher: &Publisher,
     task: &str,
@@ -117,22 +118,22 @@ pub(crate) fn foreign(
     let tenant = caller.tenant();
     let rights = Rights::to_look(caller, &tenant, shelf)?;
     let reference = arguments.get("account").and_then(Reference::read);
-    // An account that is not there changes nothing of what this seller has.
+    // A missing account does not change which tasks this seller has.
     let account = reference
         .and_then(|reference| rights.account(&tenant, &reference, "account", shelf).ok().flatten());
     let id = account.as_ref().and_then(known_id);
     gates::task(task, rights.of(id), id)
 }
 
-/// Whether a reference names an account to work with.
+/// Returns true if a reference names an account to work with.
 fn names_one(tool: AdcpTool, reference: &Reference) -> bool {
-    // In a list it chooses what is shown, and what is not there is not shown. The test controller is
-    // told of a sandbox without a name.
+    // In a list it is a filter, and a missing account is not shown. The test controller is told of a sandbox
+    // without a name.
     let names = ["account_id", "brand"].iter().any(|name| reference.sent.contains_key(*name));
     tool != AdcpTool::ListAccounts && names
 }
 
-/// The account that a reference means; one that nobody declared is opened where that is the policy.
+/// Returns the account that a reference means; one that was not declared is opened where that is the policy.
 ///
 /// # Errors
 /// `ACCOUNT_NOT_FOUND` and `ACCOUNT_AMBIGUOUS` at `field`.
@@ -152,9 +153,9 @@ pub(crate) fn account(
     let implied = implied(&publisher.profile, rights.agent(), reference);
     let mut account =
         implied.ok_or_else(|| refuse::not_found(AdcpCode::AccountNotFound, Some(field)))?;
-    // A read opens nothing: a request that is refused leaves no account behind. It will be opened by the
-    // first request that changes something; until then its id is for ourselves, and keeps the idempotency
-    // keys of such requests apart.
+    // A read opens nothing: a refused request leaves no account behind. The account will be opened by the
+    // first request that changes something; until then its id is internal, and keeps the idempotency keys of
+    // such requests apart.
     if phase == StorePhase::Look {
         let id = format!("unopened:{}", canonical::to_string(&reference.sent.clone().into()));
         account.account_id.clone_from(&id);
@@ -169,12 +170,12 @@ pub(crate) fn account(
     Ok(kept)
 }
 
-/// The id of an account, when callers can know it: one that is not open yet has none for them.
+/// Returns the id of an account, when callers can know it: one that is not open yet has none for them.
 pub(crate) fn known_id(account: &Stored<Account>) -> Option<&str> {
     (account.record.place > 0).then_some(account.record.id.as_str())
 }
 
-/// The account that a natural key stands for which nobody has declared.
+/// Returns the account for a natural key that was not declared.
 fn implied(
     profile: &PublisherProfile,
     agent: Option<&BuyerAgent>,
@@ -186,8 +187,8 @@ fn implied(
     if !(onboarding.implicit && profile.sandbox && whole) {
         return None;
     }
-    // Nobody has said who is billed, so that it is the first in the publisher's own order that
-    // this agent and this operator may have.
+    // The billed party was not declared, so it is the first in the publisher's own order that this agent and
+    // this operator may have.
     let billing = profile.billing.iter().copied().find(|billing| {
         let of_agent = agent.billing.as_ref().is_none_or(|billings| billings.contains(billing));
         of_agent && bills(profile, *billing, &key.operator)
@@ -201,7 +202,7 @@ fn implied(
     Some(account)
 }
 
-/// Whether the publisher bills this party of an account of this operator.
+/// Returns true if the publisher bills this party of an account of this operator.
 pub(crate) fn bills(profile: &PublisherProfile, billing: Billing, operator: &str) -> bool {
     let operators = profile.onboarding.operators.as_ref();
     match billing {
@@ -210,7 +211,7 @@ pub(crate) fn bills(profile: &PublisherProfile, billing: Billing, operator: &str
     }
 }
 
-/// What a new account has to wait for.
+/// Makes a new account wait for its review, if one is needed.
 pub(crate) fn await_review(account: &mut Account, review: Option<&AccountReview>) {
     let Some(review) = review.filter(|_| !account.sandbox) else {
         return;

@@ -1,4 +1,4 @@
-//! Buyer agents, and what they may do.
+//! Buyer agents and their rights.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,30 +9,30 @@ use crate::spending::SpendLimit;
 /// A buyer agent, as it was onboarded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuyerAgent {
-    /// Its id here.
+    /// Id with this publisher.
     pub id: String,
     /// The address under which its keys are published, for signed requests.
     pub url: Option<String>,
     /// The names of its credentials.
     pub principals: BTreeSet<String>,
-    /// How the relationship stands.
+    /// Status of the relationship.
     pub standing: AgentStanding,
-    /// Whether it may work with sandbox accounts alone.
+    /// True when it may work with sandbox accounts only.
     pub sandbox_only: bool,
-    /// Whether it works with live accounts alone, and so not with the test controller.
+    /// True when it works with live accounts only, and so not with the test controller.
     pub live_only: bool,
-    /// Who can be billed for what it buys; whoever the publisher bills when `None`.
+    /// Parties that can be billed for what it buys; all that the publisher bills when `None`.
     pub billing: Option<BTreeSet<Billing>>,
-    /// What it may do with an account for which nothing else is said; everything when `None`.
+    /// Rights on accounts that have no grant of their own; everything is permitted when `None`.
     pub scope: Option<AccountRights>,
-    /// What it may commit on an account in a day, where that is less than the publisher permits.
+    /// Daily limits of what it may commit on an account, where they are lower than the publisher's.
     pub spend_limits: Vec<SpendLimit>,
 }
 
 tradepost_wire::words! {
-    /// How the relationship with a buyer agent stands.
+    /// Status of the relationship with a buyer agent.
     pub enum AgentStanding {
-        /// It buys.
+        /// Allowed to buy.
         Active = "active",
         /// Paused.
         Suspended = "suspended",
@@ -42,7 +42,7 @@ tradepost_wire::words! {
 }
 
 tradepost_wire::words! {
-    /// Who is billed.
+    /// Party that is billed.
     pub enum Billing {
         /// The operator that buys for the advertiser.
         Operator = "operator",
@@ -53,19 +53,19 @@ tradepost_wire::words! {
     }
 }
 
-/// What a caller may do with an account; everything when nothing is said (`R-11`).
+/// Rights of a caller on an account; what is not restricted is permitted (`R-11`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccountRights {
-    /// The tools that it may call; all when `None`.
+    /// Tools that it may call; all when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_tasks: Option<BTreeSet<String>>,
-    /// For a tool, the only fields that it may set.
+    /// Fields that it may set, by tool; all fields of a tool that is not listed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub field_scopes: BTreeMap<String, BTreeSet<String>>,
     /// The name of the scope: `attestation_verifier`, or one that begins with `custom:`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope_name: Option<String>,
-    /// Whether it may change nothing.
+    /// True when it may not change anything.
     #[serde(default)]
     pub read_only: bool,
 }

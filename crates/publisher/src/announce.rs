@@ -1,7 +1,6 @@
-//! Telling buyers what has changed without their doing: a creative's status to the subscribers of its
-//! account (`notification_configs`), and how an account stands to whoever waited for that
-//! (`push_notification_config` of `sync_accounts`). What is said is queued in the transaction in which
-//! it becomes true.
+//! Notifications to buyers of changes that they did not make: of a creative's status to the subscribers of
+//! its account (`notification_configs`), and of an account's status to the caller that waited for it
+//! (`push_notification_config` of `sync_accounts`). Each is queued in the transaction that makes the change.
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::AdcpTool;
@@ -17,61 +16,61 @@ use crate::shelf::{EntityRecord, IndexField, New, Query, StoreTx, Stored};
 use crate::task::end::TaskFinisher;
 use crate::task::{NotificationAttempt, NotificationSubject, Push, QueuedNotification};
 
-/// The event of a creative whose status has changed.
+/// Event of a changed creative status.
 pub(crate) const STATUS_CHANGED: &str = "creative.status_changed";
 
-/// The events that subscribers of accounts can have here. Creatives are not purged here, so that the
-/// second is never sent.
+/// Events that subscribers of accounts can have here. Creatives are not purged here, so that the second is
+/// never sent.
 pub(crate) const EVENTS: [&str; 2] = [STATUS_CHANGED, "creative.purged"];
 
-/// The most records of deliveries that are shown with a creative (`webhook_activity_limit`).
+/// Maximum number of delivery records that are shown with a creative (`webhook_activity_limit`).
 const MOST_RECORDS: u64 = 200;
 
-/// The usual number of them.
+/// Default number of them.
 const USUAL_RECORDS: u64 = 50;
 
 tradepost_wire::words! {
-    /// Why a creative's status has changed (`enums/creative-event-reason-code.json`).
+    /// Reason of a changed creative status (`enums/creative-event-reason-code.json`).
     pub enum CreativeChangeReason {
-        /// It was approved.
+        /// Approved in review.
         ReviewPassed = "review_passed",
-        /// It was not.
+        /// Rejected in review.
         ReviewFailure = "review_failure",
-        /// It could not be taken in.
+        /// Failed in processing.
         ProcessingFailure = "processing_failure",
-        /// It is looked at again.
+        /// Under review again by the seller.
         SellerRereview = "seller_rereview",
-        /// It is against a policy now.
+        /// Against a policy now.
         PolicyRevocation = "policy_revocation",
-        /// What it leads to has changed.
+        /// Changed content behind its links.
         ContentDrift = "content_drift",
-        /// Whose post it shows has taken that back.
+        /// Permission withdrawn by the owner of the post that it shows.
         IdentityAuthorizationRevoked = "identity_authorization_revoked",
-        /// The permission of whose post it shows has run out.
+        /// Permission expired for the post that it shows.
         IdentityAuthorizationExpired = "identity_authorization_expired",
-        /// What it shows is no longer public.
+        /// Source no longer public.
         SourcePrivate = "source_private",
-        /// What it shows is gone.
+        /// Source deleted.
         SourceDeleted = "source_deleted",
-        /// Somebody has demanded it.
+        /// Takedown requested.
         TakedownRequest = "takedown_request",
-        /// The advertiser has asked for it.
+        /// Requested by the advertiser.
         AdvertiserRequest = "advertiser_request",
-        /// The seller has put it away.
+        /// Archived by the seller.
         SellerArchive = "seller_archive",
-        /// The account is closed.
+        /// Account closed.
         AccountClosed = "account_closed",
-        /// The account is suspended.
+        /// Account suspended.
         AccountSuspended = "account_suspended",
-        /// It was kept long enough.
+        /// Retention period ended.
         RetentionExpired = "retention_expired",
-        /// The law demands it.
+        /// Erasure demanded by law.
         LegalErasure = "legal_erasure",
     }
 }
 
 impl CreativeChangeReason {
-    /// The reason of a change when nobody names one.
+    /// Returns the default reason of a change.
     const fn usual(from: CreativeStatus, to: CreativeStatus) -> Self {
         match (from, to) {
             (_, CreativeStatus::Approved) => Self::ReviewPassed,
@@ -84,28 +83,28 @@ impl CreativeChangeReason {
     }
 }
 
-/// A change of a creative's status that its buyer has not made.
+/// Change of a creative's status that its buyer has not made.
 #[derive(Debug, Clone)]
 pub(crate) struct CreativeChange {
-    /// How it stood.
+    /// Status before.
     pub from: CreativeStatus,
-    /// Why; the usual reason when nobody says.
+    /// Reason; the default one when `None`.
     pub reason: Option<CreativeChangeReason>,
-    /// The same in words.
+    /// Reason in words.
     pub detail: Option<String>,
-    /// Whether nobody decided it: its time had come.
+    /// True when it was not decided: its time had come.
     pub by_itself: bool,
 }
 
 impl TaskFinisher<'_> {
-    /// Announces how a creative stands now (`creative/creative-status-changed-webhook.json`).
+    /// Announces the current status of a creative (`creative/creative-status-changed-webhook.json`).
     pub(crate) fn announce_creative(
         &self,
         kept: &Stored<Creative>,
         turn: &CreativeChange,
     ) -> Result<(), InternalError> {
         let (from, to) = (turn.from, kept.thing.status);
-        // Only a buyer brings back what is rejected or archived, and hears of that in the answer.
+        // Only a buyer brings back what is rejected or archived, and learns of that in the answer.
         if matches!(from, CreativeStatus::Rejected | CreativeStatus::Archived)
             || !from.may_become(to)
         {
@@ -114,8 +113,8 @@ impl TaskFinisher<'_> {
         let Some(account) = Account::of(&kept.record, self.shelf)? else {
             return Ok(());
         };
-        // One id for the change and a key for each delivery: by the one a buyer sees that two of
-        // its subscribers heard the same, by the other a receiver what was sent twice (`W-4`).
+        // One id for the change and a key for each delivery: the id shows a buyer that two of its subscribers
+        // heard the same, the key shows a receiver what was sent twice (`W-4`).
         let change = self.publisher.world.fresh_id("creative-change");
         let reason = turn.reason.unwrap_or(CreativeChangeReason::usual(from, to));
         for subscriber in account.thing.subscribers(STATUS_CHANGED) {
@@ -153,8 +152,7 @@ impl TaskFinisher<'_> {
         Ok(())
     }
 
-    /// Announces that the wait for an account is over, once (`sync_accounts`,
-    /// `push_notification_config`).
+    /// Announces, once, that the wait for an account has ended (`sync_accounts`, `push_notification_config`).
     pub(crate) fn announce_account(&self, kept: &mut Stored<Account>) -> Result<(), InternalError> {
         if kept.thing.status == account::AccountStatus::PendingApproval {
             return Ok(());
@@ -181,7 +179,7 @@ impl TaskFinisher<'_> {
         self.queue(&kept.record, &notice)
     }
 
-    /// Queues a notification about what lies in a record.
+    /// Queues a notification about a record.
     pub(crate) fn queue(
         &self,
         about: &EntityRecord,
@@ -199,7 +197,7 @@ impl TaskFinisher<'_> {
     }
 }
 
-/// The latest attempts to tell of a creative, the newest first, as its buyer may see them
+/// Returns the latest attempts to notify about a creative, the newest first, as its buyer may see them
 /// (`core/webhook-activity-record.json`).
 pub(crate) fn activity(
     shelf: &dyn StoreTx,
@@ -215,7 +213,7 @@ pub(crate) fn activity(
         let Some(about) = notice.about.as_ref().filter(|about| about.thing == record.id) else {
             continue;
         };
-        // Without what buyers may have hidden in it.
+        // Without query and fragment, in which buyers may have put secrets.
         let shown_url = notice.url.split(['?', '#']).next();
         let mut note = |attempt: usize, fired_at: Timestamp, done: Option<&NotificationAttempt>| {
             let shown = json!({

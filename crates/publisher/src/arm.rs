@@ -1,5 +1,5 @@
-//! How a sandbox was told to answer the next request for a tool (`force_create_media_buy_arm` and its
-//! like), and the task that comes of it.
+//! Answers that a sandbox was told to give to the next request for a tool (`force_create_media_buy_arm` and
+//! its like), and the task that comes of it.
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::AdcpTool;
@@ -11,23 +11,23 @@ use crate::shelf::{EntityKind, New, StoreTx, kept, own_id};
 use crate::work::ToolContext;
 
 kept! {
-    /// How the next request of a tenant for a tool has to be answered.
+    /// Prepared answer to the next request of a tenant for a tool.
     pub struct Arm: Directive {
-        /// With what.
+        /// Kind of answer.
         arm: PreparedAnswer,
-        /// The id that the task has to have.
+        /// Id that the task has to have.
         task_id?: Option<String>,
-        /// What to say.
+        /// Message of the answer.
         message?: Option<String>,
     }
 }
 
 tradepost_wire::words! {
-    /// With what a request is answered that a sandbox was prepared for.
+    /// Kind of answer that a sandbox was prepared to give.
     pub enum PreparedAnswer {
         /// A task that is carried out later.
         Submitted = "submitted",
-        /// The question for what is missing.
+        /// A question for the missing input.
         InputRequired = "input-required",
     }
 }
@@ -37,7 +37,7 @@ fn id(tenant: &str, tool: AdcpTool) -> String {
 }
 
 impl Arm {
-    /// Prepares it for the next request of a tenant, in place of an earlier one.
+    /// Prepares the answer to the next request of a tenant, in place of an earlier one.
     ///
     /// # Errors
     /// When the store fails.
@@ -53,7 +53,7 @@ impl Arm {
         shelf.add(New { id: &id, owner: tenant, account: None, state: "", now }, self)
     }
 
-    /// Takes what was prepared: it holds once.
+    /// Takes the prepared answer, which is given once.
     pub(crate) fn take(
         shelf: &dyn StoreTx,
         tenant: &str,
@@ -67,7 +67,7 @@ impl Arm {
         Ok(found)
     }
 
-    /// Answers with a task that nothing ends but a test.
+    /// Answers with a task that only a test ends.
     pub(crate) fn submit(self, work: &ToolContext<'_>) -> Result<ToolReply, ToolError> {
         let message = self.message.as_deref().unwrap_or("the seller is looking for it");
         Ok(work.submit(self.task_id, message, |task| task)?)

@@ -1,4 +1,4 @@
-//! What a binding hands over.
+//! Requests as a binding hands them over.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,28 +14,28 @@ use crate::agent::BuyerAgent;
 pub struct ToolCall {
     /// The tool.
     pub tool: AdcpTool,
-    /// Its arguments, unread.
+    /// Its arguments, not yet parsed.
     pub arguments: Map,
-    /// Who calls.
+    /// The caller.
     pub caller: BuyerCaller,
-    /// The credential with which it came, where it has shown one: it may not stand in the arguments.
+    /// Credential of the request, if it showed one: it may not occur in the arguments.
     pub credential: Option<Credential>,
-    /// The moment.
+    /// Time of the request.
     pub now: Timestamp,
 }
 
-/// A credential, which stands in no log.
+/// A credential, which is never logged.
 #[derive(Clone)]
 pub struct Credential(String);
 
 impl Credential {
-    /// The credential with this text.
+    /// Wraps the text of a credential.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.to_owned())
     }
 
-    /// JSON Pointers to where it stands in a value.
+    /// Returns JSON Pointers to its occurrences in a value.
     #[must_use]
     pub fn find_in(&self, value: &Value) -> Vec<String> {
         credentials::find_value(value, &self.0)
@@ -49,9 +49,9 @@ impl fmt::Debug for Credential {
 }
 
 impl ToolCall {
-    /// Whether it keeps or changes something, so that it needs a transaction. Proposals come of
-    /// briefs, and change by refining; decisions about plans are noted for those who audit them; a
-    /// search may become a task where a `sandbox` is told so.
+    /// Returns true if it stores or changes something, so that it needs a transaction. Briefs make proposals
+    /// and refining changes them, decisions about plans are stored for audits, and in a `sandbox` a search
+    /// may become a task.
     pub(crate) fn keeps(&self, sandbox: bool) -> bool {
         let searches = self.searches();
         self.tool.mutates()
@@ -59,15 +59,14 @@ impl ToolCall {
             || (searches && (sandbox || self.tool == AdcpTool::GetProducts))
     }
 
-    /// Whether its `context` comes back with the answer.
+    /// Returns true if its `context` comes back with the answer.
     pub(crate) fn may_repeat(&self, context: &Value) -> bool {
         let shows_own =
             self.credential.as_ref().is_some_and(|own| !own.find_in(context).is_empty());
         may_be_repeated(context) && !shows_own
     }
 
-    /// Whether it searches for something that the publisher has to think about: everything that is
-    /// there (`wholesale`) is known at once.
+    /// Returns true if it is a search that takes work; a listing of everything (`wholesale`) takes none.
     pub(crate) fn searches(&self) -> bool {
         let named = |mode| self.arguments.get(mode).and_then(Value::as_str);
         (self.tool == AdcpTool::GetProducts && named("buying_mode") != Some("wholesale"))
@@ -75,30 +74,29 @@ impl ToolCall {
     }
 }
 
-/// Whether a `context` comes back with the answer (`X-2`): an object does, unless a credential
-/// stands in it (`A-10`).
+/// Returns true if a `context` comes back with the answer (`X-2`): it has to be an object without a
+/// credential in it (`A-10`).
 #[must_use]
 pub fn may_be_repeated(context: &Value) -> bool {
     context.is_object() && credentials::find(context).is_empty()
 }
 
-/// Who calls.
+/// Caller of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuyerCaller {
-    /// The name of the credential: whose requests are counted together.
+    /// Name of the credential, by which requests are counted.
     pub principal: String,
-    /// The buyer agent, when its identity is established: by the onboarding record that its
-    /// credential is mapped to, or by a signed request (`B-2`, `G-2`). A credential alone
-    /// establishes nothing.
+    /// Buyer agent, when its identity is established: by the onboarding record that its credential is mapped
+    /// to, or by a signed request (`B-2`, `G-2`). A credential alone establishes nothing.
     pub agent: Option<Arc<BuyerAgent>>,
 }
 
 impl BuyerCaller {
-    /// To whom belongs what this caller makes. A credential that is mapped to no agent is a
+    /// Returns the tenant that owns what this caller makes. A credential that is mapped to no agent is a
     /// tenant of its own.
     #[must_use]
     pub fn tenant(&self) -> String {
-        // The words in front keep an agent and a principal of one name apart.
+        // The prefix keeps an agent and a principal of the same name apart.
         match &self.agent {
             Some(agent) => format!("agent:{}", agent.id),
             None => format!("principal:{}", self.principal),

@@ -1,6 +1,5 @@
-//! Audiences, as they are kept. The id of a record is made of tenant, account and the id that the
-//! caller chose. Of a member nothing is kept by which it could be found: a digest that tells it from
-//! the others.
+//! Audiences, as stored. The record id is made of tenant, account and the id chosen by the caller. Of each
+//! member only a digest is stored, which tells it from the others and does not identify it.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +9,18 @@ use tradepost_wire::json::Map;
 
 use crate::shelf::{FoundBy, IndexField, IndexTerm, kept};
 
-/// On which terms a publisher takes audiences.
+/// Terms on which a publisher takes audiences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AudienceTerms {
-    /// The smallest audience that can be targeted; at least 1.
+    /// Minimum number of members of an audience that can be targeted; at least 1.
     pub minimum_size: u64,
-    /// For how long an audience that has changed is being processed.
+    /// Seconds for which a changed audience is being processed.
     pub processing_seconds: u32,
 }
 
 impl Default for AudienceTerms {
-    /// Every audience that has a member, at once.
+    /// Returns terms that take every audience with a member, at once.
     fn default() -> Self {
         Self { minimum_size: 1, processing_seconds: 0 }
     }
@@ -31,49 +30,49 @@ kept! {
     /// An audience.
     #[derive(Default)]
     pub struct StoredAudience: Audience by found_by {
-        /// The id that the caller chose.
+        /// Id chosen by the caller.
         audience_id: String,
-        /// Its name, description, tags and so on, as they were given.
+        /// Name, description, tags and so on, as given.
         given: Map,
         /// Digests of its members.
         members: BTreeSet<String>,
-        /// How many members were ever sent for it.
+        /// Number of members ever sent for it.
         uploaded: u64,
-        /// The smallest audience that can be targeted.
+        /// Minimum number of members for targeting.
         minimum_size: u64,
-        /// When what has changed last is processed.
+        /// Time at which its latest change is processed.
         ready_at: Timestamp,
-        /// When it was synced last.
+        /// Time of the last sync.
         synced_at: Timestamp,
     }
 }
 
-/// By what an audience is found: the id that its buyer chose.
+/// Returns the index term of an audience: the id chosen by its buyer.
 fn found_by(audience: &StoredAudience, _: Timestamp) -> FoundBy {
     let term = IndexTerm::new(IndexField::ChosenId, &audience.audience_id);
     FoundBy { terms: vec![term], ..FoundBy::default() }
 }
 
-/// How an audience stands (`audience-status`).
+/// Status of an audience (`audience-status`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AudienceStatus {
-    /// It is being taken in.
+    /// Being processed.
     Processing,
-    /// It can be targeted.
+    /// Ready to be targeted.
     Ready,
-    /// It is smaller than what can be targeted (`AUDIENCE_TOO_SMALL`).
+    /// Smaller than the minimum for targeting (`AUDIENCE_TOO_SMALL`).
     TooSmall,
 }
 
 impl StoredAudience {
-    /// How many members it has.
+    /// Returns the number of its members.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.members.len() as u64
     }
 
-    /// How it stands now.
+    /// Returns its status at a moment.
     #[must_use]
     pub fn status_at(&self, now: Timestamp) -> AudienceStatus {
         if now < self.ready_at {

@@ -1,5 +1,5 @@
-//! Media buys and their packages, as they are kept, and what follows from that: how a buy stands at a
-//! moment, and what others may see of it.
+//! Media buys and their packages, as stored, and what is derived from them: the status at a moment, and the
+//! public view.
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::rules::typed::{self, LenientList};
@@ -21,35 +21,34 @@ pub mod report;
 pub use action::{AvailableAction, BuyAction};
 
 kept! {
-    /// A media buy. Its id is that of its record, and so is its revision.
+    /// A media buy. Its id and its revision are those of its record.
     pub struct MediaBuy: MediaBuy by found_by {
         /// Its id.
         media_buy_id: String,
-        /// How it stands, apart from what the time and the buyer's pause decide; see
-        /// [`MediaBuy::status_at`].
+        /// Status, apart from what the time and the buyer's pause decide; see [`MediaBuy::status_at`].
         status: MediaBuyStatus,
-        /// Whether the buyer holds it.
+        /// True while the buyer has paused it.
         #[serde(default)]
         paused: bool,
-        /// ISO 4217.
+        /// Currency (ISO 4217).
         currency: String,
-        /// What all packages may cost.
+        /// Total budget of its packages.
         total_budget: MoneyAmount,
-        /// When it begins.
+        /// Start of the flight.
         start_time: Timestamp,
-        /// When it ends.
+        /// End of the flight.
         end_time: Timestamp,
-        /// When the publisher agreed; `None` until then.
+        /// Time at which the publisher agreed; `None` until then.
         confirmed_at: Option<Timestamp>,
-        /// The proposal that it executes.
+        /// Proposal that it executes.
         proposal_id?: Option<String>,
-        /// The task in which the publisher approved it, where somebody had to.
+        /// Task in which the publisher approved it, if it had to be approved.
         task_id?: Option<String>,
-        /// What the proposal was priced for; changes beyond it need another quote.
+        /// Limits for which the proposal was priced; changes beyond them need another quote.
         envelope?: Option<BuyEnvelope>,
-        /// When and by whom it was canceled, and why.
+        /// Time, party and reason of its cancellation.
         cancellation?: Option<Cancellation>,
-        /// Why it was rejected.
+        /// Reason for its rejection.
         rejection_reason?: Option<String>,
         /// The governance plan that it belongs to.
         plan_id?: Option<String>,
@@ -59,7 +58,7 @@ kept! {
         packages: Vec<Package>,
         /// Members of the request that are shown again as they came.
         shown?: Map,
-        /// What became of it, the oldest first (`history` of `get_media_buys`).
+        /// Changes made to it, the oldest first (`history` of `get_media_buys`).
         history?: Vec<BuyChange>,
     }
 
@@ -68,97 +67,97 @@ kept! {
     pub struct Package {
         /// Its id.
         package_id: String,
-        /// What is bought.
+        /// Product that is bought.
         product_id: String,
-        /// At which price.
+        /// Pricing option.
         pricing_option_id: String,
-        /// What it may cost.
+        /// Budget.
         budget: MoneyAmount,
-        /// When it begins, when not with the buy.
+        /// Start, when it differs from that of the buy.
         start_time?: Option<Timestamp>,
-        /// When it ends, when not with the buy.
+        /// End, when it differs from that of the buy.
         end_time?: Option<Timestamp>,
-        /// Whether it is paused.
+        /// True while it is paused.
         #[serde(default)]
         paused: bool,
-        /// When and by whom it was canceled.
+        /// Time, party and reason of its cancellation.
         cancellation?: Option<Cancellation>,
         /// The creatives that are assigned to it.
         creative_assignments?: Vec<Assigned>,
-        /// Its price, as the pricing option had it.
+        /// Price, as the pricing option had it.
         price?: PricingOption,
         /// Members of the request that are shown again as they came.
         shown?: ShownMembers,
     }
 
-    /// When and by whom something was canceled, and why (`cancellation`).
+    /// Time, party and reason of a cancellation (`cancellation`).
     #[derive(Eq)]
     pub struct Cancellation {
-        /// When.
+        /// Time.
         canceled_at: Timestamp,
-        /// By whom.
+        /// Party that canceled.
         canceled_by: Party,
-        /// Why, when that was said.
+        /// Reason, when one was given.
         reason?: Option<String>,
     }
 
-    /// What was done to a buy.
+    /// Change made to a buy.
     #[derive(Eq)]
     pub struct BuyChange {
-        /// The revision that came of it.
+        /// Revision that came of it.
         revision: u64,
-        /// When.
+        /// Time.
         timestamp: Timestamp,
-        /// What.
+        /// Action.
         action: String,
-        /// The same for people.
+        /// Action in words for people.
         summary: String,
-        /// Who did it, where that was kept: a tenant, or the name of one of the publisher's people. For
-        /// the publisher alone.
+        /// Author, where that was stored: a tenant, or the name of a member of the publisher's staff. Only
+        /// the publisher sees it.
         by?: Option<String>,
     }
 
-    /// What a proposal was priced for.
+    /// Limits for which a proposal was priced.
     pub struct BuyEnvelope {
-        /// The most that the buy may cost.
+        /// Maximum cost of the buy.
         total_budget: MoneyAmount,
-        /// The earliest beginning.
+        /// Earliest start.
         start_time: Timestamp,
-        /// The latest end.
+        /// Latest end.
         end_time: Timestamp,
     }
 }
 
 tradepost_wire::words! {
-    /// Who cancels (`enums/canceled-by.json`).
+    /// Party that cancels (`enums/canceled-by.json`).
     pub enum Party {
-        /// Who bought.
+        /// The buyer.
         Buyer = "buyer",
-        /// Who sold.
+        /// The seller.
         Seller = "seller",
     }
 
-    /// How a media buy stands (`media-buy-status`).
+    /// Status of a media buy (`media-buy-status`).
     pub enum MediaBuyStatus {
-        /// It waits for creatives.
+        /// Waiting for creatives.
         PendingCreatives = "pending_creatives",
-        /// It waits for its beginning.
+        /// Waiting for its start.
         PendingStart = "pending_start",
-        /// It runs.
+        /// Running.
         Active = "active",
         /// Paused by the buyer.
         Paused = "paused",
-        /// It ran to its end.
+        /// Ended with its flight.
         Completed = "completed",
-        /// The publisher declined it.
+        /// Declined by the publisher.
         Rejected = "rejected",
-        /// It was canceled.
+        /// Canceled.
         Canceled = "canceled",
     }
 }
 
 impl MediaBuyStatus {
-    /// Whether nothing comes after it.
+    /// Returns true for a final status.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Rejected | Self::Canceled)
@@ -166,34 +165,34 @@ impl MediaBuyStatus {
 }
 
 form! {
-    /// A creative of a package (`core/creative-assignment.json`).
+    /// Assignment of a creative to a package (`core/creative-assignment.json`).
     pub struct Assigned {
-        /// Its id; fixtures of tests may lack it.
+        /// Id of the creative; test fixtures may lack it.
         creative_id: Option<String>;
         /// As it was assigned.
         whole given
     }
 
-    /// Members of a package that are shown as they came, as far as they are read.
+    /// Members of a package that are shown as they came, as far as they are parsed.
     #[derive(Default)]
     pub struct ShownMembers {
-        /// Until when its creatives can be changed.
+        /// Time until which its creatives can be changed.
         creative_deadline: Option<Timestamp>,
-        /// What is bid for it.
+        /// Bid.
         bid_price: Option<MoneyAmount>,
-        /// At whom it is aimed (`core/targeting.json`).
+        /// Targeting (`core/targeting.json`).
         targeting_overlay: Option<Map>,
-        /// What it is optimized for.
+        /// Goals that it is optimized for.
         optimization_goals: LenientList<PackageGoal>,
-        /// What is to be reported of it.
+        /// Metrics that are to be reported.
         committed_metrics: Option<Vec<Value>>;
-        /// All of them.
+        /// All members.
         whole members
     }
 
-    /// What a package is optimized for.
+    /// Goal that a package is optimized for.
     pub struct PackageGoal {
-        /// In what its reach is counted.
+        /// Unit in which its reach is counted.
         reach_unit: Option<Value>,
     }
 }
@@ -201,7 +200,7 @@ form! {
 kept_whole!(Assigned.given, ShownMembers.members);
 
 impl Cancellation {
-    /// At a moment, without a reason.
+    /// Creates a cancellation at a moment, without a reason.
     #[must_use]
     pub fn by(canceled_by: Party, canceled_at: Timestamp) -> Self {
         Self { canceled_at, canceled_by, reason: None }
@@ -209,7 +208,7 @@ impl Cancellation {
 }
 
 impl Assigned {
-    /// Whether it is of this creative.
+    /// Returns true if it assigns this creative.
     #[must_use]
     pub fn is(&self, creative_id: &str) -> bool {
         self.creative_id.as_deref() == Some(creative_id)
@@ -217,13 +216,13 @@ impl Assigned {
 }
 
 impl ShownMembers {
-    /// These members.
+    /// Reads these members.
     #[must_use]
     pub fn of(members: Map) -> Self {
         typed::read(members).unwrap_or_default()
     }
 
-    /// Puts a member there, in place of the one of its name.
+    /// Sets a member, in place of one with the same name.
     pub fn set(&mut self, name: &str, value: Value) {
         let mut members = std::mem::take(&mut self.members);
         members.insert(name.to_owned(), value);
@@ -232,24 +231,24 @@ impl ShownMembers {
 }
 
 impl Package {
-    /// Whether it still counts: not canceled.
+    /// Returns true if it is live: not canceled.
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.cancellation.is_none()
     }
 
-    /// Until when its creatives can be changed.
+    /// Returns the time until which its creatives can be changed.
     #[must_use]
     pub fn creative_deadline(&self) -> Option<Timestamp> {
         self.shown.creative_deadline
     }
 
-    /// What others may see of it (`core/package.json`), within a buy.
+    /// Returns its public view within a buy (`core/package.json`).
     #[must_use]
     pub fn published(&self, buy: &MediaBuy) -> Value {
         let assigned = &self.creative_assignments;
         let cancellation = self.cancellation.as_ref();
-        // Packages of older sellers have no such ids, and a sandbox can show such a one.
+        // Packages of older sellers have no such ids, and a sandbox can show one of those.
         let named = |id: &String| (!id.is_empty()).then(|| json!(id));
         let mut shown = object([
             ("package_id", Some(json!(self.package_id))),
@@ -263,8 +262,7 @@ impl Package {
             ("canceled", cancellation.map(|_| true.into())),
             ("cancellation", cancellation.map(|it| json!(it))),
         ]);
-        // What is kept as a type is the truth; a member of its name that
-        // came with the request is older.
+        // A typed field is current; a member of its name that came with the request is older.
         for (name, value) in &self.shown.members {
             shown.entry(name.clone()).or_insert_with(|| value.clone());
         }
@@ -273,8 +271,8 @@ impl Package {
 }
 
 impl MediaBuy {
-    /// How it stands at a moment (published state machine): what is over stays over, the end of the
-    /// flight completes it, and missing creatives and a later beginning come before the buyer's pause.
+    /// Returns its status at a moment (published state machine): a final status stays, the end of the flight
+    /// completes it, and missing creatives and a later start come before the buyer's pause.
     #[must_use]
     pub fn status_at(&self, now: Timestamp) -> MediaBuyStatus {
         if self.status.is_terminal() {
@@ -283,8 +281,7 @@ impl MediaBuy {
         if now >= self.end_time {
             return MediaBuyStatus::Completed;
         }
-        // Nothing runs when a flight begins: the status that is kept stays, and
-        // the clock decides what it means.
+        // Nothing runs when a flight begins: the stored status stays, and the clock decides what it means.
         let waits = self.status == MediaBuyStatus::PendingStart && now < self.start_time;
         match (self.status == MediaBuyStatus::PendingCreatives, waits, self.paused) {
             (true, _, _) => MediaBuyStatus::PendingCreatives,
@@ -294,22 +291,22 @@ impl MediaBuy {
         }
     }
 
-    /// The next moment at which it stands otherwise by itself, if there is one after `now`.
+    /// Returns the next moment at which its status changes by itself, if there is one after `now`.
     fn changes_after(&self, now: Timestamp) -> Option<Timestamp> {
         let waits = self.status == MediaBuyStatus::PendingStart && now < self.start_time;
         let next = if waits { self.start_time.min(self.end_time) } else { self.end_time };
         (!self.status.is_terminal() && now < next).then_some(next)
     }
 
-    /// Whether every package that still counts has a creative.
+    /// Returns true if every live package has a creative.
     #[must_use]
     pub fn has_creatives(&self) -> bool {
         let mut live = self.packages.iter().filter(|package| package.is_live());
         live.all(|package| !package.creative_assignments.is_empty())
     }
 
-    /// Brings what follows from the packages up to date: the budget, and whether creatives are missing.
-    /// A buy that runs does not go back to waiting for creatives.
+    /// Updates what follows from the packages: the budget, and whether creatives are missing. A buy that runs
+    /// does not go back to waiting for creatives.
     pub fn settle(&mut self) {
         let live = self.packages.iter().filter(|package| package.is_live());
         self.total_budget = live.map(|package| package.budget).sum();
@@ -318,30 +315,30 @@ impl MediaBuy {
         }
     }
 
-    /// The package with this id.
+    /// Returns the package with this id.
     #[must_use]
     pub fn package(&self, id: &str) -> Option<&Package> {
         self.packages.iter().find(|package| package.package_id == id)
     }
 
-    /// Whether a package that still counts is of this product.
+    /// Returns true if a live package is of this product.
     #[must_use]
     pub fn has(&self, product: &Product) -> bool {
         self.packages.iter().any(|one| one.is_live() && one.product_id == product.id())
     }
 
-    /// The products of packages that still count.
+    /// Returns the products of live packages.
     pub(crate) fn products(&self, offer: &[Product]) -> Vec<Product> {
         offer.iter().filter(|product| self.has(product)).cloned().collect()
     }
 
-    /// The publisher agrees. A flight that should have begun by then begins now.
+    /// Confirms the buy. A flight that should have begun by then begins now.
     pub fn confirm(&mut self, now: Timestamp) {
         self.confirmed_at = Some(now);
         self.start_time = self.start_time.max(now);
         for package in &mut self.packages {
             if let Some(mut metrics) = package.shown.committed_metrics.clone() {
-                // A promise counts from the agreement, and not from when it was asked for.
+                // A promise counts from the agreement, and not from the request.
                 for metric in metrics.iter_mut().filter_map(Value::as_object_mut) {
                     metric.insert("committed_at".to_owned(), now.to_string().into());
                 }
@@ -350,7 +347,7 @@ impl MediaBuy {
         }
     }
 
-    /// Adds to the history what was done to it, and who did it where that is known.
+    /// Adds a change to the history, with its author where known.
     pub fn note(
         &mut self,
         revision: u64,
@@ -370,7 +367,7 @@ impl MediaBuy {
 }
 
 impl BuyChange {
-    /// What buyers may see of it (`history` of `get_media_buys`).
+    /// Returns the public view of a change (`history` of `get_media_buys`).
     #[must_use]
     pub fn published(&self) -> Value {
         json!({
@@ -380,7 +377,7 @@ impl BuyChange {
     }
 }
 
-/// By what a buy is found: its status, its packages, and the creatives in them.
+/// Returns the index terms of a buy: its status, its packages, and their creatives.
 fn found_by(buy: &MediaBuy, now: Timestamp) -> FoundBy {
     let mut terms = Vec::new();
     for package in &buy.packages {
@@ -397,7 +394,7 @@ fn found_by(buy: &MediaBuy, now: Timestamp) -> FoundBy {
     }
 }
 
-/// The payload about a media buy that has come about.
+/// Returns the payload about a media buy that was made.
 pub(crate) fn created(
     kept: &Stored<MediaBuy>,
     actions: &[AvailableAction],
@@ -417,7 +414,7 @@ pub(crate) fn created(
     body
 }
 
-/// What every answer about one buy has: its standing, its money and what can be done with it.
+/// Returns the members that every answer about one buy has: status, money and available actions.
 pub(crate) fn summary(kept: &Stored<MediaBuy>, actions: &[AvailableAction], now: Timestamp) -> Map {
     let buy = &kept.thing;
     object([

@@ -1,8 +1,7 @@
-//! What the publisher has to sell: products with their prices, creative formats, signals and
-//! sponsored offerings. The catalogue is read from a file when the publisher opens; a sandbox can
-//! put more beside it.
+//! Catalogue of the publisher: products with their prices, creative formats, signals and sponsored offerings.
+//! It is read from a file when the publisher opens; a sandbox can store more beside it.
 //!
-//! Whoever needs a product asks [`Publisher::product`](crate::publisher::Publisher::product) or
+//! A product is looked up with [`Publisher::product`](crate::publisher::Publisher::product) or
 //! [`products`](crate::publisher::Publisher::products), which know both places.
 
 use serde::Deserialize;
@@ -38,17 +37,17 @@ pub(crate) const CHANNELS: &str = "display olv social search ctv linear_tv radio
     podcast dooh ooh print cinema email gaming retail_media influencer affiliate product_placement \
     sponsored_intelligence";
 
-/// What is sold.
+/// Everything that the publisher sells.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalogue {
-    /// The address of the agent that defines the formats and sells the signals (`agent_url`);
-    /// empty when nobody has said it.
+    /// Address of the agent that defines the formats and sells the signals (`agent_url`); empty when it is
+    /// not set.
     pub agent_url: String,
-    /// What the publisher says about itself (`media_buy.portfolio`).
+    /// Self-description of the publisher (`media_buy.portfolio`).
     pub portfolio: PublisherPortfolio,
-    /// How proposals are made; none are when `None`.
+    /// Terms of proposals; none are made when `None`.
     pub proposals: Option<ProposalTerms>,
-    /// What may not be advertised.
+    /// Rules on what may not be advertised.
     pub policies: Vec<AdvertisingPolicy>,
     /// The products; ids are unique.
     pub products: Vec<Product>,
@@ -58,41 +57,41 @@ pub struct Catalogue {
     pub signals: Vec<Signal>,
     /// The sponsored offerings.
     pub offerings: Vec<Offering>,
-    /// What is demanded of creatives.
+    /// Requirements on creatives.
     pub creatives: CreativePolicy,
-    /// On which terms audiences are taken.
+    /// Terms on which audiences are taken.
     pub audiences: audience::AudienceTerms,
-    /// Which targeting is applied.
+    /// Targeting that is applied.
     pub targeting: TargetingSupport,
 }
 
 impl Catalogue {
-    /// Whether a proposal can be made of anything here.
+    /// Returns true if a proposal can be made of any product here.
     #[must_use]
     pub fn makes_proposals(&self) -> bool {
         self.proposals.is_some() && self.products.iter().any(|it| it.proposal_obstacle().is_none())
     }
 }
 
-/// What the publisher says about itself.
+/// Self-description of the publisher.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PublisherPortfolio {
-    /// In a few sentences.
+    /// Description in a few sentences.
     pub description: String,
-    /// What may not be advertised, in a few sentences.
+    /// Advertising policies in a few sentences.
     pub advertising_policies: String,
     /// Countries where most of the audience is (ISO 3166-1 alpha-2).
     pub primary_countries: Vec<String>,
 }
 
-/// How proposals are made.
+/// Terms of proposals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProposalTerms {
-    /// For how many hours the prices of a draft are good.
+    /// Hours for which the prices of a draft are good.
     pub draft_hours: u32,
-    /// For how many hours the inventory of a committed proposal is held.
+    /// Hours for which the inventory of a committed proposal is held.
     pub hold_hours: u32,
 }
 
@@ -101,12 +100,12 @@ pub struct ProposalTerms {
 pub struct Signal {
     /// As it is published (a member of `signals` of `get_signals`), without its deployments.
     pub(crate) published: PublishedSignal,
-    /// What only the publisher knows.
+    /// Terms that only the publisher knows.
     pub terms: SignalTerms,
 }
 
 form! {
-    /// A signal as it is published, as far as it is read.
+    /// A signal as it is published, as far as it is parsed.
     pub(crate) struct PublishedSignal {
         signal_agent_segment_id: Option<String>,
         signal_ref: Option<Value>,
@@ -120,7 +119,7 @@ form! {
         whole document
     }
 
-    /// What the use of a signal costs.
+    /// Price for the use of a signal.
     pub(crate) struct SignalPrice {
         pricing_option_id: Option<String>,
         model: Option<String>,
@@ -130,43 +129,43 @@ form! {
 }
 
 form! {
-    /// A sponsored offering (`core/offering.json`), as far as it is read.
+    /// A sponsored offering (`core/offering.json`), as far as it is parsed.
     pub struct Offering {
         /// Its id.
         offering_id: Option<String>,
         /// Its name for people.
         name: Option<String>,
-        /// What is said of it in a line.
+        /// Description in a line.
         tagline: Option<String>,
-        /// And in a few.
+        /// Description in a few lines.
         description: Option<String>,
         /// Words by which an intent finds it.
         keywords: LenientList<String>,
-        /// From when on it holds (RFC 3339).
+        /// Start of its validity (RFC 3339).
         valid_from: Option<String>,
-        /// Until when (RFC 3339).
+        /// End of its validity (RFC 3339).
         valid_to: Option<String>,
-        /// What it costs, in words.
+        /// Price in words.
         price_hint: Option<String>,
-        /// How it looks.
+        /// Address of an image.
         image_url: Option<String>,
-        /// Where there is more about it.
+        /// Page with more about it.
         landing_url: Option<String>,
-        /// Where it is bought.
+        /// Page where it is bought.
         checkout_url: Option<String>,
-        /// Who pays for it, when another than the publisher.
+        /// Brand that pays for it, when it is not the publisher.
         brand: Option<Value>,
-        /// What can be had of it.
+        /// Products that it consists of.
         products: LenientList<OfferedProduct>,
     }
 
-    /// What can be had of an offering.
+    /// A product of an offering.
     pub struct OfferedProduct {
         /// Its name for people.
         name: Option<String>,
-        /// What it costs, in words.
+        /// Price in words.
         price: Option<String>,
-        /// Whether it is there, in words.
+        /// Availability in words.
         availability_summary: Option<String>;
         /// As it is published.
         whole given
@@ -175,7 +174,7 @@ form! {
 
 kept_whole!(OfferedProduct.given);
 
-/// What only the publisher knows of a signal.
+/// Terms of a signal that only the publisher knows.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SignalTerms {
@@ -183,25 +182,25 @@ pub struct SignalTerms {
     pub key: String,
     /// The value of that key.
     pub value: String,
-    /// Where it can be used (ISO 3166-1 alpha-2); everywhere when empty.
+    /// Countries where it can be used (ISO 3166-1 alpha-2); all when empty.
     pub countries: Vec<String>,
     /// Words by which a description finds it.
     pub keywords: Vec<String>,
 }
 
 impl Signal {
-    /// The handle by which it is activated.
+    /// Returns the handle by which it is activated.
     #[must_use]
     pub fn handle(&self) -> &str {
         self.published.signal_agent_segment_id.as_deref().unwrap_or_default()
     }
 
-    /// Whether it is the publisher's own, and not resold (`enums/signal-catalog-type.json`).
+    /// Returns true if it is the publisher's own, and not resold (`enums/signal-catalog-type.json`).
     pub(crate) fn is_owned(&self) -> bool {
         self.published.signal_type.as_deref() == Some("owned")
     }
 
-    /// The name by which references mean it.
+    /// Returns the name by which references identify it.
     pub(crate) fn name(&self) -> Option<String> {
         let of = |reference: &Value| SignalName::read(reference)?.name;
         let older = || self.published.signal_id.as_ref()?.name.clone();

@@ -1,5 +1,5 @@
-//! Creatives of the library, as they are kept. The id of a record is made of tenant, account and
-//! the id that the caller chose ([`own_id`](crate::shelf::own_id)).
+//! Creatives of the library, as stored. The record id is made of tenant, account and the id chosen by the
+//! caller ([`own_id`](crate::shelf::own_id)).
 
 use std::collections::BTreeMap;
 
@@ -21,59 +21,59 @@ pub use asset::GivenCreative;
 kept! {
     /// A creative.
     pub struct Creative: Creative by found_by {
-        /// The id that the caller chose.
+        /// Id chosen by the caller.
         creative_id: String,
-        /// How its review stands, apart from what the time decides: ask for it by
-        /// [`status_at`](Self::status_at).
+        /// Status of its review, apart from what the time decides; see [`status_at`](Self::status_at).
         status: CreativeStatus,
-        /// Why it was rejected, for the caller.
+        /// Reason for its rejection, for the caller.
         rejection_reason?: Option<String>,
-        /// Since when and why it cannot run, where it once could or was looked at.
+        /// Start and reason of its impairment, where it once could run or was reviewed.
         offline?: Option<CreativeImpairment>,
-        /// When the review ends by itself, with approval; `None` when a person decides.
+        /// Time at which the review ends by itself, with approval; `None` when a person decides.
         review_ends_at?: Option<Timestamp>,
         /// As it was given (`core/creative-asset.json`): name, `format_id`, `assets` and so on.
         given: GivenCreative,
-        /// When `sync_creatives` assigned it to packages, by the id of the package.
+        /// Times at which `sync_creatives` assigned it to packages, by package id.
         assigned?: BTreeMap<String, Timestamp>,
-        /// What a verifier of provenance has noted for an audit (`creative/audit-observation.json`). No
-        /// buyer is shown it.
+        /// Notes of a provenance verifier for an audit (`creative/audit-observation.json`). Buyers do not see
+        /// them.
         observations?: Vec<Value>,
-        /// The addresses of verifiers that were asked about it as it is. What one did not say was left to a
-        /// person.
+        /// Addresses of verifiers that were asked about its current content. Questions that one left open
+        /// were left to a person.
         asked?: Vec<String>,
     }
 
-    /// Why a creative cannot run, and since when.
+    /// Start and reason of an impairment of a creative.
     #[derive(Copy, Eq)]
     pub struct CreativeImpairment {
-        /// Since when.
+        /// Start.
         since: Timestamp,
-        /// Why.
+        /// Reason.
         reason: ImpairmentReason,
     }
 }
 
 tradepost_wire::words! {
-    /// Why a creative cannot run (`enums/impairment-reason-code.json`, as far as it is about creatives).
+    /// Reason for which a creative cannot run (`enums/impairment-reason-code.json`, as far as it is about
+    /// creatives).
     pub enum ImpairmentReason {
-        /// A policy of the publisher.
+        /// Against a policy of the publisher.
         PolicyViolation = "policy_violation",
-        /// The publisher has withdrawn it for another reason.
+        /// Withdrawn by the publisher for another reason.
         SellerRemoved = "seller_removed",
-        /// It was reviewed and rejected.
+        /// Rejected in review.
         ContentRejected = "content_rejected",
-        /// Whoever it shows permits it no longer.
+        /// Permission withdrawn by the identity that it shows.
         IdentityAuthorizationRevoked = "identity_authorization_revoked",
-        /// And the permission is over.
+        /// Permission of the identity that it shows expired.
         IdentityAuthorizationExpired = "identity_authorization_expired",
-        /// What it refers to is not public any more.
+        /// Source that it refers to no longer public.
         SourcePrivate = "source_private",
     }
 }
 
 impl ImpairmentReason {
-    /// That of a status in which a creative cannot run, and of what happened to it
+    /// Returns the reason for a status in which a creative cannot run, given what happened to it
     /// (`enums/creative-event-reason-code.json`) where that is known.
     fn of(status: CreativeStatus, happened: Option<&str>) -> Option<Self> {
         let usual = match status {
@@ -89,8 +89,7 @@ impl ImpairmentReason {
         Some(match happened {
             Some("policy_revocation") => Self::PolicyViolation,
             Some("review_failure" | "seller_rereview" | "content_drift") => Self::ContentRejected,
-            // The vocabularies of events and of impairments share some
-            // words; those mean the same in both.
+            // The vocabularies of events and of impairments share some words, which mean the same in both.
             Some(code) => Self::from_name(code).unwrap_or(usual),
             None => usual,
         })
@@ -98,37 +97,37 @@ impl ImpairmentReason {
 }
 
 tradepost_wire::words! {
-    /// How the review of a creative stands (`creative-status`).
+    /// Review status of a creative (`creative-status`).
     pub enum CreativeStatus {
-        /// It is being taken in.
+        /// Being processed.
         Processing = "processing",
-        /// A person looks at it.
+        /// Under review by a person.
         PendingReview = "pending_review",
-        /// It can run.
+        /// Able to run.
         Approved = "approved",
-        /// It could run, and something that it depends on is gone for the moment.
+        /// Able to run, were it not for a dependency that is missing at the moment.
         Suspended = "suspended",
-        /// It cannot.
+        /// Rejected.
         Rejected = "rejected",
-        /// The buyer has put it away.
+        /// Archived by the buyer.
         Archived = "archived",
     }
 }
 
-/// By what a creative is found: its status, its format, and the id that its buyer chose.
+/// Returns the index terms of a creative: its status, its format, and the id chosen by its buyer.
 fn found_by(creative: &Creative, now: Timestamp) -> FoundBy {
     let is_reviewed = creative.status == CreativeStatus::PendingReview;
     FoundBy {
         state: Some(creative.status_at(now).name()),
         class: creative.format().to_owned(),
-        // Also one that has come already: the end of a review is announced when it is written down.
+        // Also when it has passed: the end of a review is announced when it is stored.
         changes_at: creative.review_ends_at.filter(|_| is_reviewed),
         terms: vec![IndexTerm::new(IndexField::ChosenId, &creative.creative_id)],
     }
 }
 
 impl CreativeStatus {
-    /// Whether a creative may go from here to another status (the published life of a creative).
+    /// Returns true if a creative may change to another status (the published life of a creative).
     #[must_use]
     pub const fn may_become(self, next: Self) -> bool {
         match self {
@@ -146,7 +145,7 @@ impl CreativeStatus {
 }
 
 impl Creative {
-    /// One of which nothing else is known.
+    /// Creates a creative without any history.
     pub(crate) fn new(creative_id: &str, given: GivenCreative, status: CreativeStatus) -> Self {
         Self {
             creative_id: creative_id.to_owned(),
@@ -161,8 +160,8 @@ impl Creative {
         }
     }
 
-    /// Notes that it was assigned to packages, and says whether to any anew: assigned again, it has been
-    /// there since the first time.
+    /// Notes its assignment to packages, and returns true if any of them is new. An assignment that is
+    /// repeated keeps the time of the first.
     pub(crate) fn assign(&mut self, packages: Vec<String>, now: Timestamp) -> bool {
         let before = self.assigned.len();
         for package in packages {
@@ -171,7 +170,7 @@ impl Creative {
         self.assigned.len() != before
     }
 
-    /// How its review stands now.
+    /// Returns the status of its review at a moment.
     #[must_use]
     pub fn status_at(&self, now: Timestamp) -> CreativeStatus {
         let over = self.review_ends_at.is_some_and(|end| end <= now);
@@ -182,14 +181,14 @@ impl Creative {
         }
     }
 
-    /// The format that it is counted under; empty when it names none.
+    /// Returns the format under which it is counted; empty when it names none.
     #[must_use]
     pub fn format(&self) -> &str {
         let id = self.given.format_id.as_ref().and_then(|format| format.id.as_deref());
         id.or(self.given.format_kind.as_deref()).unwrap_or_default()
     }
 
-    /// Has it stand like this from now on, because of what happened.
+    /// Sets its status from now on, because of what happened.
     pub(crate) fn stand(&mut self, next: CreativeStatus, happened: Option<&str>, now: Timestamp) {
         self.status = next;
         self.review_ends_at = None;
@@ -197,7 +196,7 @@ impl Creative {
             .map(|reason| CreativeImpairment { since: now, reason });
     }
 
-    /// Its name for people.
+    /// Returns its name for people.
     #[must_use]
     pub fn name(&self) -> &str {
         self.given.name.as_deref().unwrap_or_default()

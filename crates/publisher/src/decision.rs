@@ -1,10 +1,10 @@
-//! What the publisher's people can decide, and a decision as it is recorded: who decided what, when and why.
+//! Decisions of the publisher's staff, and their records: who decided what, when and why.
 
 use jiff::Timestamp;
 use tradepost_wire::catalog::Vocabulary as _;
 
 tradepost_wire::words! {
-    /// What is decided about, by the word for people.
+    /// Subject of a decision, by the word for people.
     pub enum Matter {
         /// An advertiser's account.
         Account = "account",
@@ -14,75 +14,75 @@ tradepost_wire::words! {
         Task = "task",
     }
 
-    /// What is decided, by the name of its command.
+    /// Step that is decided, by the name of its command.
     pub enum Step {
-        /// What waits for approval has it.
+        /// Approve what waits for approval.
         Approve = "approve",
-        /// It does not come about, or may not run any more.
+        /// Decline it, or stop it from running.
         Decline = "decline",
-        /// It is paused.
+        /// Pause it.
         Suspend = "suspend",
-        /// It goes on after that.
+        /// Resume it after a pause.
         Resume = "resume",
-        /// It is over.
+        /// Close it for good.
         Close = "close",
-        /// Something has to be paid first.
+        /// Demand a payment first.
         PaymentDue = "payment-due",
-        /// It has been paid.
+        /// Note that the payment was made.
         PaymentSettled = "payment-settled",
     }
 }
 
-/// Who decides what a product lets the time decide.
+/// Name of the decider when the time that a product sets decides.
 pub const SCHEDULE: &str = "schedule";
 
-/// Who decides where nobody said who: a caller of the library.
+/// Name of the decider when a caller of the library gave none.
 const UNKNOWN: &str = "unknown";
 
-/// A thing that was decided.
+/// Decided step, as it is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecidedStep {
-    /// A step of something's way.
+    /// A step of an account, a creative or a task.
     Step(Step),
-    /// What an agent may do with an account.
+    /// Rights of an agent on an account were set.
     Grant,
-    /// That an agent may do nothing special with an account any more.
+    /// Rights of an agent on an account were taken away.
     Revoke,
 }
 
 /// A decision as it is recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionEntry {
-    /// When.
+    /// Time of the decision.
     pub at: Timestamp,
-    /// Who: a member of the staff, an operator of the server, or [`SCHEDULE`].
+    /// Name of the decider: a member of the staff, an operator of the server, or [`SCHEDULE`].
     pub by: String,
-    /// What was decided.
+    /// Decided step.
     pub step: DecidedStep,
-    /// About what.
+    /// Kind of the subject.
     pub matter: Matter,
-    /// Its id, as callers know it.
+    /// Id of the subject, as callers know it.
     pub id: String,
-    /// The account on which it lies; `None` for an account itself.
+    /// Account of the subject; `None` for an account itself.
     pub account: Option<String>,
-    /// How it stood.
+    /// Status before.
     pub before: String,
-    /// How it stands.
+    /// Status after.
     pub after: String,
-    /// What more is to be said of it, such as the buy that came of a task.
+    /// Further result, such as the buy that came of a task.
     pub outcome: Option<String>,
-    /// Why, in the words of whoever decided.
+    /// Reason, in the words of the decider.
     pub why: Option<String>,
 }
 
 impl DecisionEntry {
-    /// Who decides, by the name that was given.
+    /// Returns the name of the decider, or `unknown` when none was given.
     #[must_use]
     pub fn decider(by: Option<&str>) -> String {
         by.unwrap_or(UNKNOWN).to_owned()
     }
 
-    /// Everything but who, when and which thing, in one line for people.
+    /// Returns subject, account, change of status, result and reason, in one line for people.
     #[must_use]
     pub fn detail(&self) -> String {
         let mut detail = self.matter.name().to_owned();

@@ -2,15 +2,15 @@
 
 use crate::catalogue::{Catalogue, Product, ProductTerms};
 
-/// What The Gazette has to sell.
+/// Returns the catalogue of The Gazette.
 #[must_use]
 pub fn catalogue() -> Catalogue {
     let read = Catalogue::parse(include_str!("demo/catalogue.json"));
     read.expect("the demo's catalogue has no mistakes, as a test shows")
 }
 
-/// A product for trying out how a buy is made: the publisher approves it by itself after a second, so
-/// that there is a task to follow and a notification to receive. It is no part of the catalogue.
+/// Returns a product for trying out how a buy is made: the publisher approves a buy of it by itself after a
+/// second, so that there is a task to follow and a notification to receive. It is not part of the catalogue.
 #[must_use]
 pub fn trial() -> Product {
     let published = tradepost_wire::json::from_str(include_str!("demo/trial.json"));

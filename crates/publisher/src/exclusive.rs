@@ -1,5 +1,5 @@
-//! When exclusive products are sold or held. Each exclusive product has one record with its bookings, which a
-//! purchase reads and writes in its own transaction, so that of two buyers of one day only one gets it.
+//! Bookings of exclusive products. Each exclusive product has one record with its bookings, which a purchase
+//! reads and writes in its own transaction, so that of two buyers of one day only one gets it.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -22,23 +22,23 @@ kept! {
     /// Days on which one holder has a product for itself.
     #[derive(Eq)]
     pub struct ExclusiveBooking {
-        /// The media buy or the proposal, by id.
+        /// Id of the media buy or of the proposal.
         holder: String,
         /// The first day, in UTC.
         first_day: Date,
         /// The last day, in UTC.
         last_day: Date,
-        /// When a hold ends that nobody buys; a sale has none.
+        /// End of a hold that is not bought; a sale has none.
         expires_at?: Option<Timestamp>,
     }
 }
 
-/// The days of an exclusive product that somebody wants.
+/// Days of an exclusive product that are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ExclusiveDays {
     /// The product.
     pub product_id: String,
-    /// Whether it is wanted on an account for tests, which takes nothing from live ones.
+    /// True on a test account, which takes nothing from live ones.
     pub is_sandbox: bool,
     /// The first day, in UTC.
     pub first_day: Date,
@@ -49,7 +49,7 @@ pub(crate) struct ExclusiveDays {
 }
 
 impl ExclusiveDays {
-    /// The days that a flight touches. Its end is not part of it: at midnight it ends on the day before.
+    /// Creates the days that a flight touches. Its end is not part of it: midnight counts as the day before.
     pub(crate) fn new(
         product_id: &str,
         is_sandbox: bool,
@@ -67,15 +67,15 @@ impl ExclusiveDays {
         }
     }
 
-    /// Whether all of another's days are among these.
+    /// Returns true if all of another's days are among these.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         self.product_id == other.product_id
             && self.first_day <= other.first_day
             && other.last_day <= self.last_day
     }
 
-    /// The days that a buy's live packages want of exclusive products; none of a buy that does not come about.
-    /// `field` names the place of a package in the request.
+    /// Returns the days that a buy's live packages want of exclusive products; none when it has ended or is
+    /// not made. `field` names the place of a package in the request.
     pub(crate) fn of_buy(
         buy: &MediaBuy,
         products: &[Product],
@@ -98,7 +98,7 @@ impl ExclusiveDays {
     }
 }
 
-/// Whether a buy has ended or does not come about, so that it keeps no days.
+/// Returns true if a buy has ended or is not made, so that it keeps no days.
 pub(crate) fn is_over(buy: &MediaBuy) -> bool {
     matches!(
         buy.status,
@@ -106,13 +106,13 @@ pub(crate) fn is_over(buy: &MediaBuy) -> bool {
     )
 }
 
-/// The id of the record with a product's bookings.
+/// Returns the id of the record with a product's bookings.
 fn calendar_id(product_id: &str, is_sandbox: bool) -> String {
     format!("{}:{product_id}", if is_sandbox { "sandbox" } else { "live" })
 }
 
 impl ExclusiveBooking {
-    /// Whether it keeps others out at a moment.
+    /// Returns true if it keeps others out at a moment.
     fn is_in_force(&self, now: Timestamp) -> bool {
         let has_ended = self.last_day < now.to_zoned(TimeZone::UTC).date();
         let has_expired = self.expires_at.is_some_and(|moment| moment <= now);
@@ -124,11 +124,11 @@ impl ExclusiveBooking {
     }
 }
 
-/// The longest flight of an exclusive product, in days.
+/// Maximum flight of an exclusive product in days.
 const MAX_DAYS: i32 = 366;
 
-/// A refusal for each product whose days somebody else has already. `own` are the holders that do not count:
-/// a buy that is changed, and the proposal that is bought.
+/// Returns a refusal for each product whose days are too many or belong to another holder. `own` are the
+/// holders that do not count: a buy that is changed, and the proposal that is bought.
 pub(crate) fn taken_days(
     shelf: &dyn StoreTx,
     wanted: &[ExclusiveDays],
@@ -160,7 +160,7 @@ pub(crate) fn taken_days(
     Ok(problems)
 }
 
-/// Books days for a holder. What the holder had in these products before is replaced.
+/// Books days for a holder, in place of what it had in these products before.
 pub(crate) fn book_days(
     shelf: &dyn StoreTx,
     holder: &str,
@@ -197,7 +197,7 @@ pub(crate) fn book_days(
     Ok(())
 }
 
-/// Gives back the days that a holder has of these products.
+/// Releases the days that a holder has of these products.
 pub(crate) fn release_days<'a>(
     shelf: &dyn StoreTx,
     holder: &str,
@@ -218,8 +218,8 @@ pub(crate) fn release_days<'a>(
     Ok(())
 }
 
-/// Books the days that a buy has after a change. Days of a product that has left the offer stay as they are
-/// while a package of it is live: whether it is exclusive is not known then.
+/// Books the days that a buy has after a change. Days of a product that has left the offer stay booked while
+/// a package of it is live: it is not known then whether it is exclusive.
 pub(crate) fn rebook_buy(
     shelf: &dyn StoreTx,
     buy: &MediaBuy,
@@ -239,7 +239,7 @@ pub(crate) fn rebook_buy(
     book_days(shelf, &buy.media_buy_id, &days, None, now)
 }
 
-/// Hands the days of a buy that waits over to the id under which it comes about.
+/// Moves the days of a buy that waits to the id under which it is made.
 pub(crate) fn rename_holder(
     shelf: &dyn StoreTx,
     buy: &MediaBuy,
@@ -263,7 +263,7 @@ pub(crate) fn rename_holder(
     Ok(())
 }
 
-/// Gives back the days of a buy that does not come about, or is over before its end.
+/// Releases the days of a buy that is not made, or that has ended early.
 pub(crate) fn release_buy(
     shelf: &dyn StoreTx,
     buy: &MediaBuy,

@@ -1,5 +1,5 @@
-//! What a sandbox puts beside the catalogue. Fixtures of tests say what a test is about and no
-//! more; what a published product or format has to have besides is filled in here.
+//! Products, prices and formats that a sandbox stores beside the catalogue. Fixtures have only the members
+//! that a test is about; others that a published product or format needs are filled in here.
 
 use tradepost_wire::adcp::rules::typed;
 use tradepost_wire::fault::InternalError;
@@ -19,8 +19,8 @@ const LOOSE_CHANNELS: [(&str, &str); 4] =
     [("video", "olv"), ("audio", "streaming_audio"), ("native", "display"), ("tv", "linear_tv")];
 
 impl Product {
-    /// A product of which only some members are given. What else a published product has to have
-    /// is filled in, except prices: a product without prices is not on offer.
+    /// Creates a product of which only some members are given. Others that a published product needs are
+    /// filled in, except prices: a product without prices is not on offer.
     #[must_use]
     pub fn completed(id: &str, partial: &Map, profile: &PublisherProfile) -> Self {
         let catalogue = &profile.catalogue;
@@ -60,7 +60,7 @@ impl Product {
 }
 
 impl Catalogue {
-    /// A format id with the agent that defines it.
+    /// Adds the agent that defines it to a format id.
     fn addressed(&self, mut format: Map) -> Map {
         format.entry("agent_url").or_insert_with(|| self.agent_url.clone().into());
         format
@@ -74,7 +74,7 @@ impl Catalogue {
     }
 }
 
-/// A price of which only some members are given. Auctions get a guidance: the floor and what is
+/// Completes a price of which only some members are given. Auctions get a guidance: the floor and what is
 /// usual above it.
 fn priced(partial: Map) -> Map {
     let usual = [("pricing_option_id", "standard"), ("pricing_model", "cpm"), ("currency", "USD")];
@@ -92,7 +92,7 @@ fn priced(partial: Map) -> Map {
     price
 }
 
-/// Which properties are meant, where a fixture says no more than whose they are.
+/// Fills in which properties are meant, where a fixture says no more than whose they are.
 fn selected(selector: &mut Value, domain: &str) {
     let names = |member| selector.get(member).is_some();
     let kind = match () {
@@ -103,7 +103,7 @@ fn selected(selector: &mut Value, domain: &str) {
     complete(selector, json!({"publisher_domain": domain, "selection_type": kind}));
 }
 
-/// Fills in the members of an object that are not there.
+/// Fills in the members that an object lacks.
 fn complete(partial: &mut Value, whole: Value) {
     if let (Value::Object(partial), Value::Object(whole)) = (partial, whole) {
         for (name, value) in whole {
@@ -129,7 +129,7 @@ fn reporting() -> Value {
     })
 }
 
-/// A name of an id: `sports_display-auction` is "Sports display auction".
+/// Makes a name of an id: `sports_display-auction` is "Sports display auction".
 fn title(id: &str) -> String {
     let spaced = id.replace(['_', '-'], " ");
     let mut letters = spaced.chars();
@@ -140,20 +140,20 @@ fn title(id: &str) -> String {
 }
 
 impl TaskFinisher<'_> {
-    /// Puts a product beside the catalogue, completed; and the formats that it names, when nobody
-    /// knows them. Put again, it keeps the prices that it has, unless others are given.
+    /// Completes a product and stores it beside the catalogue, along with unknown formats that it names.
+    /// Stored again, it keeps the prices that it has, unless others are given.
     ///
     /// # Errors
     /// When the store fails.
     pub fn seed_product(&self, id: &str, partial: &Map) -> Result<(), InternalError> {
         let mut product = Product::completed(id, partial, &self.publisher.profile);
-        // Put there once more without prices, it keeps those that it has.
+        // Stored once more without prices, it keeps those that it has.
         if !partial.contains_key("pricing_options")
             && let Some(known) = self.publisher.product(self.shelf, id)?
         {
             product = product.at(&known.prices().iter().collect::<Vec<_>>());
         }
-        // Creatives for the product have to find its formats, which a test may not have named.
+        // Creatives for the product need its formats, which a test may not have stored.
         for format in product.formats() {
             if self.publisher.format(self.shelf, format)?.is_none() {
                 let partial =
@@ -164,7 +164,7 @@ impl TaskFinisher<'_> {
         self.lay(id, product)
     }
 
-    /// Puts a price to a product, in place of the one with its id. Whether there is the product.
+    /// Adds a price to a product, in place of the one with its id. Returns false if there is no such product.
     ///
     /// # Errors
     /// When the store fails.
@@ -190,7 +190,7 @@ impl TaskFinisher<'_> {
         Ok(true)
     }
 
-    /// Puts a creative format beside the catalogue, completed.
+    /// Completes a creative format and stores it beside the catalogue.
     ///
     /// # Errors
     /// When the store fails.
@@ -208,7 +208,7 @@ impl TaskFinisher<'_> {
         self.lay(id, typed::read::<CreativeFormat>(format).ok_or_else(unread)?)
     }
 
-    /// Puts the publisher's own thing there, in place of the one with its id.
+    /// Stores an entity of the publisher, in place of the one with its id.
     fn lay<T: Entity>(&self, id: &str, thing: T) -> Result<(), InternalError> {
         let (shelf, now) = (self.shelf, self.now);
         match shelf.find::<T>(id)? {

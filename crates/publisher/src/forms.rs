@@ -1,6 +1,6 @@
-//! Requests as types. A tool is handed its form and never looks into the arguments: what it reads of
-//! them stands in the form once, and a test proves that the rules see to it. Only what is repeated
-//! or kept as it was sent is JSON.
+//! Requests as types. A tool gets its form and never reads the raw arguments: each member that it
+//! uses is declared in the form once, and a test compares the forms with the schemas. Only members
+//! that are repeated in a reply or stored as sent stay JSON.
 
 use tradepost_wire::form;
 
@@ -19,7 +19,7 @@ pub(crate) mod signals;
 pub(crate) mod tasks;
 
 form! {
-    /// Which page of a list (`core/pagination-request.json`).
+    /// Page of a list (`core/pagination-request.json`).
     pub(crate) struct Pagination {
         max_results: Option<u64>,
         cursor: Option<String>,
@@ -33,11 +33,11 @@ form! {
 }
 
 tradepost_wire::words! {
-    /// In which direction a list is sorted (`enums/sort-direction.json`).
+    /// Sort direction of a list (`enums/sort-direction.json`).
     pub(crate) enum Direction {
-        /// The least first.
+        /// Lowest first.
         Asc = "asc",
-        /// The most first.
+        /// Highest first.
         Desc = "desc",
     }
 }

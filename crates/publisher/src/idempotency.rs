@@ -1,6 +1,6 @@
-//! One key, one effect. The key is claimed while its request is being worked on, and remembered
-//! with the reply in the transaction that has the effect; refusals are not remembered. So a crash
-//! leaves either both or neither, and what is in flight needs no place on disk.
+//! Idempotency: one key, one effect. A key is claimed while its request is in flight, and stored with the
+//! reply in the transaction that has the effect; refusals are not stored. So a crash leaves either both or
+//! neither, and keys in flight need no place on disk.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -19,16 +19,16 @@ use crate::refuse::{self, ToolError};
 use crate::reply::ToolReply;
 use crate::shelf::{KeyRow, StoreTx, own_id};
 
-/// The member with the key.
+/// Name of the member with the key.
 pub(crate) const MEMBER: &str = "idempotency_key";
 
-/// What is no part of the request that a key stands for (SEC, "Idempotency").
+/// Members that are not part of the request that a key stands for (SEC, "Idempotency").
 const APART: [&str; 3] = [MEMBER, "context", "governance_context"];
 
-/// For how long the key of a request that is gone is still known to be gone, beyond its life.
+/// Time for which an expired key is still known as expired.
 const EXPIRED_FOR: jiff::SignedDuration = jiff::SignedDuration::from_hours(7 * 24);
 
-/// How far clocks may differ: for so long a key is still replayed (SEC, rule 6).
+/// Tolerated difference of clocks: a key is replayed for so much longer (SEC, rule 6).
 const SKEW: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 
 /// A key with its scope and the hash of its request.
@@ -40,17 +40,17 @@ pub(crate) struct IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// Whether a request has a key that stands for its effect. Looking has none, so that a key is
-    /// tolerated there and looking again looks again; and the test controller reports failures in
-    /// results, which must not be remembered.
+    /// Returns true if a request has a key that stands for its effect. A read has none, so that a key is
+    /// tolerated there and the read is done again. The test controller reports failures in results, which
+    /// must not be stored.
     pub(crate) fn is_taken(ask: &ToolCall) -> bool {
         let key = ask.arguments.get(MEMBER).and_then(Value::as_str);
         key.is_some_and(is_key) && ask.keeps(false) && ask.tool != AdcpTool::ComplyTestController
     }
 
-    /// The key of a request, if it has one. Keys of one tenant and, in a sponsored conversation,
-    /// session mean nothing elsewhere. The account is part of what the key stands for and not of its
-    /// scope: the same key for another account is a conflict, and never a second effect.
+    /// Returns the key of a request, if it has one. Keys are scoped to the tenant and, in a sponsored
+    /// conversation, to the session. The account is part of the hash and not of the scope: the same key for
+    /// another account is a conflict, and never a second effect.
     pub(crate) fn of(ask: &ToolCall) -> Option<Self> {
         let key = ask.arguments.get(MEMBER)?.as_str()?.to_owned();
         let session = ask.arguments.get("session_id").and_then(Value::as_str);
@@ -59,7 +59,7 @@ impl IdempotencyKey {
         Some(Self { scope, key, hash: hash(ask) })
     }
 
-    /// What the key's request came to, if it was done.
+    /// Returns the reply to the key's request, if it was done before.
     pub(crate) fn earlier(
         &self,
         profile: &PublisherProfile,
@@ -71,8 +71,7 @@ impl IdempotencyKey {
         };
         let age = ask.now.duration_since(row.used_at);
         let life = profile.replay_ttl + SKEW;
-        // Asked here as well as by `tidy`, so that the answer does
-        // not depend on when that last ran.
+        // Checked here as well as by `tidy`, so that the answer does not depend on when that last ran.
         if age > life + EXPIRED_FOR {
             return Ok(None);
         }
@@ -87,12 +86,12 @@ impl IdempotencyKey {
         ToolReply::restore(&row.reply).map(Some).map_err(Into::into)
     }
 
-    /// The moment before which nobody needs to know of a key any more.
+    /// Returns the moment before which keys are no longer needed.
     pub(crate) fn forgotten_before(profile: &PublisherProfile, now: Timestamp) -> Timestamp {
         now.checked_sub(profile.replay_ttl + SKEW + EXPIRED_FOR).unwrap_or(Timestamp::MIN)
     }
 
-    /// Remembers the reply.
+    /// Stores the reply.
     pub(crate) fn remember(
         &self,
         ask: &ToolCall,
@@ -104,7 +103,7 @@ impl IdempotencyKey {
     }
 }
 
-/// Whether a text can be a key; where the schema of a tool names keys, it says so itself.
+/// Returns true if a text can be a key; tools whose schema names keys check that themselves.
 fn is_key(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
     (16..=255).contains(&text.len()) && text.bytes().all(plain)
@@ -122,25 +121,25 @@ fn hash(ask: &ToolCall) -> [u8; 32] {
     {
         authentication.swap_remove("credentials");
     }
-    // The tool is part of it: one key does not stand for two.
+    // The tool is part of the hash: one key does not stand for two tools.
     request.insert("\u{0}tool".to_owned(), ask.tool.to_string().into());
     Sha256::digest(canonical::to_string(&Value::Object(request))).into()
 }
 
-/// Carries nothing but code, message and recovery, so that nothing of the first request shows.
+/// Creates a conflict with nothing but code, message and recovery, so that nothing of the first request shows.
 fn conflict() -> AdcpError {
     let message = "this key has been used for another request; use a fresh key";
     AdcpError::new(AdcpCode::IdempotencyConflict, message)
 }
 
-/// The keys whose requests are being worked on.
+/// Keys whose requests are in flight.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InFlightKeys(Arc<Mutex<HashMap<Place, [u8; 32]>>>);
 
 /// A scope and a key.
 type Place = (String, String);
 
-/// A key that is being worked on, until this is dropped.
+/// A claimed key, released when this is dropped.
 #[derive(Debug)]
 pub(crate) struct InFlightKey {
     flights: InFlightKeys,
@@ -151,12 +150,11 @@ impl InFlightKeys {
     /// Claims a key.
     ///
     /// # Errors
-    /// `IDEMPOTENCY_IN_FLIGHT` when its request is being worked on, and `IDEMPOTENCY_CONFLICT` when
-    /// that is another one.
+    /// `IDEMPOTENCY_IN_FLIGHT` when its request is in flight, and `IDEMPOTENCY_CONFLICT` when another request
+    /// with this key is.
     pub(crate) fn claim(&self, key: &IdempotencyKey) -> Result<InFlightKey, ToolError> {
         let place = (key.scope.clone(), key.key.clone());
-        // Each holder makes a single change, so that the map is whole
-        // even if one of them panicked.
+        // Each holder makes a single change, so that the map is consistent even if one of them panicked.
         let mut flights = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match flights.entry(place.clone()) {
             Entry::Vacant(free) => {
@@ -175,9 +173,8 @@ impl InFlightKeys {
 
 impl Drop for InFlightKey {
     fn drop(&mut self) {
-        // Also when the caller has hung up and its future is dropped. A job that
-        // is on its way to the store nevertheless is no danger: the key is looked
-        // for again inside its transaction.
+        // Also when the caller has hung up and its future is dropped. A job that is on its way to the store
+        // does no harm: the key is checked again inside its transaction.
         let mut flights = self.flights.0.lock().unwrap_or_else(PoisonError::into_inner);
         flights.remove(&self.place);
     }

@@ -3,7 +3,7 @@
 //! records through [`StoreTx`](shelf::StoreTx), and reaches everything else through
 //! [`Services`](world::Services).
 
-// The edges.
+// Interfaces to the bindings, the store and everything else outside.
 pub mod ask;
 pub mod shelf;
 pub mod world;
@@ -21,7 +21,7 @@ pub mod spending;
 pub mod staff;
 pub mod supply;
 
-// What it keeps.
+// Stored entities.
 pub mod account;
 pub mod arm;
 pub mod audience;
@@ -37,7 +37,7 @@ pub mod session;
 pub mod staff_event;
 pub mod task;
 
-// The order in which a request is looked at, its steps, and the work.
+// Order of the checks of a request, its steps, and the tools.
 pub mod order;
 
 mod admit;

@@ -1,7 +1,7 @@
-//! Answers that are given again: whoever asks the same is told the same, as long as nothing has changed
-//! that the answer rests on. That is what is kept, of which the vault tells a version; the profile with
-//! the catalogue; what the ad server has on offer; and the time, of which a reply says until when it plays
-//! no part ([`Lasts`]). Who asks and what is part of the question, to the letter.
+//! Cache of answers: the same request gets the same answer while nothing changes that the answer depends on.
+//! That is the store, by its version; the profile with the catalogue; the availability at the ad server; and
+//! the time, for which a reply says until when it holds ([`Lasts`]). Caller and arguments have to be equal to
+//! the letter.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,24 +15,24 @@ use crate::idempotency;
 use crate::profile::PublisherProfile;
 use crate::reply::Lasts;
 
-/// How many answers are kept for one credential.
+/// Maximum number of answers kept for one credential.
 const EACH: usize = 32;
 
-/// How many bytes are kept in all.
+/// Maximum size of all kept answers in bytes.
 const BYTES: usize = 16 * 1024 * 1024;
 
-/// What an answer takes besides its texts, about.
+/// Approximate size of an answer without its texts, in bytes.
 const AROUND: usize = 1_024;
 
-/// How much longer arguments are in memory than as text, at most: an empty object takes the most.
+/// Maximum ratio of the size of arguments in memory to that of their text: an empty object has it.
 const AS_VALUES: usize = 64;
 
-/// What belongs to one request, and comes back with its answer.
+/// Member that belongs to one request, and comes back with its answer.
 const CONTEXT: &str = "context";
 
-/// Whether the answer to a request may be kept. One with a key has an effect, one with an address is
-/// looked at anew, one with a token of a list must not lie about, and refining goes on from what was said
-/// last. A `context` that is not repeated is looked at with everything else.
+/// Returns true if the answer to a request may be cached. A request with a key has an effect, one with an
+/// address is checked anew, one with the token of a list must not stay in memory, and refining goes on from
+/// the last answer. A `context` that is not repeated is checked with everything else.
 pub(crate) fn is_for(ask: &ToolCall) -> bool {
     const APART: [&str; 4] =
         [idempotency::MEMBER, "property_list", "push_notification_config", "refine"];
@@ -43,7 +43,7 @@ pub(crate) fn is_for(ask: &ToolCall) -> bool {
         })
 }
 
-/// Whether two requests ask the same, to the last digit and in the same order.
+/// Returns true if two requests ask the same, to the last digit and in the same order.
 fn asks_the_same(one: &ToolCall, other: &ToolCall) -> bool {
     fn members(ask: &ToolCall) -> impl Iterator<Item = (&String, &Value)> {
         ask.arguments.iter().filter(|(name, _)| *name != CONTEXT)
@@ -71,49 +71,49 @@ fn is_same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// What an answer rests on besides the request and what the reply says itself.
+/// Dependencies of a cached answer, apart from the request and from what the reply says itself.
 #[derive(Debug, Clone)]
 pub(crate) struct CacheDeps {
-    /// The version of what is kept, from before it was read.
+    /// Version of the store, from before it was read.
     pub version: u64,
-    /// The publisher with its catalogue. What is gone cannot be mistaken for another.
+    /// Publisher with its catalogue. The weak pointer keeps its address from being reused.
     pub profile: Weak<PublisherProfile>,
 }
 
-/// An answer with what it rests on.
+/// A cached answer with its dependencies.
 #[derive(Debug)]
 pub(crate) struct CachedResponse {
-    /// The request, without its `context`.
+    /// Request, without its `context`.
     ask: ToolCall,
     footing: CacheDeps,
     lasts: Lasts,
-    /// The answer, without what belongs to one request.
+    /// Answer, without what belongs to one request.
     pub answer: AdcpAnswer,
     size: usize,
 }
 
 impl CachedResponse {
-    /// Whether it would be the same now, as far as the ad server does not say otherwise.
+    /// Returns true if it would be the same now, apart from the availability at the ad server.
     pub(crate) fn holds(&self, footing: &CacheDeps, now: Timestamp) -> bool {
         self.footing.version == footing.version
             && self.footing.profile.ptr_eq(&footing.profile)
-            // Clocks are set back, too.
+            // Clocks can be set back, too.
             && (self.ask.now..self.lasts.until).contains(&now)
     }
 
-    /// Whether it was given while this was sold out at the ad server.
+    /// Returns true if it was given while these products were sold out at the ad server.
     pub(crate) fn is_of(&self, sold_out: &[String]) -> bool {
         self.lasts.sold_out == sold_out
     }
 }
 
-/// The answers of late.
+/// Recent answers.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseCache(Mutex<ResponseCacheState>);
 
 #[derive(Debug, Default)]
 struct ResponseCacheState {
-    /// By the principal, the oldest first.
+    /// Answers by principal, the oldest first.
     kept: HashMap<String, VecDeque<Arc<CachedResponse>>>,
     bytes: usize,
 }
@@ -123,7 +123,7 @@ impl ResponseCache {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What was answered to whoever asked the same last.
+    /// Returns the latest answer to the same request.
     pub(crate) fn find(&self, ask: &ToolCall) -> Option<Arc<CachedResponse>> {
         self.with(|state| {
             let mut own = state.kept.get(&ask.caller.principal)?.iter();
@@ -144,7 +144,7 @@ impl ResponseCache {
         let text = answer.beginning.as_ref().map_or(0, |text| text.size());
         let asked = to_string(&ask.arguments).map_or(0, |text| text.len());
         let size = AROUND + text + AS_VALUES * asked;
-        // A single answer must not push out those of everybody else.
+        // A single answer must not push out those of all others.
         if size > BYTES / EACH {
             return;
         }
@@ -155,14 +155,14 @@ impl ResponseCache {
 
 impl ResponseCacheState {
     fn keep(&mut self, kept: CachedResponse) {
-        // It begins anew: what is asked for is worked out again in a moment.
+        // A full cache is emptied: an answer that is asked for is computed again in a moment.
         if self.bytes + kept.size > BYTES {
             *self = Self::default();
         }
         self.bytes += kept.size;
         let own = self.kept.entry(kept.ask.caller.principal.clone()).or_default();
         let before = own.iter().position(|other| asks_the_same(&other.ask, &kept.ask));
-        // Whoever asks a lot pushes out its own answers and no others.
+        // A busy caller pushes out its own answers and no others.
         let before = before.or_else(|| (own.len() >= EACH).then_some(0));
         let gone = before.and_then(|place| own.remove(place));
         self.bytes -= gone.map_or(0, |gone| gone.size);

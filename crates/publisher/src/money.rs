@@ -1,5 +1,5 @@
 //! Amounts of money, counts and shares. They are read from the text of a JSON number and counted in
-//! millionths, so that nothing is lost by adding them up, in whatever order.
+//! millionths, so that nothing is lost by adding them up, in any order.
 
 use std::fmt;
 use std::iter::Sum;
@@ -12,13 +12,13 @@ use tradepost_wire::json::{Number, Value};
 
 pub(crate) mod currency;
 
-/// How many decimals are counted: two more than the currency with the smallest unit has (ISO 4217).
+/// Number of decimals: two more than the currency with the smallest unit has (ISO 4217).
 const PLACES: u32 = 6;
 
 /// One, in millionths.
 const ONE: i128 = 10_i128.pow(PLACES);
 
-/// The first amount that is too large to be one, in millionths.
+/// Smallest number of millionths that is too large for an amount.
 const BEYOND: i128 = 10_i128.pow(30);
 
 /// An amount of money in the unit of its currency, a count, or a share, exact to a millionth.
@@ -26,36 +26,36 @@ const BEYOND: i128 = 10_i128.pow(30);
 pub struct MoneyAmount(i128);
 
 impl MoneyAmount {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// The least that there is.
+    /// Smallest positive amount.
     pub const MILLIONTH: Self = Self(1);
 
     /// A hundredth: one cent.
     pub const CENT: Self = Self(ONE / 100);
 
-    /// So many.
+    /// Creates an amount from a whole number.
     #[must_use]
     pub const fn whole(count: u32) -> Self {
         Self(count as i128 * ONE)
     }
 
-    /// A number, rounded to a millionth; `None` from 10²⁴ on.
+    /// Rounds a number to a millionth; returns `None` from 10²⁴ on.
     #[must_use]
     pub fn of(number: &Number) -> Option<Self> {
         number.scaled(PLACES).filter(|millionths| millionths.abs() < BEYOND).map(Self)
     }
 
-    /// The part of it that one amount is of another, in multiples of `grain`: a half is rounded away
-    /// from zero. Nothing, when the other is not above zero.
+    /// Returns the part of it that one amount is of another, in multiples of `grain`; a half is rounded away
+    /// from zero. Returns zero when the other is not above zero.
     #[must_use]
     pub fn portion(self, part: Self, of: Self, grain: Self) -> Self {
         let (mut part, mut of) = (part.0, of.0);
         let product = loop {
             match self.0.checked_mul(part) {
                 Some(product) => break product,
-                // Of what nobody has, a part is as near as there is room.
+                // Amounts as large as this do not occur, so an approximate part will do.
                 None => (part, of) = (part / 2, of / 2),
             }
         };
@@ -65,25 +65,25 @@ impl MoneyAmount {
         }
     }
 
-    /// The part of it that one amount is of another.
+    /// Returns the part of it that one amount is of another.
     #[must_use]
     pub fn share(self, part: Self, of: Self) -> Self {
         self.portion(part, of, Self::MILLIONTH)
     }
 
-    /// So many percent of it.
+    /// Returns this percentage of it.
     #[must_use]
     pub fn percent(self, percent: Self) -> Self {
         self.share(percent, Self::whole(100))
     }
 
-    /// The whole number that is not below it.
+    /// Rounds it up to a whole number.
     #[must_use]
     pub fn ceil(self) -> Self {
         Self((self.0.saturating_add(ONE - 1)).div_euclid(ONE) * ONE)
     }
 
-    /// The mean of amounts, each with its weight; `None` when they weigh nothing.
+    /// Returns the mean of amounts, each with its weight; `None` when the weights add up to nothing.
     #[must_use]
     pub fn mean(weighted: impl IntoIterator<Item = (Self, Self)>) -> Option<Self> {
         let add = |(sum, weights): (i128, i128), (one, weight): (Self, Self)| {
@@ -94,13 +94,13 @@ impl MoneyAmount {
     }
 }
 
-/// Whether two values are one amount, however it is written (`2`, `2.0`).
+/// Returns true if two values are one amount, however it is written (`2`, `2.0`).
 pub(crate) fn same(one: &Value, other: &Value) -> bool {
     let of = |value: &Value| value.as_number().and_then(MoneyAmount::of);
     of(one).is_some_and(|one| of(other) == Some(one))
 }
 
-/// A quotient by what is above zero; a half is rounded away from zero.
+/// Divides by a number above zero; a half is rounded away from zero.
 fn divided(number: i128, by: i128) -> i128 {
     let half = by / 2;
     number.saturating_add(if number < 0 { -half } else { half }) / by
@@ -142,7 +142,7 @@ impl Sum for MoneyAmount {
     }
 }
 
-/// In the fewest digits: `5000`, `-1.5`.
+/// Writes an amount in the fewest digits: `5000`, `-1.5`.
 impl fmt::Display for MoneyAmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
@@ -174,7 +174,7 @@ impl Serialize for MoneyAmount {
     }
 }
 
-/// What was kept can be read, however large it is: the largest amount stands for those beyond.
+/// Reads any stored number: the largest amount stands for those beyond it.
 impl<'de> Deserialize<'de> for MoneyAmount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = Number::deserialize(deserializer)?;
@@ -184,7 +184,7 @@ impl<'de> Deserialize<'de> for MoneyAmount {
     }
 }
 
-/// A number beyond what an amount can be counts as nothing, so that it buys nothing.
+/// Reads a number; one beyond the largest amount counts as zero, so that it buys nothing.
 impl Typed for MoneyAmount {
     fn kind() -> ValueKind {
         ValueKind::Number
@@ -244,8 +244,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order and however the numbers are spelled, the sum is the one of whole
-        /// millionths.
+        /// The sum is that of whole millionths, in any order and any spelling of the numbers.
         #[test]
         fn sums_are_exact_and_know_no_order(
             millionths in prop::collection::vec(-10_i64.pow(15)..10_i64.pow(15), 0..40),

@@ -1,6 +1,5 @@
-//! The order in which a request is looked at: release, credentials in
-//! the wrong place, schema, rate, standing, account, scope, idempotency key, how the account stands,
-//! work. Nothing is kept of a request that is refused.
+//! Order of the checks of a request: release, misplaced credentials, schema, rate, standing, account, scope,
+//! idempotency key, status of the account, work. Nothing is stored of a request that is refused.
 
 use std::sync::Arc;
 
@@ -35,33 +34,33 @@ use crate::version;
 use crate::work::{Horizon, Prepared, ToolContext};
 use crate::world::RateClass;
 
-/// The release whose codes a caller knows that was turned away before a publisher: the one that its
-/// request names, or else ours.
+/// Returns the release whose codes a caller knows that was refused before it reached a publisher: the one
+/// that its request names, or else ours.
 #[must_use]
 pub fn release(arguments: &Map) -> AdcpRelease {
     version::codes(arguments)
 }
 
-/// For how long notifications are kept that are no longer waited for.
+/// Time for which notifications are kept that are delivered or given up.
 const NOTICES_KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// For how long events for the publisher's people are kept: longer than a destination is tried.
+/// Time for which events for the staff are kept: longer than a destination is tried.
 const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(35 * 24);
 
 /// Maximum number of events that are looked at in one round of tidying, the oldest first.
 const TIDIED_EVENTS: usize = 10_000;
-/// How many notifications are looked at at once when old ones are thrown away.
+/// Number of notifications that are read at once when old ones are removed.
 const NOTICES_AT_ONCE: usize = 500;
 
-/// How many things that have changed by themselves are written anew in one transaction.
+/// Maximum number of entities that have changed by themselves and are updated in one transaction.
 const SETTLED_AT_ONCE: usize = 500;
 
-/// How many such transactions there are at most each time that somebody looks.
+/// Maximum number of such transactions for one type in each tick.
 const SETTLED_ROUNDS: usize = 20;
 
 impl Publisher {
-    /// The answer to a task of AdCP that this seller does not have. Who could not call it anyway is told so,
-    /// because that can be mended (`R-5`).
+    /// Answers a task of AdCP that this seller does not have. A caller that could not call it anyway is told
+    /// that instead, because that can be fixed (`R-5`).
     #[must_use]
     pub fn lacking(&self, task: &str, caller: &BuyerCaller, arguments: &Map) -> AdcpAnswer {
         let denied = self.vault.look(|shelf| admit::foreign(self, task, caller, arguments, shelf));
@@ -74,7 +73,7 @@ impl Publisher {
         answer.pinned(self.release(arguments))
     }
 
-    /// The release that a request is answered in.
+    /// Returns the release in which a request is answered.
     pub(crate) fn release(&self, arguments: &Map) -> AdcpRelease {
         version::of(&self.profile, arguments).unwrap_or(AdcpRelease::V3_1)
     }
@@ -86,14 +85,14 @@ impl Publisher {
             let mut arguments = ask.arguments;
             return AdcpAnswer { context: arguments.swap_remove("context"), ..kept };
         }
-        // Taken before anything is looked at, because refusals repeat it as well (`X-2`).
+        // Taken first, because refusals repeat it as well (`X-2`).
         let context = ask.arguments.get("context").cloned();
         let keyed = ask.tool.keyed() || IdempotencyKey::is_taken(&ask);
         let release = self.release(&ask.arguments);
         let (mut footing, mut lasts) = (None, None);
         let done = match self.check(&ask) {
             Ok(request) => {
-                // From before anything is read.
+                // The version has to be from before the first read.
                 footing = if may_be_kept { self.footing() } else { None };
                 self.perform(&ask, &request).await
             }
@@ -120,55 +119,55 @@ impl Publisher {
         let mut answer = answer.spoken(ask.tool, release);
         let repeated = context.filter(|context| ask.may_repeat(context));
         if let (Some(footing), Some(lasts)) = (footing, lasts) {
-            // Nothing that lasts has the credential in it.
+            // No credential is kept in the cache.
             self.memo.keep(ToolCall { credential: None, ..ask }, footing, lasts, &answer);
         }
         answer.context = repeated;
         answer
     }
 
-    /// On what an answer rests that is worked out now.
+    /// Returns the dependencies of an answer that is computed now.
     fn footing(&self) -> Option<CacheDeps> {
         Some(CacheDeps { version: self.vault.version()?, profile: Arc::downgrade(&self.profile) })
     }
 
-    /// What was answered to the same request before, when it would be the same now.
+    /// Returns the cached answer to the same request, when it would be the same now.
     async fn again(&self, ask: &ToolCall) -> Option<AdcpAnswer> {
         let kept = self.memo.find(ask)?;
         if !kept.holds(&self.footing()?, ask.now) {
             return None;
         }
         let supply = self.world.inventory().await.ok()?;
-        // Where the ad server cannot be asked, it is said how old this is.
+        // When the ad server cannot be asked, an answer has to say how old it is.
         if supply.stale.is_some() || !kept.is_of(&supply.sold_out) {
             return None;
         }
-        // It counts like any other. Who is put off has used nothing up, and is told so by the usual way.
+        // It counts like any other request. One beyond the limit has used nothing up, and is refused in the
+        // usual way.
         self.world.admit(&ask.caller.principal, RateClass::Read).ok()?;
         Some(kept.answer.clone())
     }
 
-    /// Does what has come due without anybody asking: decides about submitted tasks and ends reviews of
-    /// creatives. How many tasks ended. To be
-    /// called every second or so.
+    /// Does what is due without a request: decides about submitted tasks and ends reviews of creatives.
+    /// Returns the number of tasks that ended. To be called every second or so.
     pub async fn tick(&self, now: Timestamp) -> usize {
         self.settle::<MediaBuy>(now, end::settle::<MediaBuy>).await;
         self.settle::<Creative>(now, end::settle::<Creative>).await;
         self.settle::<SubmittedTask>(now, end::settle::<SubmittedTask>).await;
         self.settle::<Proposal>(now, end::forget_drafts).await;
-        // A list of ids alone: each task is looked at again in its own transaction, because a
-        // person may have decided about it meanwhile.
+        // Only ids: each task is read again in its own transaction, because a person may have decided about
+        // it meanwhile.
         let due = self.reported(self.vault.look(|shelf| end::due(shelf, now)));
         let mut ended = 0;
         for record in due {
             let this = self.clone();
-            // Each in a transaction of its own, so that one that breaks holds up no other.
+            // Each in a transaction of its own, so that one that fails holds up no other.
             let job = move |shelf: &dyn StoreTx| {
                 TaskFinisher { publisher: &this, shelf, now }.decide(&record)
             };
             ended += usize::from(self.reported(self.vault.act::<bool, InternalError>(job).await));
         }
-        // And reviews of creatives that have ended by themselves.
+        // Reviews of creatives that have ended by themselves.
         for record in self.reported(self.vault.look(|shelf| end::reviewed(shelf, now))) {
             let this = self.clone();
             let job = move |shelf: &dyn StoreTx| {
@@ -179,7 +178,8 @@ impl Publisher {
         ended
     }
 
-    /// Writes down anew how things of a type stand that have changed by themselves, so that they are found by it.
+    /// Stores the current status of entities of a type that have changed by themselves, so that they are
+    /// found by it.
     async fn settle<T: Entity>(
         &self,
         now: Timestamp,
@@ -199,7 +199,7 @@ impl Publisher {
         }
     }
 
-    /// What came of work that nobody waits for: of what broke nothing, and the log has it.
+    /// Returns the result of background work; an internal error is logged, and gives the default value.
     fn reported<T: Default>(&self, done: Result<T, InternalError>) -> T {
         done.unwrap_or_else(|broken| {
             self.world.report(&broken);
@@ -207,7 +207,7 @@ impl Publisher {
         })
     }
 
-    /// Whether notifications may go where the request says.
+    /// Checks that notifications may be sent where the request says.
     fn may_notify(&self, ask: &ToolCall) -> Result<(), ToolError> {
         let config = ask.arguments.get("push_notification_config");
         let url = config.and_then(|config| config.get("url")).and_then(Value::as_str);
@@ -217,16 +217,15 @@ impl Publisher {
         })
     }
 
-    /// Throws away what nobody needs any more: idempotency keys beyond their life, and notifications
-    /// that were delivered or given up a week ago. To be called every hour or so.
+    /// Removes what is no longer needed: idempotency keys beyond their life, notifications that were
+    /// delivered or given up a week ago, and old events for the staff. To be called every hour or so.
     pub async fn tidy(&self, now: Timestamp) {
         let keys = IdempotencyKey::forgotten_before(&self.profile, now);
         let notices = now.checked_sub(NOTICES_KEPT).unwrap_or(Timestamp::MIN);
         let events = now.checked_sub(EVENTS_KEPT).unwrap_or(Timestamp::MIN);
         let job = move |shelf: &dyn StoreTx| {
             shelf.forget_keys(keys)?;
-            // What is due stays, however old it is: giving a notification
-            // up is the queue's decision.
+            // Due notifications stay, however old: giving one up is the queue's decision.
             for state in [QueuedNotification::DONE, QueuedNotification::DEAD] {
                 let mut query = Query { limit: NOTICES_AT_ONCE, ..Query::in_state(state) };
                 loop {
@@ -241,7 +240,7 @@ impl Publisher {
                     query.continue_behind(page.iter());
                 }
             }
-            // Nobody is told of what is that old.
+            // Events that old are no longer delivered.
             let query = Query { limit: TIDIED_EVENTS, ..Query::default() };
             for record in shelf.list(EntityKind::StaffEvent, &query)? {
                 if record.created_at < events {
@@ -255,15 +254,14 @@ impl Publisher {
     }
 
     fn broke(&self, broken: &InternalError) -> AdcpAnswer {
-        // The caller gets the id by which the log has it, and nothing
-        // of what broke (`Y-5`, `Z-4`).
+        // The caller gets the id of the log entry, and nothing of the cause (`Y-5`, `Z-4`).
         let error_id = self.world.report(broken);
         AdcpAnswer::failed(refuse::broke().with("error_id", error_id), Vec::new())
     }
 
-    /// Looks through a request as far as nothing has to be read for that, and counts it.
+    /// Checks a request as far as the store is not needed for that, and counts it.
     fn check(&self, ask: &ToolCall) -> Result<Arc<ToolRequest>, ToolError> {
-        // First, because the release decides in which words everything after it is refused.
+        // First, because the release decides the words of every refusal after it.
         let release = version::of(&self.profile, &ask.arguments)?;
         let mut arguments = Value::Object(ask.arguments.clone());
         // The schema leaves `context` and `ext` open, so that a credential there passes it; it is
@@ -292,7 +290,7 @@ impl Publisher {
         Ok(request)
     }
 
-    /// Does a request, or what can be done of it while the store is away.
+    /// Does a request, or what can be done of it while the store is unavailable.
     async fn perform(
         &self,
         ask: &ToolCall,
@@ -315,22 +313,22 @@ impl Publisher {
         done
     }
 
-    /// Does a search by what was read lately, and says how old that is; nothing when it needs anything
-    /// else, or would keep something.
+    /// Answers a search from recent reads, and says how old they are; `None` when it needs anything else, or
+    /// would store something.
     async fn recall(&self, ask: &ToolCall, request: &ToolRequest) -> Option<ToolReply> {
         let (admitted, prepared) = {
             let entered =
                 self.enter(ask, &StaleReader::of(&self.recent, ask.now), StorePhase::Look);
             let Ok(Entered::New { admitted, key: None }) = entered else { return None };
-            // One that is not there yet would be opened.
+            // An account that is not open yet would be opened.
             if admitted.account.as_ref().is_some_and(|it| admit::known_id(it).is_none()) {
                 return None;
             }
-            // A no may have been a yes since: it is the store's to say.
+            // A refusal may be outdated: only the store can decide on it.
             let prepared = request.prepare(self, ask, &admitted).await.ok()?;
             (admitted, prepared)
         };
-        // Both look: what the first has found may be older than what the second has.
+        // Enters again with this reader, so that the age covers what that reads, too.
         let shelf = StaleReader::of(&self.recent, ask.now);
         drop(self.enter(ask, &shelf, StorePhase::Look));
         let mut reply = self.work(ask, request, *admitted, &prepared, &shelf).ok()?;
@@ -338,7 +336,7 @@ impl Publisher {
         Some(reply)
     }
 
-    /// Reads when it is the caller's turn.
+    /// Reads in the caller's turn.
     pub(crate) async fn look<T, E: From<InternalError>>(
         &self,
         ask: &ToolCall,
@@ -349,7 +347,7 @@ impl Publisher {
         self.vault.look(job)
     }
 
-    /// The same, and notes what is read where that may be needed again.
+    /// Reads likewise, and notes what is read where that may be needed again.
     async fn read<T, E: From<InternalError>>(
         &self,
         ask: &ToolCall,
@@ -363,36 +361,34 @@ impl Publisher {
         self.look(ask, noting).await
     }
 
-    /// Does a request that is as it should be: standing, account, key and work.
+    /// Does a request that has been checked: standing, account, key and work.
     async fn carry_out(
         &self,
         ask: &ToolCall,
         request: &Arc<ToolRequest>,
     ) -> Result<ToolReply, ToolError> {
-        // What a moment ago held holds for a refusal, and for finding out more outside.
+        // A moment-old state is good enough for a refusal, and for calls outside.
         let seen = self.read(ask, |shelf| self.enter(ask, shelf, StorePhase::Look)).await?;
         let (admitted, key) = match seen {
             Entered::Replay(reply) => return Ok(reply),
             Entered::New { admitted, key } => (admitted, key),
         };
-        // Two requests with one key that have both found nothing meet here, so that the ad server
-        // and the governance agent are asked for one of them only.
+        // Two requests with one key that have both found nothing meet here, so that the ad server and the
+        // governance agent are asked for one of them only.
         let flight = key.as_ref().map(|key| self.flights.claim(key)).transpose()?;
-        // Counted after replays have left: sending a request again never
-        // costs a new key (SEC, rule 8).
+        // Counted after replays have returned: sending a request again never costs a new key (SEC, rule 8).
         if key.is_some() {
             self.world
                 .admit(&ask.caller.tenant(), RateClass::Insert)
                 .map_err(|wait| refuse::rate_limited(wait, "account"))?;
         }
-        // Outside of any transaction: a writer of the store does not
-        // wait for somebody else's server.
+        // Outside of any transaction: a writer of the store does not wait for a foreign server.
         let prepared = request.prepare(self, ask, &admitted).await?;
         if !ask.keeps(self.profile.sandbox) {
             let work = |shelf: &dyn StoreTx| self.work(ask, request, *admitted, &prepared, shelf);
             return self.read(ask, work).await;
         }
-        // Most searches come to what was found before, and keep nothing.
+        // Most searches come to what was found before, and store nothing.
         let is_open = admitted.account.as_ref().is_none_or(|it| admit::known_id(it).is_some());
         if ask.searches() && key.is_none() && is_open {
             let look = |shelf: &dyn StoreTx| {
@@ -406,8 +402,8 @@ impl Publisher {
         }
         let tenant = ask.caller.tenant();
         let (this, ask, request) = (self.clone(), ask.clone(), Arc::clone(request));
-        // Entered again: the account may stand otherwise by now, and a flight is this process's
-        // own, so that another one may have done the same request meanwhile.
+        // Entered again: the account may have changed by now, and a claim is local to this process, so that
+        // another one may have done the same request meanwhile.
         let job = move |shelf: &dyn StoreTx| match this.enter(&ask, shelf, StorePhase::Act)? {
             Entered::Replay(reply) => Ok(reply),
             Entered::New { admitted, key } => {
@@ -421,14 +417,14 @@ impl Publisher {
         let turn = self.vault.turn(&tenant, StoreWork::Write).await;
         let mut done = self.vault.act(job).await;
         drop(turn);
-        // What was kept with it is another version already.
+        // This write has made another version already.
         done.iter_mut().for_each(|reply: &mut ToolReply| reply.lasts = None);
-        // Only after the commit: whoever claims the key next has to find the reply.
+        // Only after the commit: the next claim of the key has to find the reply.
         drop(flight);
         done
     }
 
-    /// Standing, account and scope; then the key; then how the account stands.
+    /// Checks standing, account and scope; then the key; then the status of the account.
     fn enter(
         &self,
         ask: &ToolCall,
@@ -462,15 +458,16 @@ impl Publisher {
     }
 }
 
-/// A request that may be done.
+/// Result of entering a request that may be done.
 enum Entered {
-    /// It was done before.
+    /// Done before, with this reply.
     Replay(ToolReply),
-    /// It was not.
+    /// Not done before.
     New { admitted: Box<Admitted>, key: Option<IdempotencyKey> },
 }
 
-/// What the caller's release has and this seller does not do. What asks for nothing is taken out.
+/// Returns a refusal for each feature of the caller's release that this seller does not support. Features
+/// that ask for nothing are taken out.
 fn beyond(tool: AdcpTool, release: AdcpRelease, arguments: &mut Value) -> Vec<AdcpError> {
     let message = "this seller does not do this yet; leave it out";
     let refused = |pointer: String| {
@@ -483,7 +480,7 @@ fn beyond(tool: AdcpTool, release: AdcpRelease, arguments: &mut Value) -> Vec<Ad
     added::settle(tool, release, arguments).into_iter().map(refused).collect()
 }
 
-/// What its schema does not permit, with what to do about it.
+/// Returns the error of a request that violates its schema, with a suggestion.
 fn violations(issues: Issues) -> AdcpError {
     AdcpError {
         suggestion: Some(AdcpCode::ValidationError.hint().to_owned()),
@@ -491,7 +488,7 @@ fn violations(issues: Issues) -> AdcpError {
     }
 }
 
-/// Names the members, never what is in them (`A-7`, `A-10`).
+/// Refuses a credential in the arguments. Names the members, never what is in them (`A-7`, `A-10`).
 fn credential_in_arguments(by_name: &[String], by_value: &[String]) -> AdcpError {
     let message = "a credential stands in the arguments; send it in the Authorization header alone, \
                    and replace the one that was sent";

@@ -1,5 +1,4 @@
-//! Plans of the governance role, as they are kept. The id of a record is made of tenant and the id
-//! that the caller chose.
+//! Plans of the governance role, as stored. The record id is made of tenant and the id chosen by the caller.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,27 +10,26 @@ use tradepost_wire::json::{Map, Value};
 use crate::money::MoneyAmount;
 use crate::shelf::kept;
 
-/// Over how many days money counts that was committed: thresholds are held against all of it, so
-/// that nobody stays below them by buying in small pieces (`governance.aggregation_window_days`).
+/// Number of days over which committed money is added up: thresholds are checked against the sum, so that
+/// small purchases do not get around them (`governance.aggregation_window_days`).
 pub const WINDOW_DAYS: i64 = 30;
 
-/// The same as a duration.
+/// Duration of the same window.
 pub const WINDOW: SignedDuration = SignedDuration::from_hours(24 * WINDOW_DAYS);
 
-/// What an agent notes about a plan itself, and what is no part of what its hash binds (campaign
-/// governance, "Excluded fields").
+/// Members that an agent notes about a plan itself, and that its hash does not bind (campaign governance,
+/// "Excluded fields").
 const NOTED: [&str; 6] =
     ["version", "status", "syncedAt", "revisionHistory", "committedBudget", "committedByType"];
 
 kept! {
     /// A plan: what a campaign may spend, when, where and on which channels.
     pub struct GovernancePlan: Plan {
-        /// The id that the caller chose.
+        /// Id chosen by the caller.
         plan_id: String,
         /// As it was given (`governance/sync-plans-request.json`).
         given: Map,
-        /// The hash of each of its revisions, the first first, by which what was decided about one stays
-        /// bound to it.
+        /// Hashes of its revisions, the oldest first: a decision stays bound to the revision that it is about.
         #[serde(default)]
         hashes: Vec<String>,
     }
@@ -40,78 +38,78 @@ kept! {
     pub struct GovernanceCheck: Check {
         /// Its id, and that of its record.
         check_id: String,
-        /// The check with which the action began that it is about; its own id for the first.
+        /// Check with which the action began; its own id for the first.
         action: String,
-        /// Who asked.
+        /// Caller that asked.
         caller: String,
-        /// The tool that was to be called, for an intent.
+        /// Tool that was to be called, for an intent.
         tool?: Option<String>,
-        /// What was to be bought (`enums/purchase-type.json`).
+        /// Type of the purchase (`enums/purchase-type.json`).
         purchase_type: String,
-        /// What was decided.
+        /// Decision.
         verdict: PlanVerdict,
-        /// Why.
+        /// Explanation of the decision.
         explanation: String,
-        /// What was found.
+        /// Findings.
         findings: Vec<Value>,
-        /// By what the plan was judged.
+        /// Categories by which the plan was judged.
         categories: Vec<String>,
-        /// The policies that were looked at.
+        /// Policies that were considered.
         policies: Vec<String>,
-        /// What the action costs, where that was said.
+        /// Cost of the action, where it was given.
         amount?: Option<MoneyAmount>,
-        /// Whether a person had approved it.
+        /// True when a person had approved it.
         #[serde(default)]
         reviewed: bool,
-        /// The hash of the plan by which it was judged.
+        /// Hash of the plan by which it was judged.
         plan_hash: String,
-        /// The token that was issued.
+        /// Token that was issued.
         governance_context?: Option<String>,
     }
 
-    /// What became of an action. Its state is the plan's id.
+    /// Outcome of an action. Its state is the plan's id.
     pub struct GovernanceOutcome: Outcome {
         /// Its id, and that of its record.
         outcome_id: String,
-        /// The action, as its checks have it, or the token of an action that nobody checked here.
+        /// Action, as its checks name it, or the token of an action that was not checked here.
         action: String,
-        /// What was reported.
+        /// Reported outcome.
         outcome: Reported,
-        /// What was bought.
+        /// Type of the purchase.
         purchase_type: String,
-        /// What was committed, in the currency of the plan.
+        /// Committed amount, in the currency of the plan.
         committed: MoneyAmount,
-        /// What the seller calls it.
+        /// Reference of the seller.
         seller_reference?: Option<String>,
-        /// What was found.
+        /// Findings.
         findings: Vec<Value>,
-        /// The token that came with it.
+        /// Token that came with it.
         governance_context: String,
     }
 }
 
 impl GovernancePlan {
-    /// A plan that is put there, after revisions with these hashes.
+    /// Creates a plan as given, after revisions with these hashes.
     #[must_use]
     pub fn new(plan_id: &str, given: &Map, mut hashes: Vec<String>) -> Self {
         hashes.push(hash(given));
         Self { plan_id: plan_id.to_owned(), given: given.clone(), hashes }
     }
 
-    /// The currency of its budget.
+    /// Returns the currency of its budget.
     #[must_use]
     pub fn currency(&self) -> Option<&str> {
         self.given.get("budget")?.get("currency")?.as_str()
     }
 
-    /// The hash of what it is now.
+    /// Returns the hash of its current revision.
     #[must_use]
     pub fn hash(&self) -> String {
         hash(&self.given)
     }
 }
 
-/// The hash of a plan (`plan_hash`): SHA-256 of its canonical text (RFC 8785) in base64url.
+/// Returns the hash of a plan (`plan_hash`): SHA-256 of its canonical text (RFC 8785) in base64url.
 #[must_use]
 pub fn hash(given: &Map) -> String {
     let members = given.iter().filter(|(name, _)| !NOTED.contains(&name.as_str()));
@@ -122,26 +120,26 @@ pub fn hash(given: &Map) -> String {
 tradepost_wire::words! {
     /// A decision (`enums/governance-decision.json`).
     pub enum PlanVerdict {
-        /// It may be done.
+        /// The action is permitted.
         Approved = "approved",
-        /// It may not.
+        /// The action is not permitted.
         Denied = "denied",
-        /// It may be done under conditions.
+        /// The action is permitted under conditions.
         Conditions = "conditions",
     }
 
-    /// What is reported of an action (`enums/outcome-type.json`).
+    /// Reported outcome of an action (`enums/outcome-type.json`).
     pub enum Reported {
-        /// The seller confirmed it.
+        /// Confirmed by the seller.
         Completed = "completed",
-        /// It failed; nothing is committed.
+        /// Failed; nothing is committed.
         Failed = "failed",
-        /// What was delivered so far.
+        /// Delivery so far.
         Delivery = "delivery",
     }
 }
 
-/// What plans are judged by here, with the member of a plan that demands it.
+/// Categories by which plans are judged here, with the member of a plan that demands each.
 pub const CATEGORIES: [(&str, &str); 5] = [
     ("budget_authority", "budget"),
     ("flight_compliance", "flight"),
@@ -150,7 +148,7 @@ pub const CATEGORIES: [(&str, &str); 5] = [
     ("delegation_authority", "delegations"),
 ];
 
-/// What plans can demand and nobody judges here: it takes a person, or data that is not sent.
+/// Categories that plans can demand and that are not judged here: they take a person, or data that is not sent.
 pub const UNJUDGED: [(&str, &str); 4] = [
     ("policy_compliance", "custom_policies"),
     ("policy_compliance", "policy_ids"),

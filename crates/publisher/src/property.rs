@@ -1,4 +1,4 @@
-//! Lists of properties, as they are kept.
+//! Property lists, as stored.
 
 use std::collections::BTreeSet;
 
@@ -10,26 +10,26 @@ use crate::reply::object;
 use crate::shelf::{Stored, kept};
 
 kept! {
-    /// A list of properties. Its id is that of its record.
+    /// A property list. Its id is that of its record.
     pub struct PropertyList: PropertyList {
         /// Its id.
         list_id: String,
-        /// Name, description, sources, filters and so on, as they were given.
+        /// Name, description, sources, filters and so on, as given.
         given: GivenPropertyList,
-        /// How many properties it came to when it was made or changed.
+        /// Number of its properties when it was made or last changed.
         property_count: u64,
     }
 }
 
 form! {
-    /// A list as it is given, as far as it is read.
+    /// A property list as given, as far as it is parsed.
     #[derive(Default)]
     pub struct GivenPropertyList {
         /// Its name for people.
         name: Option<String>,
-        /// What it is made of.
+        /// Sources of its properties.
         base_properties: LenientList<PropertySource>,
-        /// What is left out of it.
+        /// Exclusions.
         filters: Option<PropertyFilters>;
         /// As it was given.
         whole members
@@ -39,17 +39,17 @@ form! {
     pub struct PropertySource {
         /// The domain of the publisher.
         publisher_domain: Option<String>,
-        /// Those that are named.
+        /// Properties that are named.
         identifiers: LenientList<Value>,
     }
 
-    /// What is left out.
+    /// Exclusions from a property list.
     pub struct PropertyFilters {
-        /// These.
+        /// Excluded properties.
         exclude_identifiers: LenientList<Value>,
     }
 
-    /// What a property is known by (`core/identifier.json`).
+    /// Identifier of a property (`core/identifier.json`).
     pub(crate) struct Identifier {
         kind: Option<String> = "type",
         value: Option<String>,
@@ -59,15 +59,15 @@ form! {
 kept_whole!(GivenPropertyList.members);
 
 impl PropertyList {
-    /// Its name for people.
+    /// Returns its name for people.
     #[must_use]
     pub fn name(&self) -> &str {
         self.given.name.as_deref().unwrap_or_default()
     }
 
-    /// The properties that it stands for, each once (`core/identifier.json`): those that are named
-    /// themselves, and of a publisher that is named the domain. Tags and ids within a publisher are
-    /// the publisher's to read.
+    /// Returns the properties that it stands for, each once (`core/identifier.json`): those that are named
+    /// themselves, and the domain of each publisher that is named. Tags and ids within a publisher are the
+    /// publisher's to resolve.
     #[must_use]
     pub fn resolve(&self) -> Vec<Value> {
         let filters = self.given.filters.as_ref();
@@ -86,32 +86,32 @@ impl PropertyList {
     }
 }
 
-/// How an identifier stands to a list.
+/// Relation of an identifier to a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Membership {
-    /// It is in the list.
+    /// In the list.
     Within,
-    /// It is not.
+    /// Not in the list.
     Outside,
-    /// The list excludes it.
+    /// Excluded by the list.
     Excluded,
-    /// The list is made of all properties, and nobody here knows all.
+    /// Not known: the list is made of all properties, which are not known here.
     Unknown,
 }
 
-/// A list, resolved to be asked about many identifiers.
+/// A list, resolved for the check of many identifiers.
 pub(crate) struct ResolvedProperties {
     within: BTreeSet<String>,
     excluded: BTreeSet<String>,
-    /// Whether it is made of all properties.
+    /// True when it is made of all properties.
     all: bool,
 }
 
 impl ResolvedProperties {
-    /// How an identifier stands to the list.
+    /// Returns the relation of an identifier to the list.
     pub(crate) fn of(&self, identifier: &Identifier) -> Membership {
         let name = identifier.canonical();
-        // First: what is both named and excluded is excluded.
+        // Checked first: an identifier that is both named and excluded is excluded.
         if self.excluded.contains(&name) {
             Membership::Excluded
         } else if self.within.contains(&name) {
@@ -125,7 +125,7 @@ impl ResolvedProperties {
 }
 
 impl PropertyList {
-    /// What is in it.
+    /// Resolves the list for the check of identifiers.
     pub(crate) fn membership(&self) -> ResolvedProperties {
         let names = |values: &[Value]| {
             values.iter().filter_map(Identifier::read).map(|it| it.canonical()).collect()
@@ -140,8 +140,8 @@ impl PropertyList {
 }
 
 impl Identifier {
-    /// What two identifiers of the same property have in common: domains do not tell capital letters
-    /// apart, and a domain stands for its `www.` and `m.` as well (adagents.json, "Domain matching").
+    /// Returns the form that all identifiers of a property share: domains are compared without case, and a
+    /// domain stands for its `www.` and `m.` as well (adagents.json, "Domain matching").
     fn canonical(&self) -> String {
         let kind = self.kind.as_deref().unwrap_or_default();
         let value = self.value.as_deref().unwrap_or_default();
@@ -155,7 +155,7 @@ impl Identifier {
     }
 }
 
-/// What others may see of it (`property/property-list.json`).
+/// Returns the public view of a list (`property/property-list.json`).
 #[must_use]
 pub fn published(kept: &Stored<PropertyList>) -> Value {
     let list = &kept.thing;

@@ -1,5 +1,5 @@
-//! Proposals of media plans, as they are kept: drafts with indicative prices, and committed ones
-//! that can be bought until they expire.
+//! Proposals of media plans, as stored: drafts with indicative prices, and committed ones that can be bought
+//! until they expire.
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
@@ -25,37 +25,36 @@ kept! {
         proposal_id: String,
         /// Its name for people.
         name: String,
-        /// Why it is made like this.
+        /// Explanation of its composition.
         description: String,
-        /// How it stands.
+        /// Status.
         status: ProposalStatus,
-        /// When its prices, or the hold of its inventory, end.
+        /// End of its prices, or of the hold on its inventory.
         expires_at: Timestamp,
-        /// How the budget is divided; the percentages sum up to 100.
+        /// Division of the budget; the percentages add up to 100.
         allocations: Vec<ProposalAllocation>,
-        /// What it was priced against.
+        /// Limits against which it was priced.
         envelope: ProposalEnvelope,
-        /// The insertion order of a committed proposal, by id; the buyer refers to it and need not
-        /// sign it.
+        /// Id of the insertion order of a committed proposal; the buyer refers to it and need not sign it.
         io_id?: Option<String>,
-        /// The media buy that it became; a proposal is bought once.
+        /// Media buy that it became; a proposal is bought once.
         bought_as?: Option<String>,
     }
 
-    /// What a product gets of a proposal's budget.
+    /// Share of a product in a proposal's budget.
     pub struct ProposalAllocation {
         /// The product.
         product_id: String,
-        /// At which price.
+        /// Pricing option.
         pricing_option_id: String,
-        /// How much of the budget, in whole percent.
+        /// Share of the budget, in whole percent.
         percentage: u32,
-        /// Why.
+        /// Reason for it.
         rationale: String,
     }
 }
 
-/// How a proposal stands (`enums/proposal-status.json`).
+/// Status of a proposal (`enums/proposal-status.json`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProposalStatus {
@@ -66,20 +65,20 @@ pub enum ProposalStatus {
 }
 
 tradepost_wire::words! {
-    /// How a proposal stands for the publisher's people, who count those that are over apart.
+    /// Status of a proposal for the publisher's staff, which counts ended ones apart.
     pub enum State {
         /// Its prices are indicative.
         Draft = "draft",
         /// Its prices are firm and its inventory is held.
         Committed = "committed",
-        /// It can no longer be bought.
+        /// Ended: it can no longer be bought.
         Expired = "expired",
         /// A media buy has come of it, or waits for approval.
         Bought = "bought",
     }
 }
 
-/// What a proposal was priced against; a purchase outside it has to be quoted anew
+/// Limits against which a proposal was priced; a purchase outside them has to be quoted anew
 /// (`REQUOTE_REQUIRED`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -88,20 +87,20 @@ pub struct ProposalEnvelope {
     pub currency: String,
     /// The budget that the brief named, in that currency.
     pub budget: Option<MoneyAmount>,
-    /// The least with which every product gets what it costs at least.
+    /// Smallest budget with which every product gets its minimum.
     pub minimum: Option<MoneyAmount>,
     /// The first day of the flight, when one was named (`2026-07-01`).
     pub start_date: Option<String>,
     /// The last day of the flight, when one was named.
     pub end_date: Option<String>,
-    /// Where it is to run, when that was named (ISO 3166-1 alpha-2).
+    /// Countries where it is to run, when they were named (ISO 3166-1 alpha-2).
     pub countries: Vec<String>,
 }
 
-/// For how long an expired proposal is still known to be expired.
+/// Time for which an expired proposal is still known as expired.
 const KNOWN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// By what a proposal is found: a draft by what it says, until it is forgotten.
+/// Returns the index terms of a proposal: a draft is found by its content, until it is forgotten.
 fn found_by(proposal: &Proposal, _: Timestamp) -> FoundBy {
     let is_draft = proposal.status == ProposalStatus::Draft;
     FoundBy {
@@ -111,20 +110,20 @@ fn found_by(proposal: &Proposal, _: Timestamp) -> FoundBy {
     }
 }
 
-/// How much of the budget that it was priced against a proposal can carry, in percent.
+/// Maximum budget that a proposal can carry, in percent of the one that it was priced against.
 const HEADROOM: MoneyAmount = MoneyAmount::whole(120);
 
-/// Whether insertion orders have to be signed.
+/// True when insertion orders have to be signed.
 pub(crate) const SIGNED: bool = false;
 
 impl Proposal {
-    /// Whether it can no longer be refined, finalized or bought.
+    /// Returns true if it can no longer be refined, finalized or bought.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at <= now
     }
 
-    /// How it stands at a moment.
+    /// Returns its status at a moment.
     #[must_use]
     pub fn state_at(&self, now: Timestamp) -> State {
         if self.bought_as.is_some() {
@@ -139,12 +138,12 @@ impl Proposal {
         }
     }
 
-    /// When a draft is thrown away.
+    /// Returns the time at which a draft is removed.
     pub(crate) fn forgotten_at(&self) -> Timestamp {
         self.expires_at.checked_add(KNOWN_FOR).unwrap_or(Timestamp::MAX)
     }
 
-    /// What leads to proposals that say the same. `None` when it cannot be written.
+    /// Returns the index term of proposals with the same content; `None` when it cannot be written.
     pub(crate) fn content(&self) -> Option<IndexTerm> {
         let Self { name, description, allocations, envelope, .. } = self;
         let said = to_value((name, description, allocations, envelope)).ok()?;
@@ -152,7 +151,7 @@ impl Proposal {
         Some(IndexTerm::new(IndexField::Content, &digest))
     }
 
-    /// Whether it says what another says, whatever they are called and however long they hold.
+    /// Returns true if it says the same as another, whatever their ids and their expiry.
     pub(crate) fn says_what(&self, other: &Self) -> bool {
         let Self { proposal_id: _, name, description, status, expires_at: _, .. } = self;
         (name, description, status) == (&other.name, &other.description, &other.status)
@@ -161,7 +160,7 @@ impl Proposal {
             && self.io_id == other.io_id
     }
 
-    /// The member of a purchase that is outside of what the proposal was priced against:
+    /// Returns the members of a purchase that are outside of what the proposal was priced against:
     /// `total_budget`, `start_time` or `end_time`. A budget in another currency is outside too.
     #[must_use]
     pub fn outside(
@@ -179,12 +178,12 @@ impl Proposal {
         if currency != envelope.currency || too_much || too_little {
             outside.push("total_budget");
         }
-        // Compared as texts: both are dates of ISO 8601 in UTC, which stand in the order of time.
+        // Compared as texts: both are dates of ISO 8601 in UTC, whose text sorts by time.
         let day = |moment: Timestamp| moment.to_string().chars().take(10).collect::<String>();
         if envelope.start_date.as_ref().is_some_and(|first| day(start) < *first) {
             outside.push("start_time");
         }
-        // An end is no part of its flight: at midnight it is that of the day before.
+        // An end is not part of its flight: midnight counts as the day before.
         let end = end.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(end);
         if envelope.end_date.as_ref().is_some_and(|last| day(end) > *last) {
             outside.push("end_time");
@@ -192,8 +191,8 @@ impl Proposal {
         outside
     }
 
-    /// The days of exclusive products that it wants; none while its flight is not known. `field` names the
-    /// place in the request.
+    /// Returns the days of exclusive products that it wants; none while its flight is not known. `field`
+    /// names the place in the request.
     pub(crate) fn exclusive_days(
         &self,
         products: &[Product],
@@ -219,8 +218,7 @@ impl Proposal {
         days.collect()
     }
 
-    /// How a budget is divided, in the order of the allocations. What is lost in rounding to cents
-    /// goes to the first.
+    /// Divides a budget, in the order of the allocations. The remainder of rounding to cents goes to the first.
     #[must_use]
     pub fn divide(&self, budget: MoneyAmount) -> Vec<(&ProposalAllocation, MoneyAmount)> {
         let share = |part: &ProposalAllocation| {
@@ -238,7 +236,7 @@ impl Proposal {
         shares
     }
 
-    /// As it is published (`core/proposal.json`).
+    /// Returns its published form (`core/proposal.json`).
     #[must_use]
     pub fn published(&self) -> Value {
         let allocations = self.allocations.iter().enumerate().map(|(index, part)| {
@@ -271,8 +269,7 @@ impl Proposal {
     }
 }
 
-/// The caller's proposal with this id, when it has not expired. `field` is the member that named
-/// it.
+/// Returns the caller's proposal with this id, when it has not expired. `field` is the member that named it.
 ///
 /// # Errors
 /// `PROPOSAL_NOT_FOUND` and `PROPOSAL_EXPIRED`.
@@ -292,7 +289,7 @@ pub(crate) fn current(
     Ok(kept)
 }
 
-/// The caller's proposal with this id, when it can be bought.
+/// Returns the caller's proposal with this id, when it can be bought.
 ///
 /// # Errors
 /// `PROPOSAL_NOT_FOUND`, `PROPOSAL_EXPIRED`, `PROPOSAL_NOT_COMMITTED`, and `INVALID_STATE` if it was bought.

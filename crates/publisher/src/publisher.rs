@@ -1,4 +1,4 @@
-//! The publisher: who it is, what it keeps and everything outside.
+//! The publisher: its profile, its store and the services outside.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,29 +13,28 @@ use crate::shelf::PublisherStore;
 use crate::shelf::recent::RecentReads;
 use crate::world::Services;
 
-/// What a publisher says it can do, as it is sent.
+/// Sections of the capabilities, as sent.
 pub(crate) type Sections = Vec<(&'static str, Arc<SharedJson>)>;
 
 /// A publisher.
 #[derive(Debug, Clone)]
 pub struct Publisher {
-    /// Who it is.
+    /// Its profile.
     pub profile: Arc<PublisherProfile>,
-    /// Everything outside.
+    /// Everything outside that is not the store.
     pub world: Arc<dyn Services>,
     pub(crate) vault: Arc<dyn PublisherStore>,
     pub(crate) flights: InFlightKeys,
-    /// What searches have read lately, where the vault may be away.
+    /// Recent reads of searches, used while the store is unavailable.
     pub(crate) recent: Arc<RecentReads>,
-    /// What was answered lately.
+    /// Recent answers.
     pub(crate) memo: Arc<ResponseCache>,
-    /// What it says it can do: worked out when somebody asks first, because nothing of it changes
-    /// as long as the catalogue does not.
+    /// Capabilities, computed at the first request for them: they change only with the catalogue.
     pub(crate) capabilities: Arc<OnceLock<Sections>>,
 }
 
 impl Publisher {
-    /// A publisher that keeps what it keeps in a vault.
+    /// Creates a publisher on a store.
     #[must_use]
     pub fn new(
         profile: Arc<PublisherProfile>,
@@ -46,7 +45,8 @@ impl Publisher {
         Self { profile, world, vault, flights, recent, memo, capabilities }
     }
 
-    /// The same, which sells something else; what is under way goes on, and keys hold for both.
+    /// Returns the same publisher with another catalogue. Work in progress goes on, and idempotency keys hold
+    /// for both.
     #[must_use]
     pub fn selling(&self, catalogue: Catalogue) -> Self {
         let profile =
@@ -54,15 +54,15 @@ impl Publisher {
         Self { profile, capabilities: Arc::default(), ..self.clone() }
     }
 
-    /// The tools that it has, in the order of the table; the same for every caller (`N-4`).
+    /// Returns its tools, in the order of the table; the same for every caller (`N-4`).
     #[must_use]
     pub fn tools(&self) -> Vec<AdcpTool> {
         use tradepost_wire::catalog::Vocabulary as _;
         AdcpTool::ALL.iter().copied().filter(|tool| self.has(*tool)).collect()
     }
 
-    /// Whether it has a tool: the test controller is in sandboxes alone, and its absence looks like
-    /// that of a tool that nobody has.
+    /// Returns true if it has a tool. Only a sandbox has the test controller; elsewhere its absence looks
+    /// like that of an unknown tool.
     pub(crate) fn has(&self, tool: AdcpTool) -> bool {
         tool != AdcpTool::ComplyTestController || self.profile.sandbox
     }

@@ -1,4 +1,4 @@
-//! What a tool replies, and how it is remembered under an idempotency key.
+//! Replies of tools, and how they are stored under an idempotency key.
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::AdcpError;
@@ -7,48 +7,48 @@ use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{JsonPieces, Map, Value, json};
 
-/// What a tool replies when it does not refuse.
+/// Reply of a tool that does not refuse.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolReply {
-    /// How far the task is: completed, or one of those that wait.
+    /// Status of the task: completed, or one of those that wait.
     pub standing: AdcpTaskStatus,
     /// One sentence for people.
     pub message: String,
-    /// Members of the payload that were written before.
+    /// Members of the payload that are serialised already.
     pub written: Vec<(&'static str, JsonPieces)>,
     /// The other members of the payload.
     pub body: Map,
-    /// What the caller should know besides (`T-2`).
+    /// Warnings for the caller (`T-2`).
     pub warnings: Vec<AdcpError>,
-    /// Whether an earlier reply is repeated.
+    /// True when an earlier reply is repeated.
     pub replayed: bool,
-    /// For how long it stays the same; `None` when that was not found out.
+    /// Time for which it stays the same; `None` when that was not determined.
     pub(crate) lasts: Option<Lasts>,
 }
 
-/// For how long a reply stays the same, as long as nothing changes of what is kept and sold.
+/// Time for which a reply stays the same, while store and catalogue do not change.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Lasts {
-    /// Up to this moment.
+    /// End of that time, exclusive.
     pub until: Timestamp,
-    /// While this is sold out at the ad server.
+    /// Products that are sold out at the ad server, by id; the reply holds only while they are the same.
     pub sold_out: Vec<String>,
 }
 
-/// An object of the members that there are, in this order.
+/// Builds an object of the members that have a value, in this order.
 pub(crate) fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Map {
     let there = |(name, value): (&str, Option<Value>)| Some((name.to_owned(), value?));
     members.into_iter().filter_map(there).collect()
 }
 
 impl ToolReply {
-    /// A completed task with a payload, which must be an object.
+    /// Creates the reply of a completed task with a payload, which must be an object.
     #[must_use]
     pub fn completed(message: impl Into<String>, body: Value) -> Self {
         Self::new(AdcpTaskStatus::Completed, message, body)
     }
 
-    /// The same of a task that is so far.
+    /// Creates the reply of a task with this status and a payload, which must be an object.
     pub(crate) fn new(standing: AdcpTaskStatus, message: impl Into<String>, body: Value) -> Self {
         let Value::Object(body) = body else {
             unreachable!("the payload of every tool is an object");
@@ -57,7 +57,7 @@ impl ToolReply {
         Self { standing, message, written, body, warnings, replayed: false, lasts: None }
     }
 
-    /// The reply as it is remembered under a key.
+    /// Returns the reply as it is stored under an idempotency key.
     pub(crate) fn store(&self) -> Value {
         json!({
             "standing": self.standing.name(),
@@ -67,7 +67,7 @@ impl ToolReply {
         })
     }
 
-    /// The reply that was remembered.
+    /// Reads a stored reply.
     pub(crate) fn restore(stored: &Value) -> Result<Self, InternalError> {
         let bad = || {
             InternalError::new("reading a remembered reply", "it is not in the form that it has")
@@ -86,7 +86,7 @@ impl ToolReply {
     }
 }
 
-/// A value without what must not be shown again: tokens of lists, and bank accounts.
+/// Returns a value without what must not be shown again: tokens of lists, credentials and bank accounts.
 pub(crate) fn scrubbed(value: &Value) -> Value {
     match value {
         Value::Object(members) => Value::Object(scrubbed_members(members)),
@@ -95,7 +95,7 @@ pub(crate) fn scrubbed(value: &Value) -> Value {
     }
 }
 
-/// The same of the members of an object.
+/// Returns the members of an object without what must not be shown again.
 pub(crate) fn scrubbed_members(members: &Map) -> Map {
     const HIDDEN: [&str; 3] = ["auth_token", "bank", "credentials"];
     let kept = members.iter().filter(|(name, _)| !HIDDEN.contains(&name.as_str()));

@@ -1,5 +1,5 @@
-//! Resolve, then authorize: the only way to a thing by its id. What is not there and what is
-//! another's are the same value, the same bytes and the same work (`U-1` to `U-10`).
+//! Resolve, then authorize: the only way to an entity by its id. An absent entity and another tenant's are
+//! the same value, the same bytes and the same work (`U-1` to `U-10`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::shelf::{
     Entity, EntityOwner, EntityRecord, IndexField, Query, StoreTx, Stored, Tally, own_id,
 };
 
-/// What a caller can reach with the task that it calls.
+/// Entities that a caller can reach with the tool that it calls.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CallerReach {
     /// The tenant.
@@ -31,13 +31,13 @@ pub(crate) struct CallerReach {
     pub accounts: Vec<String>,
     /// Its own accounts with which it may not do this.
     shut: Vec<String>,
-    /// The account that the request is for, and whose gates it has passed.
+    /// Account that the request is for, and whose gates it has passed.
     named: Option<String>,
-    /// What it may do with which account.
+    /// Rights by account.
     rights: Rights,
 }
 
-/// What a caller may do with accounts.
+/// Rights of a caller on accounts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rights {
     tool: AdcpTool,
@@ -47,7 +47,7 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
-    /// Reads them. One list, whatever the request names.
+    /// Reads the rights of the caller of a request. One list is read, whatever the request names.
     pub(crate) fn read(
         ask: &ToolCall,
         tenant: &str,
@@ -58,7 +58,7 @@ impl Rights {
         Ok(Self { tool: ask.tool, need, agent, grants: granted(tenant, shelf)? })
     }
 
-    /// Reads those of a caller for finding out what it may do, whatever it calls.
+    /// Reads the rights of a caller for finding out what it may do, whatever it calls.
     pub(crate) fn to_look(
         caller: &BuyerCaller,
         tenant: &str,
@@ -69,37 +69,37 @@ impl Rights {
         Ok(Self { tool, need, agent, grants })
     }
 
-    /// What the caller may do with an account; with any for which nothing else is said when `None`.
-    /// Everything when this is `None`.
+    /// Returns the rights on an account; for `None`, those on accounts without a grant. A result of `None`
+    /// permits everything.
     pub(crate) fn of(&self, account: Option<&str>) -> Option<&AccountRights> {
         let granted = account.and_then(|id| self.grants.get(id));
         granted.or_else(|| self.agent.as_ref().and_then(|agent| agent.scope.as_ref()))
     }
 
-    /// The agent, when its identity is established.
+    /// Returns the agent, when its identity is established.
     pub(crate) fn agent(&self) -> Option<&BuyerAgent> {
         self.agent.as_deref()
     }
 
-    /// Whether the task may be called for an account.
+    /// Checks that the tool may be called for an account.
     pub(crate) fn permit(&self, account: Option<&str>) -> Result<(), ToolError> {
         gates::scope(self.tool, self.of(account), account)
     }
 
-    /// Whether the task may be called for an account without looking at its fields.
+    /// Returns true if the tool may be called for an account without looking at its fields.
     fn permits_freely(&self, account: &str) -> bool {
         let scopes = self.of(Some(account)).map(|granted| &granted.field_scopes);
         let narrowed = scopes.is_some_and(|scopes| scopes.contains_key(self.tool.name()));
         self.permit(Some(account)).is_ok() && !narrowed
     }
 
-    /// Whether an account that was found can be used for the task. `field` is what named it.
+    /// Checks that an account can be used for the tool. `field` is what named it.
     pub(crate) fn usable(&self, account: &Account, field: &str) -> Result<(), ToolError> {
         gates::sandbox_only(self.agent(), account.sandbox)?;
         gates::status(self.need, account, field)
     }
 
-    /// The account with this id, if it is the caller's or granted to it.
+    /// Returns the account with this id, if it is the caller's or granted to it.
     pub(crate) fn account_by_id(
         &self,
         tenant: &str,
@@ -109,13 +109,13 @@ impl Rights {
         let found = shelf.whose(Account::KIND, id)?;
         let is_there = found.is_some();
         let whose = found.unwrap_or_default();
-        // `|` and not `||`: both are asked whatever comes of the first, and also of nothing
-        // at all, so that the time tells nothing (`U-9`).
+        // `|` and not `||`: both are evaluated whatever the first gives, also for an absent account, so that
+        // the time tells nothing (`U-9`).
         let permitted = (whose.owner == tenant) | self.grants.contains_key(id);
         if is_there && permitted { shelf.find(id) } else { Ok(None) }
     }
 
-    /// Those that a natural key may mean, in the order of making.
+    /// Returns the accounts that a natural key may mean, in the order of creation.
     pub(crate) fn accounts_led_to_by(
         &self,
         key: &NaturalKey,
@@ -130,7 +130,7 @@ impl Rights {
         Ok(accounts)
     }
 
-    /// The accounts of others that were granted to the caller.
+    /// Returns the accounts of others that were granted to the caller.
     pub(crate) fn granted(
         &self,
         tenant: &str,
@@ -144,7 +144,7 @@ impl Rights {
         Ok(accounts)
     }
 
-    /// The account that a reference means (`core/account-ref.json`): by its id, or by brand, operator
+    /// Returns the account that a reference means (`core/account-ref.json`): by its id, or by brand, operator
     /// and whether it is for tests. `None` when there is none that is the caller's or granted to it.
     ///
     /// # Errors
@@ -161,14 +161,14 @@ impl Rights {
         }
         let key = NaturalKey::of(reference);
         let mut accounts = self.accounts_led_to_by(&key, tenant, shelf)?;
-        // Accounts that are over are meant only when there is no other.
+        // Ended accounts are meant only when there is no other.
         if accounts.iter().any(|account| !account.thing.is_over()) {
             accounts.retain(|account| !account.thing.is_over());
         } else {
-            // The one that was made last stands for all of them: what is over is never ambiguous.
+            // The one that was made last stands for all of them: ended accounts are never ambiguous.
             accounts.drain(..accounts.len().saturating_sub(1));
         }
-        // Whoever names no brand of a house may mean the account without one, if there is such.
+        // A reference without the brand of a house may mean the account without one, if there is such.
         if accounts.iter().any(|account| key.is(&account.thing)) {
             accounts.retain(|account| key.is(&account.thing));
         }
@@ -181,7 +181,7 @@ impl Rights {
     }
 }
 
-/// What a tenant was granted, by account.
+/// Returns the rights that a tenant was granted, by account.
 fn granted(
     tenant: &str,
     shelf: &dyn StoreTx,
@@ -192,20 +192,20 @@ fn granted(
 }
 
 tradepost_wire::form! {
-    /// What names an account (`core/account-ref.json`): its id, or its natural key.
+    /// Reference to an account (`core/account-ref.json`): its id, or its natural key.
     pub(crate) struct Reference {
         account_id: Option<String>,
         brand: Option<BrandRef>,
         operator: Option<String>,
         sandbox: Option<bool>;
         keep
-        /// Whose account it is, to be repeated.
+        /// Members that name the account, to be repeated.
         identity: ["brand", "operator", "sandbox"];
         whole sent
     }
 }
 
-/// What names an account without its id.
+/// Natural key of an account, which names it without its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NaturalKey {
     /// The domain of the brand.
@@ -214,18 +214,18 @@ pub(crate) struct NaturalKey {
     pub brand_id: Option<String>,
     /// The domain of the operator.
     pub operator: String,
-    /// Whether the account is for tests.
+    /// True when the account is for tests.
     pub sandbox: bool,
 }
 
 impl NaturalKey {
-    /// That of a reference.
+    /// Returns the natural key of a reference.
     pub(crate) fn of(reference: &Reference) -> Self {
         let Reference { brand, operator, sandbox, .. } = reference;
         Self::new(brand.as_ref(), operator.as_deref(), *sandbox)
     }
 
-    /// One of these members, as references and rows about accounts have them.
+    /// Creates a natural key of these members, as references and rows about accounts have them.
     pub(crate) fn new(
         brand: Option<&BrandRef>,
         operator: Option<&str>,
@@ -239,18 +239,18 @@ impl NaturalKey {
         }
     }
 
-    /// Whether it names a house of several brands, and none of them (`B-7`).
+    /// Returns true if it names a house of several brands, and none of them (`B-7`).
     pub(crate) fn lacks_brand(&self, onboarding: &Onboarding) -> bool {
         self.brand_id.is_none() && onboarding.houses.contains(&self.domain)
     }
 
-    /// Whether it is the account's own, to the last part.
+    /// Returns true if it is exactly the account's own.
     pub(crate) fn is(&self, account: &Account) -> bool {
         let brand_id = account.brand.as_ref().and_then(|brand| brand.brand_id.as_ref());
         self.may_mean(account) && self.brand_id.as_ref() == brand_id
     }
 
-    /// Whether it may mean the account: whoever leaves the brand of a house out means any.
+    /// Returns true if it may mean the account: without the brand of a house it means any.
     pub(crate) fn may_mean(&self, account: &Account) -> bool {
         let brand_id = account.brand.as_ref().and_then(|brand| brand.brand_id.as_ref());
         account.brand_domain() == Some(self.domain.as_str())
@@ -261,36 +261,36 @@ impl NaturalKey {
 }
 
 impl CallerReach {
-    /// What a caller with these rights reaches from the account that it names, if any.
+    /// Creates the reach of a caller with these rights from the account that it names, if any.
     pub(crate) fn new(tenant: String, rights: Rights, named: Option<&Stored<Account>>) -> Self {
         let named_id = named.map(|account| account.record.id.clone());
         let foreign = named.filter(|account| account.record.owner != tenant);
         let mut accounts: Vec<_> = foreign.map(|it| it.record.id.clone()).into_iter().collect();
         let mut shut = Vec::new();
         for id in rights.grants.keys().filter(|id| Some(*id) != named_id.as_ref()) {
-            // Whose it is does not matter: its own are reached anyway, unless they are shut.
+            // The owner does not matter: the caller's own are reached anyway, unless they are shut.
             let list = if rights.permits_freely(id) { &mut accounts } else { &mut shut };
             list.push(id.clone());
         }
         Self { tenant, accounts, shut, named: named_id, rights }
     }
 
-    /// What the caller may do with which account.
+    /// Returns the rights of the caller.
     pub(crate) fn rights(&self) -> &Rights {
         &self.rights
     }
 
-    /// Whether a thing is the caller's. Asked for nothing at all too, so that an absent thing
-    /// costs a decision.
+    /// Returns true if an entity is the caller's. Called for absent entities too, so that they cost the same
+    /// decision.
     fn permits(&self, whose: &EntityOwner) -> bool {
         let within = |ids: &[String]| whose.account.as_ref().is_some_and(|id| ids.contains(id));
         let mine = whose.owner == self.tenant;
         let (shared, shut) = (within(&self.accounts), within(&self.shut));
-        // All are worked out before any decides.
+        // All are computed before any decides.
         (mine | shared) & !shut
     }
 
-    /// The caller's thing with this id, to look at. To change it, [`require`](Self::require) it.
+    /// Finds the caller's entity with this id, to read it. To change it, [`require`](Self::require) it.
     pub(crate) fn find<T: Entity>(
         &self,
         shelf: &dyn StoreTx,
@@ -302,9 +302,9 @@ impl CallerReach {
         if is_there && permitted { shelf.find(id) } else { Ok(None) }
     }
 
-    /// The caller's thing with this id, or the code for what is not there. `field` is the member
-    /// that named it; see [`refuse::not_found`]. When it lies on another account than the one that
-    /// the request names, that account has to be usable for the task too.
+    /// Finds the caller's entity with this id, or refuses with this code. `field` is the member that named
+    /// it; see [`refuse::not_found`]. When it belongs to another account than the one that the request names,
+    /// that account has to be usable for the tool too.
     pub(crate) fn require<T: Entity>(
         &self,
         shelf: &dyn StoreTx,
@@ -323,8 +323,8 @@ impl CallerReach {
         Ok(found)
     }
 
-    /// A page of what the caller reaches as it stands at a moment, of one account when it is named. The owner
-    /// and the account of the query are filled in here.
+    /// Returns a page of what the caller reaches as it is at a moment, of one account when it is named. The
+    /// owner and the account of the query are filled in here.
     pub(crate) fn page<T: Entity>(
         &self,
         shelf: &dyn StoreTx,
@@ -343,8 +343,8 @@ impl CallerReach {
         Ok(arranged(found, query))
     }
 
-    /// How many things of a type the caller reaches in each state and of each class at a moment, without
-    /// reading them.
+    /// Counts the entities of a type that the caller reaches in each state and of each class at a moment,
+    /// without reading them.
     pub(crate) fn tallies<T: Entity>(
         &self,
         shelf: &dyn StoreTx,
@@ -359,8 +359,8 @@ impl CallerReach {
         Ok(found)
     }
 
-    /// The queries whose finds are together what the caller reaches, each thing in one of them: what its tenant
-    /// owns, and what lies on each account of others that was granted to it.
+    /// Returns the queries that together find what the caller reaches, each entity in one of them: what its
+    /// tenant owns, and what belongs to each account of others that was granted to it.
     fn queries(
         &self,
         shelf: &dyn StoreTx,
@@ -375,7 +375,7 @@ impl CallerReach {
         };
         let mut queries = vec![own];
         for id in self.accounts.iter().filter(|id| account.is_none_or(|account| account == *id)) {
-            // What lies on an account belongs to whoever owns it.
+            // An entity on an account belongs to the owner of the account.
             let whose = shelf.whose(Account::KIND, id)?;
             if let Some(whose) = whose.filter(|whose| whose.owner != self.tenant) {
                 let (owner, account) = (Some(whose.owner), Some(id.clone()));
@@ -386,8 +386,8 @@ impl CallerReach {
         Ok(queries)
     }
 
-    /// The caller's thing whose id its buyer chose, under whatever account it lies: first that of `near`, and
-    /// then every other. A miss looks for it among everything that the caller reaches.
+    /// Finds the caller's entity by the id that its buyer chose, on any account: first on that of `near`, and
+    /// then on every other. A miss looks for it among everything that the caller reaches.
     pub(crate) fn chosen<T: Entity>(
         &self,
         shelf: &dyn StoreTx,
@@ -404,8 +404,8 @@ impl CallerReach {
         Ok(self.all(shelf, &query)?.into_iter().next())
     }
 
-    /// Everything of a type that the caller reaches, in the order of making: what its tenant owns,
-    /// and what lies on accounts that were granted to it. The owner and the account of the query are
+    /// Returns all entities of a type that the caller reaches, in the order of creation: what its tenant
+    /// owns, and what belongs to accounts that were granted to it. The owner and the account of the query are
     /// filled in here.
     pub(crate) fn all<T: Entity>(
         &self,
@@ -413,7 +413,7 @@ impl CallerReach {
         query: &Query,
     ) -> Result<Vec<Stored<T>>, InternalError> {
         let mut found = Vec::new();
-        // Each names its owner, so that nothing of anybody else is looked at.
+        // Each query names its owner, so that nothing of others is read.
         for query in self.queries(shelf, None, query)? {
             found.extend(shelf.all::<T>(&query)?);
         }

@@ -1,11 +1,11 @@
-//! Sponsored conversations, as they are kept: how they stand, and about which offering they are. Of
-//! what people say in them, and of who they are, nothing is kept.
+//! Sponsored conversations, as stored: their status and their offering. Nothing is stored of what people say
+//! in them, or of who they are.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::shelf::kept;
 
-/// After how long a conversation in which nobody speaks is over.
+/// Time of silence of the host after which a conversation expires.
 pub const LIFE: SignedDuration = SignedDuration::from_mins(30);
 
 kept! {
@@ -13,35 +13,35 @@ kept! {
     pub struct SponsoredSession: Session {
         /// Its id.
         session_id: String,
-        /// How it stands.
+        /// Status of the conversation.
         status: SessionStatus,
-        /// The offering that it is about, when there is one.
+        /// Offering that it is about, if any.
         offering_id?: Option<String>,
-        /// How often the host has spoken.
+        /// Number of times that the host has spoken.
         turns: u32,
-        /// When the host spoke last.
+        /// Time at which the host spoke last.
         spoken_at: Timestamp,
-        /// Why it ended.
+        /// Reason for its end.
         reason?: Option<String>,
     }
 }
 
 tradepost_wire::words! {
-    /// How a conversation stands (`si-session-status`).
+    /// Status of a conversation (`si-session-status`).
     pub enum SessionStatus {
-        /// It goes on.
+        /// Under way.
         Active = "active",
         /// The host is to take the person to the checkout.
         PendingHandoff = "pending_handoff",
-        /// It came to its aim.
+        /// Ended, with its aim reached.
         Complete = "complete",
-        /// It was ended before.
+        /// Ended before that.
         Terminated = "terminated",
     }
 }
 
 impl SessionStatus {
-    /// Whether nothing comes after it.
+    /// Returns true for a final status.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Complete | Self::Terminated)
@@ -49,8 +49,8 @@ impl SessionStatus {
 }
 
 impl SponsoredSession {
-    /// Whether nobody has spoken for too long. What has ended does not expire, so that it can still
-    /// be told from what never was.
+    /// Returns true if the host has been silent for too long. A conversation that has ended does not expire,
+    /// so that it can still be told from one that never existed.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         !self.status.is_terminal() && now.duration_since(self.spoken_at) > LIFE

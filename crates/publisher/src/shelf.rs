@@ -1,5 +1,5 @@
-//! What is kept. Every thing lies on one shelf under its kind and id, whoever owns it: looking up
-//! what is not there, what is another's and what is one's own is the same work (`U-7`, `U-9`).
+//! Store of the publisher. Entities of all owners are stored alike, by kind and id: looking up an absent one,
+//! another tenant's and one's own is the same work (`U-7`, `U-9`).
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,21 +21,21 @@ pub(crate) mod recent;
 pub use index::{Changes, FoundBy, IndexField, IndexTerm, Order, Query, Tally};
 
 tradepost_wire::words! {
-    /// A kind of thing that is kept, by its name in the store.
+    /// Kind of a stored entity, by its name in the store.
     pub enum EntityKind {
         /// An advertiser's account.
         Account = "account",
-        /// What a tenant may do with an account.
+        /// Rights of a tenant on an account.
         Grant = "grant",
-        /// A product that was put there beside the catalogue.
+        /// A product stored beside the catalogue.
         Product = "product",
-        /// A creative format that was put there beside the catalogue.
+        /// A creative format stored beside the catalogue.
         Format = "format",
         /// A proposal of a media plan.
         Proposal = "proposal",
         /// A media buy with its packages.
         MediaBuy = "media_buy",
-        /// What a media buy has delivered.
+        /// Delivery of a media buy.
         Delivery = "delivery",
         /// A creative of the library.
         Creative = "creative",
@@ -49,7 +49,7 @@ tradepost_wire::words! {
         Plan = "plan",
         /// A decision about an action under a plan.
         Check = "check",
-        /// What became of an action under a plan.
+        /// Outcome of an action under a plan.
         Outcome = "outcome",
         /// An activated signal.
         Activation = "activation",
@@ -61,80 +61,78 @@ tradepost_wire::words! {
         Task = "task",
         /// A notification that has to be delivered.
         Notice = "notice",
-        /// What the publisher's people are told.
+        /// An event for the publisher's staff.
         StaffEvent = "staff_event",
         /// The bookings of an exclusive product.
         ExclusiveCalendar = "exclusive_calendar",
-        /// What the test controller has prepared.
+        /// An instruction of the test controller.
         Directive = "directive",
     }
 }
 
-/// A thing as it lies on the shelf.
+/// Record of a stored entity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntityRecord {
-    /// What it is.
+    /// Kind of the entity.
     pub kind: EntityKind,
-    /// Its id. Where callers choose ids (creatives, audiences), it begins with whose it is; see
-    /// [`own_id`].
+    /// Its id. Where callers choose ids (creatives, audiences), it contains the owner; see [`own_id`].
     pub id: String,
-    /// The tenant that it belongs to; empty for what is the publisher's own.
+    /// Tenant that it belongs to; empty for the publisher's own.
     pub owner: String,
     /// The account that it belongs to, if any.
     pub account: Option<String>,
-    /// A word by which it is found again, such as `pending`; empty where nobody looks. Of what has a status
-    /// it is the status at the moment of writing.
+    /// Word by which it is found, such as `pending`; empty where it is not searched for. For an entity with a
+    /// status it is the status at the time of writing.
     pub state: String,
-    /// A second word by which things are counted, such as the format of a creative; empty where nobody
-    /// counts.
+    /// Second word by which entities are counted, such as the format of a creative; empty where they are not
+    /// counted.
     pub class: String,
-    /// The moment from which on the state is another one, although nobody has changed the thing.
+    /// Time from which the state is another one, without a change of the entity.
     pub changes_at: Option<Timestamp>,
-    /// By what it is found besides; empty in what was read.
+    /// Further index terms; empty in a record that was read.
     pub terms: Vec<IndexTerm>,
-    /// How often it has changed, from 1.
+    /// Number of the revision, from 1.
     pub revision: u64,
-    /// The thing itself.
+    /// The entity itself.
     pub body: Value,
-    /// When it was made.
+    /// Time of its creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of its last change.
     pub updated_at: Timestamp,
-    /// Its place in the order of making, from 1; the shelf gives it. 0 before that.
+    /// Place in the order of creation, from 1, which the store assigns. 0 before that.
     pub place: u64,
 }
 
-/// To whom a thing belongs.
+/// Owner of an entity.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EntityOwner {
-    /// The tenant; empty for what is the publisher's own.
+    /// Tenant; empty for the publisher's own.
     pub owner: String,
     /// The account, if any.
     pub account: Option<String>,
 }
 
-/// The id of a thing whose own id a caller has chosen: unique to the tenant and the account.
+/// Returns the record id of an entity whose own id a caller has chosen: unique to the tenant and the account.
 #[must_use]
 pub fn own_id(owner: &str, account: &str, chosen: &str) -> String {
     // The lengths make it unambiguous, whatever the parts contain.
     format!("{}:{}:{owner}{account}{chosen}", owner.len(), account.len())
 }
 
-/// A thing of one type on the shelf.
+/// Type of a stored entity.
 pub trait Entity: Serialize + DeserializeOwned {
     /// Its kind.
     const KIND: EntityKind;
 
-    /// By what it is found besides its id, its owner and its account, as it stands at a moment.
+    /// Returns its index terms, in addition to id, owner and account, as it is at a moment.
     fn found_by(&self, _: Timestamp) -> FoundBy {
         FoundBy::default()
     }
 }
 
-/// Declares what is kept, as structs whose members are named once. After a colon stands the kind under
-/// which a thing lies on the shelf, and behind `by` the function that says by what it is found; a struct
-/// without a kind is a part of others. A member with a question mark behind its name is left out while there
-/// is nothing in it.
+/// Declares stored entities, as structs whose members are named once. After a colon comes the kind under
+/// which it is stored, and after `by` the function that returns its index terms; a struct without a kind is a
+/// part of others. A member with a question mark after its name is left out while it is empty.
 macro_rules! kept {
     ($(
         $(#[$meta:meta])*
@@ -147,7 +145,7 @@ macro_rules! kept {
         $vis struct $thing {
             $(
                 $(#[$about])*
-                // `$never` is never there: it repeats what is said of members with a question mark.
+                // `$never` never occurs: it repeats the attribute for members with a question mark.
                 $( #[serde(default, skip_serializing_if = "crate::shelf::is_nothing")] $($never)? )?
                 $vis $field: $ty,
             )*
@@ -164,138 +162,138 @@ macro_rules! kept {
 }
 pub(crate) use kept;
 
-/// Whether there is nothing in a member.
+/// Returns true if a member is empty.
 pub(crate) fn is_nothing<T: Default + PartialEq>(member: &T) -> bool {
     *member == T::default()
 }
 
-/// A thing with what the shelf knows about it.
+/// An entity with its record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stored<T> {
-    /// The thing.
+    /// The entity.
     pub thing: T,
     /// The record, without its body.
     pub record: EntityRecord,
 }
 
-/// An idempotency key and what became of it.
+/// An idempotency key and the reply to its request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyRow {
     /// SHA-256 of the canonical request.
     pub hash: [u8; 32],
     /// The reply, as it was stored.
     pub reply: Value,
-    /// When the key was used first.
+    /// Time of its first use.
     pub used_at: Timestamp,
 }
 
-/// Reading and writing, inside one transaction. One that is for reading alone says so by
-/// [`check_writable`](Self::check_writable), and nothing about how to write.
+/// Reading and writing inside one transaction. A read-only transaction says so by
+/// [`check_writable`](Self::check_writable), and implements no writing.
 pub trait StoreTx {
-    /// To whom the thing with this id belongs. Nothing else is read, so that what is not there
-    /// and what is another's cost the same.
+    /// Returns the owner of the entity with this id. Nothing else is read, so that an absent entity and
+    /// another tenant's cost the same.
     ///
     /// # Errors
     /// When the store fails.
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError>;
 
-    /// The thing with this id, whoever owns it. To be asked for after [`whose`](Self::whose).
+    /// Returns the entity with this id, of any owner. To be called after [`whose`](Self::whose).
     ///
     /// # Errors
     /// When the store fails.
     fn get(&self, kind: EntityKind, id: &str) -> Result<Option<EntityRecord>, InternalError>;
 
-    /// Things, in the order that the query asks for.
+    /// Returns entities, in the order that the query asks for.
     ///
     /// # Errors
     /// When the store fails.
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError>;
 
-    /// How many things there are in each state and class as it was written, without looking at them. Of the
-    /// query, the owner and the accounts, the states and the class count.
+    /// Counts the entities in each state and class as written, without reading them. Of the query, the owner
+    /// and the accounts, the states and the class apply.
     ///
     /// # Errors
     /// When the store fails.
     fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError>;
 
-    /// What is known of an idempotency key in a scope.
+    /// Returns the stored row of an idempotency key in a scope.
     ///
     /// # Errors
     /// When the store fails.
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError>;
 
-    /// That something can be put there: to be asked before an id is used up for it.
+    /// Checks that something can be written: to be called before an id is used up for it.
     ///
     /// # Errors
-    /// When the shelf is open for reading alone.
+    /// When the transaction is read-only.
     fn check_writable(&self) -> Result<(), InternalError>;
 
-    /// Puts a thing there, in place of the one with its kind and id. The place of a new one is
-    /// given here; that of a known one stays.
+    /// Stores an entity, in place of the one with its kind and id. The place of a new one is assigned here;
+    /// that of a known one stays.
     ///
     /// # Errors
-    /// When the store fails, or the shelf is open for reading alone.
+    /// When the store fails, or the transaction is read-only.
     fn put(&self, _: EntityRecord) -> Result<(), InternalError> {
         Err(closed(self))
     }
 
-    /// Takes a thing away. Whether it was there.
+    /// Removes an entity. Returns true if it was there.
     ///
     /// # Errors
-    /// When the store fails, or the shelf is open for reading alone.
+    /// When the store fails, or the transaction is read-only.
     fn remove(&self, _: EntityKind, _: &str) -> Result<bool, InternalError> {
         Err(closed(self))
     }
 
-    /// Remembers what a key's request came to.
+    /// Stores the reply to a key's request.
     ///
     /// # Errors
-    /// When the store fails, or the shelf is open for reading alone.
+    /// When the store fails, or the transaction is read-only.
     fn remember(&self, _: &str, _: &str, _: KeyRow) -> Result<(), InternalError> {
         Err(closed(self))
     }
 
-    /// Records what somebody has decided, beside what comes of it.
+    /// Records a decision, beside its effect.
     ///
     /// # Errors
-    /// When the store fails, or the shelf is open for reading alone.
+    /// When the store fails, or the transaction is read-only.
     fn record(&self, _: DecisionEntry) -> Result<(), InternalError> {
         Err(closed(self))
     }
 
-    /// Forgets the keys that were used before a moment.
+    /// Removes the keys that were used before a moment.
     ///
     /// # Errors
-    /// When the store fails, or the shelf is open for reading alone.
+    /// When the store fails, or the transaction is read-only.
     fn forget_keys(&self, _: Timestamp) -> Result<(), InternalError> {
         Err(closed(self))
     }
 }
 
-/// Why nothing can be put on a shelf.
+/// Returns the error of writing to a read-only transaction.
 fn closed<S: StoreTx + ?Sized>(shelf: &S) -> InternalError {
     let lacks = || InternalError::new("writing to a shelf", "it does not say how");
     shelf.check_writable().err().unwrap_or_else(lacks)
 }
 
 impl dyn StoreTx + '_ {
-    /// The thing with this id, typed.
+    /// Returns the entity with this id, typed.
     ///
     /// # Errors
-    /// When the store fails, or what lies there is not of this type.
+    /// When the store fails, or the stored entity is not of this type.
     pub fn find<T: Entity>(&self, id: &str) -> Result<Option<Stored<T>>, InternalError> {
         self.get(T::KIND, id)?.map(Stored::read).transpose()
     }
 
-    /// Things of a type, in the order that the query asks for.
+    /// Returns entities of a type, in the order that the query asks for.
     ///
     /// # Errors
-    /// When the store fails, or what lies there is not of this type.
+    /// When the store fails, or a stored entity is not of this type.
     pub fn all<T: Entity>(&self, query: &Query) -> Result<Vec<Stored<T>>, InternalError> {
         self.list(T::KIND, query)?.into_iter().map(Stored::read).collect()
     }
 
-    /// Puts a new thing there.
+    /// Stores a new entity.
     ///
     /// # Errors
     /// When the store fails.
@@ -303,7 +301,7 @@ impl dyn StoreTx + '_ {
         self.put(new.record(thing)?)
     }
 
-    /// Puts a changed thing back: its revision grows by one.
+    /// Stores a changed entity: its revision grows by one.
     ///
     /// # Errors
     /// When the store fails.
@@ -319,23 +317,23 @@ impl dyn StoreTx + '_ {
     }
 }
 
-/// A thing that is new on the shelf.
+/// Data of a new record.
 #[derive(Debug, Clone, Copy)]
 pub struct New<'a> {
     /// Its id.
     pub id: &'a str,
-    /// Whose it is.
+    /// Owner.
     pub owner: &'a str,
     /// The account that it belongs to.
     pub account: Option<&'a str>,
-    /// The word by which it is found again, unless the thing itself says it.
+    /// Word by which it is found, unless the entity itself says it.
     pub state: &'a str,
-    /// The moment.
+    /// Time of its creation.
     pub now: Timestamp,
 }
 
 impl New<'_> {
-    /// The record of a thing.
+    /// Creates the record of an entity.
     pub(crate) fn record<T: Entity>(self, thing: &T) -> Result<EntityRecord, InternalError> {
         let record = EntityRecord {
             kind: T::KIND,
@@ -357,7 +355,7 @@ impl New<'_> {
 }
 
 impl<T: Entity> Stored<T> {
-    /// Its record, with that by which it is found at a moment.
+    /// Returns its record, with its index terms at a moment.
     fn indexed(&self, now: Timestamp) -> EntityRecord {
         self.thing.found_by(now).on(self.record.clone())
     }
@@ -373,32 +371,32 @@ fn json<T: Serialize>(thing: &T) -> Result<Value, InternalError> {
     tradepost_wire::json::to_value(thing).map_err(InternalError::on("writing what is to be kept"))
 }
 
-/// What becomes of what a job did.
+/// End of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TxEnd {
-    /// It is kept.
+    /// Commit.
     Keep,
-    /// It is undone.
+    /// Rollback.
     Undo,
 }
 
-/// What is done in one transaction. A store may run it again from the start when it could not keep
-/// what it did: it must come to the same each time.
+/// Work of one transaction. A store may run it again from the start when it could not commit: it must come to
+/// the same each time.
 pub type Job = Box<dyn Fn(&dyn StoreTx) -> TxEnd + Send>;
 
-/// What a store is asked to do.
+/// Kind of work for a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreWork {
-    /// To read.
+    /// Reading.
     Read,
-    /// To write, and to wait until it is on disk.
+    /// Writing, which waits until it is on disk.
     Write,
 }
 
-/// The turn of a caller, given back when it is dropped.
+/// Turn of a caller, given back when it is dropped.
 pub type StoreTurn<'a> = Box<dyn Send + 'a>;
 
-/// Where the shelf is.
+/// Store of a publisher.
 pub trait PublisherStore: Send + Sync + fmt::Debug {
     /// Lets a job read a consistent state.
     ///
@@ -406,26 +404,25 @@ pub trait PublisherStore: Send + Sync + fmt::Debug {
     /// When the store fails.
     fn read(&self, job: &mut dyn FnMut(&dyn StoreTx)) -> Result<(), InternalError>;
 
-    /// Runs a job in a transaction, and returns when what it did is on disk, or undone if it says so.
+    /// Runs a job in a transaction, and returns when its changes are on disk, or rolled back if it says so.
     ///
     /// # Errors
     /// When the store fails; nothing has changed then.
     fn write(&self, job: Job) -> BoxFuture<'_, Result<(), InternalError>>;
 
-    /// Waits until it is a caller's turn to have the store work for it. At once where nobody takes turns.
+    /// Waits for a caller's turn to use the store (fair scheduling). Returns at once in a store without turns.
     fn turn<'a>(&'a self, _: &'a str, _: StoreWork) -> BoxFuture<'a, StoreTurn<'a>> {
         Box::pin(std::future::ready(Box::new(()) as StoreTurn<'a>))
     }
 
-    /// A number that is another one once anything here has changed, by whatever process: what was read
-    /// since it was asked for still lies there as long as it is the same. `None` where nothing tells
-    /// that for less than reading.
+    /// Returns a number that differs once anything here has changed, by whatever process: what was read after
+    /// it was asked for is current as long as it is the same. `None` where only reading could tell that.
     fn version(&self) -> Option<u64> {
         None
     }
 
-    /// Whether it is somewhere else, and may not answer for a while: searches are answered from what they
-    /// have read lately then.
+    /// Returns true if the store is elsewhere, and may be unavailable for a while: searches are then answered
+    /// from recent reads.
     fn may_be_away(&self) -> bool {
         false
     }
@@ -435,23 +432,21 @@ impl dyn PublisherStore + '_ {
     /// Reads in one consistent state.
     ///
     /// # Errors
-    /// What the job says, or that the store failed.
+    /// The error of the job, or that of the store.
     pub fn look<T, E: From<InternalError>>(
         &self,
         job: impl FnOnce(&dyn StoreTx) -> Result<T, E>,
     ) -> Result<T, E> {
         let (mut job, mut seen) = (Some(job), None);
-        // Reading is never run again, so that this job, unlike that
-        // of `act`, may be used up by it.
+        // A read is never run again, so that this job, unlike that of `act`, can be consumed.
         self.read(&mut |shelf| seen = job.take().map(|job| job(shelf)))?;
         seen.unwrap_or_else(|| Err(InternalError::new("reading", "the store ran no job").into()))
     }
 
-    /// Does something in one transaction, and returns when it is on disk. When the job fails, nothing
-    /// has changed.
+    /// Runs a job in one transaction, and returns when it is on disk. When the job fails, nothing has changed.
     ///
     /// # Errors
-    /// What the job says, or that the store failed.
+    /// The error of the job, or that of the store.
     pub async fn act<T, E>(
         &self,
         job: impl Fn(&dyn StoreTx) -> Result<T, E> + Send + 'static,
@@ -465,7 +460,7 @@ impl dyn PublisherStore + '_ {
         let run = move |shelf: &dyn StoreTx| {
             let done = job(shelf);
             let end = if done.is_ok() { TxEnd::Keep } else { TxEnd::Undo };
-            // Of a job that was run again, the last run is the one whose changes are kept.
+            // When the job was run again, the last run is the one whose changes are kept.
             *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
             end
         };

@@ -1,6 +1,6 @@
-//! How much may be committed on an account in a day (UTC), in each currency. What is committed is noted by
-//! buy, so that what is given back on the same day can be committed again, and what was committed on
-//! another day gives no room on this one.
+//! Daily limits (UTC) of what may be committed on an account, in each currency. Commitments are noted by buy:
+//! what is given back on the same day can be committed again, and what was committed on another day gives no
+//! room on this one.
 
 use std::collections::BTreeMap;
 
@@ -16,23 +16,23 @@ use crate::money::MoneyAmount;
 use crate::profile::PublisherProfile;
 use crate::refuse::at;
 
-/// A limit.
+/// A daily spend limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpendLimit {
-    /// ISO 4217.
+    /// Currency (ISO 4217).
     pub currency: String,
-    /// What may be committed on an account from midnight to midnight UTC.
+    /// Amount that may be committed on an account from midnight to midnight UTC.
     pub per_day: MoneyAmount,
 }
 
-/// What was committed on a day, by currency and media buy.
+/// Commitments of one day, by currency and media buy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DaySpending {
     date: Date,
     committed: BTreeMap<String, BTreeMap<String, MoneyAmount>>,
 }
 
-/// The limit that holds for an agent: its own or the publisher's, whichever is lower.
+/// Returns the limit that holds for an agent: its own or the publisher's, whichever is lower.
 fn limit(
     profile: &PublisherProfile,
     agent: Option<&BuyerAgent>,
@@ -47,7 +47,7 @@ fn date(now: Timestamp) -> Date {
     now.to_zoned(TimeZone::UTC).date()
 }
 
-/// Why an account may not commit more today.
+/// Returns a refusal if an account may not commit this much more today.
 pub(crate) fn beyond(
     (profile, agent): (&PublisherProfile, Option<&BuyerAgent>),
     account: &Account,
@@ -70,8 +70,8 @@ pub(crate) fn beyond(
     Some(error.with("currency", currency).with("window", "day"))
 }
 
-/// Notes that a buy commits more on an account, or, when it is negative, gives something back: of what
-/// it committed on this day, at most that.
+/// Notes that a buy commits more on an account or, when the amount is negative, gives something back: at most
+/// what it committed on this day.
 pub(crate) fn note(
     account: &mut Account,
     buy: &str,
@@ -89,7 +89,7 @@ pub(crate) fn note(
     account.day = Some(day);
 }
 
-/// Whether anything is limited in a currency, so that it has to be noted.
+/// Returns true if anything is limited in a currency, so that commitments have to be noted.
 pub(crate) fn is_limited(profile: &PublisherProfile, currency: &str) -> bool {
     let agents = profile.agents.iter().flat_map(|agent| &agent.spend_limits);
     agents.chain(&profile.spend_limits).any(|limit| limit.currency == currency)

@@ -1,7 +1,7 @@
-//! What the publisher's own people decide: accounts, creatives under review and media buys that
-//! wait for approval, and what an agent may do with an account. Everything moves by the published
-//! state machines, with the effects that it has when time decides: an approved buy is booked, and the
-//! notification that was asked for is queued.
+//! Decisions of the publisher's own staff: on accounts, creatives under review and media buys that wait for
+//! approval, and on the rights of agents on accounts. All follow the published state machines, with the same
+//! effects as when the time decides: an approved buy is booked, and the notification that was asked for is
+//! queued.
 
 use tradepost_wire::adcp::error::AdcpError;
 use tradepost_wire::adcp::{AdcpTaskStatus, AdcpTool};
@@ -23,73 +23,71 @@ mod row;
 pub mod show;
 pub use crate::decision::{Matter, Step};
 
-/// The longest reason, in characters: it stands in an error message.
+/// Maximum length of a reason in characters: it becomes part of an error message.
 const MAX_REASON: usize = 500;
 
 /// A decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaffDecision {
-    /// About what.
+    /// Kind of the subject.
     pub matter: Matter,
-    /// Its id, as callers know it.
+    /// Id of the subject, as callers know it.
     pub id: String,
-    /// The account on which it lies, where several have something of this id.
+    /// Account of the subject, where several have one of this id.
     pub account: Option<String>,
-    /// What is decided.
+    /// Step that is decided.
     pub step: Step,
-    /// Why, for the buyer.
+    /// Reason, for the buyer.
     pub reason: Option<String>,
-    /// Who decides: the name of a person, where it is known.
+    /// Name of the person who decides, where known.
     pub by: Option<String>,
-    /// Why, for the publisher's own record; no buyer reads it.
+    /// Reason, for the publisher's own record; buyers do not read it.
     pub why: Option<String>,
 }
 
-/// A change of what an agent may do with an account.
+/// Change of an agent's rights on an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RightsChange {
     /// The account.
     pub account: String,
     /// The agent, by its id in the configuration.
     pub agent: String,
-    /// What it may do from now on, in place of what it could do before; nothing special any more when
-    /// `None`.
+    /// Rights from now on, in place of earlier ones; `None` takes them away.
     pub rights: Option<AccountRights>,
-    /// Who decides: the name of a person, where it is known.
+    /// Name of the person who decides, where known.
     pub by: Option<String>,
-    /// Why, for the publisher's own record.
+    /// Reason, for the publisher's own record.
     pub why: Option<String>,
 }
 
-/// What came of a decision. When both are the same, it stood like that already, and nothing has
-/// changed.
+/// Result of a decision. When both statuses are the same, nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateChange {
-    /// How it stood.
+    /// Status before.
     pub before: String,
-    /// How it stands.
+    /// Status after.
     pub after: String,
 }
 
-/// Why nothing was done, and nothing has changed.
+/// Error of a decision that was not carried out; nothing has changed.
 #[derive(Debug)]
 pub enum DecisionError {
-    /// There is nothing of that id.
+    /// There is no subject of that id.
     Absent,
-    /// Several accounts have something of that id: these.
+    /// Several accounts have a subject of that id; these are their ids.
     Ambiguous(Vec<String>),
-    /// No published way leads there.
+    /// No published transition leads there.
     Impossible {
-        /// How it stands.
+        /// Current status.
         from: String,
-        /// What can be decided instead.
+        /// Steps that can be decided instead.
         possible: Vec<Step>,
     },
-    /// The buy could not be made now: for these reasons, as its buyer would hear them.
+    /// The buy could not be made now, for these reasons, as its buyer would see them.
     Objections(Vec<AdcpError>),
-    /// What is wrong with the decision itself, each in a sentence.
+    /// Problems of the decision itself, each in a sentence.
     Invalid(Vec<String>),
-    /// We broke.
+    /// Internal error.
     Broken(InternalError),
 }
 
@@ -102,7 +100,7 @@ impl From<InternalError> for DecisionError {
 /// Carries a decision out.
 ///
 /// # Errors
-/// Why it cannot be; nothing has changed then.
+/// The reason for which it cannot be carried out; nothing has changed then.
 pub fn decide(
     office: TaskFinisher<'_>,
     decision: &StaffDecision,
@@ -119,16 +117,16 @@ pub fn decide(
     }
 }
 
-/// Says what an agent may do with an account from now on. Returns whether something had been said before.
+/// Sets the rights of an agent on an account. Returns true if rights had been set before.
 ///
 /// # Errors
-/// Why it cannot be; nothing has changed then.
+/// The reason for which they cannot be set; nothing has changed then.
 pub fn grant(office: TaskFinisher<'_>, change: &RightsChange) -> Result<bool, DecisionError> {
     let TaskFinisher { publisher, shelf, now } = office;
     let RightsChange { account, agent, rights, by, why } = change;
     let found = shelf.find::<Account>(account)?.ok_or(DecisionError::Absent)?;
     let mut wrong: Vec<String> = why.iter().flat_map(|why| wrong_text("why", why)).collect();
-    // Rights of an agent that is no more can still be taken away.
+    // Rights of an agent that is no longer configured can still be taken away.
     if rights.is_some() && !publisher.profile.agents.iter().any(|known| known.id == *agent) {
         wrong.push("the configuration has no agent of this id".to_owned());
     }
@@ -170,7 +168,7 @@ pub fn grant(office: TaskFinisher<'_>, change: &RightsChange) -> Result<bool, De
     Ok(before.is_some())
 }
 
-/// What an agent may do, for people who read the record.
+/// Describes the rights of an agent, for people who read the record.
 fn rights_text(rights: Option<&AccountRights>) -> String {
     let Some(rights) = rights else { return "nothing special".to_owned() };
     let mut text = match &rights.allowed_tasks {
@@ -187,7 +185,7 @@ fn rights_text(rights: Option<&AccountRights>) -> String {
     text
 }
 
-/// How an account stands after a step, if it can be taken.
+/// Returns the status of an account after a step, if the step is possible.
 fn account_after(from: account::AccountStatus, step: Step) -> Option<account::AccountStatus> {
     use account::AccountStatus::{
         Active, Closed, PaymentRequired, PendingApproval, Rejected, Suspended,
@@ -201,11 +199,11 @@ fn account_after(from: account::AccountStatus, step: Step) -> Option<account::Ac
         Step::Close => (true, Closed),
         Step::PaymentDue => (true, PaymentRequired),
     };
-    // To decide what is decided already is no mistake, because commands are repeated.
+    // Deciding the same again is no mistake, because commands are repeated.
     (starts && (from == to || from.may_become(to))).then_some(to)
 }
 
-/// How a creative stands after a step, if it can be taken. What the buyer has put away stays there.
+/// Returns the status of a creative after a step, if the step is possible. Archived ones stay archived.
 fn creative_after(from: creative::CreativeStatus, step: Step) -> Option<creative::CreativeStatus> {
     use creative::CreativeStatus::{Approved, Archived, PendingReview, Rejected, Suspended};
     let (starts, to) = match step {
@@ -218,7 +216,7 @@ fn creative_after(from: creative::CreativeStatus, step: Step) -> Option<creative
     (starts && (from == to || from.may_become(to))).then_some(to)
 }
 
-/// How a task stands after a step, if it can be taken.
+/// Returns the status of a task after a step, if the step is possible.
 fn task_after(task: &SubmittedTask, step: Step) -> Option<AdcpTaskStatus> {
     use AdcpTaskStatus::{Completed, Failed, Submitted};
     let from = task.status;
@@ -231,7 +229,7 @@ fn task_after(task: &SubmittedTask, step: Step) -> Option<AdcpTaskStatus> {
     }
 }
 
-/// Where a step leads, or else the steps that lead elsewhere.
+/// Returns the status that a step leads to, or else an error with the steps that are possible.
 fn led<S: Vocabulary + PartialEq>(
     from: S,
     step: Step,
@@ -253,10 +251,10 @@ fn account(
     let to = led(from, decision.step, |step| account_after(from, step))?;
     if from != to {
         kept.thing.status = to;
-        // What had to be done has been done, or does not matter any more.
+        // The required step has been taken, or does not matter any more.
         kept.thing.setup = None;
-        // Before the account is put back: the wish to be told is taken out of it
-        // there, so that it is told once.
+        // Before the account is stored: the request for a notification is taken out of it there, so that it
+        // is sent once.
         office.announce_account(&mut kept)?;
         office.shelf.change(&mut kept, office.now)?;
         let moved = moved(from.name(), to.name());
@@ -265,7 +263,7 @@ fn account(
     Ok(moved(from.name(), to.name()))
 }
 
-/// A decision as it is recorded, of something that lies on this account.
+/// Creates the record of a decision on a subject of this account.
 fn entry(
     office: TaskFinisher<'_>,
     decision: &StaffDecision,
@@ -335,7 +333,7 @@ fn moved(before: &str, after: &str) -> StateChange {
     StateChange { before: before.to_owned(), after: after.to_owned() }
 }
 
-/// The only thing of an id that somebody has chosen, whoever owns it.
+/// Finds the only entity of an id that was chosen, of any owner.
 fn find<T: Entity>(
     shelf: &dyn StoreTx,
     decision: &StaffDecision,
@@ -353,8 +351,8 @@ fn find<T: Entity>(
     Err(DecisionError::Ambiguous(accounts.collect()))
 }
 
-/// A buyer reads why a creative or a buy was declined; of an account nothing is said but how it
-/// stands.
+/// Returns the problems of a reason. A buyer reads why a creative or a buy was declined; of an account it
+/// reads only the status.
 fn wrong_reason(decision: &StaffDecision) -> Vec<String> {
     let mut wrong = Vec::new();
     let declined = decision.step == Step::Decline;
@@ -376,7 +374,7 @@ fn wrong_reason(decision: &StaffDecision) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with a text of one line.
+/// Returns the problems of a text of one line.
 fn wrong_text(what: &str, text: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if text.trim().is_empty() || text.chars().count() > MAX_REASON {
@@ -388,7 +386,7 @@ fn wrong_text(what: &str, text: &str) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with rights: tasks that are none, and fields of tasks that cannot be called.
+/// Returns the problems of rights: unknown tasks, and fields of tasks that cannot be called.
 fn wrong_rights(publisher: &Publisher, rights: &AccountRights) -> Vec<String> {
     let mut wrong = Vec::new();
     let tools = publisher.tools();
@@ -413,7 +411,7 @@ fn wrong_rights(publisher: &Publisher, rights: &AccountRights) -> Vec<String> {
     wrong
 }
 
-/// Whether a text can name a member of a request, or a member of one (`packages.budget`).
+/// Returns true if a text can name a member of a request, or a member of one (`packages.budget`).
 fn is_field(text: &str) -> bool {
     let is_name = |name: &str| {
         name.starts_with(|first: char| first.is_ascii_lowercase())

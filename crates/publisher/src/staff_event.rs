@@ -1,6 +1,6 @@
-//! Events of which the publisher's people are told: that something was sold, that its buyer has changed it, and
-//! that something waits for their approval. Each is kept in the transaction in which it becomes true. Who is told, and in which
-//! words, is for whoever delivers them.
+//! Events for the publisher's staff: a sale, a buyer's change of it, and something that waits for approval.
+//! Each is stored in the transaction in which it becomes true. The delivery decides on recipients and
+//! wording.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -19,44 +19,44 @@ use crate::task::SubmittedTask;
 const MAX_NAMED: usize = 20;
 
 tradepost_wire::words! {
-    /// What people are told.
+    /// Kind of an event for the staff.
     pub enum StaffEventKind {
         /// A media buy was booked, at once or once it was approved.
         Sold = "sold",
-        /// The buyer has changed a media buy that was booked: what it costs, what is in it, or whether and when it
+        /// The buyer has changed a media buy that was booked: its cost, its contents, or whether and when it
         /// runs.
         Changed = "changed",
         /// Something waits for the approval of a person.
         Waits = "waits",
     }
 
-    /// What a buyer has changed about a media buy.
+    /// Change that a buyer has made to a media buy.
     pub enum BuyChange {
-        /// It ends for good.
+        /// Canceled for good.
         Canceled = "canceled",
-        /// It is held.
+        /// Paused.
         Paused = "paused",
-        /// It runs again.
+        /// Resumed.
         Resumed = "resumed",
-        /// It costs more.
+        /// Budget raised.
         BudgetRaised = "budget_raised",
-        /// It costs less.
+        /// Budget lowered.
         BudgetLowered = "budget_lowered",
-        /// Its packages share the same budget otherwise.
+        /// Same budget divided otherwise between packages.
         BudgetMoved = "budget_moved",
-        /// It begins or ends at another time, or a package does.
+        /// Start or end moved, of the buy or of a package.
         DatesChanged = "dates_changed",
-        /// There are more packages.
+        /// Packages added.
         PackagesAdded = "packages_added",
-        /// Packages end for good.
+        /// Packages canceled for good.
         PackagesCanceled = "packages_canceled",
-        /// Packages are held.
+        /// Packages paused.
         PackagesPaused = "packages_paused",
-        /// Packages run again.
+        /// Packages resumed.
         PackagesResumed = "packages_resumed",
     }
 
-    /// What an event is about.
+    /// Subject of an event.
     pub enum StaffEventSubject {
         /// A media buy; while it waits, the task under which it is approved.
         MediaBuy = "media_buy",
@@ -68,60 +68,60 @@ tradepost_wire::words! {
 }
 
 kept! {
-    /// An event.
+    /// An event for the publisher's staff.
     pub struct StaffEvent: StaffEvent {
-        /// What has happened.
+        /// Kind of the event.
         event: StaffEventKind,
-        /// What it is about.
+        /// Subject of the event.
         subject: StaffEventSubject,
-        /// By which people find it: the id of the media buy that was sold, of the task that waits, of
-        /// the first creative, or of the account.
+        /// Id by which people find it: that of the media buy that was sold, of the task that waits, of the
+        /// first creative, or of the account.
         id: String,
-        /// The tenant who has bought or asked, such as `agent:nova`.
+        /// Tenant that has bought or asked, such as `agent:nova`.
         tenant: String,
         /// The account.
         account_id?: Option<String>,
-        /// Its name for people.
+        /// Name of the account for people.
         account_name?: Option<String>,
-        /// Whether the account is for tests.
+        /// True when the account is for tests.
         #[serde(default)]
         sandbox: bool,
-        /// Whether the publisher was a sandbox.
+        /// True when the publisher was a sandbox.
         #[serde(default)]
         sandbox_publisher: bool,
-        /// What the buy costs in all.
+        /// Total cost of the buy.
         budget?: Option<MoneyAmount>,
-        /// What it cost before it was changed.
+        /// Total cost before the change.
         budget_before?: Option<MoneyAmount>,
-        /// ISO 4217.
+        /// Currency (ISO 4217).
         currency?: Option<String>,
-        /// What was changed about it.
+        /// Changes made to it.
         changes?: Vec<BuyChange>,
-        /// When the buy begins.
+        /// Start of the buy.
         start_time?: Option<Timestamp>,
-        /// When it ends.
+        /// End of the buy.
         end_time?: Option<Timestamp>,
-        /// The products that are bought, or the creatives that wait: the first of them.
+        /// Products that are bought, or creatives that wait: the first of them.
         named?: Vec<String>,
-        /// How many there are of these.
+        /// Number of packages, or of creatives that wait.
         count: u64,
     }
 }
 
 impl StaffEvent {
-    /// The agent, without the word that tells tenants apart.
+    /// Returns the agent, without the prefix of the tenant.
     #[must_use]
     pub fn agent(&self) -> &str {
         self.tenant.split_once(':').map_or(self.tenant.as_str(), |(_, id)| id)
     }
 
-    /// Whether nothing is sold by it: the account is for tests, or the publisher was a sandbox.
+    /// Returns true if nothing is sold by it: the account is for tests, or the publisher was a sandbox.
     #[must_use]
     pub fn is_for_tests(&self) -> bool {
         self.sandbox || self.sandbox_publisher
     }
 
-    /// An event of nothing, on an account for tests: to try a destination.
+    /// Creates a sample event on a test account, to try a destination.
     #[must_use]
     pub fn sample() -> Self {
         let (kind, subject) = (StaffEventKind::Sold, StaffEventSubject::MediaBuy);
@@ -177,14 +177,14 @@ impl StaffEvent {
     }
 }
 
-/// Keeps events of one publisher at a moment.
+/// Recorder of the events of one publisher at a moment.
 #[derive(Clone, Copy)]
 pub struct StaffEventRecorder<'s> {
-    /// Where they are kept.
+    /// Transaction in which they are stored.
     pub shelf: &'s dyn StoreTx,
-    /// Whether the publisher is a sandbox.
+    /// True when the publisher is a sandbox.
     pub is_sandbox: bool,
-    /// The moment.
+    /// Time of the events.
     pub now: Timestamp,
 }
 
@@ -198,7 +198,7 @@ impl fmt::Debug for StaffEventRecorder<'_> {
 }
 
 impl StaffEventRecorder<'_> {
-    /// Notes that a media buy was booked, which this tenant has asked for.
+    /// Records that a media buy was booked, which this tenant has asked for.
     pub(crate) fn note_sold(
         &self,
         kept: &Stored<MediaBuy>,
@@ -212,8 +212,7 @@ impl StaffEventRecorder<'_> {
         self.keep(event, &buy.media_buy_id)
     }
 
-    /// Notes what a tenant has changed about a media buy that was booked, where it is anything of which people
-    /// are told.
+    /// Records what a tenant has changed about a booked media buy, if the staff is told of any of it.
     pub(crate) fn note_changed(
         &self,
         before: &MediaBuy,
@@ -235,7 +234,7 @@ impl StaffEventRecorder<'_> {
         self.keep(event, &format!("{}:{}", kept.record.revision, buy.media_buy_id))
     }
 
-    /// Notes that the media buy of a task waits for a person, which this tenant has asked for.
+    /// Records that the media buy of a task waits for a person, which this tenant has asked for.
     pub(crate) fn note_waiting_buy(
         &self,
         task: &Stored<SubmittedTask>,
@@ -249,8 +248,8 @@ impl StaffEventRecorder<'_> {
         self.keep(event, &task.record.id)
     }
 
-    /// Notes that those of the creatives of one request of a tenant wait for a person whose review ends by
-    /// nothing else.
+    /// Records that creatives of one request of a tenant wait for a person; those whose review ends by itself
+    /// are left out.
     pub(crate) fn note_waiting_creatives(
         &self,
         account: &Account,
@@ -279,7 +278,7 @@ impl StaffEventRecorder<'_> {
         self.keep(event, &known_by)
     }
 
-    /// Notes that an account waits for approval, if it does.
+    /// Records that an account waits for approval, if it does.
     ///
     /// # Errors
     /// When the store fails.
@@ -293,22 +292,22 @@ impl StaffEventRecorder<'_> {
         self.keep(event.of_account(Some(account)), &account.account_id)
     }
 
-    /// Keeps an event under an id that is the same whenever the same has happened.
+    /// Stores an event under an id that is the same whenever the same has happened.
     fn keep(&self, event: StaffEvent, known_by: &str) -> Result<(), InternalError> {
         let event = StaffEvent { sandbox_publisher: self.is_sandbox, ..event };
         let id = format!("{}:{}:{known_by}", event.event, event.subject);
-        // It is the publisher's own: no buyer reads it.
+        // It belongs to the publisher: buyers do not read it.
         self.shelf.add(New { id: &id, owner: "", account: None, state: "", now: self.now }, &event)
     }
 }
 
-/// What people are told of the differences between a media buy and itself after a change.
+/// Returns the changes between two states of a media buy of which the staff is told.
 fn changes_of(before: &MediaBuy, after: &MediaBuy) -> Vec<BuyChange> {
     if before.cancellation.is_none() && after.cancellation.is_some() {
-        // Whatever else there is to say of it, nothing of it runs.
+        // Other changes do not matter: nothing of it runs.
         return vec![BuyChange::Canceled];
     }
-    // New packages stand behind those that there were.
+    // New packages are at the end of the list.
     let pairs = || before.packages.iter().zip(&after.packages);
     let any = |differs: fn(&Package, &Package) -> bool| pairs().any(|(was, is)| differs(was, is));
     let budget = after.total_budget.cmp(&before.total_budget);

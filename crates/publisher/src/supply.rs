@@ -1,5 +1,5 @@
-//! What the ad server has on offer, and what a caller is told when it cannot be asked (`Y-1`,
-//! `Y-2`). Nothing of the ad server's own words reaches a caller.
+//! Availability at the ad server, and what a caller is told when it cannot be asked (`Y-1`, `Y-2`). No text
+//! of the ad server reaches a caller.
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
@@ -11,33 +11,33 @@ use crate::refuse::{self, ToolError};
 use crate::shelf::{StoreTx, kept};
 use crate::world::{Supply, Unavailable};
 
-/// For how long the test controller's `force_upstream_unavailable` holds, in seconds: long enough
-/// for the steps of a scenario, and over before the next one.
+/// Duration of the test controller's `force_upstream_unavailable` in seconds: long enough for the steps of a
+/// scenario, and over before the next one.
 pub const OUTAGE_SECONDS: i64 = 10;
 
 kept! {
-    /// An outage of something behind the publisher that the test controller has feigned
-    /// (`force_upstream_unavailable`). It lies under [`Outage::id`] of the tenant that asked for it,
-    /// and holds for that tenant alone.
+    /// An outage of a service behind the publisher that the test controller simulates
+    /// (`force_upstream_unavailable`). It is stored under [`Outage::id`] of the tenant that asked for it, and
+    /// holds for that tenant only.
     #[derive(Eq)]
     pub struct Outage: Directive {
-        /// The name of what cannot be asked, as the controller was told.
+        /// Name of the service that cannot be asked, as given to the controller.
         upstream: String,
-        /// The tool that does without; `*` for all.
+        /// Tool that the outage affects; `*` for all.
         tool: String,
-        /// Since when.
+        /// Start of the outage.
         since: Timestamp,
     }
 }
 
 impl Outage {
-    /// The id of the record of a tenant's outage: `upstream:` and the tenant.
+    /// Returns the record id of a tenant's outage: `upstream:` and the tenant.
     #[must_use]
     pub fn id(tenant: &str) -> String {
         format!("upstream:{tenant}")
     }
 
-    /// The tenant's outage that holds for a tool now.
+    /// Returns the tenant's outage that affects a tool now.
     ///
     /// # Errors
     /// When the store fails.
@@ -54,14 +54,14 @@ impl Outage {
         }))
     }
 
-    /// What the caller is told: what the publisher knows is from before the outage.
+    /// Returns the warning to the caller that the data is from before the outage.
     pub(crate) fn warning(&self, now: Timestamp) -> AdcpError {
         let age = now.duration_since(self.since).as_secs().unsigned_abs();
         stale(&self.upstream, age, None)
     }
 }
 
-/// Asks the ad server.
+/// Asks the ad server for its availability.
 ///
 /// # Errors
 /// `SERVICE_UNAVAILABLE` when it does not answer, and `CONFIGURATION_ERROR` when it is not set up.
@@ -72,7 +72,7 @@ pub(crate) async fn ask(publisher: &Publisher) -> Result<Supply, ToolError> {
             let retry_after = retry_after.map(|seconds| seconds.clamp(1, 3600));
             AdcpError { retry_after, ..refuse::error(AdcpCode::ServiceUnavailable, message) }.into()
         }
-        // What has to be set is for the log; the world has written it there.
+        // The missing setting is for the log, where `Services` has written it.
         Unavailable::Misconfigured { setting: _ } => {
             let message = "the seller's ad server is not set up; the seller's operator has to set \
                            it up";
@@ -81,13 +81,13 @@ pub(crate) async fn ask(publisher: &Publisher) -> Result<Supply, ToolError> {
     })
 }
 
-/// What the caller is told about what was asked earlier; nothing when it is fresh.
+/// Returns the warning about availability from an earlier answer; `None` when it is fresh.
 pub(crate) fn warning(supply: &Supply) -> Option<AdcpError> {
     let cause = supply.stale.as_ref()?;
     Some(stale(&cause.upstream, supply.age_seconds, Some(cause.freshness_target_seconds)))
 }
 
-/// What the caller is told where the seller's own store cannot be asked.
+/// Returns the warning to the caller when the seller's own store is unavailable.
 pub(crate) fn recalled(age_seconds: u64) -> AdcpError {
     stale("store", age_seconds, None)
 }

@@ -1,4 +1,4 @@
-//! Submitted tasks and the notifications about them, as they are kept.
+//! Submitted tasks and the notifications about them, as stored.
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::AdcpRelease;
@@ -23,79 +23,79 @@ kept! {
         task_id: String,
         /// The tool that it came of (`create_media_buy`).
         task_type: String,
-        /// How far it is.
+        /// Status.
         status: AdcpTaskStatus,
-        /// What it is about, such as the id of the media buy that came of it.
+        /// Subject, such as the id of the media buy that came of it.
         subject?: Option<String>,
-        /// The tenant that asked, which may be another than the one that the account belongs to.
+        /// Tenant that asked, which may be another than the owner of the account.
         asked_by?: Option<String>,
-        /// The media buy that waits for approval. No buyer sees it before.
+        /// Media buy that waits for approval. Buyers do not see it before.
         draft?: Option<MediaBuy>,
-        /// The media buy as it was asked for, once something was decided about it.
+        /// Media buy as it was asked for, once it was decided.
         asked?: Option<MediaBuy>,
-        /// What was decided about it; nothing in tasks that were decided before this was kept.
+        /// Decision about it; absent in tasks that were decided before decisions were stored.
         decided?: Option<Decided>,
-        /// When the publisher decides about it by itself; `None` when it waits for a person.
+        /// Time at which the publisher decides by itself; `None` when a person decides.
         due_at?: Option<Timestamp>,
-        /// When it ended.
+        /// Time of its end.
         completed_at?: Option<Timestamp>,
-        /// The payload of its end.
+        /// Payload of its end.
         result?: Option<Map>,
         /// The errors of its failure.
         errors?: Vec<Value>,
-        /// Where to say that it ended.
+        /// Address for the notification of its end.
         push?: Option<Push>,
-        /// In which release it was submitted: its end is announced in that.
+        /// Release in which it was submitted, and in which its end is announced.
         #[serde(default = "usual_release")]
         release: AdcpRelease,
         /// The caller's `context` (`X-2`).
         context?: Option<Value>,
-        /// What was asked and answered, the oldest first (`history` of `get_task_status`).
+        /// Requests and responses, the oldest first (`history` of `get_task_status`).
         history?: Vec<Value>,
     }
 
-    /// What was decided about a task. For the publisher's people: no buyer is shown it.
+    /// Decision about a task, for the publisher's staff. Buyers do not see it.
     #[derive(Eq)]
     pub struct Decided {
-        /// When.
+        /// Time.
         at: Timestamp,
-        /// What.
+        /// Verdict.
         verdict: Verdict,
-        /// What kind of decision it was.
+        /// Kind of decider.
         decider: Decider,
-        /// The name of the person who decided, where it is known.
+        /// Name of the person who decided, where known.
         by?: Option<String>,
-        /// The reason that was given, or what spoke against the buy.
+        /// Reason that was given, or the objection to the buy.
         reason?: Option<String>,
     }
 
     /// A notification that has to be delivered; the state of its record is `due`, `done` or `dead`.
     #[derive(Default)]
     pub struct QueuedNotification: Notice by told_of {
-        /// Where to.
+        /// Address.
         url: String,
-        /// How the receiver wants to be shown that it is us (`authentication`), as it was given.
+        /// Authentication that the receiver wants (`authentication`), as given.
         authentication?: Option<Value>,
         /// The body: the same bytes at every attempt (`W-4`).
         body: String,
-        /// How often it was tried.
+        /// Number of attempts.
         attempts: u32,
-        /// When it is tried next.
+        /// Time of the next attempt.
         due_at: Timestamp,
-        /// What it tells of, where its buyer may look the attempts up.
+        /// Subject, where its buyer may look the attempts up.
         about?: Option<NotificationSubject>,
-        /// The attempts of one that is about something, the oldest first.
+        /// Attempts, for a notification with a subject, the oldest first.
         log?: Vec<NotificationAttempt>,
     }
 
-    /// What a notification tells of.
+    /// Subject of a notification.
     #[derive(Eq)]
     pub struct NotificationSubject {
         /// The id of its record.
         thing: String,
         /// The event (`creative.status_changed`).
         event: String,
-        /// Whom it is for.
+        /// Subscriber that it is for.
         subscriber_id: String,
         /// The `idempotency_key` in the body.
         key: String,
@@ -104,32 +104,32 @@ kept! {
     /// An attempt to deliver a notification.
     #[derive(Eq)]
     pub struct NotificationAttempt {
-        /// When it began.
+        /// Time at which it began.
         fired_at: Timestamp,
-        /// When it was over.
+        /// Time at which it ended.
         completed_at: Timestamp,
-        /// What came of it.
+        /// Outcome.
         outcome: AttemptOutcome,
-        /// The status of HTTP, where there was one.
+        /// HTTP status, where there was one.
         http_status?: Option<u16>,
     }
 }
 
-/// That of tasks that were kept before releases were.
+/// Returns the release of tasks that were stored before releases were.
 const fn usual_release() -> AdcpRelease {
     AdcpRelease::V3_1
 }
 
 form! {
-    /// Where to say something (`core/push-notification-config.json`).
+    /// Address for notifications (`core/push-notification-config.json`).
     pub struct Push {
         /// The address.
         url: Option<String>,
-        /// What the receiver calls what it is about.
+        /// Id that the receiver has given to the operation.
         operation_id: Option<String>,
-        /// What it wants to see again.
+        /// Token that is sent back to the receiver.
         token: Option<Value>,
-        /// How it wants to be shown that it is us.
+        /// Authentication that the receiver wants.
         authentication: Option<Value>;
         /// As it was given.
         whole given
@@ -139,17 +139,17 @@ form! {
 kept_whole!(Push.given);
 
 tradepost_wire::words! {
-    /// What was decided.
+    /// Verdict on a media buy.
     pub enum Verdict {
-        /// The buy comes about.
+        /// The buy is made.
         Approved = "approved",
-        /// It does not.
+        /// The buy is not made.
         Declined = "declined",
     }
 
-    /// Who or what decided.
+    /// Kind of decider.
     pub enum Decider {
-        /// One of the publisher's people.
+        /// A member of the publisher's staff.
         Person = "person",
         /// The publisher by itself, at the time that the product sets for that.
         Publisher = "publisher",
@@ -157,51 +157,51 @@ tradepost_wire::words! {
         Test = "test",
     }
 
-    /// What came of an attempt (`core/webhook-activity-record.json`).
+    /// Outcome of an attempt (`core/webhook-activity-record.json`).
     pub enum AttemptOutcome {
-        /// It was taken.
+        /// Accepted by the receiver.
         Success = "success",
-        /// The receiver answered, and did not take it.
+        /// Answered by the receiver, but not accepted.
         Failed = "failed",
-        /// The receiver did not answer in time.
+        /// Not answered by the receiver in time.
         Timeout = "timeout",
-        /// There was no connection, or it broke.
+        /// No connection, or one that broke.
         ConnectionError = "connection_error",
     }
 }
 
-/// By what a task is found: how far it is, its tool, and its id, which a test may choose.
+/// Returns the index terms of a task: its status, its tool, and its id, which a test may choose.
 fn found_by(task: &SubmittedTask, _: Timestamp) -> FoundBy {
     let waits = task.status == AdcpTaskStatus::Submitted && task.draft.is_some();
     FoundBy {
         state: Some(task.status.name()),
         class: task.task_type.clone(),
-        // Also one that has come already: a task ends when somebody decides about it.
+        // Also when it has passed: a task ends when it is decided.
         changes_at: task.due_at.filter(|_| waits),
         terms: vec![IndexTerm::new(IndexField::ChosenId, &task.task_id)],
     }
 }
 
-/// By what a notification is found: what it tells of.
+/// Returns the index terms of a notification: its subject.
 fn told_of(notice: &QueuedNotification, _: Timestamp) -> FoundBy {
     let about = notice.about.iter();
     let terms = about.map(|about| IndexTerm::new(IndexField::About, &about.thing)).collect();
     FoundBy { terms, ..FoundBy::default() }
 }
 
-/// The protocol of AdCP that a tool's tasks belong to.
+/// Returns the protocol of AdCP that a tool's tasks belong to.
 pub(crate) fn protocol_of(task_type: &str) -> &'static str {
     AdcpTool::of_name(task_type).map_or("media-buy", AdcpTool::protocol)
 }
 
 impl SubmittedTask {
-    /// The protocol of AdCP that it belongs to.
+    /// Returns the protocol of AdCP that it belongs to.
     #[must_use]
     pub fn protocol(&self) -> &'static str {
         protocol_of(&self.task_type)
     }
 
-    /// Whether it has not ended.
+    /// Returns true if it has not ended.
     pub(crate) fn is_open(&self) -> bool {
         matches!(
             self.status,
@@ -209,10 +209,10 @@ impl SubmittedTask {
         )
     }
 
-    /// A task that a request has become, which waits.
+    /// Creates the task that a request has become, which waits.
     pub(crate) fn submitted(task_id: &str, ask: &ToolCall) -> Self {
         let mut request = ask.arguments.clone();
-        // Out of the request before it becomes history: a receiver's credentials are in it.
+        // Removed before the request becomes history: a receiver's credentials are in it.
         let push = request.swap_remove("push_notification_config");
         let (now, context) = (ask.now, request.get("context").cloned());
         let said = json!({"status": AdcpTaskStatus::Submitted, "task_id": task_id});
@@ -241,17 +241,17 @@ impl SubmittedTask {
 }
 
 impl QueuedNotification {
-    /// The state of one that has to be delivered.
+    /// State of a notification that has to be delivered.
     pub const DUE: &'static str = "due";
-    /// The state of one that was delivered.
+    /// State of a notification that was delivered.
     pub const DONE: &'static str = "done";
-    /// The state of one that was given up.
+    /// State of a notification that was given up.
     pub const DEAD: &'static str = "dead";
 
-    /// How many attempts are remembered.
+    /// Maximum number of attempts that are stored.
     pub const MOST_ATTEMPTS: usize = 24;
 
-    /// One that is due now.
+    /// Creates a notification that is due now.
     #[must_use]
     pub fn new(url: &str, authentication: Option<&Value>, body: Value, now: Timestamp) -> Self {
         Self {

@@ -1,4 +1,5 @@
-//! The tools, each in a module of its own: what it reads, what it changes and what it replies.
+//! AdCP tools, one module each: the arguments that a tool reads, the changes that it makes and its
+//! reply.
 
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::adcp::rules::typed::Typed as _;
@@ -31,24 +32,25 @@ mod sessions;
 mod signals;
 mod tasks;
 
-/// Declares the tools: the request of each as a form, and who does its work; with `after`, who finds out
-/// before that what it needs from outside.
+/// Declares the tools: the type of each tool's arguments and the function that handles them. `after`
+/// names a function that first collects what the tool needs from other services.
 macro_rules! tools {
     ($($tool:ident($form:ty) => $perform:path $(, after $prepare:path)?;)+) => {
-        /// A request that its tool's rules accepted.
+        /// Arguments that the rules of their tool accepted.
         #[derive(Debug, Clone)]
         pub(crate) enum ToolRequest { $($tool(Box<$form>)),+ }
 
         impl ToolRequest {
-            /// Reads the arguments of a tool. That they cannot be read is a fault of ours, unless
-            /// nobody has checked them.
+            /// Reads the arguments of a tool; `None` when they do not fit. Arguments that were
+            /// checked always fit, so that `None` is then an internal error.
             pub(crate) fn read(tool: AdcpTool, arguments: &Value) -> Option<Self> {
                 match tool {
                     $(AdcpTool::$tool => <$form>::read(arguments).map(|it| Self::$tool(Box::new(it)))),+
                 }
             }
 
-            /// Finds out outside what the tool needs. `admitted` is what held a moment ago.
+            /// Collects what the tool needs from other services, outside of the transaction.
+            /// `admitted` is the admission as it was just before.
             pub(crate) async fn prepare(
                 &self,
                 publisher: &Publisher,
@@ -66,7 +68,7 @@ macro_rules! tools {
             }
         }
 
-        /// Where the form of a tool asks for what its rules do not guarantee.
+        /// Returns the members that a form requires although the schema does not guarantee them.
         #[cfg(test)]
         fn misfits() -> Vec<String> {
             use tradepost_wire::adcp::rules::typed::misfits;
@@ -113,7 +115,8 @@ tools! {
     ComplyTestController(forms::controller::Comply) => controller::perform;
 }
 
-/// The rules that name a code of their own for what the schema would refuse otherwise.
+/// Checks the rules with an error code of their own that the schema would otherwise refuse under
+/// another code.
 ///
 /// # Errors
 /// The refusal.
@@ -123,7 +126,7 @@ pub(crate) fn before_schema(tool: AdcpTool, arguments: &Value) -> Result<(), Adc
     }
     let searches = matches!(tool, AdcpTool::GetProducts | AdcpTool::GetSignals);
     let known = searches.then(|| UncheckedVersions::read(arguments)).flatten();
-    // A version of prices says nothing without that of what they are for.
+    // A pricing version is meaningless without the version of the feed that it prices.
     if let Some(UncheckedVersions {
         if_pricing_version: Some(_),
         if_wholesale_feed_version: None,
@@ -136,7 +139,7 @@ pub(crate) fn before_schema(tool: AdcpTool, arguments: &Value) -> Result<(), Adc
     Ok(())
 }
 
-/// Does the work.
+/// Handles a tool call inside the transaction.
 pub(crate) fn perform(
     work: &ToolContext<'_>,
     request: &ToolRequest,
@@ -156,9 +159,9 @@ mod tests {
 
     use super::misfits;
 
-    /// Reading a form only takes what the rules have seen to. The exceptions are read as if they could
-    /// be anything: members that only the text of AdCP or older senders have, terms that are refused
-    /// wherever they are sent, and the payload, which is the request of whatever tool.
+    /// Forms rely only on what the schema guarantees. The exceptions listed here are read as optional:
+    /// members that occur only in the text of AdCP or come from older senders, terms that are always
+    /// refused, and the payload, which is the request of any tool.
     #[test]
     fn forms_ask_for_nothing_that_the_rules_do_not_guarantee() {
         expect![[r#"

@@ -1,5 +1,5 @@
-//! Which release of AdCP a caller is answered in. The answers themselves know one release;
-//! [`release`](tradepost_wire::adcp::release) has what others say otherwise.
+//! Choice of the AdCP release in which a caller is answered. Answers are made in one release;
+//! [`release`](tradepost_wire::adcp::release) has the differences of the others.
 
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError, AdcpRelease};
 use tradepost_wire::adcp::signing::DigestRule;
@@ -8,7 +8,7 @@ use tradepost_wire::json::{Map, Value, json};
 use crate::profile::PublisherProfile;
 use crate::refuse::{self, ToolError};
 
-/// What this seller speaks; first that in which it answers whoever names none.
+/// Returns the releases that this seller speaks; first the one for callers that name none.
 pub(crate) fn spoken(profile: &PublisherProfile) -> Vec<AdcpRelease> {
     let mut releases = vec![AdcpRelease::V3_1, AdcpRelease::V3_2, AdcpRelease::V3_0];
     // In 3.2 every signature covers the body (`covers_content_digest`, "MUST explicitly emit
@@ -20,9 +20,9 @@ pub(crate) fn spoken(profile: &PublisherProfile) -> Vec<AdcpRelease> {
     releases
 }
 
-/// The release that a request is answered in: the one that it names, or ours when it names none. One of
-/// our own line that we do not speak is met with the highest that we do (`D-6`; `adcp_version`,
-/// "downshifts to the highest supported release within the same major").
+/// Returns the release in which a request is answered: the one that it names, or 3.1 when it names none. A
+/// release of our major version that we do not speak is answered in the highest that we do (`D-6`;
+/// `adcp_version`, "downshifts to the highest supported release within the same major").
 ///
 /// # Errors
 /// `VERSION_UNSUPPORTED`.
@@ -38,8 +38,8 @@ pub(crate) fn of(profile: &PublisherProfile, arguments: &Map) -> Result<AdcpRele
     }
 }
 
-/// The release whose words a caller knows, where 3.1 and 3.2 say the same: those of refusals before
-/// any publisher is reached, and those of the ends of tasks.
+/// Returns the release whose words a caller knows, where 3.1 and 3.2 say the same: for refusals before any
+/// publisher is reached, and for the ends of tasks.
 pub(crate) fn codes(arguments: &Map) -> AdcpRelease {
     match named(arguments) {
         NamedVersion::Minor(0) => AdcpRelease::V3_0,
@@ -47,21 +47,21 @@ pub(crate) fn codes(arguments: &Map) -> AdcpRelease {
     }
 }
 
-/// What a request names.
+/// Version that a request names.
 enum NamedVersion {
     Nothing,
-    /// A release of our own line.
+    /// A release of our major version, by its minor version.
     Minor(u64),
-    /// One of another line.
+    /// Another major version, or two members that contradict each other.
     Foreign,
 }
 
 fn named(arguments: &Map) -> NamedVersion {
     let named = arguments.get("adcp_version").and_then(Value::as_str);
     let major = arguments.get("adcp_major_version").and_then(Value::as_u64);
-    // What is no version at all is for the schema to refuse.
+    // Text that is not a version is refused by the schema.
     let parts = named.and_then(|text| {
-        // What comes before a release (`3.2-rc.1`) is met as the release itself.
+        // A pre-release (`3.2-rc.1`) counts as its release.
         let (release, _) = text.split_once('-').unwrap_or((text, ""));
         let (major, minor) = release.split_once('.')?;
         Some((major.parse::<u64>().ok()?, minor.parse::<u64>().ok()?))
@@ -69,7 +69,7 @@ fn named(arguments: &Map) -> NamedVersion {
     match (parts, major) {
         (Some((3, minor)), None | Some(3)) => NamedVersion::Minor(minor),
         (None, None | Some(3)) => NamedVersion::Nothing,
-        // Two members that contradict each other are met like a line that is not spoken.
+        // Two members that contradict each other count as a version that is not spoken.
         (Some(_), _) | (None, Some(_)) => NamedVersion::Foreign,
     }
 }
@@ -81,7 +81,7 @@ fn unsupported(spoken: &[AdcpRelease]) -> AdcpError {
     error.with("supported_versions", names(spoken)).with("supported_majors", json!([3]))
 }
 
-/// The names of releases, as they are published.
+/// Returns the names of releases, as published.
 pub(crate) fn names(releases: &[AdcpRelease]) -> Value {
     use tradepost_wire::catalog::Vocabulary as _;
     releases.iter().map(|release| Value::from(release.name())).collect()

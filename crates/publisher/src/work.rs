@@ -1,4 +1,4 @@
-//! A request at work: what a tool is handed.
+//! Context of a tool: the request, its admission and the store.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,23 +24,23 @@ use crate::task::SubmittedTask;
 use crate::task::end::record_id;
 use crate::world::Supply;
 
-/// A request at work.
+/// Context in which a tool does a request.
 pub(crate) struct ToolContext<'a> {
     /// The publisher.
     pub publisher: &'a Publisher,
-    /// The request as it was sent; tools are handed its form.
+    /// Request as it was sent; tools get it parsed.
     pub ask: &'a ToolCall,
-    /// What was found out when it was admitted.
+    /// Result of its admission.
     pub admitted: Admitted,
-    /// What was found out outside before.
+    /// Results of earlier calls outside.
     pub prepared: &'a Prepared,
-    /// What is kept.
+    /// Transaction of the store.
     pub shelf: &'a dyn StoreTx,
-    /// Until when the moment plays no part in what was found.
+    /// Moment until which the answer does not depend on the time.
     pub horizon: Horizon,
 }
 
-/// The first of the moments that are still to come and on which an answer depends.
+/// First future moment on which an answer depends.
 #[derive(Debug)]
 pub(crate) struct Horizon {
     now: Timestamp,
@@ -48,12 +48,12 @@ pub(crate) struct Horizon {
 }
 
 impl Horizon {
-    /// That of an answer at a moment, which depends on none so far.
+    /// Creates one for an answer at a moment, which depends on no other so far.
     pub(crate) const fn of(now: Timestamp) -> Self {
         Self { now, next: Cell::new(Timestamp::MAX) }
     }
 
-    /// Whether a moment has come.
+    /// Returns true if a moment has come; otherwise the answer depends on it.
     pub(crate) fn has_come(&self, moment: Timestamp) -> bool {
         let has_come = moment <= self.now;
         if !has_come {
@@ -62,51 +62,52 @@ impl Horizon {
         has_come
     }
 
-    /// For an answer that is another one each moment.
+    /// Notes that the answer is another one each moment.
     pub(crate) fn ends_now(&self) {
         self.next.set(self.now);
     }
 
-    /// The moment before which nothing changes by itself.
+    /// Returns the moment before which nothing changes by itself.
     pub(crate) fn next(&self) -> Timestamp {
         self.next.get()
     }
 }
 
 impl ToolContext<'_> {
-    /// The release that the request is answered in.
+    /// Returns the release in which the request is answered.
     pub(crate) fn release(&self) -> AdcpRelease {
         self.publisher.release(&self.ask.arguments)
     }
 
-    /// The version of a feed that the caller has, where its release knows such versions.
+    /// Returns the version of a feed that the caller has, where its release knows such versions.
     pub(crate) fn feed_version<'v>(&self, named: Option<&'v String>) -> Option<&'v String> {
         named.filter(|_| self.release() > AdcpRelease::V3_0)
     }
 
-    /// An id for something that is about to be kept: none is used up where nothing can be.
+    /// Creates an id for an entity that is about to be stored; none is used up when the store cannot be
+    /// written.
     pub(crate) fn fresh_id(&self, prefix: &'static str) -> Result<String, InternalError> {
         self.shelf.check_writable()?;
         Ok(self.publisher.world.fresh_id(prefix))
     }
 
-    /// Keeps what people are told of.
+    /// Returns the recorder of events for the publisher's staff.
     pub(crate) fn staff_events(&self) -> StaffEventRecorder<'_> {
         let is_sandbox = self.publisher.profile.sandbox;
         StaffEventRecorder { shelf: self.shelf, is_sandbox, now: self.ask.now }
     }
 
-    /// Whether the request is for an account that is for tests.
+    /// Returns true if the request is for a test account.
     pub(crate) fn is_for_tests(&self) -> bool {
         self.admitted.account.as_ref().is_some_and(|account| account.thing.sandbox)
     }
 
-    /// The caller's thing with this id, to look at.
+    /// Finds the caller's entity with this id, to read it.
     pub(crate) fn find<T: Entity>(&self, id: &str) -> Result<Option<Stored<T>>, InternalError> {
         self.admitted.reach.find(self.shelf, id)
     }
 
-    /// The caller's thing with this id, to change it, or the code for what is not there; see
+    /// Finds the caller's entity with this id, to change it, or refuses with this code; see
     /// [`require`](crate::resolve::CallerReach::require).
     pub(crate) fn require<T: Entity>(
         &self,
@@ -117,12 +118,12 @@ impl ToolContext<'_> {
         self.admitted.reach.require(self.shelf, id, code, field)
     }
 
-    /// Everything of a type that the caller reaches, in the order of making.
+    /// Returns all entities of a type that the caller reaches, in the order of creation.
     pub(crate) fn all<T: Entity>(&self) -> Result<Vec<Stored<T>>, InternalError> {
         self.admitted.reach.all(self.shelf, &Query::default())
     }
 
-    /// The same, of the account alone that the request is for, when it names one.
+    /// Returns the same, limited to the account of the request when it names one.
     pub(crate) fn all_of_account<T: Entity>(&self) -> Result<Vec<Stored<T>>, InternalError> {
         let account = self.admitted.account_id();
         let mut all: Vec<Stored<T>> = self.all()?;
@@ -130,12 +131,12 @@ impl ToolContext<'_> {
         Ok(all)
     }
 
-    /// The owner and the account of what the request makes.
+    /// Returns the owner and the account of what the request makes.
     pub(crate) fn whose(&self) -> (&str, Option<&str>) {
         (self.admitted.owner(), self.admitted.account_id())
     }
 
-    /// Puts a new thing there, of an owner and an account.
+    /// Stores a new entity of an owner and an account.
     pub(crate) fn add<T: Entity>(
         &self,
         id: &str,
@@ -146,7 +147,7 @@ impl ToolContext<'_> {
         self.shelf.add(New { id, owner, account, state, now: self.ask.now }, thing)
     }
 
-    /// The request becomes a task that waits, under an id that a test may choose.
+    /// Turns the request into a task that waits, under an id that a test may choose.
     pub(crate) fn submit(
         &self,
         task_id: Option<String>,
@@ -157,7 +158,7 @@ impl ToolContext<'_> {
         Ok(self.submitted(&task.thing.task_id, message))
     }
 
-    /// Keeps the task that the request becomes.
+    /// Stores the task that the request becomes.
     pub(crate) fn keep_task(
         &self,
         task_id: Option<String>,
@@ -165,7 +166,7 @@ impl ToolContext<'_> {
     ) -> Result<Stored<SubmittedTask>, InternalError> {
         let task_id = task_id.unwrap_or_else(|| self.publisher.world.fresh_id("task"));
         let thing = with(SubmittedTask::submitted(&task_id, self.ask));
-        // A chosen one is the tenant's own.
+        // A chosen id is unique to its owner only.
         let id = record_id(self.admitted.owner(), &task_id);
         let (owner, account) = self.whose();
         let new = New { id: &id, owner, account, state: "", now: self.ask.now };
@@ -174,26 +175,26 @@ impl ToolContext<'_> {
         Ok(Stored { thing, record })
     }
 
-    /// The reply of a request that has become this task.
+    /// Returns the reply of a request that has become this task.
     pub(crate) fn submitted(&self, task_id: &str, message: &str) -> ToolReply {
         ToolReply::new(AdcpTaskStatus::Submitted, message, json!({"task_id": task_id}))
     }
 
-    /// What the caller is told while something is feigned to be away.
+    /// Returns the warning to the caller while an outage is simulated.
     pub(crate) fn outage(&self) -> Result<Option<AdcpError>, InternalError> {
         let (tenant, tool, now) = (&self.admitted.reach.tenant, self.ask.tool, self.ask.now);
         let outage = Outage::of(self.shelf, tenant, tool.name(), now)?;
-        // It says how old what is known is.
+        // The warning says how old the data is, which changes each moment.
         outage.iter().for_each(|_| self.horizon.ends_now());
         Ok(outage.map(|outage| outage.warning(now)))
     }
 
-    /// `sandbox` of an answer: whether the account that the request is for is for tests, if so.
+    /// Returns `sandbox` of an answer: true if the request is for a test account, else `None`.
     pub(crate) fn sandbox(&self) -> Option<bool> {
         self.admitted.account.as_ref().filter(|account| account.thing.sandbox).map(|_| true)
     }
 
-    /// The account that the request is for.
+    /// Returns the account that the request is for, or refuses a request that names none.
     pub(crate) fn account(&self) -> Result<&Stored<Account>, ToolError> {
         let message = "name the account that this is for";
         let absent = || refuse::at(AdcpCode::InvalidRequest, "account", message).into();
@@ -201,25 +202,24 @@ impl ToolContext<'_> {
     }
 }
 
-/// What addresses of subscribers have shown.
+/// Proofs that addresses of subscribers have given.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Proofs {
-    /// The ids of accounts that are going to be opened, by the place of their row: a proof is for one
-    /// account.
+    /// Ids of accounts that are going to be opened, by the place of their row: a proof is for one account.
     pub opened: BTreeMap<usize, String>,
-    /// The digests of what was shown.
+    /// Digests of what was proven.
     pub shown: BTreeSet<String>,
 }
 
-/// What a tool has to find out outside before it can work in a transaction.
+/// Results from outside that a tool needs before it can work in a transaction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prepared {
-    /// What the ad server has on offer.
+    /// Availability at the ad server.
     pub supply: Option<Supply>,
-    /// What the account's governance agent decided.
+    /// Decision of the account's governance agent.
     pub governance: Option<Map>,
-    /// What addresses of subscribers have shown.
+    /// Proofs of subscribers' addresses.
     pub proofs: Proofs,
-    /// What verifiers said of creatives.
+    /// Answers of verifiers about creatives.
     pub looked: Vec<Looked>,
 }

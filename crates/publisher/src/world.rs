@@ -1,5 +1,5 @@
-//! What is outside: limits, identifiers, the ad server behind the publisher, and the governance
-//! agents of buyers.
+//! Everything outside that is not the store: limits, identifiers, the ad server behind the publisher, and the
+//! governance agents of buyers.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -8,28 +8,28 @@ use std::pin::Pin;
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Map, Value};
 
-/// A future in a box, because the world is behind a pointer.
+/// A boxed future, because [`Services`] is used as a trait object.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Everything outside that is no store.
+/// Everything outside that is not the store.
 pub trait Services: Send + Sync + Debug {
-    /// A new identifier that nobody can guess, after a prefix: `mb_…`.
+    /// Creates an identifier that cannot be guessed, after a prefix: `mb_…`.
     fn fresh_id(&self, prefix: &str) -> String;
 
-    /// Counts a request of a principal; says how long to wait when there were too many (`H-5`).
+    /// Counts a request of a principal against its limit (`H-5`).
     ///
     /// # Errors
-    /// When the next request may be sent.
+    /// The time to wait, when there were too many.
     fn admit(&self, principal: &str, lane: RateClass) -> Result<(), LimitWait>;
 
-    /// Whether something may be sent to an address that a caller chose, as far as that shows before
-    /// it is resolved.
+    /// Checks that requests may be sent to an address that a caller chose, as far as that shows before it is
+    /// resolved.
     ///
     /// # Errors
-    /// What it must be instead: "must …".
+    /// The requirement that it does not meet: "must …".
     fn may_call(&self, url: &str) -> Result<(), &'static str>;
 
-    /// Forgets what nobody needs any more, such as callers that have not called lately.
+    /// Removes what is no longer needed, such as callers that have not called lately.
     fn tidy(&self);
 
     /// Asks a buyer's governance agent (`check_governance`).
@@ -39,50 +39,48 @@ pub trait Services: Send + Sync + Debug {
         request: Map,
     ) -> BoxFuture<'a, Result<Map, CallError>>;
 
-    /// Asks verifiers that the publisher accepts what they know of creatives (`get_creative_features`),
-    /// all at once: an address with the arguments. The answers in the same order.
+    /// Asks verifiers that the publisher accepts about creatives (`get_creative_features`), all at once: for
+    /// each an address and the arguments. The answers are in the same order.
     fn creative_features(
         &self,
         questions: Vec<(String, Map)>,
     ) -> BoxFuture<'_, Vec<Result<Map, CallError>>>;
 
-    /// The address of the agent whose key signs notifications (`seller_agent_url`).
+    /// Returns the address of the agent whose key signs notifications (`seller_agent_url`).
     fn agent_url(&self) -> String;
 
-    /// Whether an address that may be called is on this very machine, which its operator has permitted:
-    /// nobody else can have named it in earnest.
+    /// Returns true if an address that may be called is on this very machine, by permission of its operator:
+    /// such an address need not be public.
     fn is_own_machine(&self, url: &str) -> bool;
 
     /// Asks addresses whether they want what is going to be sent there, each by a signed request, all at
-    /// once. Whether each has said back what it was asked ([`Challenge::is_answered_by`]).
+    /// once. Returns for each whether it repeated what it was asked ([`Challenge::is_answered_by`]).
     fn challenge(&self, challenges: Vec<Challenge>) -> BoxFuture<'_, Vec<bool>>;
 
-    /// Signs what the governance role has decided: a compact JWS of these claims, of which whoever
-    /// reads it has to understand those that are `critical` (SEC, "AdCP JWS profile"). `None` when
-    /// there is no key.
+    /// Signs a decision of the governance role: a compact JWS of these claims, of which a reader has to
+    /// understand those that are `critical` (SEC, "AdCP JWS profile"). Returns `None` when there is no key.
     fn attest(&self, claims: &Value, critical: &[&str]) -> Option<String>;
 
-    /// What the ad server has on offer now. `fresh` is false when it is what an earlier answer
-    /// said.
+    /// Returns the availability at the ad server. `stale` is set when it is from an earlier answer.
     fn inventory(&self) -> BoxFuture<'_, Result<Supply, Unavailable>>;
 
-    /// Notes that something of ours broke, and returns the id under which the log has it.
+    /// Logs an internal error, and returns the id of the log entry.
     fn report(&self, broken: &InternalError) -> String;
 }
 
-/// A question to an address (`core/webhook-challenge.json`).
+/// A challenge to an address (`core/webhook-challenge.json`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
-    /// Where to.
+    /// Address.
     pub url: String,
-    /// What has to be said back.
+    /// Word that the answer has to repeat.
     pub word: String,
-    /// The body.
+    /// Body of the request.
     pub body: String,
 }
 
 impl Challenge {
-    /// Whether an answer says the word back, in one of the two members that may
+    /// Returns true if an answer repeats the word, in one of the two members that may
     /// (`core/webhook-challenge-response.json`).
     #[must_use]
     pub fn is_answered_by(&self, body: &[u8]) -> bool {
@@ -97,7 +95,7 @@ impl Challenge {
     }
 }
 
-/// Which limit counts a request.
+/// Limit that counts a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RateClass {
     /// Requests that change nothing.
@@ -108,14 +106,14 @@ pub enum RateClass {
     Insert,
 }
 
-/// How long to wait, and which limit it was.
+/// Time to wait, and the limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitWait {
-    /// Seconds, rounded up.
+    /// Time to wait in seconds, rounded up.
     pub seconds: u32,
-    /// Requests in the window.
+    /// Number of requests in the window.
     pub limit: u32,
-    /// The window in seconds.
+    /// Length of the window in seconds.
     pub window_seconds: u32,
 }
 
@@ -128,46 +126,46 @@ pub struct NamedGovernanceAgent {
     pub credential: Option<String>,
 }
 
-/// Why a governance agent, or a verifier, said nothing.
+/// Error of a call to a governance agent or a verifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallError {
-    /// It did not answer, or not in time, or with something that is no answer.
+    /// No answer, none in time, or one that cannot be read.
     Silent,
-    /// It answered with an error of this code (`PLAN_NOT_FOUND`).
+    /// An error answer with this code (`PLAN_NOT_FOUND`).
     Refused(String),
 }
 
-/// What the ad server has on offer.
+/// Availability at the ad server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Supply {
     /// Products that it cannot deliver now, by id: sold out.
     pub sold_out: Vec<String>,
-    /// How old it is, in seconds; 0 when it was asked for now.
+    /// Age in seconds; 0 when it was asked for now.
     pub age_seconds: u64,
-    /// Why it is not fresh, when the ad server could not be asked.
+    /// Reason for its age, when the ad server could not be asked.
     pub stale: Option<Stale>,
 }
 
-/// Why something comes from a cache.
+/// Reason for an answer from the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
-    /// The name of what could not be asked.
+    /// Name of the service that could not be asked.
     pub upstream: String,
-    /// How fresh it is meant to be, in seconds.
+    /// Intended freshness in seconds.
     pub freshness_target_seconds: u64,
 }
 
-/// Why the ad server has nothing to say.
+/// Reason for which the ad server gave no availability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unavailable {
-    /// It does not answer, and there is nothing in the cache (`SERVICE_UNAVAILABLE`).
+    /// No answer, and nothing in the cache (`SERVICE_UNAVAILABLE`).
     Down {
         /// Seconds until it is asked again.
         retry_after: Option<u32>,
     },
-    /// It is not set up (`CONFIGURATION_ERROR`).
+    /// Not set up (`CONFIGURATION_ERROR`).
     Misconfigured {
-        /// What an operator has to set, without values.
+        /// Setting that an operator has to make, without values.
         setting: &'static str,
     },
 }

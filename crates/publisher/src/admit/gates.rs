@@ -1,6 +1,5 @@
-//! The gates, each a function of what it looks at: how the relationship with the buyer agent
-//! stands (`G-*`), what the caller may do (`R-*`), how the account stands. Who asks them, and in
-//! which order, is in [`admit`](super).
+//! Gates, each a function of what it checks: the standing of the buyer agent (`G-*`), the rights of the
+//! caller (`R-*`), the status of the account. Their callers, and their order, are in [`admit`](super).
 
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::adcp::rules::typed::Typed as _;
@@ -14,21 +13,21 @@ use crate::forms::products::BrandRef;
 use crate::refuse::{self, ToolError};
 use crate::reply::object;
 
-/// How many refused fields are named one by one.
+/// Maximum number of refused fields that are named one by one.
 const MAX_FIELDS: usize = 50;
 
-/// How many permitted fields are named in `details`, which have to stay small (`Z-4`).
+/// Maximum number of permitted fields that are named in `details`, which have to stay small (`Z-4`).
 const MAX_PERMITTED: usize = 12;
 
-/// The relationship with the caller (`G-1` to `G-7`). An agent that is no friend and a credential
-/// that is nobody's cost the same work: none.
+/// Checks the relationship with the caller (`G-1` to `G-7`). An agent that is not active and an unmapped
+/// credential cost the same work: none.
 pub(crate) fn standing(agent: Option<&BuyerAgent>, strangers: bool) -> Result<(), ToolError> {
     let (code, state) = match agent.map(|agent| agent.standing) {
         Some(AgentStanding::Active) => return Ok(()),
         Some(AgentStanding::Suspended) => (AdcpCode::AgentSuspended, "is suspended"),
         Some(AgentStanding::Blocked) => (AdcpCode::AgentBlocked, "has been ended"),
         None if strangers => return Ok(()),
-        // Nothing here may tell a credential that is mapped to nobody whether anybody is (`G-2`).
+        // The answer must not tell an unmapped credential whether any other is mapped (`G-2`).
         None => {
             let text = "the seller does not permit this; a person has to settle it with the seller";
             return Err(for_a_person(refuse::error(AdcpCode::PermissionDenied, text)).into());
@@ -41,7 +40,7 @@ pub(crate) fn standing(agent: Option<&BuyerAgent>, strangers: bool) -> Result<()
     Err(refuse::error(code, &message).into())
 }
 
-/// An agent that may work with sandbox accounts alone (`G-1`).
+/// Refuses a live account to an agent that may work with sandbox accounts only (`G-1`).
 pub(crate) fn sandbox_only(agent: Option<&BuyerAgent>, sandbox: bool) -> Result<(), ToolError> {
     if sandbox || !agent.is_some_and(|agent| agent.sandbox_only) {
         return Ok(());
@@ -51,19 +50,19 @@ pub(crate) fn sandbox_only(agent: Option<&BuyerAgent>, sandbox: bool) -> Result<
     Err(error.with("scope", "agent").with("reason", "sandbox_only").into())
 }
 
-/// No token helps here: only a person does (`G-8`).
+/// Sets the suggestion to ask a person: a token does not help here (`G-8`).
 fn for_a_person(error: AdcpError) -> AdcpError {
     AdcpError { suggestion: Some(AdcpCode::AgentSuspended.hint().to_owned()), ..error }
 }
 
-/// Whether a task is for finding out what else one may do: permitted to everybody, or else nobody
-/// could follow the hint of `R-2`.
+/// Returns true if a tool is for finding out what else one may do. It is permitted to every caller, or else
+/// the hint of `R-2` could not be followed.
 #[must_use]
 pub(crate) fn is_introspection(tool: AdcpTool) -> bool {
     matches!(tool, AdcpTool::GetAdcpCapabilities | AdcpTool::ListAccounts)
 }
 
-/// Whether the caller may call a task at all (`R-2`, `R-4`, `R-11`). `account` is the id of the one
+/// Checks that the caller may call a tool at all (`R-2`, `R-4`, `R-11`). `account` is the id of the account
 /// that the request is for, when it names one.
 pub(crate) fn scope(
     tool: AdcpTool,
@@ -81,7 +80,7 @@ pub(crate) fn scope(
     Ok(())
 }
 
-/// Whether a task, be it one that this seller does not have, is among those that the caller was granted.
+/// Checks that a task, even one that this seller does not have, is among those that the caller was granted.
 /// No list permits every task, an empty one none.
 pub(crate) fn task(
     name: &str,
@@ -100,8 +99,8 @@ pub(crate) fn task(
     Err(error.with("introspection_hint", hint).into())
 }
 
-/// Which members of the request the caller may not set: one error each, with its exact path
-/// (`R-1`, `R-6`). What a task that changes nothing is asked for is never a matter of permission.
+/// Returns an error for each member of the request that the caller may not set, with its exact path (`R-1`,
+/// `R-6`). The members of a task that changes nothing are never restricted.
 pub(crate) fn fields(
     tool: AdcpTool,
     granted: Option<&AccountRights>,
@@ -123,13 +122,13 @@ pub(crate) fn fields(
     refused_fields(arguments, &permitted).into_iter().take(MAX_FIELDS).map(error).collect()
 }
 
-/// Whether a task changes anything that is somebody's business. Looking for products may leave
-/// proposals behind, and is looking all the same.
+/// Returns true if a tool changes anything that needs permission. A search for products may store proposals,
+/// and counts as reading all the same.
 fn changes(tool: AdcpTool) -> bool {
     tool.mutates() && tool != AdcpTool::GetProducts
 }
 
-/// What every request has, whoever sends it (`R-11`); ids are, too.
+/// Members that every request has, whatever the caller (`R-11`); ids are exempt, too.
 const FRAMING: &str = "\
     account adcp_major_version adcp_version buyer_ref context cursor dry_run ext format_option_ref \
     governance_context idempotency_key max_results pagination po_number push_notification_config \
@@ -139,9 +138,9 @@ fn is_framing(name: &str) -> bool {
     FRAMING.split(' ').any(|it| it == name) || name.ends_with("_id") || name.ends_with("_ids")
 }
 
-/// The members that are not among the permitted ones, in path notation. A permitted member may be
-/// named with its parent (`packages.budget`). Of a list of objects, the members of each object are
-/// named, because they are what has to be left out.
+/// Returns the members that are not permitted, in path notation. A permitted member may be named with its
+/// parent (`packages.budget`). In a list of objects, the members of each object are named, because they are
+/// what has to be left out.
 fn refused_fields(arguments: &Map, permitted: &[&str]) -> Vec<String> {
     let mut refused = Vec::new();
     for (name, value) in arguments {
@@ -167,8 +166,7 @@ fn refused_fields(arguments: &Map, permitted: &[&str]) -> Vec<String> {
         if let Some(item) = value.as_object().filter(|_| !nested.is_empty()) {
             look(name.clone(), item);
         }
-        // Nothing in it was named, as of a list of nothing but ids, so
-        // that the member itself has to go.
+        // Nothing in it was named, as in a list of ids only, so the member itself has to go.
         if refused.len() == before && nested.is_empty() {
             refused.push(name.clone());
         }
@@ -176,15 +174,15 @@ fn refused_fields(arguments: &Map, permitted: &[&str]) -> Vec<String> {
     refused
 }
 
-/// What a request needs its account for.
+/// Returns the purpose for which a request needs its account.
 pub(crate) fn need(tool: AdcpTool, arguments: &Map) -> AccountNeed {
     // More packages are more spend.
     let buys = tool == AdcpTool::UpdateMediaBuy && arguments.contains_key("new_packages");
     if buys { AccountNeed::Spend } else { tool.need() }
 }
 
-/// Whether an account that stands like this can be used for what is wanted of it. `field` is the member
-/// that named it, for what is as if it were not there.
+/// Checks that an account in its status can be used for a purpose. `field` is the member that named it, for
+/// an account that counts as absent.
 pub(crate) fn status(wanted: AccountNeed, account: &Account, field: &str) -> Result<(), ToolError> {
     let (permitted, error) = match account.status {
         AccountStatus::Active => return Ok(()),
@@ -197,7 +195,7 @@ pub(crate) fn status(wanted: AccountNeed, account: &Account, field: &str) -> Res
             let message = "the account is suspended; a person has to settle it with the seller";
             (AccountNeed::Look, refuse::error(AdcpCode::AccountSuspended, message))
         }
-        // What is over is to its buyer as what never was (`U-1`).
+        // To its buyer, an ended account is like one that never existed (`U-1`).
         AccountStatus::Rejected | AccountStatus::Closed => {
             (AccountNeed::Know, refuse::not_found(AdcpCode::AccountNotFound, Some(field)))
         }
@@ -205,8 +203,8 @@ pub(crate) fn status(wanted: AccountNeed, account: &Account, field: &str) -> Res
     if wanted <= permitted { Ok(()) } else { Err(error.into()) }
 }
 
-/// Whether a request is about the brand of its account. Whoever leaves the brand of a house out, on either
-/// side, means any of them.
+/// Checks that a request is about the brand of its account. A brand id that is missing on either side means
+/// any brand of the house.
 pub(crate) fn brand(account: &Account, arguments: &Map) -> Result<(), ToolError> {
     let named = arguments.get("brand").and_then(BrandRef::read);
     let (Some(named), Some(own)) = (named, &account.brand) else { return Ok(()) };
@@ -274,7 +272,7 @@ mod tests {
             .assert_eq(&refused(json!({"packages": [{"package_id": "p"}]}), &[]).join(" "));
     }
 
-    /// Each task with an account in each status: what it is refused with, if it is.
+    /// Each tool with an account in each status: the refusal, if there is one.
     #[test]
     fn how_an_account_stands_decides_what_can_be_done_with_it() {
         let statuses = [

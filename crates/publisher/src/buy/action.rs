@@ -1,4 +1,4 @@
-//! What a buyer can do with a media buy (`media-buy-valid-action`), and when.
+//! Actions of a buyer on a media buy (`media-buy-valid-action`), and when they are permitted.
 
 use jiff::Timestamp;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -9,49 +9,49 @@ use crate::catalogue::{AllowedAction, Product};
 use crate::reply::object;
 
 tradepost_wire::catalog! {
-    /// Something that a buyer can do with a media buy.
+    /// An action of a buyer on a media buy.
     pub enum BuyAction {
-        /// The older word that covers it, which a product may still use.
+        /// Returns the older word that covers it, which a product may still use.
         coarse: Option<&'static str>;
-        /// Whether a buy that is not over lets it be done.
+        /// Returns the check of whether a buy that has not ended permits it.
         permits: fn(&MediaBuy, Timestamp) -> bool = |_, _| true,
-        /// Whether it changes what money is committed to: a governance agent has a say in that.
+        /// Returns true if it changes committed money, so that a governance agent has a say in it.
         commits: bool = true
     }
-    /// Hold the buy.
+    /// Pause the buy.
     Pause = "pause" { coarse: None; permits: |buy, _| !buy.paused, commits: false }
-    /// Let it run again.
+    /// Resume the buy.
     Resume = "resume" { coarse: None; permits: |buy, _| buy.paused, commits: false }
-    /// End it for good.
+    /// Cancel the buy for good.
     Cancel = "cancel" { coarse: None; commits: false }
-    /// Let it end later.
+    /// Move the end of the flight to a later time.
     ExtendFlight = "extend_flight" { coarse: Some("update_dates") }
-    /// Let it end earlier.
+    /// Move the end of the flight to an earlier time.
     ShortenFlight = "shorten_flight" { coarse: Some("update_dates") }
-    /// Let it begin at another time.
+    /// Move the start of the flight.
     UpdateFlightDates = "update_flight_dates" {
         coarse: Some("update_dates");
-        // A flight that has begun has begun.
+        // The start of a flight that has begun cannot be moved.
         permits: |buy, now| {
             matches!(buy.status_at(now), MediaBuyStatus::PendingCreatives | MediaBuyStatus::PendingStart)
                 && now < buy.start_time
         }
     }
-    /// Spend more.
+    /// Raise the budget.
     IncreaseBudget = "increase_budget" { coarse: Some("update_budget") }
-    /// Spend less.
+    /// Lower the budget.
     DecreaseBudget = "decrease_budget" { coarse: Some("update_budget") }
-    /// Spend the same on other packages.
+    /// Move budget between packages.
     ReallocateBudget = "reallocate_budget" { coarse: Some("update_budget") }
-    /// Aim at others.
+    /// Change the targeting.
     UpdateTargeting = "update_targeting" { coarse: Some("update_packages") }
-    /// Spread the spending otherwise.
+    /// Change the pacing of the spending.
     UpdatePacing = "update_pacing" { coarse: Some("update_packages"); commits: false }
-    /// Show it to one person more or less often.
+    /// Change how often one person sees it.
     UpdateFrequencyCaps = "update_frequency_caps" {
         coarse: Some("update_packages"); commits: false
     }
-    /// Say which creatives go where.
+    /// Assign creatives to packages.
     UpdateCreativeAssignments = "update_creative_assignments" {
         coarse: Some("sync_creatives"); commits: false
     }
@@ -66,13 +66,13 @@ tradepost_wire::catalog! {
 }
 
 impl BuyAction {
-    /// Whether a buy that stands like this permits it, whatever its products say.
+    /// Returns true if a buy permits it in its current status, whatever its products say.
     #[must_use]
     pub fn fits(self, buy: &MediaBuy, now: Timestamp) -> bool {
         !buy.status_at(now).is_terminal() && self.permits()(buy, now)
     }
 
-    /// How a product lets it be done to a buy in this state; a product that says nothing permits
+    /// Returns how a product permits it on a buy in this status; a product that says nothing permits
     /// everything (`allowed_actions`).
     fn offered_by(self, product: &Product, status: MediaBuyStatus) -> Option<AvailableAction> {
         let Some(allowed) = &product.published.allowed_actions else {
@@ -83,14 +83,13 @@ impl BuyAction {
         };
         let about = |entry: &&AllowedAction| {
             let action = entry.action.as_deref();
-            // Most actions have no older word: without the second half, an entry that names no
-            // action would be about all of those.
+            // Most actions have no older word: without `is_some`, an entry without an action would match all
+            // of those.
             (action == Some(self.name()) || (action.is_some() && action == self.coarse()))
                 && has(&entry.allowed_statuses, status.name())
         };
         let entries: Vec<_> = allowed.iter().flatten().filter(about).collect();
-        // Several entries may be about one action; the easiest way
-        // that one of them opens is open.
+        // Several entries may be about one action; the easiest mode of any of them holds.
         ActionMode::ALL.iter().find_map(|mode| {
             let entry = entries.iter().find(|entry| has(&entry.modes, mode.name()))?;
             let (sla, terms_ref) = (entry.sla.clone(), entry.terms_ref.clone());
@@ -100,11 +99,11 @@ impl BuyAction {
 }
 
 tradepost_wire::words! {
-    /// How an action can be had, the easier way first.
+    /// Way in which an action is available, the easier one first.
     pub enum ActionMode {
-        /// The buyer does it.
+        /// Done by the buyer alone.
         SelfServe = "self_serve",
-        /// A person of the seller has to agree, who is asked outside of this protocol.
+        /// Done after a person of the seller has agreed, who is asked outside of this protocol.
         RequiresApproval = "requires_approval",
     }
 }
@@ -112,46 +111,46 @@ tradepost_wire::words! {
 /// An action that a buy offers now (`core/media-buy-available-action.json`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct AvailableAction {
-    /// What.
+    /// Action.
     pub action: BuyAction,
-    /// How it can be had.
+    /// Way in which it is available.
     pub mode: ActionMode,
-    /// How soon.
+    /// Service level: how soon it is done.
     sla: Option<Value>,
-    /// On which terms.
+    /// Terms that apply.
     terms_ref: Option<Value>,
 }
 
 impl AvailableAction {
-    /// An action of which no product says anything.
+    /// Creates an action that no product restricts.
     const fn freely(action: BuyAction) -> Self {
         Self { action, mode: ActionMode::SelfServe, sla: None, terms_ref: None }
     }
 }
 
 tradepost_wire::words! {
-    /// Why something cannot be done with a buy (`action-not-allowed-reason`).
+    /// Reason for which an action is not permitted (`action-not-allowed-reason`).
     pub enum ActionRefused {
-        /// Not as the buy stands.
+        /// Not permitted in the current status of the buy.
         WrongStatus = "wrong_status",
-        /// One of its products never permits it.
+        /// Never permitted by one of its products.
         NotSupportedOnProduct = "not_supported_on_product",
-        /// A person of the seller has to agree first.
+        /// Permitted only after a person of the seller has agreed.
         ModeMismatch = "mode_mismatch",
     }
 }
 
-/// What a buy offers now, given the products of its packages.
+/// Returns the actions that a buy permits now, given the products of its packages.
 #[must_use]
 pub fn permitted(buy: &MediaBuy, products: &[Product], now: Timestamp) -> Vec<AvailableAction> {
     let offered = |action: &BuyAction| offered(*action, buy, products, now).ok();
     BuyAction::ALL.iter().filter_map(offered).collect()
 }
 
-/// Whether the buyer can do something with a buy now.
+/// Checks that the buyer can do an action on a buy now, without asking the seller.
 ///
 /// # Errors
-/// Why not.
+/// The reason for which it cannot.
 pub fn judge(
     action: BuyAction,
     buy: &MediaBuy,
@@ -164,7 +163,7 @@ pub fn judge(
     }
 }
 
-/// How something can be done with a buy now: in the hardest way that one of its products wants.
+/// Returns how an action is available on a buy now: in the strictest way of all its products.
 fn offered(
     action: BuyAction,
     buy: &MediaBuy,
@@ -184,7 +183,7 @@ fn offered(
             .max_by_key(|one| (one.mode == ActionMode::RequiresApproval, one.sla.is_some()));
         return Ok(hardest.unwrap_or_else(|| AvailableAction::freely(action)));
     }
-    // Whether waiting can help is what the buyer has to know.
+    // The buyer has to know whether waiting can help.
     let ever = |product: &Product| {
         MediaBuyStatus::ALL.iter().any(|status| action.offered_by(product, *status).is_some())
     };
@@ -195,7 +194,7 @@ fn offered(
     }
 }
 
-/// Actions as they are published.
+/// Returns actions in their published form.
 #[must_use]
 pub fn available(offered: &[AvailableAction]) -> Value {
     let entry = |one: &AvailableAction| {
@@ -209,7 +208,7 @@ pub fn available(offered: &[AvailableAction]) -> Value {
     offered.iter().map(entry).collect()
 }
 
-/// The names of those that a buyer can do alone (`valid_actions`).
+/// Returns the names of the actions that a buyer can do alone (`valid_actions`).
 pub(crate) fn valid(offered: &[AvailableAction]) -> Value {
     let alone = offered.iter().filter(|one| one.mode == ActionMode::SelfServe);
     alone.map(|one| Value::from(one.action.name())).collect()

@@ -1,5 +1,5 @@
-//! What a sandbox can do to media buys beside what buyers do: force how they stand, report delivery,
-//! spend budgets, and put buys there. For the test controller; nobody else has a way to it.
+//! Changes of media buys that only a sandbox makes: it forces their status, reports delivery, spends budgets,
+//! and stores buys. Only the test controller uses this.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,16 @@ use crate::exclusive;
 use crate::money::MoneyAmount;
 use crate::shelf::{EntityRecord, New, StoreTx, Stored};
 
-/// What came of forcing.
+/// Result of forcing a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forced {
-    /// It stands as it was told to; how it stood before.
+    /// Forced; the status before.
     Done(MediaBuyStatus),
-    /// No way leads there from how it stands.
+    /// Not possible: no transition leads there from this status.
     Impossible(MediaBuyStatus),
 }
 
-/// Whether the published state machine has a way from one status to another; staying is one.
+/// Returns true if the published state machine permits a transition; staying is permitted.
 const fn leads(from: MediaBuyStatus, to: MediaBuyStatus) -> bool {
     match from {
         MediaBuyStatus::PendingCreatives | MediaBuyStatus::PendingStart => {
@@ -47,7 +47,7 @@ const fn leads(from: MediaBuyStatus, to: MediaBuyStatus) -> bool {
     }
 }
 
-/// Lets a buy stand as wanted (`force_media_buy_status`). To force what is already so changes nothing.
+/// Forces the status of a buy (`force_media_buy_status`). Forcing the status that it has changes nothing.
 ///
 /// # Errors
 /// When the store fails.
@@ -67,12 +67,12 @@ pub fn status(
     }
     let buy = &mut kept.thing;
     buy.paused = to == MediaBuyStatus::Paused;
-    // A pause is kept apart from the status, which goes on underneath it.
+    // A pause is stored apart from the status beneath it.
     buy.status = if to == MediaBuyStatus::Paused { MediaBuyStatus::Active } else { to };
     match to {
         MediaBuyStatus::Canceled => buy.cancellation = Some(Cancellation::by(Party::Seller, now)),
         MediaBuyStatus::Rejected => buy.rejection_reason = reason.map(ToOwned::to_owned),
-        // What is to wait for its beginning must not have begun.
+        // A buy that is to wait for its start must not have begun.
         MediaBuyStatus::PendingStart if buy.start_time <= now => {
             buy.start_time = now + SignedDuration::from_hours(1);
         }
@@ -88,7 +88,7 @@ pub fn status(
     Ok(Forced::Done(before))
 }
 
-/// Puts a changed buy back.
+/// Stores a changed buy, and releases its exclusive days when it has ended.
 pub(crate) fn save(
     shelf: &dyn StoreTx,
     kept: &mut Stored<MediaBuy>,
@@ -100,7 +100,7 @@ pub(crate) fn save(
     shelf.change(kept, now)
 }
 
-/// Adds a report to what a buy has delivered (`simulate_delivery`); the metrics of all its reports.
+/// Adds a report to the delivery of a buy (`simulate_delivery`), and returns the metrics of all its reports.
 /// `params` are those of the controller. The report is about the day that they name (`delivery_date`), or
 /// else about now.
 ///
@@ -133,15 +133,15 @@ pub fn deliver(
     Ok(super::report::metrics(&total.reports))
 }
 
-/// In what the reach of a buy is counted: as its goal says.
+/// Returns the unit in which the reach of a buy is counted, as its goal says.
 fn reach_unit(buy: &MediaBuy) -> Value {
     let mut goals = buy.packages.iter().flat_map(|one| one.shown.optimization_goals.iter());
     let unit = goals.find_map(|goal| goal.reach_unit.clone());
     unit.unwrap_or_else(|| "individuals".into())
 }
 
-/// Spends a share of a buy's budget (`simulate_budget_spend`), in place of what it has spent; the amount
-/// and the budget.
+/// Sets the spend of a buy to a share of its budget (`simulate_budget_spend`). Returns the amount and the
+/// budget.
 ///
 /// # Errors
 /// When the store fails.
@@ -157,8 +157,8 @@ pub fn spend(
     Ok((spent, budget))
 }
 
-/// Commits a share of what an account may spend, in place of what was committed; the amount and the
-/// limit, or `None` when it has no limit.
+/// Sets the committed amount of an account to a share of its limit. Returns the amount and the limit, or
+/// `None` when it has no limit.
 ///
 /// # Errors
 /// When the store fails.
@@ -177,7 +177,7 @@ pub fn spend_account(
     Ok(Some(done))
 }
 
-/// Changes what a buy has delivered.
+/// Changes the delivery of a buy, and returns it.
 fn delivery(
     shelf: &dyn StoreTx,
     buy: &Stored<MediaBuy>,
@@ -197,7 +197,7 @@ fn delivery(
 }
 
 form! {
-    /// What a report of the controller says besides its figures.
+    /// Members of a controller's report other than its figures.
     #[derive(Default)]
     struct ForcedDelivery {
         reported_spend: Option<Spend>,
@@ -213,7 +213,7 @@ form! {
         amount: Option<MoneyAmount>,
     }
 
-    /// What a fixture may say of a buy; it is no part of the rules, and the rest is filled in.
+    /// Members that a fixture may give of a buy. They are not part of the schema; the rest is filled in.
     #[derive(Default)]
     struct BuyFixture {
         media_buy_status: Option<MediaBuyStatus>,
@@ -227,7 +227,7 @@ form! {
         packages: LenientList<PackageFixture>,
     }
 
-    /// And of a package; what is not named here is shown as it is.
+    /// Members that a fixture may give of a package; others are shown as given.
     struct PackageFixture {
         package_id: Option<String>,
         product_id: Option<String>,
@@ -239,11 +239,11 @@ form! {
     }
 }
 
-/// What a package has as types.
+/// Members of a package that are stored as typed fields.
 const TYPED: [&str; 6] =
     ["package_id", "product_id", "pricing_option_id", "budget", "paused", "creative_assignments"];
 
-/// Puts a buy there (`seed_media_buy`), with what the fixture leaves open filled in, under an id that no
+/// Stores a buy (`seed_media_buy`), with the members that the fixture lacks filled in, under an id that no
 /// buy has.
 ///
 /// # Errors
@@ -259,7 +259,7 @@ pub fn seed(
     let given = BuyFixture::read(&fixture.clone().into()).unwrap_or_default();
     let status = given.media_buy_status.or(given.status).unwrap_or(MediaBuyStatus::Active);
     let package = |(place, mut given): (usize, PackageFixture)| {
-        // What is kept as types is not kept twice, or a change would leave the second one behind.
+        // Typed members are not stored twice, or a change would leave the second one behind.
         given.members.retain(|name, _| !TYPED.contains(&name.as_str()));
         Package {
             package_id: given.package_id.unwrap_or_else(|| format!("{id}_{}", place + 1)),

@@ -1,4 +1,4 @@
-//! Whether what a media buy depends on is there (`core/impairment.json`).
+//! Impairments of a media buy: dependencies that are missing (`core/impairment.json`).
 
 use jiff::Timestamp;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -9,8 +9,8 @@ use crate::creative::{Creative, CreativeImpairment, CreativeStatus, ImpairmentRe
 use crate::reply::object;
 use crate::shelf::{Stored, own_id};
 
-/// What keeps packages of a buy from being shown, one for each creative. A package suffers when a
-/// creative of it is gone and no other can take its place.
+/// Returns the impairments of a buy, one for each creative. A package is impaired when one of its creatives
+/// is offline and no other can take its place.
 pub(crate) fn impairments(
     buy: &MediaBuy,
     library: &[Stored<Creative>],
@@ -35,13 +35,13 @@ const fn is_offline(status: CreativeStatus) -> bool {
     matches!(status, CreativeStatus::Rejected | CreativeStatus::Suspended)
 }
 
-/// The ids of the creatives that a package may show.
+/// Returns the ids of the creatives that a package may show.
 fn assigned(package: &Package) -> impl Iterator<Item = &str> {
     let live = package.creative_assignments.iter().filter(|_| package.is_live());
     live.filter_map(|assignment| assignment.creative_id.as_deref())
 }
 
-/// Whether a package has a creative that is there, or may be soon.
+/// Returns true if a package has a creative that is available, or may be soon.
 fn can_run(package: &Package, library: &[Stored<Creative>], now: Timestamp) -> bool {
     let known = |id: &str| library.iter().find(|creative| creative.thing.creative_id == id);
     assigned(package).filter_map(known).any(|creative| !is_offline(creative.thing.status_at(now)))
@@ -60,7 +60,7 @@ fn described(
     } else {
         ImpairmentReason::ContentRejected
     };
-    // What was kept before it was noted since when and why says when it changed.
+    // Creatives stored before time and reason were noted show the time of their last change.
     let earlier = CreativeImpairment { since: creative.record.updated_at, reason: usual };
     let CreativeImpairment { since, reason } = creative.thing.offline.unwrap_or(earlier);
     let remedy = match reason {
@@ -73,7 +73,7 @@ fn described(
     };
     let Creative { creative_id, rejection_reason: why, .. } = &creative.thing;
     let why = why.as_ref().map(|why| why.chars().take(500).collect::<String>().into());
-    // It is the same as long as the same creative is gone since the same moment.
+    // The id stays the same as long as the same creative is offline since the same moment.
     let id = own_id(&buy.media_buy_id, creative_id, &since.to_string());
     Value::Object(object([
         ("impairment_id", Some(id.into())),

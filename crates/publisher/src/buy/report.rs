@@ -1,5 +1,5 @@
-//! What media buys have delivered: exactly what was reported, added up and spread over the packages by
-//! their budgets. Nothing is estimated.
+//! Delivery of media buys: exactly what was reported, added up and divided over the packages by their
+//! budgets. Nothing is estimated.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::money::MoneyAmount;
 use crate::reply::object;
 use crate::shelf::kept;
 
-/// The figures that add up, by their names in `core/delivery-metrics.json`.
+/// Names of the figures that add up (`core/delivery-metrics.json`).
 pub const ADDITIVE: &str =
     "impressions spend clicks views completed_views conversions conversion_value";
 
 kept! {
-    /// What a media buy has delivered; its record has the id of the buy.
+    /// Delivery of a media buy; its record has the id of the buy.
     #[derive(Default)]
     pub struct BuyDelivery: Delivery {
         /// The media buy.
@@ -27,33 +27,33 @@ kept! {
         /// The reports, the oldest first.
         #[serde(default)]
         reports: Vec<DeliveryReport>,
-        /// What has been spent in all, where that was set apart from the reports.
+        /// Total spend, where it was set apart from the reports.
         spent?: Option<MoneyAmount>,
     }
 
     /// One report.
     pub struct DeliveryReport {
-        /// The moment that it is about.
+        /// Time that it is about.
         at: Timestamp,
         /// The figures, by the names of [`ADDITIVE`].
         figures: BTreeMap<String, MoneyAmount>,
-        /// How much of it was seen (`viewability`), as it was reported.
+        /// Viewability, as it was reported (`viewability`).
         viewability?: Option<Value>,
         /// `reach`, `reach_unit`, `reach_window` and `frequency`, as they were reported: they do not add up.
         reached?: Map,
-        /// What vendors have measured, as they reported it (`core/vendor-metric-value.json`): scores, which do
+        /// Measurements of vendors, as they reported them (`core/vendor-metric-value.json`): scores, which do
         /// not add up either.
         measured?: Vec<Value>,
     }
 }
 
-/// The first moment of a day of UTC (`2026-04-15`); `None` when there is no such day.
+/// Returns the first moment of a day in UTC (`2026-04-15`); `None` when there is no such day.
 pub(crate) fn first_moment(day: &str) -> Option<Timestamp> {
     let start = day.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok()?;
     Some(start.timestamp())
 }
 
-/// From when until when, the end not included.
+/// A period; its end is not included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period {
     /// The first moment.
@@ -63,12 +63,12 @@ pub struct Period {
 }
 
 impl BuyDelivery {
-    /// The reports of a period.
+    /// Returns the reports of a period.
     pub fn within(&self, period: Period) -> impl Iterator<Item = &DeliveryReport> {
         self.reports.iter().filter(move |report| (period.start..period.end).contains(&report.at))
     }
 
-    /// What has been spent in all.
+    /// Returns the total spend.
     #[must_use]
     pub fn spent(&self) -> MoneyAmount {
         let reported = || self.reports.iter().map(|report| report.figure("spend")).sum();
@@ -86,11 +86,11 @@ impl DeliveryReport {
     }
 }
 
-/// The metrics of some reports (`core/delivery-metrics.json`), with the rates that follow.
+/// Returns the metrics of some reports (`core/delivery-metrics.json`), with the rates that follow from them.
 #[must_use]
 pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a DeliveryReport>) -> Map {
     let reports: Vec<_> = reports.into_iter().collect();
-    // These two are said of a buy that has delivered nothing as well.
+    // These two are reported even for a buy without delivery.
     let mut sums =
         BTreeMap::from([("impressions", MoneyAmount::ZERO), ("spend", MoneyAmount::ZERO)]);
     for report in &reports {
@@ -104,8 +104,7 @@ pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a DeliveryReport>) -> Map
     if let Some(viewability) = viewability(&reports) {
         metrics.insert("viewability".to_owned(), viewability);
     }
-    // People who are reached on two days are not twice as many: the
-    // latest report says how it stands.
+    // Reach does not add up: the same people may be reached on two days, so the latest report holds.
     let reached = reports.iter().rev().find(|report| !report.reached.is_empty());
     metrics.extend(reached.map(|report| report.reached.clone()).unwrap_or_default());
     if let Some(report) = reports.iter().rev().find(|report| !report.measured.is_empty()) {
@@ -114,7 +113,7 @@ pub fn metrics<'a>(reports: impl IntoIterator<Item = &'a DeliveryReport>) -> Map
     metrics
 }
 
-/// Sums with the rates that follow from them; a rate without a denominator is left out.
+/// Returns sums with the rates that follow from them; a rate without a denominator is left out.
 fn derived(sums: &BTreeMap<&str, MoneyAmount>) -> Map {
     let sum = |name: &str| Some((name.to_owned(), (*sums.get(name)?).into()));
     let mut metrics: Map = ADDITIVE.split(' ').filter_map(sum).collect();
@@ -125,8 +124,8 @@ fn derived(sums: &BTreeMap<&str, MoneyAmount>) -> Map {
                 && below > MoneyAmount::ZERO
             {
                 let rate = above.share(MoneyAmount::whole(factor), below);
-                // Reports arrive apart from each other, so that clicks may be ahead of the
-                // impressions that they are a share of.
+                // Reports arrive separately, so that clicks may be ahead of the impressions that they are a
+                // share of.
                 metrics.insert(name.to_owned(), rate.min(most.unwrap_or(rate)).into());
             }
         };
@@ -141,8 +140,8 @@ fn derived(sums: &BTreeMap<&str, MoneyAmount>) -> Map {
     metrics
 }
 
-/// How much was seen in all: counts add up, the rate follows from them, and the time in view is the
-/// mean over the impressions that could be measured. The standard is the last one that was named.
+/// Returns the total viewability: counts add up, the rate follows from them, and the time in view is the mean
+/// over the impressions that could be measured. The standard is the last one that was named.
 fn viewability(reports: &[&DeliveryReport]) -> Option<Value> {
     let blocks: Vec<_> = reports.iter().filter_map(|report| report.viewability.as_ref()).collect();
     let number = |block: &Value, name: &str| block.get(name).and_then(MoneyAmount::read);
@@ -174,14 +173,13 @@ fn viewability(reports: &[&DeliveryReport]) -> Option<Value> {
     (!blocks.is_empty()).then(|| Value::Object(shown))
 }
 
-/// The reports of a buy as its packages share them, by budget: whole numbers stay whole, and the shares
-/// come to exactly what was reported.
+/// Divides the reports of a buy over its packages, by budget: whole numbers stay whole, and the shares add up
+/// to exactly what was reported.
 #[must_use]
 pub fn shares(buy: &MediaBuy, reports: &[&DeliveryReport]) -> Vec<Vec<DeliveryReport>> {
-    // Of a buy that was canceled whole, all packages share what was delivered before.
+    // When the whole buy was canceled, all packages share what was delivered before.
     let live = buy.packages.iter().any(Package::is_live);
-    // Never nothing: what was delivered for packages without budgets is divided equally, and not by
-    // zero.
+    // Never zero: the delivery of packages without budgets is divided equally, and not by zero.
     let least = |package: &Package| {
         if live && !package.is_live() {
             MoneyAmount::ZERO
@@ -211,7 +209,7 @@ pub fn shares(buy: &MediaBuy, reports: &[&DeliveryReport]) -> Vec<Vec<DeliveryRe
                     at: report.at,
                     figures,
                     viewability: portion(report.viewability.as_ref(), *budget, all),
-                    // Whoever saw two packages cannot be divided between them.
+                    // Reach cannot be divided: the same person may have seen two packages.
                     reached: Map::new(),
                     measured: measured.collect(),
                 };
@@ -222,7 +220,7 @@ pub fn shares(buy: &MediaBuy, reports: &[&DeliveryReport]) -> Vec<Vec<DeliveryRe
     shares
 }
 
-/// Money in hundredths, everything else in whole numbers.
+/// Returns the unit of a figure: hundredths for money, whole numbers for everything else.
 fn grain(name: &str) -> MoneyAmount {
     match name {
         "spend" | "conversion_value" => MoneyAmount::CENT,
@@ -230,8 +228,8 @@ fn grain(name: &str) -> MoneyAmount {
     }
 }
 
-/// A part of a `viewability` block or of what a vendor measured: counts shrink, rates, scores and times
-/// stay.
+/// Returns a part of a `viewability` block or of a vendor's measurement: counts shrink, rates, scores and
+/// times stay.
 fn portion(block: Option<&Value>, part: MoneyAmount, of: MoneyAmount) -> Option<Value> {
     let mut block = block?.clone();
     for name in ["measurable_impressions", "viewable_impressions"] {
@@ -244,7 +242,7 @@ fn portion(block: Option<&Value>, part: MoneyAmount, of: MoneyAmount) -> Option<
     Some(block)
 }
 
-/// The figures of each day (`daily_breakdown`).
+/// Returns the figures of each day (`daily_breakdown`).
 #[must_use]
 pub fn daily<'a>(reports: impl IntoIterator<Item = &'a DeliveryReport>) -> Value {
     let mut days: BTreeMap<Date, (MoneyAmount, MoneyAmount)> = BTreeMap::new();

@@ -30,7 +30,7 @@ fn a_buy_stands_as_the_published_states_say() {
         Active, Canceled, Completed, Paused, PendingCreatives, PendingStart, Rejected,
     };
     let (before, within, after) = (1, 2, 3);
-    // As kept, held by the buyer, on which day of June: as it stands.
+    // Stored status, paused by the buyer, day of June, and the expected status.
     let table = [
         (PendingCreatives, false, before, PendingCreatives),
         (PendingCreatives, true, within, PendingCreatives),

@@ -9,7 +9,7 @@ use crate::money::MoneyAmount;
 use crate::shelf::{Entity, EntityKind};
 
 form! {
-    /// A creative format (`core/format.json`), as far as it is read. Nothing of it has to be there.
+    /// A creative format (`core/format.json`), as far as it is parsed. Every member is optional.
     pub struct CreativeFormat {
         /// Its id.
         format_id: Option<FormatId>,
@@ -17,21 +17,21 @@ form! {
         name: Option<String>,
         /// The format of AdCP that it is a case of.
         canonical: Option<Canonical>,
-        /// What it is made of.
+        /// Places for its assets.
         assets: LenientList<AssetPlace>,
-        /// What it is shown as.
+        /// Renderings in which it is shown.
         renders: LenientList<Render>,
-        /// How accessible it is.
+        /// Accessibility of its creatives.
         accessibility: Option<Accessibility>,
-        /// Where it shows disclosures, and for how long.
+        /// Positions at which it shows disclosures, and for how long.
         disclosure_capabilities: Option<Vec<Option<Ability>>>,
-        /// Where it shows them, when the capabilities say nothing.
+        /// Positions at which it shows disclosures, when the capabilities say nothing.
         supported_disclosure_positions: LenientList<String>,
-        /// On which properties alone it is accepted.
+        /// Properties on which alone it is accepted.
         applies_to_property_ids: Option<Value>,
-        /// What comes out of a format that makes creatives.
+        /// Output formats of a format that makes creatives.
         output_format_ids: LenientList<FormatId>,
-        /// And what goes in.
+        /// Input formats of such a format.
         input_format_ids: LenientList<FormatId>;
         /// As it is published.
         whole published
@@ -49,11 +49,11 @@ form! {
         asset_id: Option<String>,
         /// Its name, when it is for a group.
         asset_group_id: Option<String>,
-        /// What it takes.
+        /// Type of the asset.
         asset_type: Option<String>,
-        /// Whether there is no creative without it.
+        /// True when a creative needs it.
         required: Option<bool>,
-        /// Which measures and values it takes.
+        /// Measures and values that it takes.
         requirements: Option<Requirements>,
         /// The places in a group.
         assets: LenientList<GroupAssetPlace>,
@@ -61,69 +61,69 @@ form! {
 
     /// A place in a group.
     pub struct GroupAssetPlace {
-        /// What it takes.
+        /// Type of the asset.
         asset_type: Option<String>,
     }
 
-    /// Which measures and values a place takes.
+    /// Measures and values that a place takes.
     pub struct Requirements {
-        /// In pixels.
+        /// Width in pixels.
         width: Option<MoneyAmount>,
-        /// The least.
+        /// Minimum width in pixels.
         min_width: Option<MoneyAmount>,
-        /// The most.
+        /// Maximum width in pixels.
         max_width: Option<MoneyAmount>,
-        /// In pixels.
+        /// Height in pixels.
         height: Option<MoneyAmount>,
-        /// The least.
+        /// Minimum height in pixels.
         min_height: Option<MoneyAmount>,
-        /// The most.
+        /// Maximum height in pixels.
         max_height: Option<MoneyAmount>,
-        /// In milliseconds.
+        /// Duration in milliseconds.
         duration_ms: Option<MoneyAmount>,
-        /// The least.
+        /// Minimum duration in milliseconds.
         min_duration_ms: Option<MoneyAmount>,
-        /// The most.
+        /// Maximum duration in milliseconds.
         max_duration_ms: Option<MoneyAmount>,
-        /// The fewest letters.
+        /// Minimum number of characters.
         min_length: Option<MoneyAmount>,
-        /// The most letters.
+        /// Maximum number of characters.
         max_length: Option<MoneyAmount>,
-        /// The values that it can have.
+        /// Permitted values.
         allowed_values: Option<Vec<Value>>,
-        /// Types of files, for images and sounds.
+        /// File types, for images and sounds.
         formats: LenientList<String>,
-        /// Types of files, for videos.
+        /// File types, for videos.
         containers: LenientList<String>,
-        /// Schemes that addresses may have, for links and trackers.
+        /// Schemes of addresses, for links and trackers.
         protocols: LenientList<String>,
     }
 
-    /// What a format is shown as.
+    /// Rendering of a format.
     pub struct Render {
-        /// How large.
+        /// Size in which it is shown.
         dimensions: Option<Dimensions>,
     }
 
-    /// How large; what is not said adapts itself.
+    /// Size of a rendering; a dimension that is not given adapts itself.
     pub struct Dimensions {
-        /// In pixels.
+        /// Width in pixels.
         width: Option<MoneyAmount>,
-        /// In pixels.
+        /// Height in pixels.
         height: Option<MoneyAmount>,
     }
 
-    /// How accessible a format is.
+    /// Accessibility of a format.
     pub struct Accessibility {
         /// The level of WCAG.
         wcag_level: Option<String>,
     }
 
-    /// Where a format shows disclosures.
+    /// Position at which a format shows disclosures.
     pub struct Ability {
         /// The position.
         position: Option<String>,
-        /// For how long.
+        /// Persistence: for how long.
         persistence: LenientList<String>,
     }
 }
@@ -135,30 +135,30 @@ impl Entity for CreativeFormat {
 }
 
 impl Requirements {
-    /// The types of files that are accepted; all, if there are none.
+    /// Returns the types of files that are accepted; all, if there are none.
     pub(crate) fn file_types(&self) -> impl Iterator<Item = &str> {
         self.formats.iter().chain(self.containers.iter()).map(String::as_str)
     }
 
-    /// Whether addresses may be http.
+    /// Returns true if addresses may be http.
     pub(crate) fn allows_http(&self) -> bool {
         self.protocols.iter().any(|protocol| protocol == "http")
     }
 }
 
 impl CreativeFormat {
-    /// Whether a format id means it.
+    /// Returns true if a format id refers to it.
     #[must_use]
     pub fn is(&self, id: &FormatId) -> bool {
         self.format_id.as_ref().is_some_and(|own| own.means(id))
     }
 
-    /// How large it is shown.
+    /// Returns the sizes in which it is shown.
     pub(crate) fn dimensions(&self) -> impl Iterator<Item = &Dimensions> {
         self.renders.iter().filter_map(|render| render.dimensions.as_ref())
     }
 
-    /// Where it shows disclosures and for how long, when it says so.
+    /// Returns the positions and the persistence of its disclosures, when it states them.
     pub(crate) fn abilities(&self) -> Option<impl Iterator<Item = &Ability>> {
         self.disclosure_capabilities.as_ref().map(|all| all.iter().flatten())
     }

@@ -1,5 +1,5 @@
-//! What is on offer: the catalogue, and what a sandbox has put beside it. Products and formats are
-//! the publisher's own, so that every caller sees the same.
+//! Products and formats on offer: those of the catalogue, and those that a sandbox has stored beside it. They
+//! are the publisher's own, so that every caller sees the same.
 
 use tradepost_wire::fault::InternalError;
 
@@ -8,7 +8,7 @@ use crate::publisher::Publisher;
 use crate::shelf::{Query, StoreTx};
 
 impl Publisher {
-    /// The product with this id: one that lies on the shelf stands before one of the catalogue.
+    /// Returns the product with this id: a stored one takes precedence over one of the catalogue.
     ///
     /// # Errors
     /// When the store fails.
@@ -19,14 +19,14 @@ impl Publisher {
         Ok(laid.or(printed))
     }
 
-    /// All products: those that were put beside the catalogue, the latest first, and then those of
-    /// the catalogue in its order.
+    /// Returns all products: first those stored beside the catalogue, the latest first, and then those of the
+    /// catalogue in its order.
     ///
     /// # Errors
     /// When the store fails.
     pub fn products(&self, shelf: &dyn StoreTx) -> Result<Vec<Product>, InternalError> {
         let mut laid = shelf.all::<Product>(&Query::default())?;
-        // What a test has put there is what it is about: the latest comes first.
+        // A test is about the products that it has stored, so the latest comes first.
         laid.sort_by_key(|kept| std::cmp::Reverse(kept.record.place));
         let mut products: Vec<Product> = laid.into_iter().map(|kept| kept.thing).collect();
         for product in &self.profile.catalogue.products {
@@ -37,7 +37,8 @@ impl Publisher {
         Ok(products)
     }
 
-    /// All creative formats, in the same order.
+    /// Returns all creative formats: those of the catalogue in its order, replaced by stored ones with the
+    /// same id, and then the other stored ones.
     ///
     /// # Errors
     /// When the store fails.
@@ -57,7 +58,7 @@ impl Publisher {
         Ok(formats)
     }
 
-    /// The format that a format id means.
+    /// Returns the format that a format id refers to.
     ///
     /// # Errors
     /// When the store fails.
@@ -71,7 +72,7 @@ impl Publisher {
 }
 
 impl Catalogue {
-    /// The product with this id.
+    /// Returns the product with this id.
     #[must_use]
     pub fn product(&self, id: &str) -> Option<&Product> {
         self.products.iter().find(|product| product.id() == id)

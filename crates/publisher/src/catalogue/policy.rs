@@ -1,4 +1,4 @@
-//! What may not be advertised: categories with the words that give them away.
+//! Advertising policies: forbidden categories, with the words that give them away.
 
 use serde::{Deserialize, Deserializer};
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
@@ -14,23 +14,23 @@ use crate::reply::object;
 pub struct AdvertisingPolicy {
     /// Its id, for machines.
     pub policy_id: String,
-    /// Where it can be read.
+    /// Address at which it can be read.
     #[serde(default)]
     pub policy_url: Option<String>,
-    /// What it forbids, in a sentence.
+    /// Rule, in a sentence.
     pub rule: String,
-    /// Words and phrases that give it away, as texts are read: in small letters, and a phrase has its
-    /// words in a row with a space between them.
+    /// Words and phrases that give a violation away, normalised like the texts: in lowercase, with one space
+    /// between the words of a phrase.
     #[serde(deserialize_with = "phrases")]
     pub words: Vec<String>,
 }
 
 impl Catalogue {
-    /// The policies that a text violates. A deliberately simple reading: a word of the policy
-    /// stands in the text as a whole word.
+    /// Returns the policies that a text violates. The check is deliberately simple: a word of the policy
+    /// occurs in the text as a whole word.
     #[must_use]
     pub fn forbids(&self, text: &str) -> Vec<&AdvertisingPolicy> {
-        // Only whole words are found, and several in a row as well.
+        // Only whole words match, and phrases match several in a row.
         let text: Vec<String> = words(text).collect();
         let has = |phrase: &String| {
             let mut rows = text.windows(phrase.split(' ').count());
@@ -39,8 +39,8 @@ impl Catalogue {
         self.policies.iter().filter(|policy| policy.words.iter().any(has)).collect()
     }
 
-    /// The refusal of a text that violates a policy: one for each policy. `field` is the member
-    /// with the text.
+    /// Returns the refusals of a text that violates policies, one for each policy. `field` is the member with
+    /// the text.
     #[must_use]
     pub fn violations(&self, field: &str, text: &str) -> Vec<AdcpError> {
         let refusal = |policy: &AdvertisingPolicy| {
@@ -57,14 +57,14 @@ impl Catalogue {
     }
 }
 
-/// Words and phrases however they were written: `E-Cigarettes` is `e cigarettes`.
+/// Reads words and phrases and normalises their spelling: `E-Cigarettes` is `e cigarettes`.
 fn phrases<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D::Error> {
     let written = Vec::<String>::deserialize(reader)?;
     let phrase = |text: &String| words(text).collect::<Vec<_>>().join(" ");
     Ok(written.iter().map(phrase).collect())
 }
 
-/// The words of a text, in small letters.
+/// Returns the words of a text, in lowercase.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| !word.is_empty())

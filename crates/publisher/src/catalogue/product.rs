@@ -1,5 +1,5 @@
-//! Products and their prices. A product is read once: what the seller looks at is typed, the document
-//! is sent as it stands there, and what is worked out from both is kept beside them.
+//! Products and their prices. A product is parsed once: the members that the seller uses are typed, the
+//! document is sent as it was given, and what is derived from both is cached beside them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -18,20 +18,20 @@ use crate::forms::products::{RequiredStandard, VendorMetric};
 use crate::money::MoneyAmount;
 use crate::shelf::{Entity, EntityKind};
 
-/// The member that says why a product fits a brief.
+/// Member that says why a product fits a brief.
 const RELEVANCE: &str = "brief_relevance";
 
-/// A product. Copies share what it consists of.
+/// A product. Copies share its data.
 #[derive(Debug, Clone, Serialize)]
 pub struct Product {
     pub(crate) published: Arc<PublishedProduct>,
-    /// What only the publisher knows.
+    /// Terms that only the publisher knows.
     pub terms: Arc<ProductTerms>,
     #[serde(skip)]
     worked_out: Arc<WorkedOut>,
 }
 
-/// What follows from a product, worked out when somebody asks first.
+/// Values derived from a product, each computed at first use.
 #[derive(Debug, Default)]
 struct WorkedOut {
     digest: OnceLock<[u8; 32]>,
@@ -40,37 +40,37 @@ struct WorkedOut {
     weights: OnceLock<BTreeMap<String, u32>>,
 }
 
-/// What is shown of a product to everybody, around the place where it says why it fits a brief.
+/// Text of a product as it is shown to all, around the place for its relevance to a brief.
 #[derive(Debug)]
 struct ProductText {
     before: Arc<SharedJson>,
     after: Arc<SharedJson>,
 }
 
-/// What only the publisher knows of a product.
+/// Terms of a product that only the publisher knows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProductTerms {
-    /// Whether nothing is left of it.
+    /// True when it is sold out.
     pub sold_out: bool,
-    /// When it leaves the offer.
+    /// Time at which it leaves the offer.
     pub expires_at: Option<Timestamp>,
-    /// Whether each buy of it has to be approved.
+    /// True when each buy of it has to be approved.
     pub approval: bool,
-    /// After how many seconds the publisher approves by itself, if nothing speaks against it by then; a
-    /// person does when `None`.
+    /// Seconds after which the publisher approves by itself, if there are no objections by then; a person
+    /// approves when `None`.
     pub approval_seconds: Option<u32>,
-    /// Whether such an approval is always denied.
+    /// True when such an approval is always denied.
     pub declines: bool,
-    /// Industries of advertisers that it is not sold to, with all that is below them (`alcohol`).
+    /// Industries of advertisers that it is not sold to, with all their subcategories (`alcohol`).
     pub refused_industries: Vec<String>,
-    /// How many hours before a flight its creatives have to be there.
+    /// Hours before a flight by which its creatives have to be there.
     pub creative_lead_hours: Option<u32>,
-    /// The least that a package of it may cost, where its prices do not say.
+    /// Minimum cost of a package of it, where its prices do not say.
     pub minimum_budget: Option<MoneyAmount>,
-    /// Where it can run (ISO 3166-1 alpha-2); everywhere when empty.
+    /// Countries where it can run (ISO 3166-1 alpha-2); all when empty.
     pub countries: Vec<String>,
-    /// Words by which a brief finds it, besides those of its name and description.
+    /// Words by which a brief finds it, in addition to those of its name and description.
     pub keywords: Vec<String>,
     /// Prices for some accounts, in place of the published ones; the first that fits holds.
     pub rates: Vec<Rate>,
@@ -80,17 +80,17 @@ pub struct ProductTerms {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rate {
-    /// The domain of who buys; anybody when `None`.
+    /// Domain of the operator; any when `None`.
     pub operator: Option<String>,
-    /// The domain of the brand; any when `None`.
+    /// Domain of the brand; any when `None`.
     pub brand: Option<String>,
     /// The prices (`core/pricing-option.json`).
     pub pricing_options: Vec<PricingOption>,
 }
 
 form! {
-    /// A product as it is published (`core/product.json`), as far as it is read. Fixtures of tests
-    /// have whatever they have, so that nothing of it has to be there.
+    /// A product as it is published (`core/product.json`), as far as it is parsed. Every member is optional,
+    /// because test fixtures have whatever they have.
     pub(crate) struct PublishedProduct {
         product_id: Option<String>,
         name: Option<String>,
@@ -120,14 +120,14 @@ form! {
         whole document
     }
 
-    /// Where a product runs.
+    /// Properties on which a product runs.
     pub(crate) struct Properties {
         publisher_domain: Option<String>,
         publisher_domains: LenientList<String>,
         property_tags: LenientList<String>,
     }
 
-    /// A format with the choices in it, and which older formats are the same.
+    /// A format with its parameters, and the older formats that are the same.
     pub(crate) struct ProductFormatOption {
         format_option_id: Option<String>,
         format_kind: Option<String>,
@@ -135,19 +135,18 @@ form! {
         params: Option<Map>,
     }
 
-    /// How signals are chosen.
+    /// Rules for the choice of signals.
     pub(crate) struct SignalRules {
         selection_mode: Option<String>,
     }
 
-    /// A signal that can be chosen, and what it costs.
+    /// A signal that can be chosen, with its prices.
     pub(crate) struct SignalOption {
         default_selected: Option<bool>,
         pricing_options: LenientList<PricingOption>,
     }
 
-    /// What is reported, and how (`core/reporting-capabilities.json`). Words are repeated as they stand
-    /// there.
+    /// Reporting of a product (`core/reporting-capabilities.json`). Words are repeated as they were given.
     pub(crate) struct Reporting {
         available_metrics: LenientList<Value>,
         measurement_windows: LenientList<Window>,
@@ -156,12 +155,12 @@ form! {
         date_range_support: Option<String>,
     }
 
-    /// Over which a product is measured.
+    /// Window over which a product is measured.
     pub(crate) struct Window {
         window_id: Option<String>,
     }
 
-    /// What a product can be optimized for, as it stands there.
+    /// Goals that a product can be optimized for, as they were given.
     pub(crate) struct Optimization {
         supported_metrics: Option<Vec<Value>>,
         supported_view_durations: Option<Vec<Value>>,
@@ -169,27 +168,27 @@ form! {
         supported_targets: Option<Vec<Value>>,
     }
 
-    /// What a product is expected to deliver.
+    /// Expected delivery of a product.
     pub(crate) struct Forecast {
         points: LenientList<ForecastPoint>,
     }
 
-    /// At one budget.
+    /// Expected delivery at one budget.
     pub(crate) struct ForecastPoint {
         metrics: Option<Forecasts>,
     }
 
-    /// Of each figure.
+    /// Expected figures.
     pub(crate) struct Forecasts {
         impressions: Option<ForecastRange>,
     }
 
-    /// From low to high.
+    /// Range of an expected figure.
     pub(crate) struct ForecastRange {
         mid: Option<MoneyAmount>,
     }
 
-    /// What may be done with a buy of it, when and by whom.
+    /// Action that is permitted on a buy of it, with its modes and statuses.
     pub(crate) struct AllowedAction {
         action: Option<String>,
         modes: Option<Vec<Value>>,
@@ -198,36 +197,36 @@ form! {
         terms_ref: Option<Value>,
     }
 
-    /// A price (`core/pricing-option.json`), as far as it is read.
+    /// A price (`core/pricing-option.json`), as far as it is parsed.
     #[derive(Default)]
     pub struct PricingOption {
         /// Its id, unique in the product.
         pricing_option_id: Option<String>,
-        /// For what is paid (`enums/pricing-model.json`).
+        /// Pricing model (`enums/pricing-model.json`).
         pricing_model: Option<String>,
-        /// ISO 4217.
+        /// Currency (ISO 4217).
         currency: Option<String>,
         /// The price, when it is fixed.
         fixed_price: Option<MoneyAmount>,
-        /// The least that can be bid.
+        /// Minimum bid.
         floor_price: Option<MoneyAmount>,
-        /// The least that a package may cost.
+        /// Minimum cost of a package.
         min_spend_per_package: Option<MoneyAmount>;
         /// As it is published.
         whole given
     }
 
-    /// Which format is meant (`core/format-id.json`).
+    /// Reference to a format (`core/format-id.json`).
     pub struct FormatId {
         /// The agent that defines it.
         agent_url: Option<String>,
         /// Its id there.
         id: Option<String>,
-        /// In pixels.
+        /// Width in pixels.
         width: Option<MoneyAmount>,
-        /// In pixels.
+        /// Height in pixels.
         height: Option<MoneyAmount>,
-        /// In milliseconds.
+        /// Duration in milliseconds.
         duration_ms: Option<MoneyAmount>;
         /// As it was given.
         whole given
@@ -260,7 +259,8 @@ impl<'de> Deserialize<'de> for Product {
 }
 
 impl Product {
-    /// A product as it is published (`core/product.json`), and what only the publisher knows of it.
+    /// Creates a product from its published document (`core/product.json`) and the terms that only the
+    /// publisher knows.
     #[must_use]
     pub fn new(published: Map, terms: ProductTerms) -> Self {
         let Some(published) = typed::read(published) else {
@@ -269,7 +269,7 @@ impl Product {
         Self { published: Arc::new(published), terms: Arc::new(terms), worked_out: Arc::default() }
     }
 
-    /// The same with another member, or with a member in place of the one of its name.
+    /// Returns a copy with this member, in place of one with the same name.
     #[must_use]
     pub fn with(&self, name: &str, value: impl Into<Value>) -> Self {
         let mut document = self.published.document.clone();
@@ -277,19 +277,18 @@ impl Product {
         Self::new(document, ProductTerms::clone(&self.terms))
     }
 
-    /// The same at these prices, whoever buys.
+    /// Returns a copy at these prices, which hold for every buyer.
     #[must_use]
     pub(crate) fn at(&self, prices: &[&PricingOption]) -> Self {
         let prices: Value = prices.iter().map(|price| price.given.clone()).collect();
         let mut product = self.with("pricing_options", prices);
-        // The prices of this copy are the account's already: a rate
-        // would be applied to them once more.
+        // The prices of this copy are the account's already: a rate would be applied to them once more.
         Arc::make_mut(&mut product.terms).rates.clear();
         product
     }
 
-    /// As it is shown: the wanted members of what is published, why it fits a brief, and when it leaves
-    /// the offer.
+    /// Returns what is shown of it: the wanted members of the published document, its relevance to a brief,
+    /// and the time at which it leaves the offer.
     #[must_use]
     pub(crate) fn shown(&self, relevance: Option<&str>, wanted: impl Fn(&str) -> bool) -> Map {
         let document = self.published.document.iter().filter(|(name, _)| wanted(name));
@@ -303,7 +302,7 @@ impl Product {
         shown
     }
 
-    /// The text of all that is shown, most of which is written once.
+    /// Returns the text of all that is shown, most of which is serialised only once.
     pub(crate) fn text(&self, relevance: Option<&str>) -> JsonPieces {
         let document = &self.published.document;
         let mut text = JsonPieces::new();
@@ -321,7 +320,8 @@ impl Product {
         text
     }
 
-    /// What is written once: what is published, and then when it leaves the offer.
+    /// Serialises what does not depend on a brief: the published document, and the time at which it leaves
+    /// the offer.
     fn written(&self) -> ProductText {
         let mut before = self.shown(None, |_| true);
         let after: Map = before.split_off(self.published.document.len()).into_iter().collect();
@@ -339,14 +339,14 @@ impl Product {
         }
     }
 
-    /// The SHA-256 of what is shown to everybody, in its canonical form.
+    /// Returns the SHA-256 of what is shown to all, in its canonical form.
     pub(crate) fn digest(&self) -> &[u8; 32] {
         // Without the relevance, which belongs to a brief and not to the product.
         let text = || canonical::to_string(&self.shown(None, |_| true).into());
         self.worked_out.digest.get_or_init(|| Sha256::digest(text()).into())
     }
 
-    /// What its words count, as `of` works it out when nobody has asked before.
+    /// Returns the weights of its words, which `of` computes at first use.
     pub(crate) fn weights(
         &self,
         of: impl FnOnce(&Self) -> BTreeMap<String, u32>,
@@ -354,25 +354,25 @@ impl Product {
         self.worked_out.weights.get_or_init(|| of(self))
     }
 
-    /// Its id.
+    /// Returns its id.
     #[must_use]
     pub fn id(&self) -> &str {
         self.published.product_id.as_deref().unwrap_or_default()
     }
 
-    /// The published prices.
+    /// Returns the published prices.
     #[must_use]
     pub fn prices(&self) -> &[PricingOption] {
         &self.published.pricing_options
     }
 
-    /// The published price with this id.
+    /// Returns the published price with this id.
     #[must_use]
     pub fn pricing(&self, id: &str) -> Option<&PricingOption> {
         self.prices().iter().find(|option| option.id() == id)
     }
 
-    /// The prices that hold for an account: its own, or the published ones.
+    /// Returns the prices that hold for an account: its own, or the published ones.
     #[must_use]
     pub fn prices_for(&self, account: Option<&Account>) -> &[PricingOption] {
         match account.and_then(|account| self.rate(account)) {
@@ -381,13 +381,13 @@ impl Product {
         }
     }
 
-    /// The price with this id that holds for an account.
+    /// Returns the price with this id that holds for an account.
     #[must_use]
     pub fn price_for(&self, account: Option<&Account>, id: &str) -> Option<&PricingOption> {
         self.prices_for(account).iter().find(|option| option.id() == id)
     }
 
-    /// Whether an account has prices of its own.
+    /// Returns true if an account has prices of its own.
     #[must_use]
     pub fn has_rate(&self, account: &Account) -> bool {
         self.rate(account).is_some()
@@ -403,13 +403,13 @@ impl Product {
         })
     }
 
-    /// Whether one buyer has it alone on the days of its flight.
+    /// Returns true if one buyer has it alone on the days of its flight.
     #[must_use]
     pub fn is_exclusive(&self) -> bool {
         self.published.exclusivity.as_deref() == Some("exclusive")
     }
 
-    /// Why it cannot stand in a proposal; `None` if it can.
+    /// Returns the reason for which it cannot be part of a proposal; `None` if it can.
     #[must_use]
     pub fn proposal_obstacle(&self) -> Option<ProposalObstacle> {
         let mut prices = self.published.pricing_options.iter();
@@ -426,43 +426,43 @@ impl Product {
         }
     }
 
-    /// The least that a package of it may cost at a price, in the price's currency.
+    /// Returns the minimum cost of a package of it at a price, in the price's currency.
     #[must_use]
     pub fn minimum(&self, price: &PricingOption) -> Option<MoneyAmount> {
         price.min_spend_per_package.or(self.terms.minimum_budget)
     }
 
-    /// Whether delivery is guaranteed.
+    /// Returns true if delivery is guaranteed.
     #[must_use]
     pub fn is_guaranteed(&self) -> bool {
         self.published.delivery_type.as_deref() == Some("guaranteed")
     }
 
-    /// When it leaves the offer.
+    /// Returns the time at which it leaves the offer.
     #[must_use]
     pub fn expires_at(&self) -> Option<Timestamp> {
         self.terms.expires_at.or(self.published.expires_at)
     }
 
-    /// Whether it has left the offer.
+    /// Returns true if it has left the offer.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at().is_some_and(|moment| moment <= now)
     }
 
-    /// The formats that it accepts.
+    /// Returns the formats that it accepts.
     #[must_use]
     pub fn formats(&self) -> &[FormatId] {
         &self.published.format_ids
     }
 
-    /// The older formats that its newer ones say they are.
+    /// Returns the older formats that its newer ones refer to.
     pub(crate) fn older_formats(&self) -> impl Iterator<Item = &FormatId> {
         self.published.format_options.iter().flat_map(|option| option.v1_format_ref.iter())
     }
 
-    /// Whether it names other formats in the older way than in the newer one: readers of either way see
-    /// another product.
+    /// Returns true if it names other formats in the older way than in the newer one: readers of either way
+    /// see another product.
     pub(crate) fn is_divergent(&self) -> bool {
         *self.worked_out.is_divergent.get_or_init(|| {
             let older = self.formats();
@@ -473,7 +473,7 @@ impl Product {
         })
     }
 
-    /// Whether every signal that is bought with it has a price in one of these currencies.
+    /// Returns true if every signal that is bought with it has a price in one of these currencies.
     pub(crate) fn signals_cost(&self, currencies: &[String]) -> bool {
         let rules = self.published.signal_targeting_rules.as_ref();
         let is_fixed = rules.and_then(|rules| rules.selection_mode.as_deref()) == Some("fixed");
@@ -486,13 +486,13 @@ impl Product {
         })
     }
 
-    /// Its channels (`enums/channels.json`).
+    /// Returns its channels (`enums/channels.json`).
     #[must_use]
     pub fn channels(&self) -> &[String] {
         &self.published.channels
     }
 
-    /// The metrics that are reported of it, as they stand there.
+    /// Returns the metrics that are reported of it, as they were given.
     pub(crate) fn metrics(&self) -> &[Value] {
         let reporting = self.published.reporting_capabilities.as_ref();
         reporting.map(|reporting| &*reporting.available_metrics).unwrap_or_default()
@@ -500,19 +500,19 @@ impl Product {
 }
 
 impl PricingOption {
-    /// Its id.
+    /// Returns its id.
     #[must_use]
     pub fn id(&self) -> &str {
         self.pricing_option_id.as_deref().unwrap_or_default()
     }
 
-    /// Its currency (ISO 4217).
+    /// Returns its currency (ISO 4217).
     #[must_use]
     pub fn currency(&self) -> &str {
         self.currency.as_deref().unwrap_or_default()
     }
 
-    /// What it comes to: fixed, or the floor of an auction.
+    /// Returns the price: fixed, or the floor of an auction.
     #[must_use]
     pub fn price(&self) -> ProductPrice {
         match self.fixed_price {
@@ -522,26 +522,26 @@ impl PricingOption {
     }
 }
 
-/// Why a product cannot stand in a proposal.
+/// Reason for which a product cannot be part of a proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProposalObstacle {
-    /// A person has to approve each purchase, so its price cannot be promised.
+    /// Approval of each purchase by a person, so that its price cannot be promised.
     Approval,
-    /// It is sold at auctions only.
+    /// Sale at auctions only.
     NoFixedPrice,
 }
 
-/// What a price says: fixed, or the floor of an auction.
+/// Price: fixed, or the floor of an auction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ProductPrice {
-    /// It is this.
+    /// Fixed price.
     Fixed(MoneyAmount),
-    /// It is found by bidding, from this up when there is a floor.
+    /// Price found by bidding, from this floor up if there is one.
     Auction(Option<MoneyAmount>),
 }
 
 impl ProductFormatOption {
-    /// Whether a choice by kind alone says enough: what the product fixes, the choice has to name.
+    /// Returns true if the choice names every parameter that the product fixes.
     pub(crate) fn is_met_by(&self, chosen: Option<&Map>) -> bool {
         const FIXED: [&str; 3] = ["width", "height", "duration_ms_exact"];
         let fixed = |name: &&str| self.params.as_ref().and_then(|params| params.get(*name));
@@ -551,8 +551,8 @@ impl ProductFormatOption {
 }
 
 impl FormatId {
-    /// Whether two mean the same: agent, id and whatever parameters both name. A trailing slash of the
-    /// agent's address means nothing.
+    /// Returns true if two refer to the same format: agent, id and all parameters that both name. A trailing
+    /// slash of the agent's address is ignored.
     #[must_use]
     pub fn means(&self, other: &Self) -> bool {
         let agent = |format: &Self| {

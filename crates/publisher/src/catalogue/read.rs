@@ -1,5 +1,5 @@
-//! Reading a catalogue: one JSON document, in which every mistake is found at once. The message of
-//! a mistake is for whoever wrote the file.
+//! Parser of catalogues: one JSON document, in which every mistake is found at once. Messages are for the
+//! author of the file.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::money::MoneyAmount;
 pub struct CatalogueMistake {
     /// A JSON Pointer into the document.
     pub pointer: String,
-    /// What is wrong, and what would be right.
+    /// Description of the mistake, and of what would be right.
     pub message: String,
 }
 
@@ -27,20 +27,20 @@ impl fmt::Display for CatalogueMistake {
     }
 }
 
-/// What a document may have.
+/// Members that a document may have.
 const MEMBERS: &str = "agent_url portfolio proposals policies products formats signals offerings creatives audiences targeting";
 
 /// The pricing models of `enums/pricing-model.json`.
 const MODELS: [&str; 9] = ["cpm", "vcpm", "cpc", "cpcv", "cpv", "cpp", "cpa", "flat_rate", "time"];
 
-/// What `core/reporting-capabilities.json` requires.
+/// Members that `core/reporting-capabilities.json` requires.
 const REPORTING: &str = "available_reporting_frequencies expected_delay_minutes timezone \
     supports_webhooks available_metrics date_range_support";
 
 impl Catalogue {
-    /// Reads a catalogue. Products, formats, signals and offerings stand there as they are
-    /// published; what only the publisher knows of a product or a signal is its member `terms`. A
-    /// format id without `agent_url` means a format of this catalogue.
+    /// Reads a catalogue. Products, formats, signals and offerings are given as they are published; the terms
+    /// of a product or a signal that only the publisher knows are its member `terms`. A format id without
+    /// `agent_url` refers to a format of this catalogue.
     ///
     /// # Errors
     /// Every mistake, in the order of the document's parts.
@@ -123,7 +123,7 @@ impl CatalogueReader {
         formats
     }
 
-    /// A format id with its agent.
+    /// Reads a format id, and fills in its agent.
     fn format_id(&mut self, id: Option<&Value>, at: &str, agent: &str) -> Option<FormatId> {
         let Some(Value::Object(id)) = id else {
             self.mistake(at, "must be an object with an id");
@@ -200,7 +200,7 @@ impl CatalogueReader {
             let Some(id) = self.format_id(Some(id), &at, &catalogue.agent_url) else {
                 continue;
             };
-            // Formats of other agents are defined where nobody looks from here.
+            // Formats of other agents are defined elsewhere and cannot be checked here.
             let ours = id.agent_url.as_ref() == Some(&catalogue.agent_url);
             if ours && !catalogue.formats.iter().any(|known| known.is(&id)) {
                 self.mistake(&at, "is no format of this catalogue");
@@ -248,7 +248,7 @@ impl CatalogueReader {
             self.text(&published, "name", &at);
             self.text(&published, "description", &at);
             self.one_of(&published, "signal_type", &at, &["marketplace", "custom", "owned"]);
-            // Older clients know signals by this one.
+            // Older clients know signals by this member.
             published
                 .entry("signal_id")
                 .or_insert_with(|| json!({"source": "agent", "agent_url": agent, "id": handle}));
@@ -276,7 +276,7 @@ impl CatalogueReader {
         offerings
     }
 
-    /// A member that must be a text with something in it.
+    /// Reads a member that must be a text with something in it.
     fn text<'a>(&mut self, members: &'a Map, name: &str, at: &str) -> &'a str {
         let text = text(members, name);
         if text.is_empty() {
@@ -285,7 +285,7 @@ impl CatalogueReader {
         text
     }
 
-    /// An id that must be that of one thing alone.
+    /// Reads an id that must be unique.
     fn id(&mut self, ids: &mut BTreeSet<String>, members: &Map, name: &str, at: &str, what: &str) {
         let id = self.text(members, name, at);
         if !id.is_empty() && !ids.insert(id.to_owned()) {
@@ -299,7 +299,7 @@ impl CatalogueReader {
         }
     }
 
-    /// A member that is read into a type.
+    /// Reads a member into a type.
     fn typed<T: DeserializeOwned>(&mut self, members: &Map, name: &str, at: &str) -> Option<T> {
         match T::deserialize(members.get(name)?) {
             Ok(value) => Some(value),
@@ -310,7 +310,7 @@ impl CatalogueReader {
         }
     }
 
-    /// The objects of a list, with their pointers.
+    /// Returns the objects of a list, with their JSON Pointers.
     fn items(&mut self, members: &Map, name: &str, at: &str) -> Vec<(String, Map)> {
         let listed = match members.get(name) {
             None => return Vec::new(),

@@ -1,5 +1,5 @@
-//! Which targeting a publisher applies. Capabilities are published from this list, and what is not in it is
-//! refused: a buyer must never read back targeting that nobody applies.
+//! Targeting that a publisher applies. Capabilities are published from this list, and what is not in it is
+//! refused: a buyer must never read back targeting that is not applied.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,8 +18,8 @@ const MATCH_TYPES: &[&str] = &["broad", "phrase", "exact"];
 const AGE_CHECKS: &[&str] =
     &["facial_age_estimation", "id_document", "digital_id", "credit_card", "world_id"];
 
-/// The targeting that a publisher applies beyond countries, audiences, signals and property lists, which
-/// are checked against what it has. `targeting` of a catalogue; of one that says nothing, none.
+/// Targeting that a publisher applies beyond countries, audiences, signals and property lists, which are
+/// checked against what it has. Member `targeting` of a catalogue; none when it is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TargetingSupport {
@@ -31,7 +31,7 @@ pub struct TargetingSupport {
     pub geo_postal_areas: BTreeMap<String, Vec<String>>,
     /// Hours of the day and days of the week (`daypart_targets`).
     pub dayparts: bool,
-    /// How often one person sees a package (`frequency_cap`).
+    /// Limit of how often one person sees a package (`frequency_cap`).
     pub frequency_cap: bool,
     /// Platforms of devices (`device_platform`).
     pub device_platforms: bool,
@@ -41,7 +41,7 @@ pub struct TargetingSupport {
     pub languages: bool,
     /// A minimum age (`age_restriction`).
     pub age_restriction: bool,
-    /// How an age is verified; none if it is not.
+    /// Methods by which an age is verified; none if it is not.
     pub age_verification_methods: Vec<String>,
     /// Keywords that people search for, by these ways of matching, such as `exact`.
     pub keyword_match_types: Vec<String>,
@@ -50,7 +50,7 @@ pub struct TargetingSupport {
 }
 
 impl TargetingSupport {
-    /// The paths in a targeting overlay, from the overlay on, of what is not applied.
+    /// Returns the paths in a targeting overlay, from the overlay on, of what is not applied.
     #[must_use]
     pub fn unsupported(&self, overlay: &Map) -> Vec<String> {
         let mut paths = Vec::new();
@@ -100,7 +100,7 @@ impl TargetingSupport {
         paths
     }
 
-    /// What `get_adcp_capabilities` says of it (`media_buy.execution.targeting`).
+    /// Returns its section of `get_adcp_capabilities` (`media_buy.execution.targeting`).
     #[must_use]
     pub fn capabilities(&self) -> Value {
         let flags = |names: &[String]| -> Option<Value> {
@@ -125,7 +125,7 @@ impl TargetingSupport {
         })
     }
 
-    /// The words in a catalogue that AdCP does not have.
+    /// Returns the words in a catalogue that AdCP does not have.
     pub(super) fn mistakes(&self) -> Vec<CatalogueMistake> {
         let mut mistakes = Vec::new();
         for (member, words, known) in [
@@ -180,13 +180,13 @@ impl TargetingSupport {
     }
 }
 
-/// Whether a member of an entry is one of the known words.
+/// Returns true if a member of an entry is one of the known words.
 fn has_word(known: &[String], entry: &Value, member: &str) -> bool {
     let word = entry.get(member).and_then(Value::as_str);
     word.is_some_and(|word| known.iter().any(|one| one == word))
 }
 
-/// The paths of a list's items that are not known, down to the member that says so.
+/// Returns the paths of the unknown items of a list, down to the member that is not known.
 fn unsupported_items(
     list: &str,
     value: &Value,
@@ -199,7 +199,7 @@ fn unsupported_items(
     paths.take(MAX_LISTED).collect()
 }
 
-/// A pair of lists in a targeting overlay that must not name the same, as what is included and excluded.
+/// Pairs of lists in a targeting overlay that must not name the same, such as what is included and excluded.
 const OPPOSITES: [(&str, &str); 7] = [
     ("geo_countries", "geo_countries_exclude"),
     ("geo_regions", "geo_regions_exclude"),
@@ -210,10 +210,11 @@ const OPPOSITES: [(&str, &str); 7] = [
     ("keyword_targets", "negative_keywords"),
 ];
 
-/// How many problems of one kind are listed.
+/// Maximum number of problems of one kind that are listed.
 const MAX_LISTED: usize = 20;
 
-/// The paths in a targeting overlay, from the overlay on, of what contradicts something else in it; the first 20.
+/// Returns the paths in a targeting overlay, from the overlay on, of what contradicts something else in it;
+/// the first 20.
 #[must_use]
 pub fn contradictions(overlay: &Map) -> Vec<String> {
     let mut paths = Vec::new();
@@ -247,8 +248,8 @@ pub fn contradictions(overlay: &Map) -> Vec<String> {
     paths
 }
 
-/// What an item of a list targets, in a form that items of the opposite list are compared by. Areas are compared
-/// within one system of one country, keywords within one way of matching.
+/// Target of a list item, in a form by which it is compared with items of the opposite list. Areas are
+/// compared within one system of one country, keywords within one way of matching.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct TargetKey<'a> {
     country: Option<&'a str>,
@@ -256,7 +257,7 @@ struct TargetKey<'a> {
     value: Option<&'a str>,
 }
 
-/// The keys of an item: one for a word, and one for each value of an area.
+/// Returns the keys of an item: one for a word, and one for each value of an area.
 fn target_keys(item: &Value) -> Vec<TargetKey<'_>> {
     let text = |name: &str| item.get(name).and_then(Value::as_str);
     if let Some(word) = item.as_str() {

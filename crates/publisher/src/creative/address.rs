@@ -1,5 +1,5 @@
-//! Checks the web addresses in a creative's assets before anybody reviews it: an address has to be https on a
-//! public host, and the file that it names has to be of the kind that the asset says it is.
+//! Checks the web addresses in a creative's assets before review: an address has to be https on a public
+//! host, and its file has to be of the asset's declared type.
 
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::http::web_address::{AddressProblem, HostReach, WebAddress};
@@ -15,19 +15,19 @@ const IMAGE_EXTENSIONS: &[&str] = &[
     "bmp", "heic", "pdf", "eps",
 ];
 
-/// File name extensions of videos and of their playlists.
+/// File name extensions of videos and video playlists.
 const VIDEO_EXTENSIONS: &[&str] = &[
     "mp4", "m4v", "webm", "mov", "avi", "mkv", "mpg", "mpeg", "ts", "m3u8", "mpd", "ogv", "3gp",
     "flv", "wmv",
 ];
 
-/// File name extensions of sounds. Some containers hold sound as well as pictures.
+/// File name extensions of audio files. Some containers hold both audio and video.
 const AUDIO_EXTENSIONS: &[&str] = &[
     "mp3", "m4a", "aac", "wav", "ogg", "oga", "opus", "flac", "aif", "aiff", "wma", "mp4", "webm",
 ];
 
-/// File name extensions that are none of the above. An extension in no list says nothing: many servers make
-/// images in programs with names of their own.
+/// File name extensions of other files. An unknown extension proves nothing: many servers generate images
+/// in programs with names of their own.
 const OTHER_EXTENSIONS: &[&str] = &[
     // documents and code
     "html", "htm", "xhtml", "js", "mjs", "css", "xml", "json", "txt", "doc", "docx", "xls", "xlsx",
@@ -37,11 +37,11 @@ const OTHER_EXTENSIONS: &[&str] = &[
     "deb", "rpm", "vbs", "lnk", "hta",
 ];
 
-/// Names of members that are not part of what is shown.
+/// Names of members that describe an asset and are not shown.
 const SKIPPED_MEMBERS: [&str; 2] = ["provenance", "compliance"];
 
-/// Adds a problem for each address of an asset that must not be used. `allow_http` says whether clear text is
-/// accepted in this place.
+/// Adds a problem for each unusable address of an asset. `allow_http` is true when clear text is accepted in
+/// this place.
 pub(super) fn check_addresses(placed: &Placed<'_>, allow_http: bool, errors: &mut Vec<AdcpError>) {
     visit_addresses(placed.sent, &placed.at, &mut |field, text| {
         if let Some(message) = address_problem(text, allow_http) {
@@ -50,8 +50,8 @@ pub(super) fn check_addresses(placed: &Placed<'_>, allow_http: bool, errors: &mu
     });
 }
 
-/// Adds a problem where the address or the declared format of a media file names another kind of file than the
-/// asset's type, or one that the format does not list.
+/// Adds a problem when the address or declared format of a media file does not match the asset's type, or the
+/// creative format does not list it.
 pub(super) fn check_file_type(
     placed: &Placed<'_>,
     requirements: Option<&Requirements>,
@@ -105,7 +105,7 @@ fn visit_addresses<'a>(value: &'a Value, at: &str, visit: &mut impl FnMut(&str, 
     }
 }
 
-/// What is wrong with an address, as a sentence for the buyer.
+/// Returns the problem of an address as a sentence for the buyer; `None` when it is usable.
 fn address_problem(text: &str, allow_http: bool) -> Option<&'static str> {
     let address = match WebAddress::read(text) {
         Ok(address) => address,
@@ -132,7 +132,7 @@ fn unsafe_address(field: &str, message: &str) -> AdcpError {
     AdcpError { suggestion, ..refuse::at(AdcpCode::ValidationError, field, message) }
 }
 
-/// The extensions that fit a type of asset whose address names a media file.
+/// Returns the file name extensions that fit a type of media asset.
 fn media_extensions(asset_type: &str) -> Option<&'static [&'static str]> {
     match asset_type {
         "image" => Some(IMAGE_EXTENSIONS),
@@ -148,7 +148,7 @@ fn is_known_extension(extension: &str) -> bool {
         .any(|known| known.contains(&extension))
 }
 
-/// Whether two names mean one type of file.
+/// Returns true when two names mean the same file type.
 fn is_same_type(listed: &str, named: &str) -> bool {
     fn usual(name: &str) -> &str {
         match name {

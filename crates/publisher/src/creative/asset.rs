@@ -1,5 +1,4 @@
-//! A creative as it is given: its format, its assets and what is known of its making, as far as that is
-//! read. Whatever else it has is kept with it.
+//! Creatives as buyers send them: format, assets and provenance. Members that are not read are kept.
 
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::{Map, Value};
@@ -9,30 +8,30 @@ use crate::catalogue::FormatId;
 use crate::money::MoneyAmount;
 
 form! {
-    /// A creative as it is given (`core/creative-asset.json`). What was kept of it may lack anything.
+    /// Creative as it was sent (`core/creative-asset.json`). A stored one may lack any member.
     #[derive(Default)]
     pub struct GivenCreative {
-        /// Its name for people.
+        /// Display name.
         name: Option<String>,
-        /// Its format.
+        /// Format.
         format_id: Option<FormatId>,
-        /// Its format, when it is one of AdCP itself.
+        /// Kind of an AdCP canonical format.
         format_kind: Option<String>,
-        /// Its tags.
+        /// Tags.
         tags: Option<Vec<Option<String>>>,
-        /// Its assets, by the places that they fill.
+        /// Assets by the slots that they fill.
         assets: Map,
-        /// How it was made.
+        /// Provenance of the creative.
         provenance: Option<Declared>,
-        /// The idea that it belongs to.
+        /// Concept that the creative belongs to.
         concept_id: Option<String>,
-        /// What varies in it.
+        /// Variables of the creative.
         variables: Option<Vec<Value>>;
-        /// As it was sent.
+        /// The whole creative as it was sent.
         whole sent
     }
 
-    /// An asset of whatever type.
+    /// Asset of any type.
     pub(crate) struct Asset {
         asset_type: Option<String>,
         content: Option<Value>,
@@ -46,62 +45,62 @@ form! {
         compliance: Option<Compliance>,
     }
 
-    /// What is said about how something was made (`core/provenance.json`).
+    /// Provenance declaration (`core/provenance.json`).
     pub struct Declared {
-        /// By what kind of source.
+        /// Type of source, such as `trained_algorithmic_media`.
         digital_source_type: Option<String>,
-        /// How far a person took part.
+        /// Extent of human involvement.
         human_oversight: Option<String>,
-        /// What has to be said to whoever sees it.
+        /// Disclosure that viewers must see.
         disclosure: Option<Disclosure>,
-        /// Where the same is embedded.
+        /// Provenance data embedded in the content.
         embedded_provenance: Option<Vec<Option<ContentMark>>>,
-        /// How it is marked.
+        /// Watermarks in the content.
         watermarks: Option<Vec<Option<ContentMark>>>,
     }
 
-    /// What has to be said to whoever sees it.
+    /// Disclosure to viewers.
     pub struct Disclosure {
-        /// Whether anything has.
+        /// True when a disclosure is required.
         required: Option<bool>,
-        /// Where.
+        /// Jurisdictions that require it.
         jurisdictions: Option<Vec<Option<Jurisdiction>>>,
     }
 
-    /// Where something has to be said.
+    /// Jurisdiction that requires a disclosure.
     pub struct Jurisdiction {
-        /// How.
+        /// Guidance for showing it.
         render_guidance: Option<Guidance>,
     }
 
-    /// How something has to be shown.
+    /// Guidance for showing a disclosure.
     pub struct Guidance {
-        /// In one of these positions.
+        /// Accepted positions.
         positions: Option<Vec<String>>,
-        /// For so long.
+        /// Required duration.
         persistence: Option<String>,
     }
 
-    /// A mark in the content.
+    /// Provenance mark in the content.
     pub struct ContentMark {
-        /// Who can verify it.
+        /// Agent that can verify the mark.
         verify_agent: Option<CreativeVerifier>,
     }
 
-    /// Who verifies.
+    /// Verifier of provenance.
     pub struct CreativeVerifier {
-        /// Where.
+        /// URL of the agent.
         agent_url: Option<String>,
-        /// By which of its features.
+        /// Feature of the agent that verifies.
         feature_id: Option<String>,
     }
 
-    /// What the law demands of an asset.
+    /// Legal requirements of an asset.
     pub(crate) struct Compliance {
         required_disclosures: Option<Vec<Option<Required>>>,
     }
 
-    /// A disclosure that it demands.
+    /// Disclosure that the law requires.
     pub(crate) struct Required {
         position: Option<String>,
         persistence: Option<String>,
@@ -110,21 +109,22 @@ form! {
 
 kept_whole!(GivenCreative.sent);
 
-/// An asset with its place in the request.
+/// Asset with its position in the request.
 #[derive(Debug)]
 pub(crate) struct Placed<'a> {
-    /// The place in the format that it fills.
+    /// Slot of the format that the asset fills.
     pub slot: &'a str,
-    /// Its path in the request.
+    /// Path in the request.
     pub at: String,
-    /// It.
+    /// The asset.
     pub asset: Asset,
     /// The asset as it was sent.
     pub sent: &'a Value,
 }
 
 impl GivenCreative {
-    /// Every asset; `at` is the creative's path in the request (`creatives[0]`).
+    /// Returns all assets with their paths; `at` is the creative's path in the request
+    /// (`creatives[0]`).
     pub(crate) fn placed(&self, at: &str) -> Vec<Placed<'_>> {
         let mut found = Vec::new();
         for (slot, value) in &self.assets {
@@ -148,7 +148,7 @@ impl GivenCreative {
 }
 
 impl Asset {
-    /// Its text, when it has one.
+    /// Returns the text of a text asset.
     pub(crate) fn text(&self) -> Option<&str> {
         self.content.as_ref().and_then(Value::as_str)
     }

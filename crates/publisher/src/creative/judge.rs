@@ -1,5 +1,5 @@
-//! Whether a creative can be taken: its format, its assets, what is known of its making, what it
-//! contains, and what has to be shown with it. Every problem is found, not the first.
+//! Validates creatives: format, assets, provenance, content and required disclosures. Reports every
+//! problem, not only the first.
 
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::adcp::rules::typed::Typed as _;
@@ -16,12 +16,12 @@ use crate::refuse;
 use crate::reply::object;
 use crate::shelf::StoreTx;
 
-/// Whether a format is one of AdCP's own kinds, in its canonical form.
+/// Returns true when the canonical form of a format is this kind.
 fn projects(format: &CreativeFormat, kind: &String) -> bool {
     format.canonical.as_ref().is_some_and(|own| own.kind.as_ref() == Some(kind))
 }
 
-/// What speaks against a creative in one format: what is missing, and what has the wrong measures.
+/// Returns the problems of a creative with one format: missing assets and wrong dimensions.
 fn unmet(format: &CreativeFormat, creative: &GivenCreative) -> Vec<AdcpError> {
     let mut errors = Vec::new();
     required(format, creative, "creative", &mut errors);
@@ -29,19 +29,19 @@ fn unmet(format: &CreativeFormat, creative: &GivenCreative) -> Vec<AdcpError> {
     errors
 }
 
-/// The formats that a publisher takes.
+/// Formats that a publisher accepts.
 #[derive(Debug, Default)]
 pub(crate) struct Formats {
     defined: Vec<CreativeFormat>,
-    /// Those that products name without a definition here.
+    /// Formats that products name without a definition in the catalog.
     named: Vec<FormatId>,
-    /// And those of AdCP itself.
+    /// Kinds of canonical AdCP formats that products name.
     kinds: Vec<String>,
     by_id: bool,
 }
 
 impl Formats {
-    /// Those of the catalogue, those that were put beside it, and those of its products.
+    /// Collects the formats of the catalog, of the store and of the products.
     pub(crate) fn of(
         publisher: &Publisher,
         products: &[Product],
@@ -57,14 +57,14 @@ impl Formats {
         Ok(Self { defined: publisher.formats(shelf)?, named, kinds, by_id })
     }
 
-    /// The format that a creative names: `None` when it is not taken, and `Some(None)` when it is
-    /// taken and nothing more is known of it. Of several formats of one kind it is the one that speaks
-    /// least against the creative, because a kind does not say which size is meant.
+    /// Returns the format that a creative names: `None` when it is not accepted, and `Some(None)` when
+    /// it is accepted without a known definition. Of several formats of one kind, returns the one with
+    /// the fewest problems, because a kind does not say which size is meant.
     fn find(&self, creative: &GivenCreative) -> Option<Option<&CreativeFormat>> {
         if let Some(kind) = &creative.format_kind {
             let of_kind = self.defined.iter().filter(|format| projects(format, kind));
             let best = of_kind.min_by_key(|format| unmet(format, creative).len());
-            // A product may take the kind in a size that no format here has.
+            // A product may accept the kind in a size that no defined format has.
             if self.kinds.contains(kind)
                 && best.is_none_or(|format| !unmet(format, creative).is_empty())
             {
@@ -80,7 +80,7 @@ impl Formats {
         known.or_else(|| self.named.iter().any(|id| self.same(id, wanted)).then_some(None))
     }
 
-    /// Whether a product takes the format that a creative names.
+    /// Returns true when a product accepts the format that a creative names.
     pub(crate) fn fits(&self, product: &Product, creative: &GivenCreative) -> bool {
         if let Some(kind) = &creative.format_kind {
             let options = &product.published.format_options;
@@ -111,29 +111,29 @@ impl Formats {
     }
 }
 
-/// What a creative is judged by, besides its format.
+/// Policies that a creative is validated against, in addition to its format.
 #[derive(Debug)]
 pub(crate) struct Policies<'a> {
     catalogue: &'a Catalogue,
-    /// What has to be known of the creative's making: the publisher's demands with those of the
-    /// products that it is to run in.
+    /// Required provenance: the demands of the publisher and of the products that the creative is
+    /// to run in.
     provenance: Provenance,
 }
 
 impl<'a> Policies<'a> {
-    /// The publisher's, with what products demand.
+    /// Combines the publisher's policies with the demands of products.
     pub(crate) fn of(catalogue: &'a Catalogue, demanded: Provenance) -> Self {
         let provenance = catalogue.creatives.provenance.clone().and(demanded);
         Self { catalogue, provenance }
     }
 
-    /// Those for a product.
+    /// Returns the policies for one product.
     pub(crate) fn on(catalogue: &'a Catalogue, product: Option<&Product>) -> Self {
         let published = product.and_then(|product| product.published.creative_policy.as_ref());
         Self::of(catalogue, published.map(Provenance::of).unwrap_or_default())
     }
 
-    /// Every reason not to take a creative that is sent; `at` is its path in the request
+    /// Returns all problems of a creative that is sent; `at` is its path in the request
     /// (`creatives[0]`).
     pub(crate) fn judge(
         &self,
@@ -156,21 +156,21 @@ impl<'a> Policies<'a> {
         }
         self.check_links(format, &assets, &mut errors);
         self.look(creative, &assets, at, &mut errors);
-        // Of a format that is not taken nothing is known, and it is refused anyway.
+        // A format that is not accepted is unknown, and its creative is refused anyway.
         if let Some(format) = taken {
             disclosures(format, creative, &assets, at, &mut errors);
         }
         errors
     }
 
-    /// What speaks against assigning a creative that was sent earlier, for another product or before this
-    /// was demanded. `field` is what names it in the request; details say where in the creative.
+    /// Returns the problems of assigning a stored creative to another product, or under newer policies.
+    /// `field` is the member of the request that names it; the details contain the path in the creative.
     pub(crate) fn against(&self, creative: &GivenCreative, field: &str) -> Vec<AdcpError> {
         let mut errors = Vec::new();
         let assets = creative.placed("creative");
         self.look(creative, &assets, "creative", &mut errors);
         for placed in &assets {
-            // Whether http is accepted in this place was decided by its format when it was sent.
+            // Its format decided about http when the creative was sent.
             check_addresses(placed, true, &mut errors);
         }
         let assigned = |mut error: AdcpError| {
@@ -180,7 +180,7 @@ impl<'a> Policies<'a> {
         errors.into_iter().map(assigned).collect()
     }
 
-    /// Checks addresses and types of files. `format` is `None` where nothing is known of it.
+    /// Checks addresses and file types. `format` is `None` when its definition is unknown.
     fn check_links(
         &self,
         format: Option<&CreativeFormat>,
@@ -210,7 +210,7 @@ impl<'a> Policies<'a> {
         }
     }
 
-    /// Whether its texts say what may not be advertised.
+    /// Checks the texts for content that may not be advertised.
     fn said(
         &self,
         creative: &GivenCreative,
@@ -229,7 +229,7 @@ impl<'a> Policies<'a> {
         }
     }
 
-    /// Whether what is known of its making is enough (`PROVENANCE_*`).
+    /// Checks that the provenance is sufficient (`PROVENANCE_*`).
     fn made(
         &self,
         creative: &GivenCreative,
@@ -264,7 +264,7 @@ impl<'a> Policies<'a> {
         let places = disclosure.and_then(|disclosure| disclosure.jurisdictions.as_ref());
         let said = match disclosure.and_then(|disclosure| disclosure.required) {
             Some(true) => places.is_some_and(|places| !places.is_empty()),
-            // That nothing has to be disclosed is an answer as well.
+            // An explicit statement that nothing has to be disclosed is sufficient.
             Some(false) => true,
             None => false,
         };
@@ -303,13 +303,13 @@ fn unsupported_format(field: &str) -> AdcpError {
     AdcpError { suggestion, ..refuse::at(AdcpCode::FormatNotSupported, field, message) }
 }
 
-/// An asset that does not fit its format.
+/// Returns the error of an asset that does not fit its format.
 fn unfit(field: &str, message: &str) -> AdcpError {
     let suggestion = Some("correct the asset by what list_creative_formats shows".to_owned());
     AdcpError { suggestion, ..refuse::at(AdcpCode::ValidationError, field, message) }
 }
 
-/// The places of a format, with their names.
+/// Returns the slots of a format with their names.
 fn slots(format: &CreativeFormat) -> impl Iterator<Item = (&str, &AssetPlace)> {
     format.assets.iter().filter_map(|slot| {
         let name = slot.asset_id.as_ref().or(slot.asset_group_id.as_ref());
@@ -317,14 +317,14 @@ fn slots(format: &CreativeFormat) -> impl Iterator<Item = (&str, &AssetPlace)> {
     })
 }
 
-/// The requirements of a format for one of its places, by either of its names.
+/// Returns the requirements of a format for one of its slots, by asset id or group id.
 fn requirements_of<'a>(format: &'a CreativeFormat, name: &str) -> Option<&'a Requirements> {
     let is = |slot: &AssetPlace| slot.asset_group_id.as_deref() == Some(name);
     let (_, slot) = slots(format).find(|(known, slot)| *known == name || is(slot))?;
     slot.requirements.as_ref()
 }
 
-/// Whether what the format requires is there, and of the right kind.
+/// Checks that all assets that the format requires are present and of the right type.
 fn required(
     format: &CreativeFormat,
     creative: &GivenCreative,
@@ -350,7 +350,7 @@ fn required(
     }
 }
 
-/// A measure of an asset by its name, with what it has to be, at least and at most.
+/// Dimension of an asset: name, actual value, and required, minimum and maximum values.
 type Measure = (&'static str, Option<MoneyAmount>, [Option<MoneyAmount>; 3]);
 
 fn measures(asset: &Asset, demands: &Requirements) -> [Measure; 4] {
@@ -369,7 +369,7 @@ fn measures(asset: &Asset, demands: &Requirements) -> [Measure; 4] {
     ]
 }
 
-/// Whether assets have the measures and the values that the format demands.
+/// Checks that assets have the dimensions and values that the format requires.
 fn fitting(format: &CreativeFormat, assets: &[Placed<'_>], errors: &mut Vec<AdcpError>) {
     for Placed { slot, at, asset, .. } in assets {
         let Some(demands) = requirements_of(format, slot) else {
@@ -396,7 +396,7 @@ fn fitting(format: &CreativeFormat, assets: &[Placed<'_>], errors: &mut Vec<Adcp
     }
 }
 
-/// Whether a creative contains what is forbidden.
+/// Checks a creative for forbidden categories and landing domains.
 fn contains(
     forbidden: &Forbidden,
     creative: &GivenCreative,
@@ -432,8 +432,8 @@ fn rejected(field: &str, policy_id: &str, policy_url: Option<&str>, reason: &str
     AdcpError { details, ..refuse::at(AdcpCode::CreativeRejected, field, message) }
 }
 
-/// Whether every disclosure that has to be shown with a creative can be shown by its format. A
-/// format that says nothing promises nothing.
+/// Checks that the format can show every disclosure that the creative requires. A format without a
+/// declaration is taken to support none.
 fn disclosures(
     format: Option<&CreativeFormat>,
     creative: &GivenCreative,
@@ -470,7 +470,7 @@ fn disclosures(
     }
 }
 
-/// Whether a format can show a disclosure in a position, for as long as it has to last.
+/// Returns true when a format can show a disclosure in a position for the required duration.
 fn shows(format: Option<&CreativeFormat>, position: &String, lasting: Option<&String>) -> bool {
     format.is_some_and(|format| match format.abilities() {
         None => format.supported_disclosure_positions.contains(position),
@@ -481,26 +481,26 @@ fn shows(format: Option<&CreativeFormat>, position: &String, lasting: Option<&St
     })
 }
 
-/// The host of an address, in lower case, without user and port.
+/// Returns the host of an address, in lower case, without user and port.
 pub(crate) fn host(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    // Browsers take a backslash for a slash.
+    // Browsers treat a backslash as a slash.
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-    // The last one: all before it is a user's name, even if it looks like a host.
+    // Only the text after the last `@` is the host; the text before it may look like one.
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let name = host.split(':').next().unwrap_or_default();
     name.trim_end_matches('.').to_ascii_lowercase()
 }
 
-/// Whether a host is a domain or lies below it.
+/// Returns true when a host is a domain or a subdomain of it.
 pub(crate) fn below(host: &str, domain: &str) -> bool {
     let domain = domain.to_ascii_lowercase();
     let parent = host.strip_suffix(&domain);
     !domain.is_empty() && parent.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// An address in the form in which two of them are compared: scheme and host in lower case, without
-/// the usual port and the last slash.
+/// Returns an address in the form used for comparison: scheme and host in lower case, without the
+/// default port and trailing slashes.
 pub(super) fn canonical(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let scheme = scheme.to_ascii_lowercase();

@@ -1,5 +1,4 @@
-//! What a publisher demands of creatives: who reviews them, what they may not contain, and what has
-//! to be known about how they were made.
+//! Creative policy of a publisher: review, forbidden content and required provenance.
 
 use std::time::Duration;
 
@@ -8,81 +7,81 @@ use tradepost_wire::form;
 
 use super::asset::CreativeVerifier;
 
-/// The demands of a publisher; of a catalogue that says nothing, none.
+/// Creative policy of a publisher; the default demands nothing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CreativePolicy {
-    /// Who looks at a creative before it runs.
+    /// Review of a creative before it runs.
     pub review: CreativeReview,
-    /// Whether a format is known by its id alone, whichever agent has defined it. Otherwise
-    /// `format_id.agent_url` has to be that of a known format.
+    /// True when the id alone identifies a format. Otherwise `format_id.agent_url` has to match a
+    /// known format as well.
     pub formats_by_id: bool,
-    /// Whether addresses in creatives may be http. Otherwise they have to be https, except where a format
-    /// lists `http` among the `protocols` of a place.
+    /// True when addresses in creatives may be http. Otherwise they must be https, except where a format
+    /// lists `http` among the `protocols` of a slot.
     pub allow_http: bool,
-    /// What is forbidden.
+    /// Forbidden content.
     pub forbidden: Vec<Forbidden>,
-    /// What has to be known of every creative; products may demand more.
+    /// Provenance required of every creative; products may demand more.
     pub provenance: Provenance,
-    /// Ids that every caller of a sandbox can assign to packages without having sent a creative, to try
-    /// media buys out. A creative of the caller's own comes first.
+    /// Ids that every caller of a sandbox can assign to packages without sending a creative, to try out
+    /// media buys. A creative of the caller with the same id takes precedence.
     pub samples: Vec<String>,
 }
 
-/// Who looks at a creative before it runs.
+/// Review of a creative before it runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CreativeReview {
-    /// Nobody: what the rules let pass is approved at once.
+    /// No review: a valid creative is approved at once.
     #[default]
     None,
-    /// A machine, which approves after so many seconds.
+    /// Automatic approval after this many seconds.
     After(u32),
-    /// A person.
+    /// Review by a person.
     Person,
 }
 
-/// Something that creatives may not contain, besides the words of the catalogue's policies.
+/// Content that creatives may not have, in addition to the terms of the catalog's policies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Forbidden {
-    /// The id of the policy.
+    /// Id of the policy.
     pub policy_id: String,
-    /// Where the policy can be read.
+    /// URL of the policy text.
     pub policy_url: Option<String>,
-    /// What the caller is told about it, such as `tobacco is not advertised here`.
+    /// Reason told to the caller, such as `tobacco is not advertised here`.
     pub reason: String,
-    /// Tags.
+    /// Forbidden tags.
     pub categories: Vec<String>,
-    /// Domains of links, with everything below them.
+    /// Forbidden domains of landing pages, including their subdomains.
     pub landing_domains: Vec<String>,
 }
 
-/// What has to be known about how a creative was made (`creative_policy` of a product).
+/// Provenance that creatives must declare (`creative_policy` of a product).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Provenance {
-    /// Anything at all.
+    /// True when a provenance declaration is required.
     pub required: bool,
-    /// Whether a machine has made it.
+    /// True when the type of source is required.
     pub digital_source_type: bool,
-    /// Whether that has to be disclosed, and where.
+    /// True when the disclosure metadata is required.
     pub disclosure: bool,
-    /// That the declaration is embedded in the content itself.
+    /// True when the declaration must also be embedded in the content.
     pub embedded: bool,
-    /// The agents that may be named as verifiers; any when `None`.
+    /// Agents that may be named as verifiers; `None` for any.
     pub verifiers: Option<Vec<String>>,
 }
 
 form! {
-    /// The `creative_policy` of a product, as far as it is read.
+    /// Members of a product's `creative_policy` that are read.
     pub(crate) struct ProductCreativePolicy {
         provenance_required: Option<bool>,
         provenance_requirements: Option<Finer>,
         accepted_verifiers: Option<Vec<Option<CreativeVerifier>>>,
     }
 
-    /// What has to be known in particular.
+    /// Detailed provenance requirements.
     pub(crate) struct Finer {
         require_digital_source_type: Option<bool>,
         require_disclosure_metadata: Option<bool>,
@@ -91,7 +90,7 @@ form! {
 }
 
 impl CreativeReview {
-    /// How long the review takes; `None` when there is none, or when a person decides.
+    /// Returns the duration of the review; `None` without a review or when a person decides.
     #[must_use]
     pub const fn takes(self) -> Option<Duration> {
         match self {
@@ -102,18 +101,18 @@ impl CreativeReview {
 }
 
 impl ProductCreativePolicy {
-    /// The agents that are asked whether a provenance is true.
+    /// Returns the agents that are asked to verify a provenance.
     pub(crate) fn verifiers(&self) -> impl Iterator<Item = &CreativeVerifier> {
         self.accepted_verifiers.iter().flatten().flatten().filter(|it| it.agent_url.is_some())
     }
 }
 
 impl Provenance {
-    /// What a product's published `creative_policy` demands.
+    /// Returns the provenance that a product's published `creative_policy` demands.
     #[must_use]
     pub(crate) fn of(published: &ProductCreativePolicy) -> Self {
         let required = published.provenance_required == Some(true);
-        // Finer demands count only where provenance is demanded at all.
+        // Detailed requirements apply only when provenance is required at all.
         let finer = published.provenance_requirements.as_ref().filter(|_| required);
         let fine = |of: fn(&Finer) -> Option<bool>| finer.and_then(of) == Some(true);
         let verifiers = published.accepted_verifiers.as_ref();
@@ -127,14 +126,14 @@ impl Provenance {
         }
     }
 
-    /// What is demanded of something that may come to run in either: each demand of both, and the
-    /// verifiers of both, as what one of them accepts is accepted.
+    /// Combines the demands on a creative that may run in either of two products: all demands of
+    /// both, and the verifiers of both, because each accepts its own.
     #[must_use]
     pub(crate) fn either(self, other: Self) -> Self {
         self.with(other, |mine, theirs| [mine, theirs].concat())
     }
 
-    /// What both demand.
+    /// Combines the demands on a creative that runs in both: only common verifiers are accepted.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         self.with(other, |mine, theirs| {
@@ -142,7 +141,7 @@ impl Provenance {
         })
     }
 
-    /// Each demand of both, with these verifiers where both name some.
+    /// Combines the demands; `of` combines the verifiers when both name some.
     fn with(self, other: Self, of: fn(Vec<String>, Vec<String>) -> Vec<String>) -> Self {
         let verifiers = match (self.verifiers, other.verifiers) {
             (Some(mine), Some(theirs)) => Some(of(mine, theirs)),

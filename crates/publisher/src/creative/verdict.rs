@@ -1,5 +1,5 @@
-//! What a verifier says of how a creative was made (`get_creative_features`), held against what its buyer
-//! claims. The publisher decides whom it asks: the agents of its own `accepted_verifiers`, and no other.
+//! Verification of provenance: a verifier's answer (`get_creative_features`) is compared with the buyer's
+//! claims. Only agents among the publisher's own `accepted_verifiers` are asked.
 
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::adcp::rules::typed::Typed as _;
@@ -16,11 +16,11 @@ use crate::publisher::Publisher;
 use crate::refuse;
 use crate::reply::object;
 
-/// The feature by which a verifier says whether a machine has made something. Only what it says there
-/// can contradict a `digital_source_type`.
+/// Feature by which a verifier says whether content was machine-made. Only this feature can
+/// contradict a `digital_source_type`.
 const MADE_BY_MACHINE: &str = "ai_generated";
 
-/// The kinds of source that say that a machine has, or may have, made something.
+/// Source types of content that was, or may have been, made by a machine.
 const MACHINES: [&str; 4] = [
     "trained_algorithmic_media",
     "composite_with_trained_algorithmic_media",
@@ -28,57 +28,57 @@ const MACHINES: [&str; 4] = [
     "algorithmic_media",
 ];
 
-/// The observation that is no contradiction, and that somebody may want to look into later
+/// Audit observation that contradicts nothing but may need a later audit
 /// (`creative/audit-observation.json`).
 const CARVED_OUT: &str = "OVERSIGHT_DISCLOSURE_CARVEOUT_CLAIMED";
 
-/// About how many creatives verifiers are asked for one request, at most; the others are as those whose
-/// verifier is silent.
+/// Maximum number of creatives verified for one request; the others are treated as if their verifier
+/// gave no answer.
 const MOST: usize = 20;
 
-/// How sure a verifier has to be in percent before its word counts against the buyer's.
+/// Minimum confidence in percent for a verifier's answer to outweigh the buyer's claim.
 const SURE: u32 = 90;
 
-/// What a verifier is asked about one creative.
+/// Question to a verifier about one creative.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct VerifierQuestion {
-    /// Whom: its address, as the publisher has published it.
+    /// URL of the verifier, as the publisher has published it.
     pub agent_url: String,
-    /// About which of its features.
+    /// Feature of the verifier that is asked for.
     feature_id: String,
     manifest: Map,
     claimed: Option<String>,
-    /// Whether the creative and its assets claim different things, so that one answer cannot be held
-    /// against all of them.
+    /// True when the creative and its assets make different claims, so that one answer cannot
+    /// contradict all of them.
     is_mixed: bool,
-    /// How far a person took part, where the buyer says that nothing has to be disclosed for it.
+    /// Human oversight that the buyer claims as the reason for not requiring a disclosure.
     carved_out: Option<String>,
 }
 
-/// What follows from what a verifier said.
+/// Result of a verification.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum CreativeVerdict {
-    /// Nothing speaks against the claim; with what is to be kept for an audit.
+    /// Nothing contradicts the claim; the observations to keep for an audit.
     Holds(Vec<Value>),
-    /// The claim is not true; with what the buyer may know of it.
+    /// The claim is false; the details for the buyer.
     Contradicted(Map),
-    /// It did not say, so that a person has to look.
+    /// The verifier gave no answer, so that a person has to review.
     Silent,
 }
 
-/// What a verifier was asked, and what follows from what it said.
+/// Question to a verifier with its result.
 #[derive(Debug, Clone)]
 pub(crate) struct Looked {
-    /// About which creative, by the id that its buyer chose.
+    /// Id of the creative, chosen by its buyer.
     pub creative_id: String,
-    /// What it was asked.
+    /// Question that was asked.
     pub question: VerifierQuestion,
-    /// What follows.
+    /// Result.
     pub verdict: CreativeVerdict,
 }
 
-/// Has verifiers say what they know of creatives, which are named by the ids that their buyer chose. From a
-/// sandbox nobody is asked.
+/// Asks verifiers about creatives, which are named by the ids that their buyer chose. A sandbox makes no
+/// calls.
 pub(crate) async fn ask(
     publisher: &Publisher,
     questions: Vec<(String, VerifierQuestion)>,
@@ -102,8 +102,8 @@ pub(crate) async fn ask(
     judged.collect()
 }
 
-/// What follows from a question about a creative. `None` when it was not asked: since verifiers looked,
-/// the creative has changed, or what is demanded of it.
+/// Returns the result of a question about a creative. `None` when this question was not asked, because
+/// the creative or the demands on it have changed since.
 pub(crate) fn known<'a>(
     looked: &'a [Looked],
     creative_id: &str,
@@ -113,8 +113,8 @@ pub(crate) fn known<'a>(
     about.find(|it| it.question == *question).map(|it| &it.verdict)
 }
 
-/// What is to be asked about a creative of the library that comes to run in a product: what was true of it
-/// when it was sent may not be what its verifier knows today, and another product has other verifiers.
+/// Returns the question about a library creative that is assigned to a product. It is asked again because
+/// the verifier may know more today, and another product has other verifiers.
 pub(crate) fn on_assignment(
     creative: &GivenCreative,
     product: Option<&Product>,
@@ -124,7 +124,7 @@ pub(crate) fn on_assignment(
     VerifierQuestion::about(creative, &accepted)
 }
 
-/// What speaks against an assignment for which this was to be asked. `field` is its place in the request.
+/// Returns the error of an assignment that needs this question. `field` is its path in the request.
 pub(crate) fn against(
     looked: &[Looked],
     creative: &Creative,
@@ -136,8 +136,8 @@ pub(crate) fn against(
         None => Some(changed(field)),
         Some(CreativeVerdict::Holds(_)) => None,
         Some(CreativeVerdict::Contradicted(details)) => Some(contradicted(field, details)),
-        // Where nothing is said anew, what was found when the creative was sent stands: by this verifier,
-        // or by the person who looked for it.
+        // Without a new answer the earlier result stands: that of this verifier, or of the person who
+        // reviewed the creative.
         Some(CreativeVerdict::Silent)
             if review == CreativeReview::Person || creative.asked.contains(&question.agent_url) =>
         {
@@ -153,8 +153,8 @@ pub(crate) fn against(
 }
 
 form! {
-    /// What a verifier answers (`creative/get-creative-features-response.json`). Verifiers are others':
-    /// what is not as it should be is as if it were not there.
+    /// Verifier's answer (`creative/get-creative-features-response.json`). It comes from another party:
+    /// members that do not fit the schema are treated as absent.
     struct VerifierAnswer {
         results: Option<Vec<Value>>,
         audit_observations: Option<Vec<Value>>,
@@ -172,8 +172,9 @@ form! {
 }
 
 impl VerifierQuestion {
-    /// What to ask about a creative, and which of the accepted verifiers: the first that its buyer has
-    /// named, or else the first of all. `None` when there is nobody to ask, or nothing is claimed.
+    /// Creates the question about a creative for one of the accepted verifiers: the first that the
+    /// buyer names, otherwise the first accepted one. `None` when there is no verifier or no
+    /// declaration.
     pub(crate) fn about(creative: &GivenCreative, accepted: &[&CreativeVerifier]) -> Option<Self> {
         let of_assets: Vec<Declared> =
             creative.placed("").into_iter().filter_map(|placed| placed.asset.provenance).collect();
@@ -195,7 +196,7 @@ impl VerifierQuestion {
             matches!(how.as_str(), "edited" | "directed") && disclosed == Some(false)
         });
         let mut manifest = creative.sent.clone();
-        // The rest, such as names and tags, is no concern of a verifier's.
+        // Other members, such as names and tags, are not disclosed to the verifier.
         manifest.retain(|name, _| {
             matches!(name.as_str(), "format_id" | "format_kind" | "assets" | "provenance")
         });
@@ -209,7 +210,7 @@ impl VerifierQuestion {
         })
     }
 
-    /// The arguments of `get_creative_features`.
+    /// Returns the arguments of `get_creative_features`.
     pub(crate) fn arguments(&self) -> Map {
         object([
             ("creative_manifest", Some(self.manifest.clone().into())),
@@ -217,7 +218,7 @@ impl VerifierQuestion {
         ])
     }
 
-    /// What follows from the answer.
+    /// Evaluates the answer.
     pub(crate) fn judge(&self, answer: &Map) -> CreativeVerdict {
         let answer = VerifierAnswer::read(&Value::Object(answer.clone()));
         let Some(VerifierAnswer { results: Some(results), audit_observations }) = answer else {
@@ -228,7 +229,7 @@ impl VerifierQuestion {
         let Some(outcome) = results.find(about) else {
             return CreativeVerdict::Silent;
         };
-        // A text would be another's words, and goes on to the buyer.
+        // Text is dropped: it is the verifier's wording and would be passed on to the buyer.
         let observed = outcome.value.filter(|value| value.is_boolean() || value.is_number());
         let sure = outcome.confidence.is_some_and(|it| {
             it >= MoneyAmount::whole(1).percent(MoneyAmount::whole(SURE))
@@ -253,7 +254,7 @@ impl VerifierQuestion {
         }
         let mut noted = audit_observations.iter().flatten().filter_map(Observation::read);
         let is_noted = noted.any(|observation| observation.code.as_deref() == Some(CARVED_OUT));
-        // In our own words: those of a verifier are not ours to keep or to show.
+        // Our own wording: the verifier's text is neither stored nor shown.
         let observation = self.carved_out.as_ref().filter(|_| is_noted).map(|oversight| {
             json!({
                 "code": CARVED_OUT,
@@ -270,9 +271,9 @@ impl VerifierQuestion {
         CreativeVerdict::Holds(observation.into_iter().collect())
     }
 
-    /// What a sandbox takes for the verifier's answer, as nobody is asked from there: the address of an
-    /// asset says whether a machine made it (`ai-generated-true`, `ai-generated-false`), as the
-    /// storyboards of AdCP have it.
+    /// Returns the answer that a sandbox uses instead of calling a verifier: the URL of an asset says
+    /// whether a machine made it (`ai-generated-true`, `ai-generated-false`), as in the storyboards of
+    /// AdCP.
     pub(crate) fn tried_out(&self) -> Map {
         let assets = self.manifest.get("assets").and_then(Value::as_object);
         let urls = assets.into_iter().flatten().filter_map(|(_, asset)| Asset::read(asset)?.url);
@@ -292,15 +293,16 @@ impl VerifierQuestion {
     }
 }
 
-/// A verifier was asked about something else than what would be taken now.
+/// Returns the refusal of a creative that changed, or whose demands changed, while a verifier was
+/// asked.
 pub(crate) fn changed(field: &str) -> AdcpError {
     let message = "the creative, or what is demanded of it, changed while a verifier looked at it; send \
                    it again";
     refuse::at(AdcpCode::Conflict, field, message)
 }
 
-/// The refusal of a creative whose provenance is not what it claims; `field` is what names it, or the claim,
-/// in the request.
+/// Returns the refusal of a creative whose provenance claim is contradicted; `field` is the member of the
+/// request that names the creative or the claim.
 pub(crate) fn contradicted(field: &str, details: &Map) -> AdcpError {
     let message = "a verifier that this seller trusts says otherwise about how the content was made; \
                    details says what it was asked and what it found";

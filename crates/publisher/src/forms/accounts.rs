@@ -18,7 +18,7 @@ form! {
         push_notification_config: Option<Value>,
     }
 
-    /// An account as it is to be: a known one by `account`, or the one with a natural key.
+    /// Desired state of an account, named by `account` or by its natural key.
     pub(crate) struct AccountRow {
         account: Option<Reference>,
         brand: Option<BrandRef>,
@@ -29,7 +29,7 @@ form! {
         payment_terms: Option<String>,
         notification_configs: Option<Vec<NotificationConfig>>;
         keep
-        /// Whose account it is, to be repeated.
+        /// Natural key as sent, to be repeated in the reply.
         identity: ["brand", "operator", "sandbox"]
     }
 
@@ -56,19 +56,19 @@ form! {
         accounts: Vec<GovernanceRow>,
     }
 
-    /// An account with its agents; the schema demands one.
+    /// Account with its governance agents; the schema demands one.
     pub(crate) struct GovernanceRow {
         account: Reference,
         governance_agents: Vec<GovernanceAgentRequest>,
     }
 
-    /// An agent that is asked before money is committed.
+    /// Governance agent, which is asked before money is committed.
     pub(crate) struct GovernanceAgentRequest {
         url: String,
         authentication: AgentAuthentication,
     }
 
-    /// How the agent wants to be shown that it is us.
+    /// Credentials by which the governance agent recognises the seller.
     pub(crate) struct AgentAuthentication {
         credentials: String,
     }

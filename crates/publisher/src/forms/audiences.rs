@@ -1,4 +1,4 @@
-//! Audiences, and events of conversion: `sync_audiences`, `sync_event_sources`, `log_event`.
+//! Audiences and conversion events: `sync_audiences`, `sync_event_sources`, `log_event`.
 
 use jiff::Timestamp;
 use tradepost_wire::form;
@@ -12,7 +12,7 @@ form! {
         delete_missing: bool,
     }
 
-    /// An audience, and who is to come into it and to leave it.
+    /// Audience with the members to add and to remove.
     pub(crate) struct AudienceRequest {
         audience_id: String,
         delete: bool,
@@ -32,7 +32,7 @@ form! {
         delete_missing: bool,
     }
 
-    /// Where events come from.
+    /// Source of conversion events.
     pub(crate) struct EventSourceRequest {
         event_source_id: String;
         keep given: ["name", "event_types", "action_source", "allowed_domains", "surface"]
@@ -54,10 +54,10 @@ form! {
         custom_data: Option<CustomData>,
     }
 
-    /// What an event was worth (`core/event-custom-data.json`).
+    /// Value of an event (`core/event-custom-data.json`).
     pub(crate) struct CustomData {
         value: Option<MoneyAmount>,
-        /// No member of the schema; a name of older senders.
+        /// Older name of `value`; not in the schema.
         order_total: Option<MoneyAmount>,
         currency: Option<String>,
     }

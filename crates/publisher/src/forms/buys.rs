@@ -14,7 +14,7 @@ form! {
     /// `media-buy/create-media-buy-request.json`.
     pub(crate) struct CreateMediaBuy {
         plan_id: Option<String>,
-        /// No member of the schema; the text on governance has it in this request too.
+        /// Not in the schema; the specification's text on governance has it in this request too.
         governance_context: Option<String>,
         proposal_id: Option<String>,
         total_budget: Option<Money>,
@@ -33,7 +33,7 @@ form! {
         whole sent
     }
 
-    /// That the insertion order of a proposal is accepted.
+    /// Acceptance of a proposal's insertion order.
     pub(crate) struct Acceptance {
         io_id: String,
     }
@@ -73,7 +73,7 @@ form! {
         format_option_id: String,
     }
 
-    /// `core/optimization-goal.json`. What it is about is the product's to know, and read as it is.
+    /// `core/optimization-goal.json`. Members whose values depend on the product are kept as JSON.
     pub(crate) struct OptimizationGoal {
         kind: GoalKind,
         metric: Option<Value>,
@@ -82,7 +82,7 @@ form! {
         target: Option<GoalTarget>,
     }
 
-    /// What a goal is to come to.
+    /// Target of an optimization goal.
     pub(crate) struct GoalTarget {
         kind: String,
     }
@@ -93,13 +93,13 @@ form! {
         makegood_policy: Option<MakegoodPolicy>,
     }
 
-    /// Whose count decides about money.
+    /// Measurement that decides about billing.
     pub(crate) struct BillingMeasurement {
         max_variance_percent: Option<MoneyAmount>,
         measurement_window: Option<String>,
     }
 
-    /// What happens when less is delivered.
+    /// Remedies for under-delivery.
     pub(crate) struct MakegoodPolicy {
         available_remedies: Vec<String>,
     }
@@ -110,7 +110,7 @@ form! {
         threshold: MoneyAmount,
     }
 
-    /// A metric that is to be reported.
+    /// Metric that the seller commits to report.
     pub(crate) struct CommittedMetric {
         scope: MetricScope,
         metric_id: String,
@@ -122,7 +122,7 @@ form! {
         whole sent
     }
 
-    /// At whom a package is aimed (`core/targeting.json`).
+    /// Targeting of a package (`core/targeting.json`).
     pub(crate) struct Targeting {
         geo_countries: Option<Vec<String>>,
         geo_countries_exclude: Option<Vec<String>>,
@@ -154,7 +154,7 @@ form! {
         signals: Vec<AimedSignal>,
     }
 
-    /// A signal, by its handle, by its reference or by what references were called before.
+    /// Signal, named by its segment handle, by its reference or by the older `signal_id`.
     pub(crate) struct AimedSignal {
         signal_agent_segment_id: Option<String>,
         signal_ref: Option<SignalName>,
@@ -172,7 +172,7 @@ form! {
         end_time: Option<Timestamp>,
         packages: Vec<PackageUpdate>,
         new_packages: Option<Vec<PackageRequest>>,
-        /// No member of the schema; the text on governance has it in this request too.
+        /// Not in the schema; the specification's text on governance has it in this request too.
         governance_context: Option<String>;
         keep
         changes: ["paused", "canceled", "start_time", "end_time", "packages", "new_packages"],
@@ -199,14 +199,14 @@ form! {
         creative_assignments: Option<Vec<PackageCreative>>;
         keep
         shown: ["bid_price", "impressions", "pacing", "optimization_goals", "context"],
-        /// Terms are agreed on once; not all of these are members of the schema.
+        /// Terms are agreed on once; some of these members are not in the schema.
         not_done: [
             "catalogs", "creatives", "measurement_terms", "performance_standards",
             "committed_metrics",
         ]
     }
 
-    /// A word that people search by.
+    /// Keyword that a package targets or excludes.
     pub(crate) struct KeywordTarget {
         keyword: String,
         match_type: String;
@@ -235,51 +235,52 @@ form! {
 }
 
 tradepost_wire::words! {
-    /// What a goal is about.
+    /// Kind of an optimization goal.
     pub(crate) enum GoalKind {
-        /// Something that the seller counts.
+        /// Metric that the seller counts.
         Metric = "metric",
-        /// Conversions.
+        /// Conversion events.
         Event = "event",
-        /// Something that a vendor counts.
+        /// Metric that a vendor counts.
         VendorMetric = "vendor_metric",
     }
 
-    /// Whose word a metric is.
+    /// Definer of a metric.
     pub(crate) enum MetricScope {
-        /// That of AdCP.
+        /// AdCP.
         Standard = "standard",
-        /// That of a vendor.
+        /// A vendor.
         Vendor = "vendor",
     }
 }
 
 impl UpdateMediaBuy {
-    /// Where in the request a package stands.
+    /// Returns the index in `packages` of the update for this package.
     pub(crate) fn place_of(&self, package_id: &str) -> Option<usize> {
         self.packages.iter().position(|package| package.package_id == package_id)
     }
 }
 
 impl KeywordTarget {
-    /// Whether a keyword that is kept (`core/targeting.json`) is this one, whatever is bid for it.
+    /// Returns true when a stored keyword (`core/targeting.json`) has the same text and match type;
+    /// bids are not compared.
     pub(crate) fn is(&self, kept: &Value) -> bool {
         Self::read(kept)
             .is_some_and(|kept| kept.keyword == self.keyword && kept.match_type == self.match_type)
     }
 }
 
-/// When a flight begins (`core/start-timing.json`).
+/// Start of a flight (`core/start-timing.json`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// Now.
+    /// Immediately.
     Asap,
-    /// At a moment.
+    /// At this moment.
     At(Timestamp),
 }
 
 impl Start {
-    /// The moment.
+    /// Returns the start as a timestamp; `asap` is `now`.
     pub(crate) fn at(self, now: Timestamp) -> Timestamp {
         match self {
             Self::Asap => now,
@@ -298,13 +299,13 @@ impl Typed for Start {
     }
 }
 
-/// The name of a signal: of an older reference the `id`, of a reference the `signal_id`. One that is a
-/// plain text, as catalogues may have it, is its own name.
+/// Name of a signal: `signal_id` of a reference, `id` of an older reference, or the value itself where
+/// a catalog has plain text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SignalName {
-    /// Its name.
+    /// The name; `None` when it is no string.
     pub name: Option<String>,
-    /// Whether it is a choice of one product alone.
+    /// True when the signal exists only as an option of one product.
     pub of_product: bool,
 }
 
@@ -321,7 +322,7 @@ impl Typed for SignalName {
 }
 
 impl AimedSignal {
-    /// What it refers to.
+    /// Returns the name that the reference gives, if any.
     pub(crate) fn name(&self) -> Option<&str> {
         self.signal_ref.as_ref().or(self.signal_id.as_ref())?.name.as_deref()
     }

@@ -1,6 +1,5 @@
-//! `comply_test_controller`. Nobody has checked it when it is read: the controller says in its own
-//! words what is wrong with it, so that whatever is not as the rules have it is as if it were not
-//! there.
+//! `comply_test_controller`. Its arguments are not checked against the schema before, because the
+//! controller has its own error codes: a member that does not fit the schema is treated as absent.
 
 use tradepost_wire::form;
 use tradepost_wire::json::{Map, Value};
@@ -16,7 +15,7 @@ form! {
         params: Option<Params>,
     }
 
-    /// What the scenarios are about; which of them needs what, the rules and the scenarios know.
+    /// Parameters of all scenarios; each scenario checks for those that it requires.
     pub(crate) struct Params {
         creative_id: Option<String>,
         account_id: Option<String>,
@@ -41,7 +40,8 @@ form! {
         whole sent
     }
 
-    /// What a fixture may say of an account; it is no part of the rules, and the rest is filled in.
+    /// Members that a fixture of an account may have. They are not in the schema; defaults replace
+    /// missing ones.
     pub(crate) struct AccountFixture {
         brand: Option<Value>,
         operator: Option<String>,
@@ -52,7 +52,7 @@ form! {
         funds: Option<Value>,
     }
 
-    /// What a fixture may say of a creative; everything else is the creative itself.
+    /// Members of a creative fixture that are about its review; the rest is the creative itself.
     pub(crate) struct CreativeFixture {
         status: Option<creative::CreativeStatus>,
         rejection_reason: Option<String>;

@@ -30,7 +30,7 @@ form! {
         whole sent
     }
 
-    /// A creative for a package.
+    /// Assignment of a creative to a package.
     pub(crate) struct CreativeAssignment {
         creative_id: String,
         package_id: String;
@@ -73,7 +73,7 @@ form! {
         whole sent
     }
 
-    /// In which order creatives are listed.
+    /// Sort order of a list of creatives.
     pub(crate) struct CreativeSort {
         field: Option<CreativeSortField>,
         direction: Option<Direction>,
@@ -101,41 +101,42 @@ form! {
 }
 
 tradepost_wire::words! {
-    /// What becomes of a sync in which something fails (`enums/validation-mode.json`).
+    /// Handling of a sync in which some creatives fail (`enums/validation-mode.json`).
     pub(crate) enum ValidationMode {
-        /// Nothing of it is done.
+        /// No creative is stored.
         Strict = "strict",
-        /// What did not fail is done.
+        /// Creatives without errors are stored.
         Lenient = "lenient",
     }
 
-    /// By what creatives are sorted (`enums/creative-sort-field.json`).
+    /// Sort key of creatives (`enums/creative-sort-field.json`).
     pub(crate) enum CreativeSortField {
-        /// When they were made.
+        /// Creation time.
         CreatedDate = "created_date",
-        /// When they changed.
+        /// Time of the last change.
         UpdatedDate = "updated_date",
-        /// Their names.
+        /// Name.
         Name = "name",
-        /// How they stand.
+        /// Status.
         Status = "status",
-        /// To how many packages they are assigned.
+        /// Number of packages that the creative is assigned to.
         AssignmentCount = "assignment_count",
     }
 
-    /// How accessible something is (`enums/wcag-level.json`), the least first.
+    /// Accessibility level (`enums/wcag-level.json`), lowest first.
     pub(crate) enum WcagLevel {
-        /// The least.
+        /// Lowest.
         A = "A",
-        /// More.
+        /// Middle.
         Aa = "AA",
-        /// The most.
+        /// Highest.
         Aaa = "AAA",
     }
 }
 
 impl CreativeAsset {
-    /// Whether what was known under this name is gone: a creative has one kind of format.
+    /// Returns true when the stored member of this name has to be removed: a creative has either
+    /// `format_id` or `format_kind`, and this one sends the other.
     pub(crate) fn replaces(&self, name: &str) -> bool {
         match name {
             "format_id" => self.format_kind.is_some(),

@@ -15,7 +15,7 @@ form! {
         plans: Vec<GivenPlan>,
     }
 
-    /// A plan as it is given.
+    /// Plan as it is sent.
     pub(crate) struct GivenPlan {
         plan_id: String,
         flight: GivenFlight,
@@ -23,18 +23,18 @@ form! {
         whole sent
     }
 
-    /// From when until when.
+    /// Flight dates of a plan as it is sent.
     pub(crate) struct GivenFlight {
         start: Timestamp,
         end: Timestamp,
     }
 
-    /// What may be spent.
+    /// Budget of a plan as it is sent.
     pub(crate) struct GivenBudget {
         total: MoneyAmount,
     }
 
-    /// A plan as it is kept. A fixture of a sandbox may leave any of it out.
+    /// Plan as it is stored. A fixture of a sandbox may lack any member.
     pub(crate) struct KeptPlan {
         budget: Option<PlanBudget>,
         flight: Option<PlanFlight>,
@@ -48,52 +48,52 @@ form! {
         whole given
     }
 
-    /// A policy of the plan's own (`governance/policy-entry.json`).
+    /// Custom policy of a plan (`governance/policy-entry.json`).
     pub(crate) struct PlanPolicy {
         policy_id: String,
         enforcement: Option<Enforcement>,
         policy: Option<String>,
     }
 
-    /// Plans that a plan stands for.
+    /// Member plans of a portfolio plan.
     pub(crate) struct PlanPortfolio {
         member_plan_ids: Option<Vec<String>>,
     }
 
-    /// What may be spent.
+    /// Budget of a plan.
     pub(crate) struct PlanBudget {
         total: Option<MoneyAmount>,
         currency: Option<String>,
         per_seller_max_pct: Option<MoneyAmount>,
-        /// Above this a person decides.
+        /// Amount above which a person decides.
         reallocation_threshold: Option<MoneyAmount>,
         allocations: Option<Allocations>,
     }
 
-    /// What is set apart for each kind of purchase (`enums/purchase-type.json`).
+    /// Budget allocations by purchase type (`enums/purchase-type.json`).
     pub(crate) struct Allocations {
         ;
         whole by_purchase
     }
 
-    /// What is set apart for one of them.
+    /// Budget allocation of one purchase type.
     pub(crate) struct BudgetAllocation {
         amount: Option<MoneyAmount>,
         max_pct: Option<MoneyAmount>,
     }
 
-    /// From when until when.
+    /// Flight dates of a plan.
     pub(crate) struct PlanFlight {
         start: Option<Timestamp>,
         end: Option<Timestamp>,
     }
 
-    /// Where it may run.
+    /// Channels that a plan allows.
     pub(crate) struct Channels {
         allowed: Option<Vec<String>>,
     }
 
-    /// Who may act for the buyer.
+    /// Delegation to an agent that may act for the buyer.
     pub(crate) struct Delegation {
         agent_url: Option<String>,
         expires_at: Option<Timestamp>,
@@ -110,19 +110,19 @@ form! {
         delivery_metrics: Option<DeliveryMetrics>,
         phase: Option<GovernancePhase>,
         governance_context: Option<String>,
-        /// The seller that is meant; no member of the schema.
+        /// Seller that the check is about; not in the schema.
         target_agent: Option<String>,
-        /// What the seller calls the buy; no member of the schema.
+        /// Seller's id of the media buy; not in the schema.
         media_buy_id: Option<String>,
         ext: Option<CheckExt>,
     }
 
-    /// What is beside the schema.
+    /// Extension members of a check.
     pub(crate) struct CheckExt {
         human_approval: Option<HumanApproval>,
     }
 
-    /// Who has approved an action, and when.
+    /// Approval of an action by a person.
     pub(crate) struct HumanApproval {
         approved_by: String,
         approved_at: Timestamp,
@@ -140,7 +140,7 @@ form! {
         governance_context: String,
     }
 
-    /// What the seller answered.
+    /// Seller's answer.
     pub(crate) struct SellerResponse {
         seller_reference: Option<String>,
         committed_budget: Option<MoneyAmount>,
@@ -153,7 +153,7 @@ form! {
         budget: Option<MoneyAmount>,
     }
 
-    /// What was delivered, as a buyer reports it.
+    /// Delivery as the buyer reports it.
     pub(crate) struct ReportedDelivery {
         spend: Option<MoneyAmount>,
     }
@@ -167,7 +167,8 @@ form! {
         include_entries: bool,
     }
 
-    /// The request that is to be sent: of whatever tool, so that the rules say nothing about it.
+    /// Request that the buyer intends to send. It may be for any tool, so that the schema says
+    /// nothing about it.
     pub(crate) struct Payload {
         total_budget: Option<TotalBudget>,
         currency: Option<Value>,
@@ -178,18 +179,18 @@ form! {
         end_time: Option<Timestamp>,
     }
 
-    /// A package of such a request.
+    /// Package in a payload.
     pub(crate) struct PayloadPackage {
         budget: Option<MoneyAmount>,
         targeting_overlay: Option<PayloadTargeting>,
     }
 
-    /// At whom such a package is aimed.
+    /// Targeting of a package in a payload.
     pub(crate) struct PayloadTargeting {
         geo_countries: Option<Vec<Value>>,
     }
 
-    /// An amount in an object.
+    /// Amount with its currency.
     struct InCurrency {
         amount: Option<MoneyAmount>,
         currency: Option<Value>,
@@ -205,34 +206,34 @@ form! {
         currency: Option<Value>,
     }
 
-    /// Where.
+    /// Planned geography.
     pub(crate) struct PlanGeo {
         countries: Option<Vec<Value>>,
     }
 
-    /// What was delivered.
+    /// Delivery metrics.
     pub(crate) struct DeliveryMetrics {
         cumulative_spend: Option<MoneyAmount>,
-        /// Shares in percent by country.
+        /// Shares in percent, by country.
         geo_distribution: Map,
-        /// And by channel.
+        /// Shares in percent, by channel.
         channel_distribution: Map,
         pacing: Option<Pacing>,
     }
 }
 
 tradepost_wire::words! {
-    /// When an action is checked (`enums/governance-phase.json`).
+    /// Phase in which an action is checked (`enums/governance-phase.json`).
     pub(crate) enum GovernancePhase {
-        /// Before it is bought.
+        /// Before the purchase.
         Purchase = "purchase",
-        /// Before it is changed.
+        /// Before a change.
         Modification = "modification",
-        /// While it runs.
+        /// During delivery.
         Delivery = "delivery",
     }
 
-    /// Whether delivery is as fast as planned.
+    /// Pace of delivery, compared with the plan.
     pub(crate) enum Pacing {
         /// Faster.
         Ahead = "ahead",
@@ -242,23 +243,23 @@ tradepost_wire::words! {
         Behind = "behind",
     }
 
-    /// How strict a policy is (`enums/policy-enforcement.json`).
+    /// Enforcement level of a policy (`enums/policy-enforcement.json`).
     pub(crate) enum Enforcement {
-        /// Whoever breaks it is refused.
+        /// A violation is refused.
         Must = "must",
-        /// Whoever breaks it is warned.
+        /// A violation is a warning.
         Should = "should",
-        /// It is noted.
+        /// A violation is only recorded.
         May = "may",
     }
 }
 
-/// The budget of a payload: a number, or an amount with its currency.
+/// Budget of a payload: a number, or an amount with its currency.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TotalBudget {
     pub(crate) amount: Option<MoneyAmount>,
     pub(crate) currency: Option<Value>,
-    /// Where in the payload the amount stands.
+    /// Path of the amount in the request.
     pub(crate) member: &'static str,
 }
 

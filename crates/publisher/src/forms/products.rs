@@ -1,4 +1,4 @@
-//! What a seller can do and has to sell: `get_adcp_capabilities`, `get_products`.
+//! Capabilities and products of a seller: `get_adcp_capabilities`, `get_products`.
 
 use tradepost_wire::adcp::rules::typed::{Typed, ValueKind};
 use tradepost_wire::form;
@@ -60,7 +60,7 @@ form! {
         required_performance_standards: Option<Vec<RequiredStandard>>,
         required_vendor_metrics: Option<Vec<VendorMetric>>;
         keep
-        /// What takes data that products of this seller do not have.
+        /// Filters on data that this seller's products do not have.
         undecided: [
             "geo_proximity", "keywords", "metros", "postal_areas", "regions",
             "required_axe_integrations", "required_geo_targeting", "signal_targeting",
@@ -68,7 +68,7 @@ form! {
         ]
     }
 
-    /// How much is to be spent.
+    /// Intended budget.
     pub(crate) struct BudgetRange {
         min: Option<MoneyAmount>,
         max: Option<MoneyAmount>,
@@ -83,13 +83,14 @@ form! {
         vendor: Option<BrandRef>,
     }
 
-    /// A metric of a vendor, or any of a vendor's, or that of any vendor.
+    /// Metric of one vendor; without `metric_id`, any metric of that vendor; without `vendor`, of
+    /// any vendor.
     pub(crate) struct VendorMetric {
         vendor: Option<BrandRef>,
         metric_id: Option<String>,
     }
 
-    /// An entry of `refine` with the members of all kinds of it.
+    /// Entry of `refine` with the members of all its scopes.
     struct AnyEntry {
         scope: RefineScope,
         product_id: Option<String>,
@@ -98,18 +99,18 @@ form! {
         ask: Option<String>,
     }
 
-    /// What can be seen of `refine` before anybody has checked it.
+    /// Readable part of `refine` before validation.
     pub(crate) struct UncheckedRefine {
         refine: Vec<Option<UncheckedEntry>>,
     }
 
-    /// The versions that a caller knows, before anybody has checked them.
+    /// Feed versions that the caller knows, before validation.
     pub(crate) struct UncheckedVersions {
         if_wholesale_feed_version: Option<Value>,
         if_pricing_version: Option<Value>,
     }
 
-    /// What can be seen of one of its entries.
+    /// Readable part of an entry of `refine` before validation.
     pub(crate) struct UncheckedEntry {
         scope: Option<RefineScope>,
         action: Option<RefineAction>,
@@ -117,19 +118,19 @@ form! {
 }
 
 tradepost_wire::words! {
-    /// How products are looked for.
+    /// Buying mode of a product search.
     pub(crate) enum BuyingMode {
-        /// What fits a text.
+        /// Products that fit a brief.
         Brief = "brief",
-        /// All.
+        /// All products.
         Wholesale = "wholesale",
-        /// What was found before, changed.
+        /// Changes to an earlier result.
         Refine = "refine",
     }
 
-    /// What an entry of `refine` is about.
+    /// Subject of an entry of `refine`.
     pub(crate) enum RefineScope {
-        /// The whole.
+        /// The whole result.
         Request = "request",
         /// A product.
         Product = "product",
@@ -137,7 +138,7 @@ tradepost_wire::words! {
         Proposal = "proposal",
     }
 
-    /// What to do; the schema says which of them a scope has.
+    /// Action on a product or proposal; the schema says which actions a scope has.
     pub(crate) enum RefineAction {
         /// Keep it.
         Include = "include",
@@ -145,7 +146,7 @@ tradepost_wire::words! {
         Omit = "omit",
         /// Show others like it.
         MoreLikeThis = "more_like_this",
-        /// Make it firm.
+        /// Commit the proposal.
         Finalize = "finalize",
     }
 }
@@ -153,33 +154,33 @@ tradepost_wire::words! {
 /// An entry of `refine`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RefineEntry {
-    /// About the whole.
+    /// About the whole result.
     Request {
-        /// What is asked.
+        /// The buyer's request in plain text.
         ask: String,
     },
     /// About a product.
     Product {
-        /// Which.
+        /// Id of the product.
         product_id: String,
-        /// What to do with it.
+        /// The action.
         action: RefineAction,
-        /// What is asked of it.
+        /// The buyer's request in plain text.
         ask: Option<String>,
     },
     /// About a proposal.
     Proposal {
-        /// Which.
+        /// Id of the proposal.
         proposal_id: String,
-        /// What to do with it.
+        /// The action.
         action: RefineAction,
-        /// What is asked of it.
+        /// The buyer's request in plain text.
         ask: Option<String>,
     },
 }
 
 impl RefineEntry {
-    /// What is asked, if anything is.
+    /// Returns the buyer's request in plain text.
     pub(crate) fn ask(&self) -> Option<&str> {
         match self {
             Self::Request { ask } => Some(ask),

@@ -11,7 +11,7 @@ form! {
     /// `property/create-property-list-request.json`.
     pub(crate) struct CreatePropertyList {
         filters: Map,
-        /// No member of this schema, and of that of the update.
+        /// Not in the schema of the creation or of the update.
         webhook_url: Option<String>;
         keep given: ["name", "description", "base_properties", "filters", "brand"]
     }
@@ -49,7 +49,7 @@ form! {
         include_compliant: bool,
     }
 
-    /// Where something was delivered (`property/delivery-record.json`).
+    /// Impressions delivered on one property (`property/delivery-record.json`).
     pub(crate) struct PropertyDelivery {
         identifier: Identifier,
         impressions: u64,

@@ -21,7 +21,7 @@ form! {
         offering_id: Option<String>,
     }
 
-    /// Whoever speaks (`si-identity`).
+    /// Identity of the person who speaks (`si-identity`).
     pub(crate) struct SpeakerIdentity {
         consent_granted: bool,
         user: Option<Value>,
@@ -34,7 +34,7 @@ form! {
         action_response: Option<ActionResponse>,
     }
 
-    /// What a person did with what was shown.
+    /// Reaction of the person to something that was shown.
     pub(crate) struct ActionResponse {
         action: Option<String>,
     }
@@ -47,15 +47,15 @@ form! {
 }
 
 tradepost_wire::words! {
-    /// Why a conversation ends.
+    /// Reason for the end of a conversation.
     pub(crate) enum SessionEndReason {
-        /// The person buys, at the host.
+        /// The person buys at the host.
         HandoffTransaction = "handoff_transaction",
-        /// The person is where they wanted to be.
+        /// The person has reached their goal.
         HandoffComplete = "handoff_complete",
         /// The person left.
         UserExit = "user_exit",
-        /// Nobody spoke.
+        /// The conversation was idle for too long.
         SessionTimeout = "session_timeout",
         /// The host ended it.
         HostTerminated = "host_terminated",
@@ -63,7 +63,7 @@ tradepost_wire::words! {
 }
 
 impl SessionEndReason {
-    /// Whether the conversation came to its aim.
+    /// Returns true when the conversation reached its goal.
     pub(crate) fn is_aim(self) -> bool {
         matches!(self, Self::HandoffTransaction | Self::HandoffComplete)
     }

@@ -15,7 +15,7 @@ form! {
         countries: Vec<String>,
         filters: Option<SignalFilters>,
         fields: Option<Vec<String>>,
-        /// The size of a page, as it was given before there were pages.
+        /// Page size of requests from before `pagination` existed.
         max_results: Option<u64>,
         pagination: Option<Pagination>,
         if_wholesale_feed_version: Option<String>,
@@ -62,33 +62,33 @@ form! {
 }
 
 tradepost_wire::words! {
-    /// Where a signal is defined, in the older references.
+    /// Definer of a signal, in the older references.
     pub(crate) enum SignalSource {
-        /// In the catalogue of a provider of data.
+        /// The catalog of a data provider.
         Catalog = "catalog",
-        /// With an agent.
+        /// An agent.
         Agent = "agent",
     }
 
-    /// Where a signal is to be used.
+    /// Kind of a destination.
     pub(crate) enum DestinationKind {
-        /// On a platform.
+        /// A platform.
         Platform = "platform",
-        /// With an agent.
+        /// An agent.
         Agent = "agent",
     }
 
-    /// What becomes of a signal.
+    /// Change of a signal's activation.
     pub(crate) enum SignalAction {
-        /// It can be used.
+        /// Make it usable.
         Activate = "activate",
-        /// It can no longer be used.
+        /// Make it unusable.
         Deactivate = "deactivate",
     }
 }
 
 impl GetSignals {
-    /// The page that is asked for, in whichever way.
+    /// Returns the requested page, by `pagination` or by the older `max_results`.
     pub(crate) fn page(&self) -> Option<Pagination> {
         let sized = || Some(Pagination { max_results: Some(self.max_results?), cursor: None });
         self.pagination.clone().or_else(sized)

@@ -20,7 +20,7 @@ form! {
         pagination: Option<Pagination>,
     }
 
-    /// Which tasks are listed.
+    /// Filters of a task list.
     pub(crate) struct TaskFilters {
         protocol: Option<String>,
         protocols: Option<Vec<String>>,
@@ -38,7 +38,7 @@ form! {
         whole sent
     }
 
-    /// In which order.
+    /// Sort order of a task list.
     pub(crate) struct TaskSort {
         field: Option<TaskSortField>,
         direction: Option<Direction>,
@@ -46,17 +46,17 @@ form! {
 }
 
 tradepost_wire::words! {
-    /// By what tasks are sorted.
+    /// Sort key of tasks.
     pub(crate) enum TaskSortField {
-        /// When they were made.
+        /// Creation time.
         CreatedAt = "created_at",
-        /// When they changed.
+        /// Time of the last change.
         UpdatedAt = "updated_at",
-        /// How they stand.
+        /// Status.
         Status = "status",
-        /// The tool that they came of.
+        /// Tool that created the task.
         TaskType = "task_type",
-        /// The protocol that they belong to.
+        /// Protocol of the task.
         Protocol = "protocol",
     }
 }

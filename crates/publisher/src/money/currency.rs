@@ -55,14 +55,14 @@ const SIGNS: &[(&str, &[&str])] = &[
 /// An amount of money that a text names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NamedMoney {
-    /// How much.
+    /// Amount.
     pub amount: MoneyAmount,
     /// The currency (ISO 4217).
     pub currency: &'static str,
 }
 
-/// The first amount of money in a text: `$50K`, `€ 20.000`, `EUR 1.5m`, `20,000 CHF`. A sign that several
-/// currencies share means `preferred`, if that is one of them.
+/// Returns the first amount of money in a text: `$50K`, `€ 20.000`, `EUR 1.5m`, `20,000 CHF`. A sign that
+/// several currencies share means `preferred`, if that is one of them.
 pub(crate) fn find_money(text: &str, preferred: Option<&str>) -> Option<NamedMoney> {
     for (start, letter) in text.char_indices() {
         if !letter.is_ascii_digit() {
@@ -88,10 +88,10 @@ pub(crate) fn find_money(text: &str, preferred: Option<&str>) -> Option<NamedMon
     None
 }
 
-/// What is written behind a number to multiply it.
+/// Factor that is written after a number, such as `k`.
 struct Factor {
     value: u32,
-    /// In bytes.
+    /// Length of its text in bytes.
     length: usize,
 }
 
@@ -109,7 +109,7 @@ impl Factor {
     }
 }
 
-/// Where a number ends: digits, and separators between digits.
+/// Returns where a number ends, in bytes: it has digits, and separators between digits.
 fn number_end(text: &str) -> usize {
     let mut end = 0;
     for (at, letter) in text.char_indices() {
@@ -149,7 +149,7 @@ fn read_number(text: &str) -> Option<MoneyAmount> {
     plain.parse().ok().and_then(|number| MoneyAmount::of(&number))
 }
 
-/// The currency that stands in front of a number, with or without a space between.
+/// Returns the currency in front of a number, with or without a space between.
 fn currency_before(before: &str, preferred: Option<&str>) -> Option<&'static str> {
     let before = before.trim_end();
     let signed = SIGNS.iter().find(|(sign, _)| before.ends_with(sign));
@@ -160,7 +160,7 @@ fn currency_before(before: &str, preferred: Option<&str>) -> Option<&'static str
     known_code(word, preferred)
 }
 
-/// The currency that stands behind a number, with or without a space between.
+/// Returns the currency after a number, with or without a space between.
 fn currency_after(after: &str, preferred: Option<&str>) -> Option<&'static str> {
     let after = after.trim_start_matches([' ', '\u{a0}', '\u{202f}']);
     let signed = SIGNS.iter().find(|(sign, _)| after.starts_with(sign));
@@ -179,7 +179,7 @@ fn meant(currencies: &'static [&'static str], preferred: Option<&str>) -> Option
     wanted.or_else(|| currencies.first()).copied()
 }
 
-/// Codes are read in capital letters only: `all` and `try` are words.
+/// Finds a code. It is read in capital letters only: `all` and `try` are words.
 fn known_code(word: &str, preferred: Option<&str>) -> Option<&'static str> {
     let code = CODES.iter().find(|code| **code == word).copied()?;
     (!WORDS.contains(&code) || preferred == Some(code)).then_some(code)

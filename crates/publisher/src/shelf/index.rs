@@ -1,10 +1,10 @@
-//! By what things are found and counted without reading all of them: the columns and the lookup table of the
-//! store, and how a query uses them.
+//! Indexes and queries: the indexed columns and the lookup table of the store, by which records are found and
+//! counted without reading all of them.
 //!
-//! A status that changes with the time (a media buy begins and ends by itself) is written down as it is at
-//! the moment of writing, with the moment from which on it is another one. Things whose moment has come are
-//! few, because [`Publisher::tick`](crate::publisher::Publisher::tick) writes them anew; a query for a status
-//! reads those few and judges each by itself.
+//! Some statuses change with time: a media buy starts and ends without any request. The status is stored as
+//! of the last write, together with the moment at which it next changes. Records past that moment are few,
+//! because [`Publisher::tick`](crate::publisher::Publisher::tick) rewrites them; a query for a status reads
+//! those few and computes the current status of each.
 
 use std::cmp::Ordering;
 
@@ -14,55 +14,55 @@ use tradepost_wire::fault::InternalError;
 use super::{Entity, EntityRecord, StoreTx, Stored};
 
 tradepost_wire::words! {
-    /// What an index term is about, by its name in the store.
+    /// Field of an index term, by its name in the store.
     pub enum IndexField {
         /// A package of a media buy, by its id.
         Package = "package",
         /// A creative that a media buy shows, by the id that the buyer chose.
         Creative = "creative",
-        /// The id that the buyer chose, which is unique to an account alone.
+        /// An id that the buyer chose; unique only within an account.
         ChosenId = "chosen_id",
         /// An account by its natural key.
         NaturalKey = "natural_key",
-        /// What a notification tells of, by the id of its record.
+        /// The subject of a notification, by the id of its record.
         About = "about",
-        /// What a draft of a proposal says, by a digest: a brief that comes to the same is answered with it again.
+        /// The content of a draft proposal, by digest: the same brief is answered with the same draft.
         Content = "content",
     }
 }
 
-/// A value by which a thing is found besides its id.
+/// Value by which a record is found in addition to its id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IndexTerm {
-    /// What the value is.
+    /// Field that the value is of.
     pub field: IndexField,
     /// The value.
     pub value: String,
 }
 
 impl IndexTerm {
-    /// One.
+    /// Creates a term.
     #[must_use]
     pub fn new(field: IndexField, value: &str) -> Self {
         Self { field, value: value.to_owned() }
     }
 }
 
-/// By what a thing is found besides its id, owner and account.
+/// Index columns and terms of a record, in addition to its id, owner and account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FoundBy {
-    /// Its status at the moment; `None` where whoever keeps it says the state.
+    /// Current status; `None` keeps the state of the record that it is written to.
     pub state: Option<&'static str>,
-    /// The class by which it is counted.
+    /// Class by which records are counted.
     pub class: String,
-    /// From when on the status is another one by itself.
+    /// Moment at which the status next changes without a write.
     pub changes_at: Option<Timestamp>,
-    /// The values that lead to it; each once, in any order.
+    /// Values by which the record is found; duplicates are dropped, the order has no meaning.
     pub terms: Vec<IndexTerm>,
 }
 
 impl FoundBy {
-    /// Writes it into a record.
+    /// Writes the columns and terms into a record.
     pub(crate) fn on(self, record: EntityRecord) -> EntityRecord {
         let state = self.state.map_or(record.state, ToOwned::to_owned);
         let mut terms = self.terms;
@@ -72,19 +72,18 @@ impl FoundBy {
     }
 }
 
-/// The order of a list: by creation, as buyers are told it; things of the same moment in the order in which they were
-/// stored.
+/// Order of a list by creation time, as shown to buyers; records of the same moment are in the order of storage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// The first created comes first.
+    /// Oldest first.
     #[default]
     Oldest,
-    /// The last created comes first.
+    /// Newest first.
     Newest,
 }
 
 impl Order {
-    /// Compares two records by it.
+    /// Compares two records in this order.
     pub(crate) fn compare(self, one: &EntityRecord, other: &EntityRecord) -> Ordering {
         let by_creation =
             one.created_at.cmp(&other.created_at).then_with(|| one.place.cmp(&other.place));
@@ -95,76 +94,79 @@ impl Order {
     }
 }
 
-/// Whether the state that was written still holds.
+/// Filter on whether the stored state is still current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Changes {
-    /// It has become another one by this moment.
+    /// Records whose state has changed by this moment without being rewritten.
     By(Timestamp),
-    /// It still holds at this moment.
+    /// Records whose stored state is still current at this moment.
     After(Timestamp),
 }
 
-/// What to list. Empty and `None` narrow nothing.
+/// Query for records. Empty and `None` members do not filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Query {
-    /// Only what belongs to this tenant.
+    /// Only records of this tenant.
     pub owner: Option<String>,
-    /// Only what belongs to this account.
+    /// Only records of this account.
     pub account: Option<String>,
-    /// Nothing that belongs to one of these accounts.
+    /// No records of these accounts.
     pub except_accounts: Vec<String>,
-    /// Only what is in one of these states, as they were written. For a status that changes with the time, see
-    /// `page` of `dyn StoreTx`.
+    /// Only records whose stored state is one of these. For a status that changes with time, see `page` of
+    /// `dyn StoreTx`.
     pub states: Vec<String>,
-    /// Only what is of this class.
+    /// Only records of this class.
     pub class: Option<String>,
-    /// Only what this leads to.
+    /// Only records with this index term.
     pub term: Option<IndexTerm>,
-    /// Only what has changed its state by itself, or has not. What has comes in the order in which it did.
+    /// Only records whose stored state is outdated, or only those where it is current. Outdated ones are
+    /// sorted by the moment of the change.
     pub changes: Option<Changes>,
-    /// The order of the list.
+    /// Order of the list.
     pub order: Order,
-    /// Only what was created at this moment or comes behind it in the order; `None` for everything.
+    /// Only records created at this moment or later in the order; `None` for all.
     pub from: Option<Timestamp>,
-    /// How many of the first are passed over. To go on behind a page, see [`Query::continue_behind`]: what is
-    /// passed over is read, so that a page must not be found by this number alone.
+    /// Number of records to skip at the beginning. Skipped records are read as well, so that a later page is
+    /// reached by [`Query::continue_behind`] and not by this number alone.
     pub skip: usize,
-    /// At most so many; all when 0.
+    /// Maximum number of records; 0 means no limit.
     pub limit: usize,
 }
 
 impl Query {
-    /// Everything that belongs to a tenant.
+    /// Selects all records of a tenant.
     #[must_use]
     pub fn of_owner(owner: &str) -> Self {
         Self { owner: Some(owner.to_owned()), ..Self::default() }
     }
 
-    /// Everything that belongs to an account.
+    /// Selects all records of an account.
     #[must_use]
     pub fn of_account(account: &str) -> Self {
         Self { account: Some(account.to_owned()), ..Self::default() }
     }
 
-    /// Everything in a state.
+    /// Selects all records in a state.
     #[must_use]
     pub fn in_state(state: &str) -> Self {
         Self { states: vec![state.to_owned()], ..Self::default() }
     }
 
-    /// The same, of it only what a value leads to.
+    /// Narrows the query to records with an index term.
     #[must_use]
     pub fn led_to_by(self, field: IndexField, value: &str) -> Self {
         Self { term: Some(IndexTerm::new(field, value)), ..self }
     }
 
-    /// The same with what it passes over: for what is put in order with the finds of another query.
+    /// Returns the query with the skipped records included: for results that are merged with those
+    /// of another query.
     pub(crate) fn whole_beginning(self) -> Self {
         let limit = if self.limit == 0 { 0 } else { self.limit.saturating_add(self.skip) };
         Self { skip: 0, limit, ..self }
     }
 
-    /// Whether a record is among what is asked for, whatever leads to it and however many there may be.
+    /// Returns true when a record matches by owner, account, state and class. Index term, start and
+    /// limit are not checked.
     pub(crate) fn selects(&self, record: &EntityRecord) -> bool {
         let account = record.account.as_ref();
         self.owner.as_ref().is_none_or(|owner| record.owner == *owner)
@@ -174,7 +176,7 @@ impl Query {
             && self.class.as_ref().is_none_or(|class| record.class == *class)
     }
 
-    /// Whether a record stands where the list begins, or behind it.
+    /// Returns true when a record is at or after the start of the list.
     pub(crate) fn reaches(&self, record: &EntityRecord) -> bool {
         self.from.is_none_or(|from| match self.order {
             Order::Oldest => record.created_at >= from,
@@ -182,8 +184,8 @@ impl Query {
         })
     }
 
-    /// Moves the beginning behind a page of the list. What was created at the same moment as the last of the page is
-    /// all that is passed over, so that a late page costs what the first one does.
+    /// Moves the start behind a page of the list. Only records of the same moment as the last one are skipped, so
+    /// that a late page costs as much as the first.
     pub fn continue_behind<'r>(
         &mut self,
         page: impl DoubleEndedIterator<Item = &'r EntityRecord> + ExactSizeIterator,
@@ -198,19 +200,18 @@ impl Query {
     }
 }
 
-/// How many things are in a state and of a class.
+/// Number of records in a state and of a class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally {
-    /// The state, as it was written.
+    /// State as stored.
     pub state: String,
     /// The class.
     pub class: String,
-    /// How many.
+    /// Number of records.
     pub things: u64,
 }
 
-/// Puts what several queries have found in order, passes over what is to be passed over, and leaves away what is
-/// beyond the limit.
+/// Sorts the merged results of several queries, skips the skipped ones and cuts at the limit.
 pub(crate) fn arranged<T>(mut things: Vec<Stored<T>>, query: &Query) -> Vec<Stored<T>> {
     things.sort_by(|one, other| query.order.compare(&one.record, &other.record));
     let limit = if query.limit == 0 { usize::MAX } else { query.limit };
@@ -218,12 +219,11 @@ pub(crate) fn arranged<T>(mut things: Vec<Stored<T>>, query: &Query) -> Vec<Stor
 }
 
 impl dyn StoreTx + '_ {
-    /// Things of a type as they stand at a moment, in the order that the query asks for; its states are those
-    /// at that moment. Reads no more than the page, and what has changed by itself and was not written anew
-    /// yet.
+    /// Returns a page of entities as of `now`, in the order of the query; the query's states are those at
+    /// that moment. Reads only the page and the records whose state has changed without being rewritten yet.
     ///
     /// # Errors
-    /// When the store fails, or what lies there is not of this type.
+    /// When the store fails, or a record is not of this type.
     pub fn page<T: Entity>(
         &self,
         query: &Query,
@@ -243,10 +243,10 @@ impl dyn StoreTx + '_ {
         Ok(arranged(found, query))
     }
 
-    /// How many things of a type are in each state and of each class at a moment.
+    /// Counts the entities of a type by state and class as of `now`.
     ///
     /// # Errors
-    /// When the store fails, or what lies there is not of this type.
+    /// When the store fails, or a record is not of this type.
     pub fn tallies<T: Entity>(
         &self,
         query: &Query,
@@ -276,7 +276,7 @@ impl dyn StoreTx + '_ {
         Ok(tallies)
     }
 
-    /// What has changed its state by itself and was not written anew since, whatever its state.
+    /// Returns the records whose state has changed without being rewritten since, of any state.
     fn changed<T: Entity>(
         &self,
         query: &Query,
@@ -293,11 +293,12 @@ impl dyn StoreTx + '_ {
         })
     }
 
-    /// Writes down anew by what a thing is found, when its state has changed by itself; its revision and its
-    /// moments stay. Whether that was all there was to do: what somebody has to decide about stays as it is.
+    /// Rewrites the index columns and terms of a record whose state has changed with time; revision and
+    /// timestamps stay. Returns false when nothing was rewritten, because nothing has changed or because a
+    /// decision is needed first.
     ///
     /// # Errors
-    /// When the store fails, or what lies there is not of this type.
+    /// When the store fails, or the record is not of this type.
     pub(crate) fn settle<T: Entity>(
         &self,
         id: &str,

@@ -1,4 +1,4 @@
-//! A shelf that forgets everything when the process ends: for tests.
+//! In-memory store for tests.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::{
 use crate::decision::DecisionEntry;
 use crate::world::BoxFuture;
 
-/// The vault.
+/// In-memory store.
 #[derive(Debug, Default)]
 pub struct MemoryVault(Mutex<MemoryState>);
 
@@ -24,19 +24,19 @@ struct MemoryState {
     keys: BTreeMap<(String, String), KeyRow>,
     decisions: Vec<DecisionEntry>,
     places: u64,
-    /// How often something was kept.
+    /// Number of committed writes.
     version: u64,
 }
 
 impl MemoryVault {
-    /// What was decided, the oldest first.
+    /// Returns the recorded decisions, oldest first.
     #[must_use]
     pub fn decisions(&self) -> Vec<DecisionEntry> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).decisions.clone()
     }
 }
 
-/// A state that is being worked on.
+/// Transaction on a copy of the state.
 struct MemoryTx(RefCell<MemoryState>);
 
 impl StoreTx for MemoryTx {
@@ -127,7 +127,7 @@ impl StoreTx for MemoryTx {
     }
 }
 
-/// A record as it is read.
+/// Returns a record as the database stores return it: without its index terms.
 fn read(record: &EntityRecord) -> EntityRecord {
     EntityRecord { terms: Vec::new(), ..record.clone() }
 }

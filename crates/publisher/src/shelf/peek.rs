@@ -1,5 +1,5 @@
-//! A shelf that is looked at by a job which mostly changes nothing: a job that would change something
-//! after all is stopped, and is then run in a transaction.
+//! Read-only attempt of a job that usually changes nothing. A job that would write is stopped and is
+//! then run again in a transaction.
 
 use std::cell::Cell;
 
@@ -7,19 +7,19 @@ use tradepost_wire::fault::InternalError;
 
 use super::{EntityKind, EntityOwner, EntityRecord, KeyRow, Query, StoreTx, Tally};
 
-/// The shelf.
+/// Read-only view of a store.
 pub(crate) struct ReadOnlyAttempt<'a> {
     shelf: &'a dyn StoreTx,
-    /// Whether something was to be changed.
+    /// True once the job has tried to write.
     wanted: Cell<bool>,
 }
 
 impl<'a> ReadOnlyAttempt<'a> {
-    /// Lets a job look at a shelf. What it came to; `None` when it would have changed something.
+    /// Runs a job on a read-only view. Returns its result, or `None` when it tried to write.
     pub(crate) fn at<T>(shelf: &'a dyn StoreTx, job: impl FnOnce(&dyn StoreTx) -> T) -> Option<T> {
         let peek = Self { shelf, wanted: Cell::new(false) };
         let done = job(&peek);
-        // By what was wanted and not by how the job has ended: it may have caught the error and
+        // Decided by the attempt to write, not by the result: the job may have caught the error and
         // gone on.
         (!peek.wanted.get()).then_some(done)
     }
@@ -48,7 +48,7 @@ impl StoreTx for ReadOnlyAttempt<'_> {
 
     fn check_writable(&self) -> Result<(), InternalError> {
         self.wanted.set(true);
-        // An error ends most jobs here; nobody is shown it, because `at` gives nothing then.
+        // The error stops most jobs here; it is never shown, because `at` then returns `None`.
         Err(InternalError::new("looking at what is kept", "something was to be changed"))
     }
 }

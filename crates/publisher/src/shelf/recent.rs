@@ -1,5 +1,5 @@
-//! What searches have read lately, for a while in which the store cannot be asked: a search that needs
-//! nothing else is answered from here, and its answer says how old that is.
+//! Cache of recent reads for store outages: a search that needs nothing else is answered from here,
+//! and its reply says how old the data is.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -10,17 +10,18 @@ use tradepost_wire::fault::InternalError;
 
 use super::{EntityKind, EntityOwner, EntityRecord, KeyRow, Query, StoreTx, Tally};
 
-/// For how long something counts after it was read: also what a tenant may do is among it, and another
-/// process may have taken that away.
+/// Lifetime of a cached read. It is short because permissions are cached too, and another process may
+/// have revoked them.
 const HOLDS: SignedDuration = SignedDuration::from_mins(5);
 
-/// While the store cannot be asked, one search in this time tries; the others do not wait for it.
+/// Minimum time between attempts during an outage: one search tries the store, the others do not
+/// wait for it.
 const PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
-/// How many things and answers are remembered.
+/// Maximum size of the cache, counted in entries plus the records in them.
 const MOST: usize = 20_000;
 
-/// What was asked for.
+/// Read operation, as the key of the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum RecentQuery {
     Whose(EntityKind, String),
@@ -28,7 +29,7 @@ enum RecentQuery {
     List(EntityKind, Query),
 }
 
-/// What was found.
+/// Result of a read operation.
 #[derive(Debug, Clone)]
 enum RecentResult {
     Whose(Option<EntityOwner>),
@@ -44,7 +45,7 @@ impl RecentResult {
     }
 }
 
-/// What was read lately.
+/// Cache of recent reads.
 #[derive(Debug, Default)]
 pub(crate) struct RecentReads(Mutex<RecentState>);
 
@@ -52,7 +53,7 @@ pub(crate) struct RecentReads(Mutex<RecentState>);
 struct RecentState {
     found: HashMap<RecentQuery, (RecentResult, Timestamp)>,
     size: usize,
-    /// When the store was asked last, since it did not answer.
+    /// Time of the last attempt since the store stopped answering; `None` while it answers.
     tried_at: Option<Timestamp>,
 }
 
@@ -61,19 +62,19 @@ impl RecentReads {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether the store did not answer a moment ago, so that it is not asked again yet.
+    /// Returns true when the store failed so recently that it is not tried again yet.
     pub(crate) fn is_away(&self, now: Timestamp) -> bool {
         self.with(|state| {
             let waits = state.tried_at.is_some_and(|at| now.duration_since(at) < PAUSE);
-            // Whoever does not wait tries.
+            // A caller that does not wait makes the next attempt.
             state.tried_at = state.tried_at.map(|at| if waits { at } else { now });
             waits
         })
     }
 
-    /// Notes whether the store has answered.
+    /// Records whether the store has answered.
     pub(crate) fn answered(&self, has_answered: bool, now: Timestamp) {
-        // Whoever waited long says it late: others may have tried since.
+        // A slow call reports late: others may have tried since.
         let latest = |state: &RecentState| state.tried_at.map_or(now, |at| at.max(now));
         self.with(|state| state.tried_at = (!has_answered).then(|| latest(state)));
     }
@@ -83,7 +84,7 @@ impl RecentReads {
             if let Some((before, _)) = state.found.remove(&asked) {
                 state.size -= before.size();
             }
-            // One long list is not worth everything else.
+            // One long list must not displace the rest of the cache.
             if found.size() > MOST / 10 {
                 return;
             }
@@ -91,7 +92,7 @@ impl RecentReads {
                 state.found.retain(|_, (_, at)| now.duration_since(*at) < HOLDS);
                 state.size = state.found.values().map(|(found, _)| found.size()).sum();
             }
-            // It begins anew: what is asked for is read again in a moment.
+            // Clearing everything is acceptable, because active queries are cached again at once.
             if state.size + found.size() > MOST {
                 state.found.clear();
                 state.size = 0;
@@ -102,7 +103,7 @@ impl RecentReads {
     }
 }
 
-/// A shelf of which is noted what is read.
+/// Transaction that caches what is read through it.
 pub(crate) struct Noting<'a> {
     pub(crate) shelf: &'a dyn StoreTx,
     pub(crate) recent: &'a RecentReads,
@@ -131,12 +132,12 @@ impl StoreTx for Noting<'_> {
         Ok(found)
     }
 
-    // No search counts.
+    // Searches do not count records.
     fn count(&self, kind: EntityKind, query: &Query) -> Result<Vec<Tally>, InternalError> {
         self.shelf.count(kind, query)
     }
 
-    // What became of a key has to be the truth.
+    // The result of an idempotency key must never be stale.
     fn key(&self, scope: &str, key: &str) -> Result<Option<KeyRow>, InternalError> {
         self.shelf.key(scope, key)
     }
@@ -146,11 +147,11 @@ impl StoreTx for Noting<'_> {
     }
 }
 
-/// A shelf from memory. It says what it does not know, and cannot be written to.
+/// Read-only transaction on the cache. A read that is not cached is an error.
 pub(crate) struct StaleReader<'a> {
     recent: &'a RecentReads,
     now: Timestamp,
-    /// The oldest of what was read from it.
+    /// Oldest time among the entries read.
     oldest: RefCell<Option<Timestamp>>,
     lacked: Cell<bool>,
 }
@@ -160,7 +161,7 @@ impl<'a> StaleReader<'a> {
         Self { recent, now, oldest: RefCell::default(), lacked: Cell::new(false) }
     }
 
-    /// How many seconds old is what was read from it; `None` when something was not there.
+    /// Age in seconds of the oldest entry read; `None` when some read was not cached.
     pub(crate) fn age(&self) -> Option<u64> {
         let oldest = self.oldest.borrow().unwrap_or(self.now);
         let age = self.now.duration_since(oldest).as_secs();

@@ -1,5 +1,5 @@
-//! What the publisher's people look through: what was sold and what led to it, the newest first, a page
-//! at a time. Command line and console ask here.
+//! Lists for the publisher's staff: sold media buys and what preceded them, newest first, in pages.
+//! Used by the command line and the console.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -21,14 +21,14 @@ use crate::shelf::{Entity, EntityRecord, Order, Query, Stored};
 use crate::task::SubmittedTask;
 use crate::task::end::TaskFinisher;
 
-/// How many things are read at once.
+/// Number of records read from the store at once.
 const SLICE: usize = 100;
 
-/// How many things are looked at for one page, wanted or not: one that asks for what is rare gets a short
-/// page and where it goes on, so that nobody waits long for the store behind it.
+/// Maximum number of records examined for one page. A filter that few records match gets a short page and
+/// a cursor, so that other users of the store do not wait long.
 const MOST_LOOKED_AT: usize = 2_000;
 
-/// How far a task can be that is kept: it waits for no credential.
+/// Statuses that a stored task can have; none of them waits for credentials.
 const TASK_STATES: [AdcpTaskStatus; 7] = [
     AdcpTaskStatus::Submitted,
     AdcpTaskStatus::Working,
@@ -40,7 +40,7 @@ const TASK_STATES: [AdcpTaskStatus; 7] = [
 ];
 
 tradepost_wire::words! {
-    /// What is looked through, by the name of its command.
+    /// Subject of a list, by the name of its command.
     pub enum Subject {
         /// Media buys.
         Buys = "buys",
@@ -54,13 +54,13 @@ tradepost_wire::words! {
         Accounts = "accounts",
         /// Submitted tasks.
         Tasks = "tasks",
-        /// What media buys have delivered.
+        /// Delivery of media buys.
         Delivery = "delivery",
     }
 }
 
 impl Subject {
-    /// One of them, in words.
+    /// Returns the name of one item, for messages.
     #[must_use]
     pub const fn singular(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl Subject {
         }
     }
 
-    /// The states that one can be in.
+    /// Returns the states that an item can be in.
     #[must_use]
     pub fn states(self) -> Vec<&'static str> {
         match self {
@@ -85,7 +85,7 @@ impl Subject {
         }
     }
 
-    /// Whether one is of products.
+    /// Returns true when items can be filtered by product.
     #[must_use]
     pub const fn has_products(self) -> bool {
         match self {
@@ -95,26 +95,26 @@ impl Subject {
     }
 }
 
-/// What is wanted; what is `None` narrows nothing.
+/// Filter of a list; `None` members do not filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Only what is in this state.
+    /// Only items in this state.
     pub state: Option<String>,
-    /// Only what lies on this account.
+    /// Only items of this account.
     pub account: Option<String>,
-    /// Only what belongs to this buyer agent, by its id in the configuration; a credential that is mapped
-    /// to no agent is `principal:` and its name.
+    /// Only items of this buyer agent, by its id in the configuration; for a credential that is mapped to
+    /// no agent, `principal:` and its name.
     pub agent: Option<String>,
-    /// Only what is of this product.
+    /// Only items with this product.
     pub product: Option<String>,
-    /// Only what was made at this moment or later; of delivery, what was reported then.
+    /// Only items created at this moment or later; for delivery, the start of the reported period.
     pub from: Option<Timestamp>,
-    /// Only what was made before this moment; of delivery, what was reported before it.
+    /// Only items created before this moment; for delivery, the end of the reported period.
     pub until: Option<Timestamp>,
 }
 
 impl Filter {
-    /// Says what of it does not go with a subject, each in a sentence.
+    /// Returns the problems of the filter with a subject, each as a sentence.
     #[must_use]
     pub fn problems(&self, subject: Subject) -> Vec<String> {
         let mut problems = Vec::new();
@@ -135,7 +135,7 @@ impl Filter {
         problems
     }
 
-    /// The period of delivery that is wanted.
+    /// Returns the period of delivery to report.
     pub(super) fn period(&self) -> Period {
         Period {
             start: self.from.unwrap_or(Timestamp::MIN),
@@ -151,19 +151,19 @@ impl Filter {
         self.product.as_ref().is_none_or(|wanted| products.any(|product| product == wanted))
     }
 
-    /// Whether something was made in the period.
+    /// Returns true when an item was created in the period.
     fn has_moment(&self, made_at: Timestamp) -> bool {
         self.from.is_none_or(|from| made_at >= from)
             && self.until.is_none_or(|until| made_at < until)
     }
 
-    /// Whether nothing that was made before this can be wanted.
+    /// Returns true when the item and all older ones are before the period.
     fn is_before_all(&self, made_at: Timestamp) -> bool {
         self.from.is_some_and(|from| made_at < from)
     }
 }
 
-/// The tenant that people call by this name.
+/// Returns the tenant of an agent id as staff write it.
 pub(super) fn tenant_named(agent: &str) -> String {
     if agent.starts_with("agent:") || agent.starts_with("principal:") {
         return agent.to_owned();
@@ -171,23 +171,23 @@ pub(super) fn tenant_named(agent: &str) -> String {
     format!("agent:{agent}")
 }
 
-/// The place of a row in a list, by which the list goes on behind it.
+/// Position of a row in a list, as the cursor of the next page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
     created_at: Timestamp,
-    /// The number that the store gave to the thing.
+    /// Number that the store gave the record.
     place: u64,
-    /// The package of the media buy at that place; `None` for everything there.
+    /// Index of the package in the media buy; `None` for the whole record.
     package: Option<u32>,
 }
 
 impl Cursor {
-    /// The place of a record with everything that belongs to it.
+    /// Returns the position of a record including all its rows.
     fn of(record: &EntityRecord) -> Self {
         Self { created_at: record.created_at, place: record.place, package: None }
     }
 
-    /// Whether it comes behind another one in a list.
+    /// Returns true when the position comes after another one in the list.
     fn is_behind(self, other: Self) -> bool {
         let is_later_package = match (self.package, other.package) {
             (Some(own), Some(done)) => own > done,
@@ -223,37 +223,37 @@ impl FromStr for Cursor {
     }
 }
 
-/// Which part of a list is wanted.
+/// Requested part of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// Only what comes behind this.
+    /// Only rows after this cursor.
     pub after: Option<Cursor>,
-    /// At most so many rows.
+    /// Maximum number of rows.
     pub limit: usize,
 }
 
-/// A row of a list.
+/// Row of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Its place.
+    /// Position of the row.
     pub cursor: Cursor,
-    /// What is said of it.
+    /// Content of the row.
     pub document: Value,
 }
 
-/// A part of a list.
+/// Page of a list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Listing {
-    /// Its rows, the newest first. They may be fewer than were asked for although more follow.
+    /// Rows, newest first. They may be fewer than requested although more follow.
     pub rows: Vec<Row>,
-    /// Behind what it goes on; `None` at the end.
+    /// Cursor of the next page; `None` at the end.
     pub next: Option<Cursor>,
 }
 
 /// Lists a page.
 ///
 /// # Errors
-/// What is wrong with the filter, or that the store failed.
+/// The problems of the filter, or an error of the store.
 pub fn list(
     office: TaskFinisher<'_>,
     subject: Subject,
@@ -317,7 +317,7 @@ pub fn list(
     Ok(listing?)
 }
 
-/// A list that is gone through.
+/// Search through a list.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
     office: TaskFinisher<'a>,
@@ -327,8 +327,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Reads slices of things until the page is full. `rows` gives the rows of a thing, with `None` for each
-    /// that is not wanted.
+    /// Reads records in batches until the page is full. `rows` returns the rows of a record, with `None` for
+    /// each that the filter excludes.
     fn over<T: Entity>(
         &self,
         rows: impl Fn(&Stored<T>) -> Result<Vec<Option<Value>>, InternalError>,
@@ -349,7 +349,8 @@ impl Walk<'_> {
                     return Ok(listing);
                 }
             }
-            // What comes before the page at its first moment does not count, so that each page gets further.
+            // Records of the first moment that precede the page do not count, so that each page makes
+            // progress.
             looked_at += slice.iter().filter(|kept| self.is_of_page(&kept.record)).count();
             if slice.len() < query.limit {
                 return Ok(listing);
@@ -362,8 +363,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes the wanted rows of a thing. Whether there is room for further ones; without, it is noted where
-    /// the list goes on.
+    /// Adds the matching rows of a record to the page. Returns false when the page is full; the cursor of
+    /// the next page is then set.
     fn take(&self, thing: Cursor, rows: Vec<Option<Value>>, listing: &mut Listing) -> bool {
         let is_single = rows.len() == 1;
         for (index, document) in (0_u32..).zip(rows) {
@@ -380,12 +381,12 @@ impl Walk<'_> {
         true
     }
 
-    /// Whether a record comes behind the page before.
+    /// Returns true when a record comes after the previous page.
     fn is_of_page(&self, record: &EntityRecord) -> bool {
         self.page.after.is_none_or(|after| Cursor::of(record).is_behind(after))
     }
 
-    /// Whether the period is about when things were made.
+    /// Returns true when the period filters by creation time.
     fn is_by_creation(&self) -> bool {
         self.subject != Subject::Delivery
     }
@@ -405,14 +406,14 @@ impl Walk<'_> {
         }
     }
 
-    /// The states of the records among which everything is that is wanted; none for all.
+    /// Returns the stored states that can contain the wanted one; empty for all.
     fn states(&self) -> Vec<String> {
         let Some(state) = self.filter.state.as_deref() else { return Vec::new() };
         let known: &[&str] = match (self.subject, state) {
-            // A package is canceled or paused by itself, too.
+            // A package can be canceled or paused independently of its media buy.
             (Subject::Packages, "canceled") => &[],
             (Subject::Packages, "paused") => &["active", "paused"],
-            // What became of a proposal is no state of its record.
+            // Expiry and purchase of a proposal are not stored as states.
             (Subject::Proposals, "expired" | "bought") => &[],
             (
                 Subject::Buys
@@ -428,8 +429,8 @@ impl Walk<'_> {
         known.iter().map(|state| (*state).to_owned()).collect()
     }
 
-    /// The moment at which the page begins; `None` for the beginning of the list. Rows of that moment that come before
-    /// the page are left out by their cursors.
+    /// Returns the creation time at which the page starts; `None` for the start of the list. Rows of that moment that
+    /// precede the page are excluded by their cursors.
     fn begin(&self) -> Option<Timestamp> {
         let after = self.page.after.map(|after| after.created_at);
         let until = self.filter.until.filter(|_| self.is_by_creation());

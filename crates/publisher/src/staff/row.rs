@@ -1,4 +1,4 @@
-//! The rows of the lists for the publisher's people, as documents. None of them holds a credential.
+//! Rows of the staff lists as JSON. No row contains a credential.
 
 use std::collections::BTreeSet;
 
@@ -15,17 +15,18 @@ use crate::shelf::{EntityRecord, Stored};
 use crate::task::SubmittedTask;
 use crate::task::end::TaskFinisher;
 
-/// What people call the tenant that something belongs to: the id of a buyer agent.
+/// Returns the buyer agent id of a tenant.
 pub(super) fn agent(owner: &str) -> &str {
     owner.strip_prefix("agent:").unwrap_or(owner)
 }
 
-/// The products of a media buy.
+/// Returns the product ids of a media buy.
 pub(super) fn products(buy: &MediaBuy) -> impl Iterator<Item = &str> {
     buy.packages.iter().map(|package| package.product_id.as_str())
 }
 
-/// How a package stands: as its buy, unless it is canceled or paused by itself.
+/// Returns the state of a package: that of its media buy, unless the package itself is canceled or
+/// paused.
 pub(super) fn package_state(buy: &MediaBuy, package: &Package, now: Timestamp) -> MediaBuyStatus {
     let status = buy.status_at(now);
     if !package.is_live() {
@@ -34,7 +35,7 @@ pub(super) fn package_state(buy: &MediaBuy, package: &Package, now: Timestamp) -
     if package.paused && status == MediaBuyStatus::Active { MediaBuyStatus::Paused } else { status }
 }
 
-/// What a media buy has delivered; nothing where nothing was reported.
+/// Returns the delivery of a media buy; empty when nothing was reported.
 pub(super) fn delivered(
     office: &TaskFinisher<'_>,
     buy: &Stored<MediaBuy>,
@@ -43,8 +44,8 @@ pub(super) fn delivered(
     Ok(delivery.map(|kept| kept.thing).unwrap_or_default())
 }
 
-/// The media buy that a task asked for, as it was asked for. Tasks that were decided before that was kept
-/// have the buy that came of them, as it is now.
+/// Returns the media buy that a task requested, as it was requested. Tasks decided before the request was
+/// stored return the resulting media buy as it is now.
 pub(super) fn asked(
     office: &TaskFinisher<'_>,
     task: &SubmittedTask,
@@ -58,7 +59,7 @@ pub(super) fn asked(
     }
 }
 
-/// A media buy.
+/// Returns the row of a media buy.
 pub(super) fn buy(
     office: &TaskFinisher<'_>,
     kept: &Stored<MediaBuy>,
@@ -83,7 +84,7 @@ pub(super) fn buy(
     }))
 }
 
-/// A package of a media buy.
+/// Returns the row of a package.
 pub(super) fn package(
     office: &TaskFinisher<'_>,
     kept: &Stored<MediaBuy>,
@@ -105,7 +106,7 @@ pub(super) fn package(
     })
 }
 
-/// A creative.
+/// Returns the row of a creative.
 pub(super) fn creative(office: &TaskFinisher<'_>, kept: &Stored<Creative>) -> Value {
     let creative = &kept.thing;
     let format = creative.given.format_id.as_ref().and_then(|format| format.id.as_ref());
@@ -119,7 +120,7 @@ pub(super) fn creative(office: &TaskFinisher<'_>, kept: &Stored<Creative>) -> Va
     })
 }
 
-/// A proposal.
+/// Returns the row of a proposal.
 pub(super) fn proposal(office: &TaskFinisher<'_>, kept: &Stored<Proposal>) -> Value {
     let proposal = &kept.thing;
     let products = proposal.allocations.iter().map(|part| &part.product_id);
@@ -134,7 +135,7 @@ pub(super) fn proposal(office: &TaskFinisher<'_>, kept: &Stored<Proposal>) -> Va
     })
 }
 
-/// An account.
+/// Returns the row of an account.
 pub(super) fn account(office: &TaskFinisher<'_>, kept: &Stored<Account>) -> Value {
     let account = &kept.thing;
     json!({
@@ -146,7 +147,7 @@ pub(super) fn account(office: &TaskFinisher<'_>, kept: &Stored<Account>) -> Valu
     })
 }
 
-/// A task, with the media buy that was asked for.
+/// Returns the row of a task, with the requested media buy.
 pub(super) fn task(
     office: &TaskFinisher<'_>,
     kept: &Stored<SubmittedTask>,
@@ -178,7 +179,7 @@ pub(super) fn task(
     })
 }
 
-/// What a media buy has delivered in a period.
+/// Returns the row of a media buy's delivery in a period.
 pub(super) fn delivery(
     office: &TaskFinisher<'_>,
     kept: &Stored<MediaBuy>,
@@ -205,7 +206,7 @@ pub(super) fn extend(document: &mut Value, members: Map) {
     }
 }
 
-/// The history of a record that nothing else is known of.
+/// Returns the creation as a history entry, for records without any other history.
 pub(super) fn made(record: &EntityRecord) -> Value {
     json!({"at": record.created_at, "what": "created", "by": agent(&record.owner)})
 }

@@ -1,5 +1,5 @@
-//! Everything that is known of one thing, for the publisher's people: what was bought, what it has
-//! delivered, what was asked and decided, and by whom. Credentials and bank details are never shown.
+//! Detail pages for the publisher's staff: what was bought and delivered, what was requested and
+//! decided, and by whom. Credentials and bank details are never shown.
 
 use std::collections::BTreeSet;
 
@@ -18,19 +18,19 @@ use crate::shelf::{Entity, IndexField, Query, Stored, own_id};
 use crate::task::SubmittedTask;
 use crate::task::end::{TaskFinisher, record_id};
 
-/// What a row of a package repeats of its media buy.
+/// Members of a package row that repeat its media buy.
 const OF_BUY: [&str; 6] = ["publisher", "buy", "account", "agent", "created_at", "updated_at"];
 
-/// Why nothing is shown.
+/// Reason why nothing is shown.
 #[derive(Debug)]
 pub enum NotShown {
-    /// There is nothing of that id.
+    /// Nothing has this id.
     Absent,
-    /// Several accounts have something of that id: these.
+    /// Items of several accounts have this id; the accounts.
     SeveralAccounts(Vec<String>),
-    /// Several media buys of one account have a package of that id: these.
+    /// Several media buys of one account have a package with this id; the media buys.
     SeveralBuys(Vec<String>),
-    /// We broke.
+    /// Internal error.
     Broken(InternalError),
 }
 
@@ -40,10 +40,10 @@ impl From<InternalError> for NotShown {
     }
 }
 
-/// Shows the thing of an id; on an account where several have one.
+/// Returns the details of the item with an id; `account` selects one when several accounts have it.
 ///
 /// # Errors
-/// Why it is not.
+/// The reason why nothing is shown.
 pub fn show(
     office: TaskFinisher<'_>,
     subject: Subject,
@@ -62,7 +62,7 @@ pub fn show(
     }
 }
 
-/// What has its id from us: it is the id of its record.
+/// Finds an entity whose id we assigned; it is the id of its record.
 fn by_record<T: Entity>(
     office: &TaskFinisher<'_>,
     id: &str,
@@ -74,7 +74,7 @@ fn by_record<T: Entity>(
     found.filter(is_there).ok_or(NotShown::Absent)
 }
 
-/// What has an id that its buyer chose: several accounts may have one.
+/// Finds an entity whose id its buyer chose; several accounts may have the same.
 fn by_chosen_id<T: Entity>(
     office: &TaskFinisher<'_>,
     id: &str,
@@ -89,13 +89,13 @@ fn by_chosen_id<T: Entity>(
     Err(NotShown::SeveralAccounts(accounts(&found)))
 }
 
-/// The accounts on which things lie, each once.
+/// Returns the accounts of entities, each once.
 fn accounts<T>(found: &[Stored<T>]) -> Vec<String> {
     let accounts = found.iter().map(|kept| kept.record.account.clone().unwrap_or_default());
     accounts.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Everything of a type to which an id leads that does not have to be unique.
+/// Returns all entities of a type with an index term that need not be unique.
 fn led_to_by<T: Entity>(
     office: &TaskFinisher<'_>,
     account: Option<&str>,
@@ -153,7 +153,7 @@ fn buy(office: &TaskFinisher<'_>, kept: &Stored<MediaBuy>) -> Result<Value, Inte
     Ok(shown)
 }
 
-/// The names of products, by their ids.
+/// Returns the names of products by id.
 fn product_names(office: &TaskFinisher<'_>) -> Result<Map, InternalError> {
     let products = office.publisher.products(office.shelf)?;
     let name = |product: &crate::catalogue::Product| {
@@ -162,7 +162,7 @@ fn product_names(office: &TaskFinisher<'_>) -> Result<Map, InternalError> {
     Ok(products.iter().filter_map(name).collect())
 }
 
-/// The creatives that the packages of a buy name, as far as they are in the library.
+/// Returns the creatives of a media buy's packages that are in the library.
 fn creatives_of(
     office: &TaskFinisher<'_>,
     kept: &Stored<MediaBuy>,
@@ -178,7 +178,7 @@ fn creatives_of(
     Ok(found)
 }
 
-/// A package with its terms, and how its creatives stand.
+/// Returns a package with its terms and the state of its creatives.
 fn package_document(
     office: &TaskFinisher<'_>,
     kept: &Stored<MediaBuy>,
@@ -208,7 +208,7 @@ fn package_document(
     shown
 }
 
-/// What was asked and decided about a buy and done to it, the oldest first.
+/// Returns the history of a media buy: request, decision and changes, oldest first.
 fn history(
     office: &TaskFinisher<'_>,
     kept: &Stored<MediaBuy>,
@@ -229,7 +229,7 @@ fn history(
     Ok(history)
 }
 
-/// What was asked and decided in a task, the oldest first.
+/// Returns the request and the decision of a task, oldest first.
 fn task_history(kept: &Stored<SubmittedTask>) -> Vec<Value> {
     let task = &kept.thing;
     let asked_by = task.asked_by.as_deref().unwrap_or(&kept.record.owner);
@@ -242,7 +242,7 @@ fn task_history(kept: &Stored<SubmittedTask>) -> Vec<Value> {
             "at": decided.at, "what": decided.verdict, "by": decided.by,
             "decider": decided.decider, "reason": decided.reason,
         }),
-        // Decided before it was kept by whom.
+        // Tasks decided before the decider was recorded.
         (None, Some(at)) => json!({"at": at, "what": task.status, "by": null}),
         (None, None) => return history,
     };
@@ -374,7 +374,7 @@ fn task(office: &TaskFinisher<'_>, kept: &Stored<SubmittedTask>) -> Result<Value
     });
     let mut request = task.history.first().and_then(|first| first.get("data")).cloned();
     if let Some(members) = request.as_mut().and_then(Value::as_object_mut) {
-        // Whoever has it can show it to the governance agent.
+        // The token is removed, because its bearer can use it with the governance agent.
         members.shift_remove("governance_context");
     }
     let mut shown = row::task(office, kept, asked.as_ref());
@@ -386,7 +386,7 @@ fn task(office: &TaskFinisher<'_>, kept: &Stored<SubmittedTask>) -> Result<Value
             ("request", request),
             ("errors", Some(task.errors.clone().into())),
             ("result", task.result.clone().map(Value::from)),
-            // What else was given there is the receiver's secret.
+            // Only the URL: the other members are the receiver's secrets.
             ("notifies", task.push.as_ref().and_then(|push| push.url.clone()).map(Value::from)),
             ("completed_at", task.completed_at.map(|at| json!(at))),
             ("history", Some(task_history(kept).into())),

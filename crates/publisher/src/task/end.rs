@@ -1,5 +1,5 @@
-//! How a submitted task ends: the publisher decides when its time has come, or a sandbox forces it. The
-//! end is kept with the task, has its effect, and is announced, all in one transaction.
+//! End of a submitted task: the publisher decides when it is due, or a sandbox forces it. The end is stored
+//! with the task, has its effect, and is announced, all in one transaction.
 
 use jiff::Timestamp;
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
@@ -26,50 +26,51 @@ use crate::shelf::{
 };
 use crate::staff_event::StaffEventRecorder;
 
-/// What a buyer reads first whose buy was declined.
+/// First words of the message to a buyer whose buy was declined.
 const DECLINED: &str = "the seller has declined the buy";
 
-/// What became of a task: the payload when it is done, or else why it came to nothing.
+/// End of a task: the payload when it is done, or else the errors.
 type End = Result<Map, Vec<AdcpError>>;
 
-/// What everything here works with.
+/// Context in which tasks are decided and ended.
 #[derive(Clone, Copy)]
 pub struct TaskFinisher<'a> {
     /// The publisher.
     pub publisher: &'a Publisher,
-    /// What is kept.
+    /// Transaction of the store.
     pub shelf: &'a dyn StoreTx,
-    /// The moment.
+    /// Current time.
     pub now: Timestamp,
 }
 
-/// The id of the record of an owner's task: tests choose the ids of tasks, so that they are the owner's.
+/// Returns the record id of an owner's task: tests choose the ids of tasks, so that they are unique to the
+/// owner only.
 #[must_use]
 pub fn record_id(owner: &str, task_id: &str) -> String {
     own_id(owner, "", task_id)
 }
 
-/// The ids of the records of tasks whose time has come.
+/// Returns the record ids of tasks that are due.
 pub(crate) fn due(shelf: &dyn StoreTx, now: Timestamp) -> Result<Vec<String>, InternalError> {
     let tasks = shelf.all::<SubmittedTask>(&changed(now))?.into_iter();
     let due = tasks.filter(|task| task.thing.due_at.is_some_and(|due| due <= now));
     Ok(due.map(|task| task.record.id).collect())
 }
 
-/// The ids of the records of creatives whose review has ended by itself.
+/// Returns the record ids of creatives whose review has ended by itself.
 pub(crate) fn reviewed(shelf: &dyn StoreTx, now: Timestamp) -> Result<Vec<String>, InternalError> {
     let mut waiting = shelf.all::<Creative>(&changed(now))?;
     waiting.retain(|kept| kept.thing.status_at(now) != kept.thing.status);
     Ok(waiting.into_iter().map(|kept| kept.record.id).collect())
 }
 
-/// What has changed by itself until a moment, and was not written anew since.
+/// Returns the query for what has changed by itself until a moment, and was not stored since.
 fn changed(now: Timestamp) -> Query {
     Query { changes: Some(Changes::By(now)), ..Query::default() }
 }
 
-/// Writes down anew how up to so many things of a type stand that have changed by themselves, where nothing
-/// else has to be done about it. Whether there may be more.
+/// Stores the current status of up to `limit` entities of a type that have changed by themselves, where
+/// nothing else has to be done about it. Returns true if there may be more.
 pub(crate) fn settle<T: Entity>(
     shelf: &dyn StoreTx,
     now: Timestamp,
@@ -83,8 +84,8 @@ pub(crate) fn settle<T: Entity>(
     Ok(settled == limit)
 }
 
-/// Removes drafts of proposals that are to be forgotten, and writes anew how the others stand, at most so
-/// many. Returns true if there may be more.
+/// Removes drafts of proposals that are to be forgotten, and stores the current status of the others, up to
+/// `limit` in all. Returns true if there may be more.
 pub(crate) fn forget_drafts(
     shelf: &dyn StoreTx,
     now: Timestamp,
@@ -105,9 +106,9 @@ pub(crate) fn forget_drafts(
 }
 
 impl TaskFinisher<'_> {
-    /// Notes that the review of the creative in a record has ended by itself, and announces it.
+    /// Stores that the review of a creative has ended by itself, and announces it.
     pub(crate) fn settle(&self, record: &str) -> Result<(), InternalError> {
-        // It may be gone, or settled, since it was listed.
+        // It may have been removed, or settled, since it was listed.
         let Some(mut kept) = self.shelf.find::<Creative>(record)? else {
             return Ok(());
         };
@@ -122,7 +123,7 @@ impl TaskFinisher<'_> {
         self.announce_creative(&kept, &turn)
     }
 
-    /// Decides about the task in a record, if it still waits for that. Whether it ended.
+    /// Decides about a task, if it still waits for that. Returns true if it ended.
     pub(crate) fn decide(&self, record: &str) -> Result<bool, InternalError> {
         let Some(mut task) = self.shelf.find::<SubmittedTask>(record)? else {
             return Ok(false);
@@ -170,8 +171,8 @@ impl TaskFinisher<'_> {
         Ok(true)
     }
 
-    /// A person approves of a task that waits. What still speaks against it is returned, and then
-    /// nothing has changed. `by` is the person's name, where it is known.
+    /// Approves a task that waits, for a person. Returns the objections; if there are any, nothing has
+    /// changed. `by` is the person's name, where known.
     pub(crate) fn consent(
         &self,
         task: &mut Stored<SubmittedTask>,
@@ -182,16 +183,16 @@ impl TaskFinisher<'_> {
             return Ok(vec![refuse::error(AdcpCode::InvalidState, message)]);
         };
         let reasons = self.objections(task, &draft)?;
-        // With reasons the task is not put back, so that on the shelf it still has the draft
-        // that was taken out of it here.
+        // With objections the task is not stored, so that in the store it still has the draft that was taken
+        // out of it here.
         if reasons.is_empty() {
             self.approve(task, draft, self.person(Verdict::Approved, by, None))?;
         }
         Ok(reasons)
     }
 
-    /// A person declines a task that waits; with the reason that the buyer is to read, and the
-    /// person's name, where it is known.
+    /// Declines a task that waits, for a person, with the reason that the buyer is to read, and the person's
+    /// name, where known.
     pub(crate) fn decline(
         &self,
         task: &mut Stored<SubmittedTask>,
@@ -210,7 +211,7 @@ impl TaskFinisher<'_> {
         self.finish(task, Err(vec![refuse::error(AdcpCode::PolicyViolation, &message)]))
     }
 
-    /// What a person has decided now.
+    /// Creates the decision of a person now.
     fn person(&self, verdict: Verdict, by: Option<&str>, reason: Option<&str>) -> Decided {
         Decided {
             at: self.now,
@@ -221,9 +222,9 @@ impl TaskFinisher<'_> {
         }
     }
 
-    /// Forces the end of a task (`force_task_completion`) with a payload that a test has made up. The
-    /// media buy that waited is there afterwards, under the id that the payload gives it. `None` when
-    /// there is no such task, `false` when it has ended with another payload.
+    /// Forces the end of a task (`force_task_completion`) with a payload that a test has made up. The media
+    /// buy that waited is stored under the id that the payload gives it. Returns `None` when there is no such
+    /// task, and `false` when it has ended with another payload.
     ///
     /// # Errors
     /// When the store fails.
@@ -246,8 +247,8 @@ impl TaskFinisher<'_> {
         if let Some(mut draft) = task.thing.draft.take() {
             let named = result.get("media_buy_id").and_then(Value::as_str);
             let id = named.unwrap_or(&draft.media_buy_id).to_owned();
-            // The payload is a test's own invention and may name a buy that there is, perhaps
-            // another tenant's; that one is left alone, and the task ends all the same.
+            // The payload is a test's own invention and may name an existing buy, perhaps another tenant's;
+            // that one is left alone, and the task ends all the same.
             if fails || self.shelf.whose(EntityKind::MediaBuy, &id)?.is_some() {
                 self.release(&task, &draft)?;
                 task.thing.asked = Some(draft);
@@ -260,7 +261,7 @@ impl TaskFinisher<'_> {
         Ok(Some(true))
     }
 
-    /// Gives a buy that waits another id, under which its proposal and its days are known, too.
+    /// Gives a buy that waits another id, and updates it in its proposal and its bookings.
     fn rename(&self, draft: &mut MediaBuy, id: String) -> Result<(), InternalError> {
         if draft.media_buy_id == id {
             return Ok(());
@@ -276,7 +277,7 @@ impl TaskFinisher<'_> {
         Ok(())
     }
 
-    /// What speaks against a buy now that was accepted for a look when it was asked for.
+    /// Returns the objections to a buy at the time of the decision.
     fn objections(
         &self,
         task: &Stored<SubmittedTask>,
@@ -304,7 +305,7 @@ impl TaskFinisher<'_> {
                 errors.push(refuse::at(AdcpCode::ProductUnavailable, &field, message));
             }
         }
-        // A draft that an earlier version took has no days booked yet.
+        // A draft of an earlier version has no days booked yet.
         let field = |index| format!("packages[{index}].product_id");
         let is_sandbox = self.is_for_tests(task)?;
         let days = ExclusiveDays::of_buy(draft, &products, is_sandbox, field);
@@ -317,7 +318,7 @@ impl TaskFinisher<'_> {
         Ok(errors)
     }
 
-    /// Whether a task is for an account that is for tests.
+    /// Returns true if a task is for a test account.
     fn is_for_tests(&self, task: &Stored<SubmittedTask>) -> Result<bool, InternalError> {
         let account = Account::of(&task.record, self.shelf)?;
         Ok(account.is_some_and(|account| account.thing.sandbox))
@@ -343,7 +344,7 @@ impl TaskFinisher<'_> {
         self.finish(task, Ok(body))
     }
 
-    /// Puts the buy that waited on the shelf, confirmed.
+    /// Stores the buy that waited, confirmed.
     fn book(
         &self,
         task: &mut Stored<SubmittedTask>,
@@ -361,7 +362,7 @@ impl TaskFinisher<'_> {
         self.shelf.add(new, &draft)?;
         let missing = || InternalError::new("booking a buy", "it is not where it was put");
         let kept: Stored<MediaBuy> = self.shelf.find(&id)?.ok_or_else(missing)?;
-        // Who has asked may be another than whose account it is; older tasks do not say so.
+        // The tenant that asked may be another than the owner; older tasks do not say so.
         let asked_by = task.thing.asked_by.as_deref().unwrap_or(&task.record.owner);
         let is_sandbox = self.publisher.profile.sandbox;
         let events = StaffEventRecorder { shelf: self.shelf, is_sandbox, now: self.now };
@@ -369,7 +370,7 @@ impl TaskFinisher<'_> {
         Ok(kept)
     }
 
-    /// What came of a task: the media buy that was booked, with what it costs.
+    /// Describes the result of a task: the media buy that was booked, with its cost.
     pub(crate) fn outcome(
         &self,
         task: &Stored<SubmittedTask>,
@@ -382,8 +383,8 @@ impl TaskFinisher<'_> {
         }))
     }
 
-    /// Gives back what was taken for a buy that does not come about: the account's money, the proposal, and the
-    /// days of exclusive products.
+    /// Releases what was taken for a buy that is not made: the account's money, the proposal, and the days of
+    /// exclusive products.
     fn release(&self, task: &Stored<SubmittedTask>, draft: &MediaBuy) -> Result<(), InternalError> {
         exclusive::release_buy(self.shelf, draft, self.now)?;
         if let Some(id) = &draft.proposal_id
@@ -409,7 +410,7 @@ impl TaskFinisher<'_> {
         Ok(())
     }
 
-    /// Notes the end with the task and queues the notification, if one was asked for.
+    /// Stores the end of a task and queues the notification, if one was asked for.
     fn finish(&self, task: &mut Stored<SubmittedTask>, end: End) -> Result<(), InternalError> {
         let thing = &mut task.thing;
         let (status, message, result) = match end {
@@ -439,8 +440,8 @@ impl TaskFinisher<'_> {
         self.shelf.change(task, self.now)
     }
 
-    /// The notification of an end (`core/mcp-webhook-payload.json`). Its key is made here, once, so that
-    /// it is the same at every attempt (`W-4`).
+    /// Creates the notification of an end (`core/mcp-webhook-payload.json`). Its key is made here, once, so
+    /// that it is the same at every attempt (`W-4`).
     fn notice(&self, task: &SubmittedTask, message: &str) -> Option<QueuedNotification> {
         let push = task.push.as_ref()?;
         let url = push.url.as_ref()?;

@@ -21,15 +21,15 @@ pub(super) use list::perform as list_accounts;
 pub(super) use proof::prepare;
 pub(super) use sync::perform as sync_accounts;
 
-/// An account with what the caller may do with it (`core/account-with-authorization.json`).
+/// Returns an account with the caller's permissions (`core/account-with-authorization.json`).
 fn shown(work: &ToolContext<'_>, account: &Account) -> Map {
     let mut shown = account.published();
     shown.insert("authorization".to_owned(), authorization(work, &account.account_id));
     shown
 }
 
-/// What the caller may do with an account, read anew each time (`R-11`): what the gates enforce, in
-/// the words of `core/account-authorization.json`.
+/// Returns the caller's permissions on an account (`core/account-authorization.json`). They are
+/// read on every call (`R-11`) and are those that the gates enforce.
 fn authorization(work: &ToolContext<'_>, account_id: &str) -> Value {
     let granted = work.admitted.reach.rights().of(Some(account_id));
     let allowed = granted.and_then(|granted| granted.allowed_tasks.as_ref());
@@ -49,15 +49,15 @@ fn authorization(work: &ToolContext<'_>, account_id: &str) -> Value {
     })
 }
 
-/// Why a row is not done, in the codes that the caller knows (`D-6`); what is our fault stops the whole
-/// request.
+/// Returns the errors of a failed row, in codes of the caller's release (`D-6`). An internal error
+/// fails the whole request.
 fn errors(work: &ToolContext<'_>, stop: ToolError) -> Result<Value, ToolError> {
     let mut errors: Vec<_> = stop.reasons()?.collect();
     errors.iter_mut().for_each(|error| error.pin(work.release()));
     Ok(json!(errors))
 }
 
-/// How often each action or status occurs, in words: `2 created, 1 failed`.
+/// Returns the count of each action or status as text: `2 created, 1 failed`.
 fn tally(rows: &[Value], member: &str) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for word in rows.iter().filter_map(|row| row.get(member)?.as_str()) {

@@ -17,7 +17,7 @@ use crate::reply::ToolReply;
 use crate::shelf::Stored;
 use crate::work::ToolContext;
 
-/// Does the work.
+/// Handles `sync_audiences`.
 pub(super) fn perform(
     work: &ToolContext<'_>,
     form: &SyncAudiences,
@@ -41,7 +41,7 @@ pub(super) fn perform(
         });
     }
     for (id, kept) in known.iter().filter(|(id, _)| !seen.contains(id.as_str())) {
-        // Without a list, what is there is shown and nothing is changed.
+        // Without a list the request only reads.
         if form.audiences.is_none() {
             shown.push(show(&kept.thing, "unchanged", 0, work.ask.now));
         } else if form.delete_missing {
@@ -62,7 +62,7 @@ fn one(
     if given.delete {
         return match known {
             Some(kept) => remove(work, id, kept),
-            // The name of the parameter would say what it was looked for as (`U-3`).
+            // The parameter's name would reveal the kind of record (`U-3`).
             None => Ok(failed(id, &refuse::not_found(AdcpCode::ReferenceNotFound, None))),
         };
     }
@@ -71,7 +71,7 @@ fn one(
     id.clone_into(&mut next.audience_id);
     next.given.extend(given.given.clone());
     let (uploaded, removed) = (given.add.len() as u64, digests(&given.remove));
-    // Who stands in both is removed.
+    // A member that is both added and removed is removed.
     next.members.extend(digests(&given.add));
     next.members.retain(|member| !removed.contains(member));
     next.minimum_size = terms.minimum_size.max(1);
@@ -84,7 +84,7 @@ fn one(
     };
     next.uploaded += uploaded;
     next.synced_at = now;
-    // Only members have to be taken in; another name or description holds at once.
+    // Only changed members need processing; a new name or description applies at once.
     if known.is_none_or(|kept| kept.thing.members != next.members) {
         let processing = SignedDuration::from_secs(terms.processing_seconds.into());
         next.ready_at = now.checked_add(processing).unwrap_or(now);
@@ -102,11 +102,11 @@ fn remove(
     Ok(json!({"audience_id": id, "action": "deleted"}))
 }
 
-/// Digests of the members of a list: of the caller's own id for each, which tells them apart.
+/// Returns digests of the members' ids as the caller sent them.
 fn digests(members: &[forms::AudienceMember]) -> BTreeSet<String> {
     let digest = |member: &forms::AudienceMember| {
         let digest = Sha256::digest(member.external_id.as_bytes());
-        // Half of a digest tells the members of one audience apart.
+        // Half of a SHA-256 digest identifies a member within one audience.
         tradepost_wire::format::hex(digest.iter().take(16))
     };
     members.iter().map(digest).collect()

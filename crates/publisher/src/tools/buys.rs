@@ -38,28 +38,28 @@ pub(super) use create::perform as create;
 pub(super) use list::perform as list;
 pub(super) use update::perform as update;
 
-/// Finds out outside what a purchase needs. What would be refused anyway is refused here, before
-/// anybody else is asked.
+/// Collects what a purchase needs from other services. A request that would be refused anyway is
+/// refused here, before any of them is called.
 pub(super) async fn prepare_purchase(
     publisher: &Publisher,
     ask: &ToolCall,
     form: &CreateMediaBuy,
     admitted: &Admitted,
 ) -> Result<Prepared, ToolError> {
-    // The ad server before the governance agent: what is sold out is refused
-    // without bothering anybody about it.
+    // The ad server is asked before the governance agent: sold-out products are refused without a
+    // check.
     let supply = Some(supply::ask(publisher).await?);
     prepared(publisher, ask, admitted, supply, |desk| create::question(desk, form)).await
 }
 
-/// The same for a change.
+/// Collects what a change needs from other services.
 pub(super) async fn prepare_change(
     publisher: &Publisher,
     ask: &ToolCall,
     form: &UpdateMediaBuy,
     admitted: &Admitted,
 ) -> Result<Prepared, ToolError> {
-    // What buys nothing new does not depend on the ad server.
+    // A change without new packages does not depend on the ad server.
     let supply = match form.new_packages {
         Some(_) => Some(supply::ask(publisher).await?),
         None => None,
@@ -67,8 +67,8 @@ pub(super) async fn prepare_change(
     prepared(publisher, ask, admitted, supply, |desk| update::question(desk, form)).await
 }
 
-/// Asks verifiers of creatives, and then the governance agent what a request comes to: what is refused for
-/// what a verifier says is no concern of the agent's.
+/// Asks the creative verifiers and then the governance agent. A creative refused after verification is not
+/// sent to the agent.
 async fn prepared(
     publisher: &Publisher,
     ask: &ToolCall,
@@ -90,28 +90,28 @@ async fn prepared(
     Ok(Prepared { supply, governance, looked, ..Prepared::default() })
 }
 
-/// What a request about a media buy is looked at with.
+/// Context of a request about a media buy.
 #[derive(Clone, Copy)]
 pub(super) struct BuyContext<'a> {
     publisher: &'a Publisher,
     shelf: &'a dyn StoreTx,
-    /// Everything that is sold.
+    /// All products on sale.
     offer: &'a [Product],
     reach: &'a CallerReach,
     account: Option<&'a Stored<Account>>,
     supply: Option<&'a Supply>,
     verifiers: Verifiers<'a>,
-    /// The release that the request is answered in.
+    /// AdCP release of the reply.
     release: AdcpRelease,
     now: Timestamp,
 }
 
-/// What verifiers have to do with a request about a media buy.
+/// Stage of creative verification.
 #[derive(Clone, Copy)]
 enum Verifiers<'a> {
-    /// What they have to be asked is put here.
+    /// Before it: collects the questions to ask.
     Asked(&'a RefCell<Vec<(String, VerifierQuestion)>>),
-    /// They were asked.
+    /// After it: the results.
     Looked(&'a [Looked]),
 }
 
@@ -120,19 +120,19 @@ impl<'a> BuyContext<'a> {
         &self.publisher.profile
     }
 
-    /// Why the account may not commit more today.
+    /// Returns an error when the account may not commit this much more today.
     fn beyond_today(&self, more: MoneyAmount, currency: &str, field: &str) -> Option<AdcpError> {
         let whose = (self.profile(), self.reach.rights().agent());
         let account = &self.account?.thing;
         spending::beyond(whose, account, more, currency, field, self.now)
     }
 
-    /// Whether the account is for tests.
+    /// Returns true when the account is for tests.
     fn is_for_tests(&self) -> bool {
         self.account.is_some_and(|account| account.thing.sandbox)
     }
 
-    /// The product with this id.
+    /// Returns the product with this id.
     fn product(&self, id: &str) -> Option<&'a Product> {
         self.offer.iter().find(|product| product.id() == id)
     }
@@ -160,7 +160,7 @@ impl<'a> BuyContext<'a> {
     }
 }
 
-/// The account that a buy was bought for.
+/// Returns the account of a media buy.
 pub(super) fn account_of(
     shelf: &dyn StoreTx,
     buy: &Stored<MediaBuy>,
@@ -168,7 +168,7 @@ pub(super) fn account_of(
     buy.record.account.as_ref().map_or(Ok(None), |id| shelf.find(id))
 }
 
-/// This seller does not do that.
+/// Returns the error of a member that this seller does not support.
 fn not_done(field: &str) -> AdcpError {
     refuse::at(
         AdcpCode::UnsupportedFeature,
@@ -177,7 +177,8 @@ fn not_done(field: &str) -> AdcpError {
     )
 }
 
-/// What stands in a request at a place (empty for the whole) and is not done.
+/// Returns an error for each unsupported member; `place` is the path of their object, empty for the
+/// request.
 fn all_not_done(members: &Map, place: &str) -> impl Iterator<Item = AdcpError> {
     members.keys().map(move |name| match place {
         "" => not_done(name),

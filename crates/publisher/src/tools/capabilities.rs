@@ -1,6 +1,6 @@
-//! `get_adcp_capabilities`: what this seller can do. Everything that is claimed is worked out of
-//! the profile, the catalogue and the table of tools; what is not done is left out. A claim makes
-//! buyers and test harnesses expect that it is kept.
+//! `get_adcp_capabilities`: the capabilities of this seller. All claims are derived from the
+//! profile, the catalog and the table of tools; unsupported features are omitted, because buyers
+//! and test harnesses rely on every claim.
 
 use std::collections::BTreeSet;
 
@@ -22,8 +22,8 @@ use crate::work::ToolContext;
 mod roles;
 mod signing;
 
-/// The features of `core/media-buy-features.json` that this seller has. Not among them: lists of
-/// properties that lie with other agents, inline creatives and catalogs.
+/// Features of `core/media-buy-features.json`, true when this seller supports them. Property lists
+/// of other agents, inline creatives and catalogs are not supported.
 const FEATURES: [(&str, bool); 4] = [
     ("inline_creative_management", false),
     ("property_list_filtering", false),
@@ -31,12 +31,12 @@ const FEATURES: [(&str, bool); 4] = [
     ("committed_metrics_supported", false),
 ];
 
-/// Replies.
+/// Handles `get_adcp_capabilities`.
 pub(super) fn perform(
     work: &ToolContext<'_>,
     form: &GetCapabilities,
 ) -> Result<ToolReply, ToolError> {
-    // A protocol that was not asked about is left out; what concerns all of them is not.
+    // Only sections of protocols can be left out by the request.
     let shown = |name: &str| {
         let asked = form.protocols.as_ref().is_none_or(|all| all.iter().any(|one| one == name));
         asked || !roles::SECTIONS.contains(&name)
@@ -52,7 +52,7 @@ pub(super) fn perform(
     Ok(reply)
 }
 
-/// Everything that a publisher can do.
+/// Returns all capabilities of a publisher.
 fn whole(publisher: &Publisher) -> Sections {
     let profile = &publisher.profile;
     let spoken = roles::protocols(profile);
@@ -84,7 +84,7 @@ fn whole(publisher: &Publisher) -> Sections {
     there.chain(signing).map(|(name, section)| (name, SharedJson::of(&section))).collect()
 }
 
-/// Whether this seller has a feature of `core/media-buy-features.json`.
+/// Returns true when this seller supports a feature of `core/media-buy-features.json`.
 pub(super) fn has_feature(name: &str) -> bool {
     FEATURES.iter().any(|(known, has)| *known == name && *has)
 }
@@ -103,7 +103,7 @@ fn versioning(profile: &PublisherProfile) -> Value {
     json!({
         "supported": true,
         "pricing_version_separate": false,
-        // What an account has activated of the signals, others do not see.
+        // Activations are visible only to their account.
         "cache_scope_account": own_prices || !signals.is_empty(),
     })
 }
@@ -152,7 +152,7 @@ fn portfolio(profile: &PublisherProfile) -> Value {
     let said = &catalogue.portfolio;
     let channels = rolled(&catalogue.products, |product| product.channels().to_vec());
     let text = |text: &String| Some(json!(text)).filter(|_| !text.is_empty());
-    // What is empty says nothing.
+    // Empty members are omitted.
     json!({
         "publisher_domains": [profile.domain],
         "primary_channels"?: (!channels.is_empty()).then_some(channels),
@@ -162,7 +162,7 @@ fn portfolio(profile: &PublisherProfile) -> Value {
     })
 }
 
-/// What the products have, each once, in the order of the alphabet.
+/// Collects values of all products, each once, in alphabetical order.
 fn rolled(products: &[Product], of: impl Fn(&Product) -> Vec<String>) -> BTreeSet<String> {
     products.iter().flat_map(of).collect()
 }

@@ -1,6 +1,6 @@
-//! `comply_test_controller`: what a sandbox can be made to do, so that tests meet what in a real
-//! publisher only time, people and accidents bring about. It has an error vocabulary of its own,
-//! inside an answer that is completed; and what it moves, it moves by the published state machines.
+//! `comply_test_controller`: makes a sandbox simulate what otherwise only time, people or failures
+//! cause. It has its own error codes inside a completed reply, and changes states only along the
+//! published state machines.
 
 use std::borrow::Cow;
 
@@ -23,95 +23,95 @@ mod force;
 mod seed;
 
 tradepost_wire::catalog! {
-    /// What can be brought about. Exactly what `list_scenarios` lists.
+    /// Test scenario; `list_scenarios` lists exactly these.
     enum Scenario {
-        /// How it is brought about.
+        /// Implementation of the scenario.
         run: ScenarioRun,
     }
-    /// An account stands as wanted.
+    /// Sets the status of an account.
     ForceAccountStatus = "force_account_status" { run: ScenarioRun::Now(force::account) }
-    /// A creative stands as wanted.
+    /// Sets the status of a creative.
     ForceCreativeStatus = "force_creative_status" { run: ScenarioRun::Now(force::creative) }
-    /// A media buy stands as wanted.
+    /// Sets the status of a media buy.
     ForceMediaBuyStatus = "force_media_buy_status" { run: ScenarioRun::Now(buys::status) }
-    /// A sponsored conversation stands as wanted.
+    /// Sets the status of a sponsored conversation.
     ForceSessionStatus = "force_session_status" { run: ScenarioRun::Now(force::session) }
-    /// The next purchase is answered as wanted.
+    /// Prepares the answer to the next purchase.
     ForceCreateMediaBuyArm = "force_create_media_buy_arm" { run: ScenarioRun::Arm(AdcpTool::CreateMediaBuy) }
-    /// The next search for products is answered as wanted.
+    /// Prepares the answer to the next product search.
     ForceGetProductsArm = "force_get_products_arm" { run: ScenarioRun::Arm(AdcpTool::GetProducts) }
-    /// The next search for signals is answered as wanted.
+    /// Prepares the answer to the next signal search.
     ForceGetSignalsArm = "force_get_signals_arm" { run: ScenarioRun::Arm(AdcpTool::GetSignals) }
-    /// A task ends.
+    /// Completes a task.
     ForceTaskCompletion = "force_task_completion" { run: ScenarioRun::Now(buys::task) }
-    /// The ad server is away.
+    /// Makes the ad server unavailable.
     ForceUpstreamUnavailable = "force_upstream_unavailable" { run: ScenarioRun::Now(force::upstream) }
-    /// Something was delivered.
+    /// Adds delivery.
     SimulateDelivery = "simulate_delivery" { run: ScenarioRun::Now(buys::delivery) }
-    /// Money was spent.
+    /// Sets the amount spent.
     SimulateBudgetSpend = "simulate_budget_spend" { run: ScenarioRun::Now(buys::spend) }
-    /// What a verifier has noted about a creative is told.
+    /// Returns the audit observations of a creative.
     QueryProvenanceAuditObservations = "query_provenance_audit_observations" {
         run: ScenarioRun::Now(force::observations)
     }
-    /// An account is there.
+    /// Creates an account.
     SeedAccount = "seed_account" { run: ScenarioRun::Seed(seed::account) }
-    /// A product is there.
+    /// Creates a product.
     SeedProduct = "seed_product" { run: ScenarioRun::Stock(seed::product) }
-    /// A product has a price.
+    /// Adds a price to a product.
     SeedPricingOption = "seed_pricing_option" { run: ScenarioRun::Stock(seed::price) }
-    /// A creative is there.
+    /// Creates a creative.
     SeedCreative = "seed_creative" { run: ScenarioRun::Seed(seed::creative) }
-    /// A format is there.
+    /// Creates a creative format.
     SeedCreativeFormat = "seed_creative_format" { run: ScenarioRun::Stock(seed::format) }
-    /// A media buy is there.
+    /// Creates a media buy.
     SeedMediaBuy = "seed_media_buy" { run: ScenarioRun::Seed(buys::seed) }
-    /// A plan is there.
+    /// Creates a plan.
     SeedPlan = "seed_plan" { run: ScenarioRun::Seed(seed::plan) }
 }
 
-/// How something is brought about.
+/// Implementation of a scenario.
 #[derive(Clone, Copy)]
 enum ScenarioRun {
-    /// By this.
+    /// Runs immediately.
     Now(fn(&ScenarioContext<'_>) -> Result<Value, ScenarioFailed>),
-    /// By the next request for a tool.
+    /// Takes effect on the next call of a tool.
     Arm(AdcpTool),
-    /// By laying something of the tenant's there, once.
+    /// Creates a record of the tenant, once.
     Seed(fn(&ScenarioContext<'_>, &Map) -> Result<(), ScenarioFailed>),
-    /// By laying something of the publisher's there, once.
+    /// Creates a record of the publisher, once.
     Stock(fn(&ScenarioContext<'_>, &Map) -> Result<(), ScenarioFailed>),
 }
 
 tradepost_wire::words! {
-    /// Why nothing was brought about, in the words of the controller.
+    /// Error codes of the controller.
     enum Complaint {
-        /// No published way leads there.
+        /// No published transition leads there.
         InvalidTransition = "INVALID_TRANSITION",
-        /// There is nothing like that.
+        /// No such record.
         NotFound = "NOT_FOUND",
-        /// This is no scenario of ours.
+        /// Unknown scenario.
         UnknownScenario = "UNKNOWN_SCENARIO",
-        /// Something about the parameters.
+        /// Invalid parameters.
         InvalidParams = "INVALID_PARAMS",
-        /// The caller, or the account, is not for tests.
+        /// The caller or the account is not for tests.
         Forbidden = "FORBIDDEN",
     }
 }
 
-/// The names of what can be brought about.
+/// Returns the names of the scenarios.
 pub(super) fn scenarios() -> &'static [&'static str] {
     Scenario::NAMES
 }
 
-/// The scenario that tells the others.
+/// Scenario that lists the others.
 const LIST: &str = "list_scenarios";
 
-/// Why nothing was brought about.
+/// Failure of a scenario.
 enum ScenarioFailed {
-    /// This and this speaks against it; with how something stands that cannot go there.
+    /// Refusal with code, explanation and, for an invalid transition, the current state.
     Refused(Complaint, Cow<'static, str>, Option<&'static str>),
-    /// We broke.
+    /// Internal error.
     Broken(InternalError),
 }
 
@@ -121,7 +121,7 @@ impl From<InternalError> for ScenarioFailed {
     }
 }
 
-/// Does the work.
+/// Handles `comply_test_controller`.
 pub(super) fn perform(work: &ToolContext<'_>, form: &Comply) -> Result<ToolReply, ToolError> {
     if form.scenario.as_deref() == Some(LIST) && forbidden(work).is_none() {
         let body = json!({"success": true, "scenarios": scenarios()});
@@ -129,7 +129,7 @@ pub(super) fn perform(work: &ToolContext<'_>, form: &Comply) -> Result<ToolReply
     }
     match bring_about(work, form) {
         Ok(body) => Ok(ToolReply::completed("the sandbox did it", body)),
-        // A refusal inside an answer that is completed.
+        // Refusals are part of a completed reply.
         Err(ScenarioFailed::Refused(error, detail, state)) => {
             let body = json!({
                 "success": false, "error": error, "error_detail": detail, "current_state"?: state,
@@ -140,35 +140,35 @@ pub(super) fn perform(work: &ToolContext<'_>, form: &Comply) -> Result<ToolReply
     }
 }
 
-/// Something stands differently now, or as it stood.
+/// Returns the result of a status change.
 fn moved(before: impl Vocabulary, after: impl Vocabulary) -> Value {
     json!({"success": true, "previous_state": before.name(), "current_state": after.name()})
 }
 
-/// No published way leads from how something stands.
+/// Refuses a transition that the state machine does not have.
 fn no_way_from(state: impl Vocabulary) -> ScenarioFailed {
     let detail = "no published transition leads from the current state to this one";
     ScenarioFailed::Refused(Complaint::InvalidTransition, detail.into(), Some(state.name()))
 }
 
-/// There is nothing like that, or it is not the caller's.
+/// Refuses an unknown record, or one that is not the caller's.
 fn not_found() -> ScenarioFailed {
     let detail = "an identifier in params does not resolve to anything of yours";
     ScenarioFailed::Refused(Complaint::NotFound, detail.into(), None)
 }
 
-/// Something about the parameters.
+/// Refuses invalid parameters.
 fn invalid(detail: impl Into<Cow<'static, str>>) -> ScenarioFailed {
     ScenarioFailed::Refused(Complaint::InvalidParams, detail.into(), None)
 }
 
-/// The caller, or the account, is not for tests.
+/// Refuses a caller or an account that is not for tests.
 fn not_for_tests(detail: &'static str) -> ScenarioFailed {
     ScenarioFailed::Refused(Complaint::Forbidden, detail.into(), None)
 }
 
-/// Why the caller may not do this here. What counts is what the publisher knows of caller and account,
-/// not what the request says about them.
+/// Returns the refusal when the caller may not test here. Only the publisher's own records of caller
+/// and account count, not the request.
 fn forbidden(work: &ToolContext<'_>) -> Option<ScenarioFailed> {
     if work.ask.caller.agent.as_ref().is_some_and(|agent| agent.live_only) {
         return Some(not_for_tests("the caller works with live accounts alone"));
@@ -178,7 +178,7 @@ fn forbidden(work: &ToolContext<'_>) -> Option<ScenarioFailed> {
 }
 
 fn bring_about(work: &ToolContext<'_>, form: &Comply) -> Result<Value, ScenarioFailed> {
-    // Before the scenario is looked at: who may not test here hears nothing of what there is.
+    // Checked first: a caller who may not test learns nothing about existing records.
     if let Some(fault) = forbidden(work) {
         return Err(fault);
     }
@@ -187,8 +187,8 @@ fn bring_about(work: &ToolContext<'_>, form: &Comply) -> Result<Value, ScenarioF
     let unknown = || ScenarioFailed::Refused(Complaint::UnknownScenario, unknown.into(), None);
     let scenario = scenario.ok_or_else(unknown)?;
     let whole = Value::Object(work.ask.arguments.clone());
-    // Checked here and not with all other requests, because the controller says in
-    // words of its own what is wrong.
+    // Not checked with all other requests, because the controller reports schema errors in its own
+    // codes.
     if let Err(issues) = rules::check(AdcpTool::ComplyTestController, &whole, Internals::Off) {
         let pointers: Vec<_> = issues.listed().iter().map(|it| it.pointer.as_str()).collect();
         let pointers = pointers.join(", ");
@@ -204,7 +204,7 @@ fn bring_about(work: &ToolContext<'_>, form: &Comply) -> Result<Value, ScenarioF
     }
 }
 
-/// A scenario at work.
+/// Context of a running scenario.
 struct ScenarioContext<'a> {
     work: &'a ToolContext<'a>,
     params: &'a Params,
@@ -215,26 +215,26 @@ impl ScenarioContext<'_> {
         &self.work.admitted.reach.tenant
     }
 
-    /// What changes what the publisher has, and not the caller.
+    /// Returns the finisher, which acts for the publisher and not for the caller.
     fn office(&self) -> TaskFinisher<'_> {
         let work = self.work;
         TaskFinisher { publisher: work.publisher, shelf: work.shelf, now: work.ask.now }
     }
 
-    /// The account that is named.
+    /// Returns the account that the request names.
     fn account(&self) -> Result<&Stored<Account>, ScenarioFailed> {
         let account = self.work.admitted.account.as_ref();
         account.ok_or_else(|| invalid("account has to name one for tests"))
     }
 }
 
-/// A parameter of this name that the scenario cannot do without.
+/// Returns a required parameter.
 fn need<'a>(name: &str, param: &'a Option<String>) -> Result<&'a str, ScenarioFailed> {
     let missing = || invalid(format!("params.{name} is missing"));
     param.as_deref().ok_or_else(missing)
 }
 
-/// Whether it is the caller's or another's is not said.
+/// Refuses an id that is in use, without saying whose it is.
 fn taken() -> ScenarioFailed {
     invalid("this id cannot be used; choose another one")
 }

@@ -20,19 +20,19 @@ pub(super) use demand::prepare;
 pub(super) use list::perform as list;
 pub(super) use sync::perform as sync;
 
-/// Media buys of the caller, and where in them a package stands.
+/// Media buys of the caller, with an index of their packages.
 struct Buys {
     buys: Vec<Stored<MediaBuy>>,
     places: BTreeMap<String, (usize, usize)>,
 }
 
 impl Buys {
-    /// All of them: for what asks about every creative at once.
+    /// Reads all media buys: for requests about every creative.
     fn all(admitted: &Admitted, shelf: &dyn StoreTx) -> Result<Self, InternalError> {
         Ok(Self::of(admitted.reach.all(shelf, &Query::default())?))
     }
 
-    /// Those that have one of these packages or show one of these creatives. No other buy is read.
+    /// Reads only the media buys with one of these packages or creatives.
     fn naming<'a>(
         admitted: &Admitted,
         shelf: &dyn StoreTx,
@@ -62,21 +62,21 @@ impl Buys {
         Self { buys, places }
     }
 
-    /// Every package with its buy.
+    /// Returns all packages with their media buys.
     fn packages(&self) -> impl Iterator<Item = (&Stored<MediaBuy>, &Package)> + Clone {
         self.buys
             .iter()
             .flat_map(|buy| buy.thing.packages.iter().map(move |package| (buy, package)))
     }
 
-    /// The package of this id.
+    /// Returns the package with this id.
     fn package(&self, id: &str) -> Option<&Package> {
         let (outer, inner) = self.places.get(id)?;
         self.buys.get(*outer)?.thing.packages.get(*inner)
     }
 
-    /// The packages that a creative of an account is assigned to. `is_elsewhere` says whether another
-    /// creative of the caller has the same id in the account of a buy.
+    /// Returns the packages that a creative of an account is assigned to. `is_elsewhere` returns true
+    /// when the account of a media buy has a creative of the caller with the same id.
     fn assigned<'a>(
         &'a self,
         account: Option<&'a str>,
@@ -84,15 +84,15 @@ impl Buys {
         is_elsewhere: impl Fn(&EntityRecord) -> bool + 'a,
     ) -> impl Iterator<Item = (&'a Stored<MediaBuy>, &'a Package)> {
         self.packages().filter(move |(buy, package)| {
-            // Ids of creatives are the buyer's and unique to an account; a buy on another account
-            // means the creative of that account, where it has one of this id.
+            // Creative ids are unique only within an account: a media buy of another account means
+            // that account's creative when it has one with this id.
             assigns(package, creative_id)
                 && (buy.record.account.as_deref() == account || !is_elsewhere(&buy.record))
         })
     }
 }
 
-/// The creatives of the library that a sync may be about.
+/// Returns the selection of library creatives that a sync may affect.
 fn wanted(form: &SyncCreatives) -> Wanted<'_> {
     if form.delete_missing {
         return Wanted::All;
@@ -100,14 +100,14 @@ fn wanted(form: &SyncCreatives) -> Wanted<'_> {
     Wanted::Named(named(form).collect())
 }
 
-/// The ids of the creatives that a sync sends or assigns.
+/// Returns the ids of the creatives that a sync sends or assigns.
 fn named(form: &SyncCreatives) -> impl Iterator<Item = &str> {
     let sent = form.creatives.iter().map(|given| given.creative_id.as_str());
     sent.chain(form.assignments.iter().map(|assignment| assignment.creative_id.as_str()))
 }
 
-/// The media buys that a sync is about: those with a package that it names, and those that show a creative of
-/// it or of the library that it may put away.
+/// Returns the media buys that a sync may affect: those with a package that it names or a creative that it
+/// sends, assigns or may remove.
 fn buys_of(
     admitted: &Admitted,
     shelf: &dyn StoreTx,
@@ -122,12 +122,12 @@ fn buys_of(
     Buys::naming(admitted, shelf, packages, named(form).chain(known))
 }
 
-/// Whether a creative is assigned to a package.
+/// Returns true when a creative is assigned to a package.
 fn assigns(package: &Package, creative_id: &str) -> bool {
     package.creative_assignments.iter().any(|assigned| assigned.is(creative_id))
 }
 
-/// Whether a package is being delivered now.
+/// Returns true when a package is being delivered now.
 fn runs(buy: &MediaBuy, package: &Package, now: Timestamp) -> bool {
     let start = package.start_time.unwrap_or(buy.start_time);
     let end = package.end_time.unwrap_or(buy.end_time);

@@ -1,4 +1,4 @@
-//! `get_media_buy_delivery`: what media buys have delivered, as far as it was reported.
+//! `get_media_buy_delivery`: reported delivery of media buys.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::reply::{ToolReply, object};
 use crate::shelf::Stored;
 use crate::work::ToolContext;
 
-/// Replies.
+/// Handles `get_media_buy_delivery`.
 pub(super) fn perform(
     work: &ToolContext<'_>,
     form: &GetMediaBuyDelivery,
@@ -29,7 +29,7 @@ pub(super) fn perform(
     let (ids, filter) = (form.media_buy_ids.as_deref(), form.status_filter.as_ref());
     let buys = buys::list::chosen(work, ids, filter)?;
     let mut products = work.publisher.products(work.shelf)?;
-    // The answer has to name a currency, also when there is no buy to take it from.
+    // The reply needs a currency even without a media buy.
     let house = products.first().and_then(|product| product.prices().first());
     let house = house.map_or("USD", PricingOption::currency).to_owned();
     products.retain(|product| buys.iter().any(|kept| kept.thing.has(product)));
@@ -41,11 +41,11 @@ pub(super) fn perform(
         let delivery = delivery.map(|kept| kept.thing).unwrap_or_default();
         let reports: Vec<DeliveryReport> = match asked {
             Some(period) => delivery.within(period).cloned().collect(),
-            // Not cut to the lifetime: a report may be about a moment outside of the flight.
+            // Not limited to the lifetime: a report may be about a time outside of the flight.
             None => delivery.reports.clone(),
         };
-        // What was spent in all, whatever dates are asked for: whether the budget
-        // is gone does not depend on them.
+        // Total spend regardless of the requested dates, because it decides whether the budget is
+        // used up.
         rows.push(row(work, form, &kept.thing, &reports, delivery.spent()));
         all.extend(reports);
         let account = buys::account_of(work.shelf, kept)?;
@@ -64,7 +64,7 @@ pub(super) fn perform(
     Ok(ToolReply::completed("what was delivered, as far as it has been reported", body))
 }
 
-/// The dates that were asked for, the first included and the last not.
+/// Returns the requested period, including its start date and excluding its end date.
 fn range(work: &ToolContext<'_>, form: &GetMediaBuyDelivery) -> Result<Option<Period>, ToolError> {
     let mut problems = Vec::new();
     let mut day = |name: &str, asked: &Option<String>| -> Option<Timestamp> {
@@ -87,11 +87,11 @@ fn range(work: &ToolContext<'_>, form: &GetMediaBuyDelivery) -> Result<Option<Pe
         return Ok(None);
     }
     let start = start.unwrap_or(Timestamp::UNIX_EPOCH);
-    // A range that begins after now is empty, and not one that ends before it begins.
+    // A period that starts in the future is empty.
     Ok(Some(Period { start, end: end.unwrap_or(work.ask.now).max(start) }))
 }
 
-/// Whether what was bought is reported as it is asked for.
+/// Checks that the products support the requested reporting.
 fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), ToolError> {
     let mut problems: Vec<AdcpError> = Vec::new();
     for (name, asked) in [("start_date", &form.start_date), ("end_date", &form.end_date)] {
@@ -122,13 +122,13 @@ fn capable(form: &GetMediaBuyDelivery, products: &[Product]) -> Result<(), ToolE
     AdcpRefusal::of_all(problems).map_err(Into::into)
 }
 
-/// From the first beginning until now.
+/// Returns the period from the first start until now.
 fn lifetime(buys: &[Stored<MediaBuy>], now: Timestamp) -> Period {
     let start = buys.iter().map(|kept| kept.thing.start_time).min().unwrap_or(now);
     Period { start: start.min(now), end: now }
 }
 
-/// One media buy.
+/// Returns the row of a media buy.
 fn row(
     work: &ToolContext<'_>,
     form: &GetMediaBuyDelivery,
@@ -166,10 +166,10 @@ fn model(package: &Package) -> Option<&str> {
     package.price.pricing_model.as_deref()
 }
 
-/// What a package costs.
+/// Returns the price of a package.
 fn priced(buy: &MediaBuy, package: &Package) -> Map {
     let bid = package.shown.bid_price;
-    // Of an auction nothing nearer is known than what was bid, or the least that it takes.
+    // The rate of an auction is unknown; the bid or the floor price stands for it.
     let rate = package.price.fixed_price.or(bid).or(package.price.floor_price).unwrap_or_default();
     object([
         ("package_id", Some(json!(package.package_id))),
@@ -180,7 +180,7 @@ fn priced(buy: &MediaBuy, package: &Package) -> Map {
     ])
 }
 
-/// Where delivery stands, when that is known.
+/// Returns the delivery status, when it is known.
 fn standing(buy: &MediaBuy, spent: MoneyAmount, now: Timestamp) -> Option<&'static str> {
     if spent > MoneyAmount::ZERO && spent >= buy.total_budget {
         return Some("budget_exhausted");
@@ -197,7 +197,7 @@ fn standing(buy: &MediaBuy, spent: MoneyAmount, now: Timestamp) -> Option<&'stat
     }
 }
 
-/// The reports of each day, as a window.
+/// Returns the reports as daily windows.
 fn windows(reports: &[DeliveryReport]) -> Value {
     let mut days: BTreeMap<Date, Vec<&DeliveryReport>> = BTreeMap::new();
     for report in reports {
@@ -215,7 +215,7 @@ fn windows(reports: &[DeliveryReport]) -> Value {
     days.into_iter().filter_map(window).collect()
 }
 
-/// Everything together.
+/// Returns the totals of all media buys.
 fn aggregated(reports: &[DeliveryReport], count: usize) -> Value {
     const SHOWN: &str = "\
         impressions spend clicks completed_views views conversions conversion_value roas \

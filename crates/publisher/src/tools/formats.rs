@@ -12,7 +12,7 @@ use crate::refuse::ToolError;
 use crate::reply::ToolReply;
 use crate::work::ToolContext;
 
-/// Does the work of these tools.
+/// Handles `list_creative_formats`.
 pub(super) fn perform(
     work: &ToolContext<'_>,
     wanted: &ListCreativeFormats,
@@ -26,7 +26,7 @@ pub(super) fn perform(
     Ok(ToolReply::completed(page::fitting(total, "format"), body))
 }
 
-/// Whether a format passes every filter of a request.
+/// Returns true when a format passes every filter.
 fn fits(format: &CreativeFormat, wanted: &ListCreativeFormats, domain: &str) -> bool {
     let any_id = |wanted: &Option<Vec<FormatId>>, known: &[FormatId]| {
         wanted.as_ref().is_none_or(|wanted| {
@@ -56,7 +56,7 @@ fn fits(format: &CreativeFormat, wanted: &ListCreativeFormats, domain: &str) -> 
         })
         && wanted.publisher_domain.as_ref().is_none_or(|wanted| wanted == domain)
         && wanted.property_id.as_ref().is_none_or(|wanted| {
-            // What says nothing about properties is accepted on all of them.
+            // A format without property ids is accepted on all properties.
             format.applies_to_property_ids.as_ref().is_none_or(|known| {
                 LenientList::<String>::read(known).is_some_and(|known| known.contains(wanted))
             })
@@ -70,7 +70,7 @@ fn fits(format: &CreativeFormat, wanted: &ListCreativeFormats, domain: &str) -> 
 
 fn has_asset(format: &CreativeFormat, kind: &String) -> bool {
     format.assets.iter().any(|slot| {
-        // A repeatable group has its assets one level down.
+        // The assets of a repeatable group are one level down.
         let inner = slot.assets.iter().map(|inner| &inner.asset_type);
         std::iter::once(&slot.asset_type).chain(inner).any(|known| known.as_ref() == Some(kind))
     })
@@ -80,7 +80,7 @@ fn is_responsive(format: &CreativeFormat) -> bool {
     format.dimensions().any(|it| it.width.is_none() || it.height.is_none())
 }
 
-/// The positions of disclosures: what the capabilities say, else the plain list.
+/// Returns the positions of disclosures: from the capabilities, otherwise from the plain list.
 fn positions(format: &CreativeFormat) -> impl Iterator<Item = &String> {
     let detailed = format.abilities();
     let plain = if detailed.is_none() { &*format.supported_disclosure_positions } else { &[] };

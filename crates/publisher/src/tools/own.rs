@@ -1,4 +1,4 @@
-//! Things whose ids their buyers choose: audiences, sources of events and creatives.
+//! Records whose ids buyers choose: audiences, event sources and creatives.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,15 +8,15 @@ use crate::account::Account;
 use crate::shelf::{Entity, Query, StoreTx, Stored, own_id};
 use crate::work::ToolContext;
 
-/// Which things of an account are needed.
+/// Selection of an account's records.
 pub(super) enum Wanted<'a> {
-    /// All of them.
+    /// All records.
     All,
-    /// Those with these ids.
+    /// Records with these ids.
     Named(BTreeSet<&'a str>),
 }
 
-/// The things of an account that are needed, by the ids that its buyer chose.
+/// Returns the selected records of an account, by the ids that its buyer chose.
 pub(super) fn library<T: Entity>(
     account: &Stored<Account>,
     shelf: &dyn StoreTx,
@@ -41,7 +41,7 @@ pub(super) fn library<T: Entity>(
     Ok(found.into_iter().map(|it| (chosen(&it.thing).clone(), it)).collect())
 }
 
-/// Puts a thing with a chosen id there, in place of the one that is known if there is one.
+/// Stores an entity under a chosen id; replaces the known one, if any.
 pub(super) fn put<T: Entity + Clone>(
     work: &ToolContext<'_>,
     account: &Stored<Account>,

@@ -1,4 +1,4 @@
-//! Pages of a list: a cursor is a place in one list, and is refused in another.
+//! Pages of lists. A cursor is valid only for the list that it came from.
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -11,23 +11,23 @@ use crate::reply::ToolReply;
 use crate::shelf::{Entity, Query, Stored, Tally};
 use crate::work::ToolContext;
 
-/// How many items a page has at most, and by default.
+/// Default and maximum page size.
 pub(crate) const MOST: usize = 100;
 
-/// A page of a list.
+/// Page of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ListPage<T> {
-    /// Its items.
+    /// Items of the page.
     pub items: Vec<T>,
-    /// `pagination` of the answer.
+    /// `pagination` of the reply.
     pub pagination: Value,
 }
 
-/// The page that a request asks for. `scope` is what decides about the list besides the cursor: a
-/// cursor of another list is refused.
+/// Returns the requested page. `scope` identifies the list, so that a cursor of another list is
+/// refused.
 ///
 /// # Errors
-/// `INVALID_REQUEST` for a cursor that is none of this list.
+/// `INVALID_REQUEST` for a cursor of another list.
 pub(crate) fn of<T>(
     items: Vec<T>,
     asked: Option<&Pagination>,
@@ -36,7 +36,7 @@ pub(crate) fn of<T>(
     sized(items, asked, scope, MOST, MOST)
 }
 
-/// The same where a page has another size: `usual` when nothing is asked for, and `most` at most.
+/// Returns the requested page with other page sizes: `usual` by default, `most` at most.
 pub(crate) fn sized<T>(
     items: Vec<T>,
     asked: Option<&Pagination>,
@@ -52,29 +52,29 @@ pub(crate) fn sized<T>(
     Ok(ListPage { items, pagination })
 }
 
-/// How many items a page has.
+/// Page sizes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageSize {
-    /// When nothing is asked for.
+    /// Default size.
     pub usual: usize,
-    /// At most.
+    /// Maximum size.
     pub most: usize,
 }
 
-/// A page of things that are kept.
+/// Page of stored entities.
 #[derive(Debug)]
 pub(crate) struct KeptPage<T> {
     /// The page.
     pub page: ListPage<Stored<T>>,
-    /// How many things there are in all in each state and of each class.
+    /// Number of entities in the whole list, by state and class.
     pub tallies: Vec<Tally>,
 }
 
-/// A page of things that are kept, read without the pages before and behind it. `account` narrows it to the
-/// account that the request is for.
+/// Reads a page of stored entities without reading the other pages. `account` limits it to the account of
+/// the request.
 ///
 /// # Errors
-/// `INVALID_REQUEST` for a cursor that is none of this list.
+/// `INVALID_REQUEST` for a cursor of another list.
 pub(crate) fn kept<T: Entity>(
     work: &ToolContext<'_>,
     account: Option<&str>,
@@ -96,11 +96,10 @@ pub(crate) fn kept<T: Entity>(
     Ok(KeptPage { page: ListPage { items, pagination }, tallies })
 }
 
-/// The query for the page of a list of kept things that a request asks for, and for one thing more, which shows whether
-/// another page follows.
+/// Returns the query for the requested page and one record more, which shows that another page follows.
 ///
 /// # Errors
-/// `INVALID_REQUEST` for a cursor that is none of this list.
+/// `INVALID_REQUEST` for a cursor of another list.
 pub(crate) fn query_of_page(
     query: &Query,
     asked: Option<&Pagination>,
@@ -113,17 +112,17 @@ pub(crate) fn query_of_page(
     Ok(Query { from: Some(start.from), skip: start.skip, limit, ..query.clone() })
 }
 
-/// A page of kept things with the cursor of the next one.
+/// Page of stored entities with the cursor of the next one.
 #[derive(Debug)]
 pub(crate) struct PageWithCursor<T> {
-    /// The page.
+    /// Items of the page.
     pub items: Vec<Stored<T>>,
-    /// The cursor of the next page; `None` on the last.
+    /// Cursor of the next page; `None` on the last.
     pub cursor: Option<String>,
 }
 
 impl<T> PageWithCursor<T> {
-    /// Makes the page of what a query of [`query_of_page`] has found.
+    /// Creates the page from the records that a query of [`query_of_page`] has found.
     pub(crate) fn new(mut items: Vec<Stored<T>>, mut query: Query, scope: &str) -> Self {
         let size = query.limit.saturating_sub(1);
         let has_more = items.len() > size;
@@ -135,16 +134,16 @@ impl<T> PageWithCursor<T> {
     }
 }
 
-/// Where a later page of a list of kept things begins.
+/// Start of a later page of stored entities.
 struct ListStart {
-    /// The moment at which the last item of the page before was created.
+    /// Creation time of the previous page's last item.
     from: Timestamp,
-    /// How many items of that moment the pages before had.
+    /// Number of items of that time on the previous pages.
     skip: usize,
 }
 
 impl ListStart {
-    /// Reads a cursor; `None` for one that is none of the list.
+    /// Reads a cursor; `None` when it belongs to another list.
     fn from_cursor(cursor: &str, scope: &str) -> Option<Self> {
         let (list, start) = cursor.split_once('.')?;
         let (from, skip) = start.split_once('.')?;
@@ -159,7 +158,7 @@ impl ListStart {
 }
 
 impl PageSize {
-    /// How many items the page has that is asked for.
+    /// Returns the size of the requested page.
     fn of(self, asked: Option<&Pagination>) -> usize {
         let wanted = asked.and_then(|asked| asked.max_results);
         let wanted = wanted.and_then(|size| usize::try_from(size).ok());
@@ -167,30 +166,30 @@ impl PageSize {
     }
 }
 
-/// How many items of a list come before the page that is asked for.
+/// Returns the number of items before the requested page.
 fn begin(asked: Option<&Pagination>, scope: &str, total: usize) -> Result<usize, AdcpRefusal> {
     let Some(cursor) = cursor(asked) else { return Ok(0) };
     place(cursor, scope).filter(|from| *from <= total).ok_or_else(foreign_cursor)
 }
 
-/// The cursor of a request.
+/// Returns the cursor of a request.
 fn cursor(asked: Option<&Pagination>) -> Option<&str> {
     asked.and_then(|asked| asked.cursor.as_deref())
 }
 
-/// The refusal of a cursor that is none of the list.
+/// Returns the refusal of a cursor of another list.
 fn foreign_cursor() -> AdcpRefusal {
     let message = "this cursor is none of this list; begin without one";
     refuse::invalid("pagination.cursor", message).into()
 }
 
-/// `pagination` of an answer whose page ends before an item of so many.
+/// Returns `pagination` of a page that ends before item `next` of `total`.
 fn pagination(next: usize, total: usize, scope: &str) -> Value {
     let cursor = (next < total).then(|| format!("{}.{next}", mark(scope)));
     json!({"has_more": cursor.is_some(), "total_count": total, "cursor"?: cursor})
 }
 
-/// How many things of a name fit, in words.
+/// Returns the number of matches as text.
 pub(crate) fn fitting(total: usize, name: &str) -> String {
     match total {
         0 => format!("no {name} fits"),
@@ -199,7 +198,7 @@ pub(crate) fn fitting(total: usize, name: &str) -> String {
     }
 }
 
-/// That the version of a feed that the caller has is the one that there is.
+/// Returns the reply when the caller's feed version is current.
 pub(crate) fn unchanged(version: &str, cache_scope: &str) -> ToolReply {
     let body = json!({
         "unchanged": true, "wholesale_feed_version": version, "cache_scope": cache_scope,
@@ -207,13 +206,14 @@ pub(crate) fn unchanged(version: &str, cache_scope: &str) -> ToolReply {
     ToolReply::completed("nothing has changed since that version", body)
 }
 
-/// A short digest: equal texts have equal ones.
+/// Returns a short digest of a text.
 pub(crate) fn mark(text: impl AsRef<[u8]>) -> String {
     let digest = Sha256::digest(text);
     tradepost_wire::format::hex(digest.iter().take(8))
 }
 
-/// What decides about a list: the members of a request that are not about pages or transport.
+/// Returns the text that identifies a list: the account and the members of a request other than
+/// paging and transport.
 pub(crate) fn scope(arguments: &Map, account: Option<&str>) -> String {
     const APART: &str = "\
         account adcp_major_version adcp_version context ext fields idempotency_key \

@@ -27,9 +27,9 @@ pub(super) use audit::perform as audit;
 pub(super) use check::perform as check;
 pub(super) use outcome::perform as report;
 
-/// `sync_plans`.
+/// Handles `sync_plans`.
 pub(super) fn sync(work: &ToolContext<'_>, form: &SyncPlans) -> Result<ToolReply, ToolError> {
-    // A row has no room for errors, so that one bad plan refuses them all.
+    // A row cannot carry errors, so that one invalid plan refuses the request.
     let mut errors = Vec::new();
     let mut seen = BTreeSet::new();
     for (index, plan) in form.plans.iter().enumerate() {
@@ -60,7 +60,7 @@ pub(super) fn sync(work: &ToolContext<'_>, form: &SyncPlans) -> Result<ToolReply
     Ok(ToolReply::completed("the plans are there", json!({"plans": shown})))
 }
 
-/// Puts a plan there, and returns how often it was put.
+/// Stores a plan and returns its revision.
 pub(super) fn put(
     work: &ToolContext<'_>,
     owner: &str,
@@ -77,7 +77,7 @@ pub(super) fn put(
     Ok(known.record.revision)
 }
 
-/// The caller's plan with this id, which a member of the request names.
+/// Finds the caller's plan by id; `field` is the member of the request that names it.
 fn require(
     work: &ToolContext<'_>,
     id: &str,
@@ -87,23 +87,24 @@ fn require(
     work.require(&place, AdcpCode::PlanNotFound, Some(field))
 }
 
-/// What a plan says.
+/// Reads the members of a plan.
 fn read(plan: &Stored<GovernancePlan>) -> Result<KeptPlan, InternalError> {
     let unread = || InternalError::new("reading a plan", "it is not in the form that it has");
     KeptPlan::read(&plan.thing.given.clone().into()).ok_or_else(unread)
 }
 
-/// What was decided under a plan, and what became of it.
+/// Checks and outcomes of a plan.
 type History = (Vec<Stored<GovernanceCheck>>, Vec<Stored<GovernanceOutcome>>);
 
-/// Everything that was decided under a plan, and what became of it, in the order of happening.
+/// Returns all checks and outcomes of a plan in chronological order.
 fn history(work: &ToolContext<'_>, plan_id: &str) -> Result<History, InternalError> {
     let reach = &work.admitted.reach;
     let query = Query::in_state(plan_id);
     Ok((reach.all(work.shelf, &query)?, reach.all(work.shelf, &query)?))
 }
 
-/// What was committed lately under all plans of the caller in a currency, but for one action.
+/// Returns the amount recently committed under all plans of the caller in a currency, except by one
+/// action.
 fn committed_lately(
     work: &ToolContext<'_>,
     action: &str,
@@ -121,14 +122,14 @@ fn committed_lately(
     Ok(recent.map(|kept| kept.thing.committed).sum())
 }
 
-/// What the plan is judged by; inactive is what it demands and nobody judges here.
+/// Returns the categories that a plan demands; those that are not evaluated here are inactive.
 fn categories(plan: &Map) -> Vec<Value> {
     let judged = CATEGORIES.iter().map(|row| (row, "active"));
     let all = judged.chain(UNJUDGED.iter().map(|row| (row, "inactive")));
     let demanded = all.filter(|((_, member), _)| plan.contains_key(*member));
     let shown = demanded.map(|((name, _), status)| json!({"category_id": name, "status": status}));
     let mut shown: Vec<Value> = shown.collect();
-    // Two members of a plan may stand for one category, next to each other.
+    // Two adjacent members of a plan may belong to one category.
     shown.dedup();
     shown
 }

@@ -1,6 +1,6 @@
-//! Products and proposals: `get_products`. A brief is answered with what fits it, the best first,
-//! and with proposals; `wholesale` with everything; `refine` with the next draft of what was found
-//! before, and `finalize` with firm prices.
+//! `get_products`: products and proposals. A brief is answered with matching products, best first,
+//! and with proposals; `wholesale` with all products; `refine` with the next draft of an earlier
+//! result, and `finalize` with firm prices.
 
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError, ErrorSource};
 use tradepost_wire::adcp::rules::typed::Typed as _;
@@ -31,16 +31,16 @@ use offer::Offer;
 pub(super) use rank::telling;
 use refine::Refined;
 
-/// What a product has to have to be one (`core/product.json`), whatever `fields` names.
+/// Members that a product always has (`core/product.json`), whatever `fields` says.
 const ALWAYS: &str = "\
     product_id name description publisher_properties format_ids format_options delivery_type \
     pricing_options reporting_capabilities";
 
-/// The rule that finalizing stands alone (`refine` of `get-products-request.json`), which names
-/// its own code and therefore goes before the schema.
+/// Checks that finalizing stands alone (`refine` of `get-products-request.json`). The rule has its
+/// own error code and is therefore checked before the schema.
 ///
 /// # Errors
-/// `INVALID_REQUEST` with the first entry that is not to be there.
+/// `INVALID_REQUEST` for the first entry that must not be there.
 pub(super) fn exclusive(arguments: &Value) -> Result<(), AdcpRefusal> {
     let entries = UncheckedRefine::read(arguments).map(|it| it.refine).unwrap_or_default();
     let finalizes = |entry: &UncheckedEntry| entry.action == Some(RefineAction::Finalize);
@@ -55,7 +55,7 @@ pub(super) fn exclusive(arguments: &Value) -> Result<(), AdcpRefusal> {
     Ok(())
 }
 
-/// Does the work of these tools.
+/// Handles `get_products`.
 pub(super) fn perform(work: &ToolContext<'_>, form: &GetProducts) -> Result<ToolReply, ToolError> {
     AdcpRefusal::of_all(problems(work, form))?;
     let offer = Offer::open(work, form)?;
@@ -77,15 +77,15 @@ pub(super) fn perform(work: &ToolContext<'_>, form: &GetProducts) -> Result<Tool
     Ok(reply)
 }
 
-/// For how long the reply stays the same. Of what is refined that is not known, nor while it is said how
-/// old something is.
+/// Returns how long the reply can be cached. Results of `refine`, and replies that state the age of
+/// their data, are not cached.
 fn lasts(work: &ToolContext<'_>, form: &GetProducts) -> Option<Lasts> {
     let supply = work.prepared.supply.as_ref().filter(|supply| supply.stale.is_none())?;
     let lasts = || Lasts { until: work.horizon.next(), sold_out: supply.sold_out.clone() };
     (form.buying_mode != BuyingMode::Refine).then(lasts)
 }
 
-/// Finds out outside what these tools need before they can work.
+/// Asks the ad server for sold-out products.
 pub(super) async fn prepare(
     publisher: &Publisher,
     _: &ToolCall,
@@ -95,13 +95,13 @@ pub(super) async fn prepare(
     Ok(Prepared { supply: Some(supply::ask(publisher).await?), ..Prepared::default() })
 }
 
-/// The problems that a schema does not see.
+/// Returns the problems beyond the schema.
 fn problems(work: &ToolContext<'_>, form: &GetProducts) -> Vec<AdcpError> {
     let catalogue = &work.publisher.profile.catalogue;
     let mut problems = Vec::new();
     let brief = form.brief.as_deref().unwrap_or_default().trim();
     let mode = form.buying_mode;
-    // Buyers send a brief with others all the same; it decides nothing then, and they are told.
+    // Buyers send a brief in other modes too; it is ignored with a warning.
     if mode == BuyingMode::Brief && brief.is_empty() {
         let message = "buying_mode brief needs a brief: say what the campaign is about";
         problems.push(refuse::invalid("brief", message));
@@ -160,14 +160,14 @@ fn wholesale(
     answer(work, form, offer, Refined { products, ..Refined::default() })
 }
 
-/// The version of what fits, whatever its order and the page.
+/// Returns the version of the matching products, independent of order and page.
 fn version(scope: &str, offer: &Offer<'_>) -> String {
     let mut text = scope.as_bytes().to_vec();
     text.extend(offer.fitting.iter().flat_map(Product::digest));
     page::mark(text)
 }
 
-/// The answer with a page of products.
+/// Returns the reply with a page of products.
 fn answer(
     work: &ToolContext<'_>,
     form: &GetProducts,
@@ -188,7 +188,7 @@ fn answer(
             (form.buying_mode == BuyingMode::Refine).then(|| found.applied.into()),
         ),
         ("filter_diagnostics", offer.diagnostics.clone()),
-        // A list that is not found is refused.
+        // A list that is not found was refused before.
         ("property_list_applied", form.property_list.as_ref().map(|_| true.into())),
         ("pagination", Some(page.pagination)),
         ("cache_scope", Some(cache_scope(offer).into())),
@@ -198,7 +198,7 @@ fn answer(
     Ok(reply)
 }
 
-/// The list of products, each with why it fits: all of them, or the members that are wanted.
+/// Writes the products with their relevance: whole, or only the requested members.
 fn listed(products: &[(Product, Option<String>)], fields: Option<&[String]>) -> JsonPieces {
     let mut list = JsonPieces::from("[".to_owned());
     for (index, (product, relevance)) in products.iter().enumerate() {
@@ -219,7 +219,7 @@ fn listed(products: &[(Product, Option<String>)], fields: Option<&[String]>) -> 
     list
 }
 
-/// That a product names other formats in the older way than in the newer one.
+/// Returns the warning that a product's `format_ids` and `format_options` name different formats.
 fn divergence(index: usize) -> AdcpError {
     let message = "format_ids and v1_format_ref of format_options name different formats; trust \
                    format_options, and tell the seller";
@@ -232,14 +232,13 @@ fn cache_scope(offer: &Offer<'_>) -> &'static str {
     if offer.own_prices { "account" } else { "public" }
 }
 
-/// What decides about the list of products. An account with the public prices sees the public
-/// list.
+/// Returns the scope of the product list. Accounts with public prices share the public list.
 fn scope(work: &ToolContext<'_>, offer: &Offer<'_>) -> String {
     let account = work.admitted.account.as_ref().filter(|_| offer.own_prices);
     page::scope(&work.ask.arguments, account.map(|account| account.record.id.as_str()))
 }
 
-/// The words of a brand: of its domain without the ending, and of its id.
+/// Returns the words of a brand's domain, without its ending, and of its id.
 fn brand_words(brand: &BrandRef) -> Vec<String> {
     let domain = brand.domain.as_deref().and_then(|domain| domain.rsplit_once('.'));
     let name = domain.map(|(name, _)| name);

@@ -1,4 +1,4 @@
-//! Lists of properties: `create_property_list`, `get_property_list`, `list_property_lists`,
+//! Property lists: `create_property_list`, `get_property_list`, `list_property_lists`,
 //! `update_property_list`, `delete_property_list` and `validate_property_delivery`.
 
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
@@ -19,13 +19,13 @@ mod delivered;
 
 pub(super) use delivered::perform as validate;
 
-/// How many identifiers a page has usually, and at most (`property/get-property-list-request.json`).
+/// Default and maximum page size of identifiers (`property/get-property-list-request.json`).
 const IDENTIFIERS: (usize, usize) = (1000, 10_000);
 
-/// For how many hours a list that was resolved can be used.
+/// Hours for which a resolved list may be cached.
 const FRESH_HOURS: i64 = 24;
 
-/// `create_property_list`.
+/// Handles `create_property_list`.
 pub(super) fn create(
     work: &ToolContext<'_>,
     form: &CreatePropertyList,
@@ -38,19 +38,18 @@ pub(super) fn create(
     thing.property_count = thing.resolve().len() as u64;
     work.add(&thing.list_id, work.whose(), "", &thing)?;
     let kept = require(work, &thing.list_id)?;
-    // The only time that the token is shown.
+    // The token is shown only once.
     let body = json!({"list": published(&kept), "auth_token": world.fresh_id("plt")});
     Ok(ToolReply::completed("the property list is there", body))
 }
 
-/// `get_property_list`.
+/// Handles `get_property_list`.
 pub(super) fn get(work: &ToolContext<'_>, form: &GetPropertyList) -> Result<ToolReply, ToolError> {
     let kept = require(work, &form.list_id)?;
     let mut body = object([("list", Some(published(&kept)))]);
     if form.resolve.unwrap_or(true) {
         let (usual, most) = IDENTIFIERS;
-        // With the revision: a cursor is a place, and in a list that has
-        // changed it would leave something out.
+        // Includes the revision: a cursor is a position and would skip items of a changed list.
         let scope = format!("{} {}", kept.thing.list_id, kept.record.revision);
         let found = kept.thing.resolve();
         let asked = form.pagination.as_ref();
@@ -67,7 +66,7 @@ pub(super) fn get(work: &ToolContext<'_>, form: &GetPropertyList) -> Result<Tool
     Ok(ToolReply::completed("the property list", body.into()))
 }
 
-/// `list_property_lists`.
+/// Handles `list_property_lists`.
 pub(super) fn list(
     work: &ToolContext<'_>,
     form: &ListPropertyLists,
@@ -91,7 +90,7 @@ pub(super) fn list(
     Ok(ToolReply::completed("the property lists", body))
 }
 
-/// `update_property_list`.
+/// Handles `update_property_list`.
 pub(super) fn update(
     work: &ToolContext<'_>,
     form: &UpdatePropertyList,
@@ -106,7 +105,7 @@ pub(super) fn update(
     Ok(ToolReply::completed("the property list is changed", json!({"list": published(&kept)})))
 }
 
-/// `delete_property_list`.
+/// Handles `delete_property_list`.
 pub(super) fn delete(
     work: &ToolContext<'_>,
     form: &DeletePropertyList,
@@ -117,13 +116,14 @@ pub(super) fn delete(
     Ok(ToolReply::completed("the property list is gone", body))
 }
 
-/// The code names no kind of thing, and so no field is named either (`U-3`).
+/// Finds the caller's list. The error names neither the kind of record nor the field (`U-3`).
 fn require(work: &ToolContext<'_>, id: &str) -> Result<Stored<PropertyList>, ToolError> {
     work.require(id, AdcpCode::ReferenceNotFound, None)
 }
 
-/// Filters that need to know more of a property than its identifier: a list that ignored them would
-/// contain what the caller has excluded. And an address for changes, to which nothing would be sent.
+/// Returns errors for unsupported members: filters that need more than a property's identifier,
+/// because ignoring them would include what the caller excluded; and an address for change
+/// notifications, which are not sent.
 fn unapplied(filters: &Map, webhook: Option<&str>) -> Vec<AdcpError> {
     let error = |field: &str, message: &str, suggestion: &str| {
         let error = refuse::at(AdcpCode::UnsupportedFeature, field, message);

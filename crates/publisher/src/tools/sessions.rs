@@ -1,6 +1,6 @@
 //! Sponsored conversations: `si_get_offering`, `si_initiate_session`, `si_send_message` and
-//! `si_terminate_session`. What is said is put together from the data of the offering; there is no
-//! model that writes.
+//! `si_terminate_session`. Answers are assembled from the offering's data; no language model is
+//! used.
 
 use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -20,14 +20,14 @@ use crate::work::ToolContext;
 
 mod offering;
 
-/// For how many seconds what is said of an offering holds.
+/// Seconds for which the reply about an offering is valid.
 const FRESH_SECONDS: u32 = 300;
 
-/// How many products of an offering are shown when nothing is asked for.
+/// Default number of products shown of an offering.
 const PRODUCTS: u64 = 5;
 
-/// Text and links (`si-capabilities`): whatever else a host can show, there is nothing here to fill
-/// it with.
+/// Returns the capabilities (`si-capabilities`): text and links only, because offerings have no
+/// other content.
 pub(super) fn capabilities() -> Value {
     json!({
         "modalities": {"conversational": true},
@@ -35,7 +35,7 @@ pub(super) fn capabilities() -> Value {
     })
 }
 
-/// `si_get_offering`.
+/// Handles `si_get_offering`.
 pub(super) fn show(work: &ToolContext<'_>, form: &GetOffering) -> Result<ToolReply, ToolError> {
     let offering = named(work, &form.offering_id)?;
     let unavailable = offering.unavailable(work.ask.now);
@@ -58,7 +58,7 @@ pub(super) fn show(work: &ToolContext<'_>, form: &GetOffering) -> Result<ToolRep
     Ok(ToolReply::completed("what is known of the offering", body))
 }
 
-/// `si_initiate_session`.
+/// Handles `si_initiate_session`.
 pub(super) fn initiate(
     work: &ToolContext<'_>,
     form: &InitiateSession,
@@ -96,7 +96,7 @@ pub(super) fn initiate(
     Ok(ToolReply::completed("the conversation is open", body))
 }
 
-/// `si_send_message`.
+/// Handles `si_send_message`.
 pub(super) fn send(work: &ToolContext<'_>, form: &SendMessageForm) -> Result<ToolReply, ToolError> {
     let mut kept = require(work, &form.session_id)?;
     if kept.thing.status.is_terminal() {
@@ -118,13 +118,13 @@ pub(super) fn send(work: &ToolContext<'_>, form: &SendMessageForm) -> Result<Too
     Ok(ToolReply::completed("the answer", body))
 }
 
-/// `si_terminate_session`.
+/// Handles `si_terminate_session`.
 pub(super) fn terminate(
     work: &ToolContext<'_>,
     form: &TerminateSession,
 ) -> Result<ToolReply, ToolError> {
     let mut kept = require(work, &form.session_id)?;
-    // Ending what has ended changes nothing.
+    // Ending a conversation twice changes nothing.
     if !kept.thing.status.is_terminal() {
         let reached = form.reason.is_aim();
         kept.thing.status =
@@ -134,7 +134,7 @@ pub(super) fn terminate(
     }
     let checkout =
         offering_of(work, &kept.thing).and_then(|offering| offering.checkout_url.as_deref());
-    // By the reason that ended it first: to end it again for another one sells nothing.
+    // The first reason counts: ending it again with another reason must not start a purchase.
     let sold = kept.thing.reason.as_deref() == Some(SessionEndReason::HandoffTransaction.name());
     let checkout = checkout.filter(|_| sold);
     let body = json!({
@@ -146,7 +146,7 @@ pub(super) fn terminate(
     Ok(ToolReply::completed("the conversation has ended", body))
 }
 
-/// The caller's conversation. One that has expired is not found, like one that never was.
+/// Finds the caller's conversation. An expired one counts as absent.
 pub(super) fn find(
     work: &ToolContext<'_>,
     id: &str,
@@ -160,13 +160,14 @@ fn require(work: &ToolContext<'_>, id: &str) -> Result<Stored<SponsoredSession>,
     find(work, id)?.ok_or_else(|| absent().into())
 }
 
-/// What a conversation is about, unless it has left the catalogue since the conversation began.
+/// Returns the offering of a conversation; `None` when it is no longer in the catalog.
 fn offering_of<'a>(work: &'a ToolContext<'_>, session: &SponsoredSession) -> Option<&'a Offering> {
     let id = session.offering_id.as_deref()?;
     Offering::all(work).find(|offering| offering.id() == id)
 }
 
-/// The offering with this id. The parameter's name would say what was looked for (`U-3`).
+/// Finds an offering by id. The error omits the parameter's name, which would reveal the kind of
+/// record (`U-3`).
 fn named<'a>(work: &'a ToolContext<'_>, id: &str) -> Result<&'a Offering, ToolError> {
     let absent = || refuse::not_found(AdcpCode::ReferenceNotFound, None);
     Offering::all(work).find(|offering| offering.id() == id).ok_or_else(|| absent().into())

@@ -1,5 +1,5 @@
-//! Signals: `get_signals` and `activate_signal`. The publisher's signals are its own, and can be
-//! used where it sells: the only place where one is activated is this agent.
+//! Signals: `get_signals` and `activate_signal`. The publisher's signals are its own and can only
+//! be activated on this agent.
 
 use tradepost_wire::fault::InternalError;
 use tradepost_wire::json::{Value, json};
@@ -16,19 +16,19 @@ use activate::Activation;
 pub(super) use activate::perform as activate;
 pub(super) use find::perform as find;
 
-/// Whether a destination is this agent, the only one where a signal can be used.
+/// Returns true when a destination is this agent, the only one where signals can be used.
 fn is_here(work: &ToolContext<'_>, destination: &SignalDestination) -> bool {
     let address = destination.agent_url.as_deref().unwrap_or_default().trim_end_matches('/');
     let own = work.publisher.profile.catalogue.agent_url.trim_end_matches('/');
     destination.kind == DestinationKind::Agent && address.eq_ignore_ascii_case(own)
 }
 
-/// The id of the record of a signal's activation for the request's account.
+/// Returns the record id of a signal's activation for the request's account.
 fn record_id(work: &ToolContext<'_>, handle: &str) -> String {
     own_id(work.admitted.owner(), work.admitted.account_id().unwrap_or_default(), handle)
 }
 
-/// The signal's deployment here, as the caller may see it (`core/deployment.json`).
+/// Returns the deployment of a signal here, as the caller may see it (`core/deployment.json`).
 fn deployment(work: &ToolContext<'_>, handle: &str) -> Result<Value, InternalError> {
     let catalogue = &work.publisher.profile.catalogue;
     let activation = work.shelf.find::<Activation>(&record_id(work, handle))?;

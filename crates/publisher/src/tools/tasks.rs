@@ -18,8 +18,8 @@ use crate::task::end::record_id;
 use crate::task::{SubmittedTask, protocol_of};
 use crate::work::ToolContext;
 
-/// `get_task_status`. What is not there and what is another's is one answer (`N-2`, `U-3`): the name of
-/// the member says what kind of thing it is, so that it is left out.
+/// Handles `get_task_status`. A missing task and another tenant's get the same answer (`N-2`, `U-3`);
+/// the member's name is omitted because it would reveal the kind of record.
 pub(super) fn status(work: &ToolContext<'_>, form: &GetTaskStatus) -> Result<ToolReply, ToolError> {
     let account = work.admitted.account_id();
     let found = find(work, &form.task_id)?;
@@ -40,7 +40,7 @@ pub(super) fn status(work: &ToolContext<'_>, form: &GetTaskStatus) -> Result<Too
     Ok(ToolReply::completed("how the task stands", Value::Object(body)))
 }
 
-/// The caller's task with this id: an own one first, and then any that it reaches.
+/// Finds a task by id: first the caller's own, then any that it can access.
 fn find(work: &ToolContext<'_>, id: &str) -> Result<Option<Stored<SubmittedTask>>, ToolError> {
     if let Some(own) = work.find(&record_id(&work.admitted.reach.tenant, id))? {
         return Ok(Some(own));
@@ -48,7 +48,7 @@ fn find(work: &ToolContext<'_>, id: &str) -> Result<Option<Stored<SubmittedTask>
     Ok(work.admitted.reach.chosen(work.shelf, None, id)?)
 }
 
-/// A task, as both tools show it.
+/// Returns a task as both tools show it.
 fn row(kept: &Stored<SubmittedTask>) -> Map {
     let task = &kept.thing;
     object([
@@ -62,7 +62,7 @@ fn row(kept: &Stored<SubmittedTask>) -> Map {
     ])
 }
 
-/// `list_tasks`.
+/// Handles `list_tasks`.
 pub(super) fn list(work: &ToolContext<'_>, form: &ListTasksForm) -> Result<ToolReply, ToolError> {
     let filters = form.filters.as_ref();
     let Listed { page, tallies, field, direction } = match by_status(form) {
@@ -105,7 +105,7 @@ pub(super) fn list(work: &ToolContext<'_>, form: &ListTasksForm) -> Result<ToolR
     Ok(ToolReply::completed("tasks", body))
 }
 
-/// A page of tasks with what is said of the whole list.
+/// Page of tasks with the totals of the whole list.
 struct Listed {
     page: ListPage<Stored<SubmittedTask>>,
     tallies: Vec<Tally>,
@@ -113,7 +113,7 @@ struct Listed {
     direction: Direction,
 }
 
-/// The page that is asked for, where the store can find it by itself.
+/// Reads a page that the store can select by itself.
 fn listed_by_status(
     work: &ToolContext<'_>,
     form: &ListTasksForm,
@@ -133,8 +133,8 @@ fn listed_by_status(
     })
 }
 
-/// The query for a list that the store can divide into pages by itself: by status at most, in the order of
-/// making. `None` where each task has to be looked at.
+/// Returns a query when the store can page by itself: filtered by status at most, in order of creation.
+/// `None` when each task has to be examined.
 fn by_status(form: &ListTasksForm) -> Option<Query> {
     let sort = form.sort.as_ref();
     if sort.and_then(|sort| sort.field).unwrap_or(TaskSortField::CreatedAt)
@@ -159,20 +159,20 @@ fn by_status(form: &ListTasksForm) -> Option<Query> {
             states.dedup();
         }
     }
-    // An empty list of statuses fits nothing, and a query without states everything.
+    // An empty list of statuses matches nothing, but an empty query would match everything.
     if states.is_empty() {
         return None;
     }
     Some(Query { states, order, ..Query::default() })
 }
 
-/// A task as it is counted.
+/// Returns the tally of a task.
 fn tally(kept: &Stored<SubmittedTask>) -> Tally {
     let task = &kept.thing;
     Tally { state: task.status.name().to_owned(), class: task.task_type.clone(), things: 1 }
 }
 
-/// Whether a task is among those that are asked for.
+/// Returns true when a task matches the filters.
 fn fits(kept: &Stored<SubmittedTask>, filters: &TaskFilters) -> bool {
     let task = &kept.thing;
     let among = |one: &Option<String>, many: &Option<Vec<String>>, word: &str| {
@@ -196,8 +196,7 @@ fn fits(kept: &Stored<SubmittedTask>, filters: &TaskFilters) -> bool {
         })
 }
 
-/// Puts tasks in the order that is asked for: the newest first when none is. Those of one protocol stand
-/// together.
+/// Sorts tasks as requested, newest first by default.
 fn sort(
     asked: Option<&TaskSort>,
     tasks: &mut [Stored<SubmittedTask>],

@@ -1,5 +1,5 @@
-//! `sync_governance`: the governance agent of an account, which is asked before money is committed.
-//! Its credential is kept and never shown.
+//! `sync_governance`: stores the governance agent of an account, which is asked before money is
+//! committed. Its credential is stored and never shown.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::admit::{self, StorePhase, gates};
 use crate::forms::accounts::{GovernanceRow, SyncGovernance};
 use crate::refuse::{self, ToolError};
 
-/// Replies.
+/// Handles `sync_governance`.
 pub(in crate::tools) fn perform(
     work: &ToolContext<'_>,
     form: &SyncGovernance,
@@ -32,7 +32,7 @@ pub(in crate::tools) fn perform(
     Ok(ToolReply::completed(message, json!({"accounts": results})))
 }
 
-/// Does one row. The address of the agent.
+/// Stores the governance agent of one row. Returns the agent's URL.
 fn row_of<'r>(
     work: &ToolContext<'_>,
     row: &'r GovernanceRow,
@@ -43,7 +43,7 @@ fn row_of<'r>(
         let (publisher, ask, shelf) = (work.publisher, work.ask, work.shelf);
         admit::account(publisher, ask, rights, &row.account, "account", shelf, phase)
     };
-    // Nothing is opened for a row that is refused.
+    // A refused row must not create an account.
     let found = find(StorePhase::Look)?;
     gates::sandbox_only(rights.agent(), found.thing.sandbox)?;
     rights.permit(admit::known_id(&found))?;

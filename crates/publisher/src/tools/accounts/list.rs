@@ -1,4 +1,4 @@
-//! `list_accounts`: the accounts that the caller may use, and what it may do with each.
+//! `list_accounts`: the accounts that the caller may use, with the caller's permissions on each.
 
 use tradepost_wire::canonical;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -13,10 +13,10 @@ use crate::shelf::Query;
 use crate::shelf::index::arranged;
 use crate::tools::page::{self, PageSize, PageWithCursor};
 
-/// How many accounts a page has.
+/// Page sizes of the account list.
 const SIZE: PageSize = PageSize { usual: 50, most: page::MOST };
 
-/// Replies.
+/// Handles `list_accounts`.
 pub(in crate::tools) fn perform(
     work: &ToolContext<'_>,
     form: &ListAccounts,
@@ -26,11 +26,12 @@ pub(in crate::tools) fn perform(
     let tenant = &reach.tenant;
     let now = work.ask.now;
     let asked = form.pagination.as_ref();
-    // The account is a filter here, and decides about the list as others do.
+    // The account is a filter of this list, so that it belongs to the cursor's scope like other
+    // filters.
     let named = work.ask.arguments.get("account").map(canonical::to_string);
     let scope = page::scope(&work.ask.arguments, named.as_deref());
     let query = page::query_of_page(&own(form, tenant), asked, &scope, SIZE)?;
-    // What was granted is a few accounts, and what the caller owns may be many.
+    // Accounts granted by others are few and are read whole; the caller's own may be many.
     let mut others = rights.granted(tenant, work.shelf)?;
     others.retain(|account| fits(form, &account.thing));
     let mut total = others.len();
@@ -67,7 +68,7 @@ pub(in crate::tools) fn perform(
     Ok(ToolReply::completed(message, json!({"accounts": rows, "pagination": pagination})))
 }
 
-/// The accounts of a tenant that are asked for, where none is named.
+/// Returns the query for the tenant's accounts when the request names none.
 fn own(form: &ListAccounts, tenant: &str) -> Query {
     let states = form.status.iter().map(|status| status.name().to_owned()).collect();
     let class = form.sandbox.map(|sandbox| if sandbox { Account::SANDBOX } else { Account::LIVE });
@@ -75,14 +76,14 @@ fn own(form: &ListAccounts, tenant: &str) -> Query {
     Query { states, class, ..Query::of_owner(tenant) }
 }
 
-/// Whether an account is among those that are asked for.
+/// Returns true when an account matches the filters.
 fn fits(form: &ListAccounts, account: &Account) -> bool {
     form.status.is_none_or(|status| status == account.status)
         && form.account.as_ref().is_none_or(|reference| is(reference, account))
         && form.sandbox.is_none_or(|sandbox| sandbox == account.sandbox)
 }
 
-/// Whether a reference means an account.
+/// Returns true when a reference means this account.
 fn is(reference: &Reference, account: &Account) -> bool {
     match &reference.account_id {
         Some(id) => *id == account.account_id,

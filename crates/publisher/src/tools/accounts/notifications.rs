@@ -1,5 +1,5 @@
-//! What an account's subscribers must be beyond their schema. Whether their addresses want what is sent
-//! there is for [`proof`](super::proof).
+//! Checks of an account's subscribers beyond their schema. [`proof`](super::proof) checks that their
+//! addresses accept notifications.
 
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::http::web_address::{HostReach, WebAddress};
@@ -9,10 +9,10 @@ use crate::forms::accounts::NotificationConfig;
 use crate::publisher::Publisher;
 use crate::refuse;
 
-/// The events of a media buy, which are announced to the address that the buy names.
+/// Events of media buys, which are sent to the address that the media buy names.
 const OF_BUYS: [&str; 5] = ["scheduled", "final", "delayed", "adjusted", "impairment"];
 
-/// Everything that is wrong with `notification_configs` of a row; paths begin at the row.
+/// Returns all problems of a row's `notification_configs`; paths begin at the row.
 pub(super) fn problems(publisher: &Publisher, configs: &[NotificationConfig]) -> Vec<AdcpError> {
     let mut problems = Vec::new();
     for (index, config) in configs.iter().enumerate() {
@@ -42,8 +42,8 @@ pub(super) fn problems(publisher: &Publisher, configs: &[NotificationConfig]) ->
     problems
 }
 
-/// Whether an address is https on a host that is public by its name. The name is resolved when the
-/// address is called.
+/// Returns true for an https address whose host is public by its name. The name is resolved only
+/// when the address is called.
 fn is_public(url: &str) -> bool {
     WebAddress::read(url)
         .is_ok_and(|address| address.is_https && address.reach == HostReach::Public)

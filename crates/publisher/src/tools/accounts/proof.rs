@@ -1,5 +1,6 @@
-//! Proof that the addresses of subscribers want to be called, which is asked for before they are
-//! (`sync_accounts`, "Activation proof"): outside, and before the transaction that keeps them.
+//! Activation proof of subscribers (`sync_accounts`, "Activation proof"): each address must answer
+//! a challenge before it is used. Challenges are sent before the transaction that stores the
+//! addresses.
 
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::json::json;
@@ -16,10 +17,10 @@ use crate::shelf::{StoreTx, Stored};
 use crate::work::{Prepared, Proofs};
 use crate::world::Challenge;
 
-/// How many addresses one request may have asked.
+/// Maximum number of addresses challenged for one request.
 const MOST: usize = 32;
 
-/// Asks the addresses that a request makes active and that have not shown before that they want it.
+/// Challenges the addresses that a request activates and that have not been proven before.
 pub(in crate::tools) async fn prepare(
     publisher: &Publisher,
     ask: &ToolCall,
@@ -28,7 +29,7 @@ pub(in crate::tools) async fn prepare(
 ) -> Result<Prepared, ToolError> {
     let mut proofs = Proofs::default();
     let subscribes = form.accounts.iter().any(|row| row.notification_configs.is_some());
-    // A rehearsal calls nobody.
+    // A dry run sends no challenges.
     if form.dry_run || !subscribes {
         return Ok(Prepared::default());
     }
@@ -36,7 +37,7 @@ pub(in crate::tools) async fn prepare(
     let known = publisher.look(ask, |shelf| named(form, admitted, shelf)).await?;
     for (place, (row, known)) in form.accounts.iter().zip(known).enumerate() {
         let configs = row.notification_configs.as_deref().unwrap_or_default();
-        // What is refused anyway is not asked first.
+        // An invalid row is refused anyway and is not challenged.
         if configs.is_empty() || !notifications::problems(publisher, configs).is_empty() {
             continue;
         }
@@ -44,8 +45,8 @@ pub(in crate::tools) async fn prepare(
             Some(account) => account.thing.account_id.clone(),
             None if row.account.is_some() => continue,
             None => {
-                // The account is opened later, in the transaction; its id is given out now,
-                // because the challenge names it.
+                // The account is created later, in the transaction. Its id is assigned now because
+                // the challenge contains it.
                 let id = publisher.world.fresh_id("acc");
                 proofs.opened.insert(place, id.clone());
                 id
@@ -54,8 +55,8 @@ pub(in crate::tools) async fn prepare(
         for subscriber in configs.iter().filter(|it| it.is_active()) {
             let proof = subscriber.proof(&account_id);
             let is_known = known.as_ref().is_some_and(|it| it.thing.proofs.contains(&proof));
-            // Whoever is not asked counts as not proven: one request
-            // cannot have us call the whole world.
+            // Addresses above the limit count as not proven: one request must not make us call an
+            // arbitrary number of hosts.
             if !is_known && asked.len() < MOST {
                 asked.push((proof, challenge(publisher, &account_id, subscriber)));
             }
@@ -70,7 +71,7 @@ pub(in crate::tools) async fn prepare(
     Ok(Prepared { proofs, ..Prepared::default() })
 }
 
-/// The account of each row, where there is one.
+/// Returns the existing account of each row.
 fn named(
     form: &SyncAccounts,
     admitted: &Admitted,
@@ -79,7 +80,7 @@ fn named(
     let tenant = &admitted.reach.tenant;
     let find = |row: &AccountRow| match &row.account {
         Some(reference) => {
-            // What speaks against the reference is said when the row is done.
+            // Problems of the reference are reported when the row is stored.
             match admitted.reach.rights().account(tenant, reference, "account", shelf) {
                 Err(ToolError::Broken(broken)) => Err(ToolError::Broken(broken)),
                 Err(ToolError::Refused(_)) => Ok(None),
@@ -115,8 +116,8 @@ fn challenge(
     Challenge { url: subscriber.url.clone(), word, body: body.to_string() }
 }
 
-/// The subscribers of a row that are active after it; and what is wrong with those that have not shown
-/// that they want to be.
+/// Returns the proofs of a row's active subscribers, and the problems of those that have not answered
+/// their challenge.
 pub(super) fn shown(
     account: &Account,
     configs: &[NotificationConfig],

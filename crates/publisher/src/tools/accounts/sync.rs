@@ -1,5 +1,5 @@
-//! `sync_accounts`: opens accounts by their natural key, changes what may be changed, and closes what
-//! is missing. A row that cannot be done is a failed row of a completed task (`B-8`).
+//! `sync_accounts`: creates accounts by natural key, updates existing ones and closes missing ones. A
+//! row that cannot be stored is a failed row of a completed task (`B-8`).
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::reply::object;
 use crate::resolve::NaturalKey;
 use crate::shelf::{Query, Stored};
 
-/// Replies.
+/// Handles `sync_accounts`.
 pub(in crate::tools) fn perform(
     work: &ToolContext<'_>,
     form: &SyncAccounts,
@@ -48,20 +48,20 @@ pub(in crate::tools) fn perform(
     Ok(ToolReply::completed(message, body))
 }
 
-/// A request being worked off.
+/// State of one request.
 struct SyncContext<'a> {
     work: &'a ToolContext<'a>,
     form: &'a SyncAccounts,
     tenant: String,
-    /// The accounts of the tenant, those included that this request opens.
+    /// Accounts of the tenant, including those created by this request.
     own: Vec<Stored<Account>>,
-    /// Whatever the request has named already, by id, or by natural key while there is none.
+    /// Accounts already handled, by id; in a dry run, new ones by natural key.
     done: BTreeSet<String>,
-    /// The place of the row that is being done.
+    /// Index of the current row.
     place: usize,
 }
 
-/// An account after its row.
+/// Account after its row was handled.
 struct SyncedAccount {
     account: Account,
     action: &'static str,
@@ -69,8 +69,8 @@ struct SyncedAccount {
 }
 
 impl SyncContext<'_> {
-    /// A row for an account says whose it is, so that an id without an account has none: such ids
-    /// refuse the request as a whole.
+    /// Refuses the whole request when a row's account id does not resolve: its failed row could not
+    /// repeat the natural key.
     fn find_named(&self) -> Result<(), ToolError> {
         let mut absent = Vec::new();
         let rights = self.work.admitted.reach.rights();
@@ -86,7 +86,7 @@ impl SyncContext<'_> {
         Ok(AdcpRefusal::of_all(absent)?)
     }
 
-    /// The answer to a row.
+    /// Returns the result of one row.
     fn row(&mut self, row: &AccountRow) -> Result<Value, ToolError> {
         let (mut identity, done) = match &row.account {
             Some(reference) => {
@@ -120,7 +120,7 @@ impl SyncContext<'_> {
     fn show(&self, done: &SyncedAccount) -> Value {
         let mut row = shown(self.work, &done.account);
         if self.form.dry_run && done.action == "created" {
-            // There is no such id: nothing was opened.
+            // The id does not exist, because nothing was created.
             row.shift_remove("account_id");
         }
         let warnings = (!done.warnings.is_empty()).then(|| json!(done.warnings));
@@ -128,7 +128,7 @@ impl SyncContext<'_> {
         Value::Object(row)
     }
 
-    /// Opens an account, or brings the one with this key to what the row says.
+    /// Creates an account, or updates the existing one with this natural key.
     fn provision(
         &mut self,
         key: &NaturalKey,
@@ -147,7 +147,7 @@ impl SyncContext<'_> {
                 self.once(&account.record.id)?;
                 let before = account.thing.clone();
                 account.thing.billing = billing;
-                // Declared from now on, and so closed by a sync that leaves it out.
+                // An account that was declared once is closed by a sync that omits it.
                 account.thing.implicit = false;
                 self.set(&mut account.thing, row)?;
                 self.finish(before, account)
@@ -163,7 +163,7 @@ impl SyncContext<'_> {
         row: &AccountRow,
     ) -> Result<SyncedAccount, ToolError> {
         let profile = &self.work.publisher.profile;
-        // In a rehearsal the id only tells rows apart that are about one account.
+        // In a dry run the id only identifies rows of the same account.
         let id = match self.form.dry_run {
             true => format!("unopened:{key:?}"),
             false => {
@@ -187,7 +187,7 @@ impl SyncContext<'_> {
         Ok(SyncedAccount { account, action: "created", warnings: Vec::new() })
     }
 
-    /// Changes what can be changed of an account that is there.
+    /// Updates an existing account.
     fn settings(
         &mut self,
         account: Stored<Account>,
@@ -198,7 +198,7 @@ impl SyncContext<'_> {
         rights.permit(Some(&account.record.id))?;
         AdcpRefusal::of_all(self.problems(row))?;
         self.once(&account.record.id)?;
-        // What this request has done to it already is in our own list.
+        // Changes made by earlier rows of this request are in our own list.
         let known = self.own.iter().find(|it| it.record.id == account.record.id);
         let mut account = known.cloned().unwrap_or(account);
         let before = account.thing.clone();
@@ -206,7 +206,7 @@ impl SyncContext<'_> {
         self.finish(before, account)
     }
 
-    /// What may be set in either way of naming an account.
+    /// Applies the members that both kinds of rows may set.
     fn set(&self, account: &mut Account, row: &AccountRow) -> Result<(), AdcpRefusal> {
         account.payment_terms = row.payment_terms.clone().or(account.payment_terms.take());
         account.billing_entity = row.billing_entity.clone().or(account.billing_entity.take());
@@ -219,7 +219,7 @@ impl SyncContext<'_> {
             let sent = configs.iter().map(|config| Value::Object(config.sent.clone()));
             account.notification_configs = Some(sent.collect());
         }
-        // Only of an account that waits is there anything to be told later.
+        // Only an account that waits for approval changes later.
         if account.status == AccountStatus::PendingApproval
             && let Some(push) = &self.form.push_notification_config
         {
@@ -239,14 +239,14 @@ impl SyncContext<'_> {
         }
         let action = if changed { "updated" } else { "unchanged" };
         let done = SyncedAccount { account: account.thing.clone(), action, warnings: Vec::new() };
-        // The rows after this one work with it as it is now.
+        // Later rows start from the changed account.
         if let Some(known) = self.own.iter_mut().find(|it| it.record.id == account.record.id) {
             *known = account;
         }
         Ok(done)
     }
 
-    /// An account can stand in a request once: which of two rows holds would be chance.
+    /// Refuses a second row for the same account: which of the two applies would be arbitrary.
     fn once(&mut self, id: &str) -> Result<(), ToolError> {
         if self.done.insert(id.to_owned()) {
             return Ok(());
@@ -255,11 +255,11 @@ impl SyncContext<'_> {
         Err(refuse::error(AdcpCode::InvalidRequest, message).into())
     }
 
-    /// Closes what the request does not name (`delete_missing`).
+    /// Closes the accounts that the request omits (`delete_missing`).
     fn close_missing(&mut self) -> Result<Vec<Value>, ToolError> {
         let mut rows = Vec::new();
         for mut account in self.own.clone() {
-            // What no sync has ever declared is not missing from this one.
+            // Accounts that no sync has declared are not missing.
             let known = account.thing.is_over()
                 || account.thing.implicit
                 || self.done.contains(&account.record.id);
@@ -281,7 +281,7 @@ impl SyncContext<'_> {
         Ok(rows)
     }
 
-    /// Whether media buys of an account still have something before them.
+    /// Returns true when an account has media buys that have not ended.
     fn is_busy(&self, account: &str) -> Result<bool, ToolError> {
         let open = BuyStatus::ALL.iter().filter(|status| !status.is_terminal());
         let states = open.map(|status| status.name().to_owned()).collect();
@@ -289,7 +289,7 @@ impl SyncContext<'_> {
         Ok(!self.work.shelf.page::<MediaBuy>(&query, self.work.ask.now)?.is_empty())
     }
 
-    /// What is wrong with what may be set in either way of naming an account.
+    /// Returns the problems of the members that both kinds of rows may set.
     fn problems(&self, row: &AccountRow) -> Vec<AdcpError> {
         let mut problems = Vec::new();
         let accepted = &self.work.publisher.profile.payment_terms;
@@ -304,7 +304,7 @@ impl SyncContext<'_> {
         problems
     }
 
-    /// What keeps an account from being opened.
+    /// Returns the reasons for not creating an account.
     fn unprovisionable(&self, key: &NaturalKey, billing: Billing) -> Vec<AdcpError> {
         let profile = &self.work.publisher.profile;
         let mut problems = Vec::new();
@@ -320,9 +320,8 @@ impl SyncContext<'_> {
         problems
     }
 
-    /// The billing gates (`B-1` to `B-4`): what the seller can do at all, what it does for this agent,
-    /// what it does for this operator. A credential that establishes no identity learns nothing of
-    /// the latter two.
+    /// Checks billing (`B-1` to `B-4`): the seller's capabilities, then the agent's terms, then those
+    /// of the operator. A credential without an identity learns only the first.
     fn unbillable(&self, key: &NaturalKey, billing: Billing) -> Option<AdcpError> {
         let profile = &self.work.publisher.profile;
         let message = "the seller does not bill that party; ask for another one in billing";
@@ -333,7 +332,7 @@ impl SyncContext<'_> {
         }
         let served = admit::bills(profile, billing, &key.operator);
         let Some(agent) = self.work.admitted.reach.rights().agent() else {
-            // Nobody can be billed of whom nobody knows who it is.
+            // An unidentified caller cannot be billed.
             return (!served || billing == Billing::Agent).then_some(error);
         };
         let permits = |billing: Billing| {
@@ -354,7 +353,7 @@ impl SyncContext<'_> {
     }
 }
 
-/// What a row repeats: whose account it is.
+/// Returns the natural key of an account, which its row repeats.
 fn identity(account: &Account) -> Map {
     typed::kept(&account.published(), &["brand", "operator", "sandbox"])
 }

@@ -1,5 +1,4 @@
-//! What a package refers to by id: audiences, signals and lists of properties that it is aimed at, and
-//! the creatives that it shows.
+//! References of a package: audiences, signals and property lists of its targeting, and its creatives.
 
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::fault::InternalError;
@@ -16,8 +15,8 @@ use crate::property::PropertyList;
 use crate::refuse::{self, at, invalid};
 use crate::shelf::Entity;
 
-/// Checks what a package is aimed at: that the publisher applies it, that it does not contradict itself or the
-/// product, and that references resolve to what is the caller's. `product` is `None` when it has left the offer.
+/// Checks the targeting of a package: the publisher supports it, it contradicts neither itself nor the product,
+/// and its references resolve to the caller's records. `product` is `None` when it is no longer on sale.
 pub(super) fn check_targeting(
     desk: &BuyContext<'_>,
     product: Option<&Product>,
@@ -49,24 +48,24 @@ pub(super) fn check_targeting(
     if let Some(list) = &overlay.property_list
         && desk.reach.find::<PropertyList>(desk.shelf, &list.list_id)?.is_none()
     {
-        // The name of the member says what kind of thing it is, so that it is left out (`U-3`).
+        // The member's name would reveal the kind of record, so that it is omitted (`U-3`).
         problems.push(refuse::not_found(AdcpCode::ReferenceNotFound, None));
     }
     Ok(())
 }
 
-/// What in an overlay contradicts something else in it.
+/// Returns an error for each contradiction within an overlay.
 pub(super) fn contradicted(overlay: &Map, place: &str) -> impl Iterator<Item = AdcpError> {
     let message = "this contradicts something else in the targeting; leave out one of both";
     let paths = targeting::contradictions(overlay);
     paths.into_iter().map(move |path| invalid(&format!("{place}.{path}"), message))
 }
 
-/// How many countries are refused one by one.
+/// Maximum number of countries refused one by one.
 const MAX_COUNTRIES: usize = 20;
 
-/// Checks that a product runs in all countries that are asked for, and in one that is not excluded. A product
-/// that names no countries runs everywhere.
+/// Checks that a product runs in all requested countries and in at least one that is not excluded. A product
+/// without countries runs everywhere.
 fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut Vec<AdcpError>) {
     let known = &product.terms.countries;
     if known.is_empty() {
@@ -88,14 +87,14 @@ fn countries(product: &Product, overlay: &Targeting, place: &str, problems: &mut
     }
 }
 
-/// A thing whose id the caller has chosen, under whatever account it lies: first that of the request,
-/// and then every other.
+/// Finds an entity by the id that the caller chose: first in the request's account, then in every
+/// other that the caller can access.
 fn chosen<T: Entity>(desk: &BuyContext<'_>, id: &str) -> Result<Option<T>, InternalError> {
     let near = desk.account.map(|account| &account.record);
     Ok(desk.reach.chosen::<T>(desk.shelf, near, id)?.map(|kept| kept.thing))
 }
 
-/// An audience has to be there, and to be large enough when it is aimed at.
+/// Checks that an audience exists and, when it is included, is large enough.
 fn audience(
     desk: &BuyContext<'_>,
     id: &str,
@@ -115,7 +114,7 @@ fn audience(
     Ok(Some(error.with("current_size", audience.size())))
 }
 
-/// Signals have to be on offer.
+/// Checks that signals are on offer.
 fn signals(desk: &BuyContext<'_>, overlay: &Targeting, place: &str, problems: &mut Vec<AdcpError>) {
     let known = &desk.profile().catalogue.signals;
     let mut look = |signals: &[AimedSignal], list: String| {
@@ -132,8 +131,8 @@ fn signals(desk: &BuyContext<'_>, overlay: &Targeting, place: &str, problems: &m
     look(&overlay.signal_targeting, "signal_targeting".to_owned());
 }
 
-/// That a signal is not on offer. A choice of the product alone is no thing of its own that could be
-/// looked for.
+/// Returns the error of a signal that is not on offer. A signal that is only an option of the
+/// product is no record of its own.
 fn absent(signal: &AimedSignal, place: &str) -> AdcpError {
     if signal.signal_ref.as_ref().is_some_and(|name| name.of_product) {
         let message = "the product does not offer this signal; its signal_targeting_options lists \
@@ -143,7 +142,7 @@ fn absent(signal: &AimedSignal, place: &str) -> AdcpError {
     refuse::not_found(AdcpCode::SignalNotFound, Some(place))
 }
 
-/// Whether a signal of the offer is meant: by the handle of its segment, or by its reference.
+/// Returns true when a signal is meant by its segment handle or its reference.
 fn is_signal(known: &Signal, asked: &AimedSignal) -> bool {
     if let Some(handle) = &asked.signal_agent_segment_id {
         return known.handle() == handle;
@@ -152,8 +151,8 @@ fn is_signal(known: &Signal, asked: &AimedSignal) -> bool {
     asked.name().is_some_and(|asked| own.as_deref() == Some(asked) || known.handle() == asked)
 }
 
-/// Looks at the creatives that are assigned by id to a package of a product. Those `before` are shown by
-/// it already, and stay as they were judged.
+/// Checks the creatives that are assigned by id to a package of a product. Those in `before` are already
+/// assigned and are not checked against its policies again.
 pub(super) fn assignments(
     desk: &BuyContext<'_>,
     (product, before): (Option<&Product>, &[Assigned]),
@@ -183,7 +182,7 @@ pub(super) fn assignments(
     Ok(assigned)
 }
 
-/// What the product's verifier says against a creative that comes to run in it.
+/// Returns the error that the product's verifier gives for a creative.
 fn verified(
     desk: &BuyContext<'_>,
     creative: &Creative,
@@ -199,7 +198,7 @@ fn verified(
         Verifiers::Asked(list) => {
             let asked = (creative.creative_id.clone(), question);
             let mut list = list.borrow_mut();
-            // Packages of one product ask the same.
+            // Packages of the same product need the same question only once.
             if !list.contains(&asked) {
                 list.push(asked);
             }
@@ -208,13 +207,13 @@ fn verified(
     }
 }
 
-/// Whether a sandbox has a creative of this id for everybody.
+/// Returns true when the id is a sample creative of a sandbox.
 fn is_sample(desk: &BuyContext<'_>, id: &str) -> bool {
     let profile = desk.profile();
     profile.sandbox && profile.catalogue.creatives.samples.iter().any(|sample| sample == id)
 }
 
-/// A creative that was rejected or put away cannot run; one under review can be assigned.
+/// Returns an error for a rejected or archived creative; one under review can be assigned.
 fn usable(desk: &BuyContext<'_>, creative: &Creative, field: &str) -> Option<AdcpError> {
     match creative.status_at(desk.now) {
         CreativeStatus::Processing

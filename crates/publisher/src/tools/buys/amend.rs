@@ -1,5 +1,5 @@
-//! A media buy as it would be after an update, what the update comes to, and everything that speaks
-//! against it.
+//! Validation of an update: the resulting media buy, the actions that it consists of, and all
+//! problems.
 
 use std::cmp::Ordering;
 
@@ -24,48 +24,48 @@ use crate::reply::{scrubbed, scrubbed_members};
 const CHANGES: [&str; 6] =
     ["paused", "canceled", "start_time", "end_time", "packages", "new_packages"];
 
-/// What limits how often somebody sees the same.
+/// Name of the member that limits the frequency of impressions.
 const CAP: &str = "frequency_cap";
 
-/// An update that can be carried out.
+/// Valid update of a media buy.
 #[derive(Debug)]
 pub(super) struct BuyUpdate {
-    /// The buy afterwards. New packages have no ids yet.
+    /// Media buy after the update. New packages have no ids yet.
     pub buy: MediaBuy,
-    /// What the update comes to; empty when everything is so already.
+    /// Actions that the update consists of.
     pub actions: Vec<BuyAction>,
-    /// The places of the packages that change.
+    /// Indexes of the packages that change.
     pub affected: Vec<usize>,
-    /// Whether anything changes at all.
+    /// True when the update changes anything.
     pub changes: bool,
 }
 
 impl BuyUpdate {
-    /// Whether it changes what money is committed to.
+    /// Returns true when the update changes what money is committed to.
     pub(super) fn commits(&self) -> bool {
         self.actions.iter().any(|action| action.commits())
     }
 }
 
-/// What an update is worked out with.
+/// Context of an update.
 pub(super) struct UpdateContext<'a> {
     pub desk: BuyContext<'a>,
-    /// The products of the buy.
+    /// Products of the media buy.
     pub products: &'a [Product],
-    /// The buy as it is.
+    /// Media buy before the update.
     pub before: &'a MediaBuy,
-    /// What it has spent.
+    /// Amount already spent.
     pub spent: MoneyAmount,
     pub form: &'a UpdateMediaBuy,
 }
 
-/// What has been found out so far.
+/// Partial result of an update.
 struct UpdateDraft {
     buy: MediaBuy,
     actions: Vec<(BuyAction, String)>,
     affected: Vec<usize>,
     problems: Vec<AdcpError>,
-    /// Members that go beyond what a proposal was priced for.
+    /// Members that exceed what a proposal was priced for.
     beyond: Vec<String>,
 }
 
@@ -75,13 +75,13 @@ impl UpdateDraft {
     }
 }
 
-/// Works out an update.
+/// Validates an update and computes its result.
 ///
 /// # Errors
-/// Everything that speaks against it, at once.
+/// All problems of the update.
 pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolError> {
     let (before, form, now) = (amending.before, amending.form, amending.desk.now);
-    // Of what is over, nothing else is worth saying.
+    // Once a media buy has ended, its other problems do not matter.
     over(before, form, now)?;
     let mut found = UpdateDraft {
         buy: before.clone(),
@@ -90,7 +90,7 @@ pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolEr
         problems: all_not_done(&form.not_done, "").collect(),
         beyond: Vec::new(),
     };
-    // A request of nothing but members that are not done here is refused for those.
+    // A request with only unsupported members is refused for those.
     if form.changes.is_empty() && form.not_done.is_empty() {
         let error = refuse::error(AdcpCode::InvalidRequest, "the request names nothing to change");
         found.problems.push(error.with("accepted_fields", CHANGES));
@@ -102,15 +102,15 @@ pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolEr
         found.act(if paused { BuyAction::Pause } else { BuyAction::Resume }, "paused");
         found.buy.paused = paused;
     }
-    // The flight comes first: new packages have to run within the new one.
+    // The flight comes first, because new packages must run within the new one.
     flight(amending, &mut found);
     packages(amending, &mut found)?;
     new_packages(amending, &mut found)?;
-    // Whatever is about sums and about the whole is judged when all changes are in.
+    // Totals are checked after all changes are applied.
     found.buy.settle();
     budgets(amending, &mut found);
     inside(amending, &mut found);
-    // One quote covers the whole request, so that all that goes beyond it is one error.
+    // One quote covers the whole request, so that everything beyond it is one error.
     if !found.beyond.is_empty() {
         found.problems.push(draft::requote(&found.beyond));
     }
@@ -120,11 +120,11 @@ pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolEr
     if found.buy.packages.iter().all(|package| !package.is_live())
         && before.packages.iter().any(|package| package.is_live())
     {
-        // Without packages there is nothing left to run.
+        // A media buy whose last package is canceled is canceled as well.
         found.buy.status = MediaBuyStatus::Canceled;
         found.buy.cancellation = Some(Cancellation::by(Party::Buyer, now));
     }
-    // What asks for what is so already is answered without a new revision.
+    // A request that changes nothing creates no new revision.
     let changes = found.buy != *before;
     let mut actions: Vec<_> = found.actions.into_iter().map(|(action, _)| action).collect();
     actions.sort_unstable();
@@ -132,7 +132,7 @@ pub(super) fn work_out(amending: &UpdateContext<'_>) -> Result<BuyUpdate, ToolEr
     Ok(BuyUpdate { buy: found.buy, actions, affected: found.affected, changes })
 }
 
-/// A refusal for each exclusive product that somebody else has on a day that the update adds to the buy.
+/// Returns a refusal for each exclusive product that is already taken on a day that the update adds.
 fn taken_days(
     amending: &UpdateContext<'_>,
     after: &MediaBuy,
@@ -149,7 +149,7 @@ fn taken_days(
     exclusive::taken_days(desk.shelf, &added, &own, desk.now)
 }
 
-/// The member of an update that gives a package other days.
+/// Returns the member of the update that changes the days of a package.
 fn moved_field(amending: &UpdateContext<'_>, index: usize) -> String {
     let form = amending.form;
     let Some(package) = amending.before.packages.get(index) else {
@@ -168,7 +168,7 @@ fn moved_field(amending: &UpdateContext<'_>, index: usize) -> String {
     }
 }
 
-/// What is over does not change.
+/// Refuses changes of a media buy that has ended.
 fn over(buy: &MediaBuy, form: &UpdateMediaBuy, now: Timestamp) -> Result<(), AdcpRefusal> {
     let status = buy.status_at(now);
     if !status.is_terminal() {
@@ -199,15 +199,15 @@ fn cancellation(reason: &Option<String>, now: Timestamp) -> Cancellation {
     Cancellation { reason: reason.clone(), ..Cancellation::by(Party::Buyer, now) }
 }
 
-/// The flight of the whole buy.
+/// Changes the flight of the whole media buy.
 fn flight(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     let (before, form, now) = (amending.before, amending.form, amending.desk.now);
     let (start, end) = (form.start_time.map(|start| start.at(now)), form.end_time);
     if let Some(start) = start.filter(|start| *start != before.start_time) {
-        // The action is noted although the moment may be corrected below: products permit
-        // actions, and this is one that was asked for.
+        // The action counts even if the time is corrected below, because products permit or forbid
+        // what was requested.
         found.act(BuyAction::UpdateFlightDates, "start_time");
-        // A flight cannot begin in the past, except that one which has begun keeps its beginning.
+        // A flight cannot be moved into the past; one that has begun keeps its start.
         found.buy.start_time = start.max(now.min(before.start_time));
     }
     if let Some(end) = end.filter(|end| *end != before.end_time) {
@@ -219,11 +219,11 @@ fn flight(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
         found.buy.end_time = end;
     }
     if start.is_some() || end.is_some() {
-        // A beginning that has passed and is not touched is no mistake of this request.
+        // A past start that the request does not change is no error of this request.
         let begins = start.or((before.start_time > now).then_some(before.start_time));
         draft::check_flight(now, begins, found.buy.end_time, &mut found.problems);
     }
-    // Only a buy of a proposal has one: its price was quoted for this flight.
+    // Only a buy from a proposal has an envelope: its price was quoted for this flight.
     if let Some(envelope) = &before.envelope {
         if found.buy.start_time < envelope.start_time {
             found.beyond.push("start_time".to_owned());
@@ -234,19 +234,19 @@ fn flight(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     }
 }
 
-/// Changes of packages that there are.
+/// Changes existing packages.
 fn packages(amending: &UpdateContext<'_>, found: &mut UpdateDraft) -> Result<(), ToolError> {
     for (index, given) in amending.form.packages.iter().enumerate() {
         let place = format!("packages[{index}]");
         let mut known = amending.before.packages.iter().enumerate();
-        // Only in this buy: a package of another one is as absent as one that never was (`U-1`).
+        // Only in this media buy: a package of another one is treated as absent (`U-1`).
         let known = known.find(|(_, package)| package.package_id == given.package_id);
         let Some((position, before)) = known else {
             let field = format!("{place}.package_id");
             found.problems.push(refuse::not_found(AdcpCode::PackageNotFound, Some(&field)));
             continue;
         };
-        // Of two changes of one package, the order would decide.
+        // With two changes of one package, their order would decide.
         if found.affected.contains(&position) {
             let message = "the request names this package twice";
             found.problems.push(invalid(&format!("{place}.package_id"), message));
@@ -258,7 +258,7 @@ fn packages(amending: &UpdateContext<'_>, found: &mut UpdateDraft) -> Result<(),
     Ok(())
 }
 
-/// The change of one package.
+/// Changes one package.
 fn one(
     amending: &UpdateContext<'_>,
     (position, before): (usize, &Package),
@@ -281,13 +281,13 @@ fn one(
         after.cancellation = Some(cancellation(&given.cancellation_reason, desk.now));
     }
     after.paused = given.paused.unwrap_or(after.paused);
-    // It may have left the offer since. Its packages go on and can be changed; what only the
-    // product knows is then not asked.
+    // The product may no longer be on sale. Its packages continue and can be changed without the
+    // checks that need the product.
     let product = desk.product(&before.product_id);
     if let Some(budget) = given.budget {
         let field = format!("{place}.budget");
         if let Some(product) = product {
-            // What was agreed counts, and not what the product costs by now.
+            // The agreed price applies, not the current one.
             package::minimum(product, &before.price, budget, &field, &mut found.problems);
         } else if budget <= MoneyAmount::ZERO {
             let message = "a budget is more than nothing";
@@ -313,7 +313,7 @@ fn one(
     check_added_keywords(desk, given, place, &mut found.problems);
     target(given, place, &mut after, found);
     creatives(desk, product, given, place, &mut after, found)?;
-    // A quote was made for the people at whom the package is aimed.
+    // A quote was made for this targeting.
     if before.shown.targeting_overlay != after.shown.targeting_overlay
         && amending.before.envelope.is_some()
     {
@@ -325,10 +325,9 @@ fn one(
     Ok(())
 }
 
-/// When a package runs. That it does so within the flight is seen at the end.
+/// Changes the dates of a package. That they are within the flight is checked at the end.
 fn schedule(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut UpdateDraft) {
-    // Without dates of its own a package runs with the flight, so that dates
-    // which say the same are no change.
+    // A package without dates runs with the flight, so that equal dates are no change.
     let from = after.start_time.unwrap_or(found.buy.start_time);
     let until = after.end_time.unwrap_or(found.buy.end_time);
     if given.start_time.is_some_and(|start| start != from) {
@@ -342,7 +341,7 @@ fn schedule(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut
     after.end_time = given.end_time.or(after.end_time);
 }
 
-/// Checks that the publisher applies the keywords that an update adds.
+/// Checks that the publisher supports the keywords that an update adds.
 fn check_added_keywords(
     desk: &BuyContext<'_>,
     given: &PackageUpdate,
@@ -364,8 +363,8 @@ fn check_added_keywords(
     }
 }
 
-/// At whom a package is aimed: a whole overlay takes the place of the one before, and keywords come and
-/// go one by one.
+/// Changes the targeting of a package: an overlay replaces the previous one, keywords are added and
+/// removed one by one.
 fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut UpdateDraft) {
     let before = after.shown.targeting_overlay.clone().unwrap_or_default();
     let mut overlay = match &given.targeting_overlay {
@@ -380,11 +379,11 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut U
             continue;
         }
         let known = overlay.get(list).and_then(Value::as_array).cloned().unwrap_or_default();
-        // What comes in takes the place of the same keyword with another bid.
+        // An added keyword replaces the same keyword with another bid.
         let gone = |kept: &Value| removed.iter().chain(added).flatten().any(|word| word.is(kept));
         let mut words: Vec<Value> = known.into_iter().filter(|one| !gone(one)).collect();
         words.extend(added.iter().flatten().map(|word| Value::Object(word.sent.clone())));
-        // An empty list says what no list says, and would count as a change.
+        // An empty list means the same as no list, but would count as a change.
         if words.is_empty() {
             overlay.swap_remove(list);
         } else {
@@ -394,15 +393,15 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut U
     if overlay == before {
         return;
     }
-    // A whole overlay was checked already; what keywords contradict in it is added here.
+    // The overlay itself was already checked; this adds contradictions of the keywords.
     let overlay_place = format!("{place}.targeting_overlay");
     let contradicted = aim::contradicted(&overlay, &overlay_place);
     let new: Vec<AdcpError> = contradicted
         .filter(|error| !found.problems.iter().any(|known| known.field == error.field))
         .collect();
     found.problems.extend(new);
-    // Caps on frequency are an action of their own, which a product may permit where it
-    // permits no other change of targeting.
+    // Frequency caps are an action of their own, which a product may permit without other targeting
+    // changes.
     let (mut now, mut then) = (overlay.clone(), before);
     if now.swap_remove(CAP) != then.swap_remove(CAP) {
         found.act(BuyAction::UpdateFrequencyCaps, format!("{place}.targeting_overlay.{CAP}"));
@@ -413,7 +412,7 @@ fn target(given: &PackageUpdate, place: &str, after: &mut Package, found: &mut U
     after.shown.set("targeting_overlay", overlay.into());
 }
 
-/// Which creatives a package shows.
+/// Changes the creatives of a package.
 fn creatives(
     desk: &BuyContext<'_>,
     product: Option<&Product>,
@@ -435,7 +434,7 @@ fn creatives(
         let message = "the creatives of this package could be changed until its creative_deadline";
         found.problems.push(at(AdcpCode::CreativeDeadlineExceeded, &field, message));
     }
-    // Products may permit the one and not the other.
+    // Products may permit removal without other changes.
     let only_fewer = assigned.iter().all(|one| after.creative_assignments.contains(one));
     let action =
         if only_fewer { BuyAction::RemoveCreative } else { BuyAction::UpdateCreativeAssignments };
@@ -444,13 +443,13 @@ fn creatives(
     Ok(())
 }
 
-/// Packages that are bought besides.
+/// Adds new packages.
 fn new_packages(amending: &UpdateContext<'_>, found: &mut UpdateDraft) -> Result<(), ToolError> {
     let Some(given) = &amending.form.new_packages else {
         return Ok(());
     };
     found.act(BuyAction::AddPackages, "new_packages");
-    // A buy that runs has begun before what is added to it.
+    // Packages added to a running media buy cannot start before now.
     let start = found.buy.start_time.max(amending.desk.now);
     let flight = BuyFlight { start, end: found.buy.end_time };
     let (desk, list) = (&amending.desk, "new_packages");
@@ -468,14 +467,14 @@ fn new_packages(amending: &UpdateContext<'_>, found: &mut UpdateDraft) -> Result
     Ok(())
 }
 
-/// What the update comes to in money.
+/// Checks the changed budgets.
 fn budgets(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     let before = amending.before;
     let (mut raised, mut lowered) = (Vec::new(), Vec::new());
     let (mut old, mut new) = (MoneyAmount::ZERO, MoneyAmount::ZERO);
-    // New packages stand behind those that there were.
+    // New packages follow the existing ones.
     let pairs = before.packages.iter().zip(&found.buy.packages).enumerate();
-    // To cancel a package is an action of its own, and no change of a budget.
+    // Canceling a package is an action of its own, not a change of its budget.
     let stay = |(_, (was, is)): &(usize, (&Package, &Package))| was.is_live() && is.is_live();
     for (position, (was, is)) in pairs.filter(stay) {
         let place = amending.form.place_of(&was.package_id);
@@ -489,8 +488,7 @@ fn budgets(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
         new += is.budget;
     }
     if let Some(field) = raised.first().or(lowered.first()).cloned() {
-        // One action for all budgets together: what moves from one
-        // package to another is no increase.
+        // All budgets together are one action: moving money between packages is no increase.
         let action = match new.cmp(&old) {
             Ordering::Greater => BuyAction::IncreaseBudget,
             Ordering::Less => BuyAction::DecreaseBudget,
@@ -514,7 +512,7 @@ fn budgets(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
             found.beyond.push("new_packages".to_owned());
         }
     }
-    // To let a buy run on whose money is gone would deliver nothing.
+    // Continuing a media buy without budget would deliver nothing.
     let goes_on =
         |action: &BuyAction| matches!(action, BuyAction::Resume | BuyAction::ExtendFlight);
     if let Some((_, field)) = found.actions.iter().find(|(action, _)| goes_on(action))
@@ -524,8 +522,7 @@ fn budgets(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
         let message = "the budget has been spent; raise it in the same request";
         found.problems.push(at(AdcpCode::BudgetExhausted, field, message));
     }
-    // What was bought before is committed already, so that only
-    // what comes on top has to be there.
+    // The earlier total is already committed; only the increase has to be available.
     let more = total - before.total_budget;
     if more > MoneyAmount::ZERO {
         let field = raised.first().map_or("new_packages", String::as_str);
@@ -536,12 +533,12 @@ fn budgets(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     }
 }
 
-/// Every package that still counts runs within the flight.
+/// Checks that every active package runs within the flight.
 fn inside(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     let flight = BuyFlight { start: found.buy.start_time, end: found.buy.end_time };
     for (position, package) in found.buy.packages.iter().enumerate() {
-        // New packages, which stand behind the others, were held against this
-        // very flight when they were read.
+        // New packages, which follow the others, were checked against this flight when they were
+        // read.
         if !package.is_live() || position >= amending.before.packages.len() {
             continue;
         }
@@ -552,8 +549,8 @@ fn inside(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
         if place.is_some() {
             found.problems.extend(problems);
         } else if !problems.is_empty() {
-            // The request does not name the package; what pushes it out is the change of the
-            // flight, so that the error stands there.
+            // The request does not name the package, so that the error is reported at the changed
+            // flight.
             let message = "a package would run outside of the flight; change its dates too";
             let early = start.is_some_and(|start| start < flight.start);
             let name = if early { "start_time" } else { "end_time" };
@@ -562,18 +559,17 @@ fn inside(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     }
 }
 
-/// Whether the buy and its products permit what the update comes to.
+/// Checks that the media buy and its products permit the actions.
 fn permitted(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
     let (before, products, now) = (amending.before, amending.products, amending.desk.now);
     let open = || action::available(&action::permitted(before, products, now));
     let mut seen = Vec::new();
     for (action, field) in &found.actions {
-        // By the buy as it is: what may be done depends on how it stands, and not
-        // on what the update makes of it.
+        // Permissions depend on the state before the update, not on its result.
         let Err(reason) = action::judge(*action, before, products, now) else {
             continue;
         };
-        // One error for each action, at the first place that comes to it.
+        // One error per action, at the first member that causes it.
         if seen.contains(action) {
             continue;
         }
@@ -588,7 +584,7 @@ fn permitted(amending: &UpdateContext<'_>, found: &mut UpdateDraft) {
             "the media buy does not permit this now; details say why, and what it permits";
         let mut error = at(AdcpCode::ActionNotAllowed, field, message);
         if reason == ActionRefused::NotSupportedOnProduct {
-            // No other state of the buy and no other way of asking changes that.
+            // No other state or request would make the action permitted.
             error.recovery = Some(Open::Known(Recovery::Terminal));
         }
         let error = error.with("attempted_action", action.name()).with("reason", reason.name());

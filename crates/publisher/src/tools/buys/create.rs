@@ -21,7 +21,7 @@ use crate::reply::{ToolReply, object};
 use crate::task::SubmittedTask;
 use crate::work::ToolContext;
 
-/// What the governance agent has to be asked, once nothing else speaks against the request.
+/// Returns the question for the governance agent, once the request has no other problem.
 pub(super) fn question(
     desk: &BuyContext<'_>,
     form: &CreateMediaBuy,
@@ -31,14 +31,14 @@ pub(super) fn question(
     governance::question(desk, desk.account, &buy, token, phase, &products)
 }
 
-/// Does it.
+/// Handles `create_media_buy`.
 pub(in crate::tools) fn perform(
     work: &ToolContext<'_>,
     form: &CreateMediaBuy,
 ) -> Result<ToolReply, ToolError> {
     let offer = work.publisher.products(work.shelf)?;
-    // Worked out again: since the governance agent was asked, the offer
-    // or the account may have changed.
+    // Validated again, because the offer or the account may have changed since the governance agent
+    // was asked.
     let mut draft = draft::make(&BuyContext::of(work, &offer), form)?;
     let (account, sent) = (work.account()?, form.governance_context.as_deref());
     let token = governance::decided(work, &account.thing, &draft.buy, sent, &form.sent)?;
@@ -47,8 +47,8 @@ pub(in crate::tools) fn perform(
     }
     draft.buy.media_buy_id = work.publisher.world.fresh_id("mb");
     name_packages(work, &mut draft.buy);
-    // Before it is known whether somebody has to approve: two buys that wait must not count on
-    // the same money. What does not come about gives it back.
+    // Charged before the approval is known: two buys that wait must not count on the same money. A
+    // buy that is not confirmed returns it.
     charge(work, &account.record.id, &draft.buy, draft.buy.total_budget)?;
     let arm = Arm::take(work.shelf, &work.admitted.reach.tenant, AdcpTool::CreateMediaBuy)?;
     if arm.as_ref().is_some_and(|arm| arm.arm == PreparedAnswer::InputRequired) {
@@ -64,8 +64,8 @@ pub(in crate::tools) fn perform(
     }
 }
 
-/// Marks the proposal of a buy as bought, and books the days of exclusive products. What does not come about
-/// gives both back.
+/// Marks the proposal of a buy as bought and books the days of exclusive products. A buy that is not
+/// confirmed returns both.
 fn take_inventory(work: &ToolContext<'_>, draft: &BuyDraft) -> Result<(), InternalError> {
     let (shelf, now) = (work.shelf, work.ask.now);
     let buy = &draft.buy;
@@ -80,14 +80,14 @@ fn take_inventory(work: &ToolContext<'_>, draft: &BuyDraft) -> Result<(), Intern
     exclusive::rebook_buy(shelf, buy, &draft.products, work.is_for_tests(), now)
 }
 
-/// Gives new packages their ids.
+/// Assigns ids to new packages.
 pub(super) fn name_packages(work: &ToolContext<'_>, buy: &mut MediaBuy) {
     for package in buy.packages.iter_mut().filter(|package| package.package_id.is_empty()) {
         package.package_id = work.publisher.world.fresh_id("pkg");
     }
 }
 
-/// Adds to what is committed of an account; takes away when it is negative.
+/// Adds to the committed amount of an account; a negative amount reduces it.
 pub(super) fn charge(
     work: &ToolContext<'_>,
     account: &str,
@@ -103,7 +103,7 @@ pub(super) fn charge(
     Ok(())
 }
 
-/// The buy comes about at once.
+/// Confirms a buy at once.
 fn book(work: &ToolContext<'_>, draft: BuyDraft) -> Result<ToolReply, ToolError> {
     let (now, mut thing) = (work.ask.now, draft.buy);
     let account = work.account()?;
@@ -117,12 +117,12 @@ fn book(work: &ToolContext<'_>, draft: BuyDraft) -> Result<ToolReply, ToolError>
     work.staff_events().note_sold(&kept, &work.ask.caller.tenant())?;
     let actions = action::permitted(&kept.thing, &draft.products, now);
     let mut body = created(&kept, &actions, Some(&account.thing), now);
-    // The token of the governance agent goes on to the caller.
+    // The caller receives the governance agent's token.
     body.extend(object([("governance_context", kept.thing.governance_context.map(Into::into))]));
     Ok(ToolReply::completed("the media buy has been created", Value::Object(body)))
 }
 
-/// The buy waits for approval; nothing of it is said before that.
+/// Stores a buy that waits for approval; the reply contains only the task.
 fn submit(
     work: &ToolContext<'_>,
     draft: BuyDraft,
@@ -131,13 +131,13 @@ fn submit(
     let seconds = |product: &Product| {
         product.terms.approval.then_some(product.terms.approval_seconds.map(i64::from))
     };
-    // A product that a person decides about keeps the whole buy waiting for that person.
+    // A product that needs a person makes the whole buy wait for that person.
     let waits = draft.products.iter().filter_map(seconds).collect::<Option<Vec<_>>>();
     let due_at = match (&arm, waits.and_then(|waits| waits.into_iter().max())) {
         (None, Some(seconds)) => Some(work.ask.now + SignedDuration::from_secs(seconds)),
         (Some(_), _) | (None, None) => None,
     };
-    // What a test has prepared is ended by the test, and what the time decides by the time.
+    // Tasks prepared by a test end by the test, and those with a due time end by themselves.
     let waits_for_person = arm.is_none() && due_at.is_none();
     let (forced, message) = arm.map_or((None, None), |arm| (arm.task_id, arm.message));
     let message = message.as_deref().unwrap_or("the media buy waits for the seller's approval");
@@ -149,7 +149,7 @@ fn submit(
     Ok(work.submitted(&task.thing.task_id, message))
 }
 
-/// The request waits for something from the caller, as a sandbox was told to answer. Nothing is booked.
+/// Asks the caller for input, as a sandbox was told to. Nothing is booked.
 fn input_required(
     work: &ToolContext<'_>,
     buy: &MediaBuy,

@@ -1,4 +1,4 @@
-//! A media buy as it would be, and everything that speaks against it.
+//! Validation of a new media buy, with all its problems.
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
@@ -18,26 +18,26 @@ use crate::proposal::{self, Proposal};
 use crate::refuse::{self, AdcpRefusal, ToolError, at, invalid};
 use crate::reply::scrubbed_members;
 
-/// By how much a beginning may lie back: clocks differ, and requests travel.
+/// Maximum age of a start time that still counts as now: clocks differ, and requests take time.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
-/// A media buy that can come about. Its packages have no ids yet.
+/// Valid media buy. Its packages have no ids yet.
 pub(super) struct BuyDraft {
-    /// It.
+    /// The media buy.
     pub buy: MediaBuy,
-    /// The products of its packages.
+    /// Products of the packages.
     pub products: Vec<Product>,
 }
 
-/// Makes the buy that a request asks for.
+/// Creates the media buy that a request asks for.
 ///
 /// # Errors
-/// Everything that speaks against it, at once.
+/// All problems of the request.
 pub(super) fn make(desk: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<BuyDraft, ToolError> {
     let mut problems: Vec<AdcpError> = all_not_done(&form.not_done, "").collect();
     let (start, end) = (form.start_time.at(desk.now), form.end_time);
     check_flight(desk.now, Some(start), end, &mut problems);
-    // What lies back by no more than clocks differ begins now.
+    // A start within the tolerance is moved to now.
     let flight = BuyFlight { start: start.max(desk.now), end };
     industry(desk, form, &mut problems);
     let (bought, envelope) = match &form.proposal_id {
@@ -53,13 +53,13 @@ pub(super) fn make(desk: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<BuyDr
     };
     let total: MoneyAmount = bought.iter().map(|one| one.package.budget).sum();
     let currency = bought.first().map(|one| one.currency.clone()).unwrap_or_default();
-    // With a proposal the total is what is divided, and cannot disagree with its parts.
+    // With a proposal the total is divided among the packages and cannot disagree with them.
     if let (None, Some(named)) = (&form.proposal_id, &form.total_budget) {
         total_budget(named, total, &currency, &mut problems);
     }
     if let Some(account) = desk.account
         && let Some(funds) = &account.thing.funds
-        // Of packages that could not be read there is no currency to compare.
+        // Packages that could not be read have no currency to compare.
         && !bought.is_empty()
     {
         problems.extend(afford(funds, total, &currency, "packages"));
@@ -95,7 +95,7 @@ pub(super) fn make(desk: &BuyContext<'_>, form: &CreateMediaBuy) -> Result<BuyDr
     Ok(BuyDraft { buy, products })
 }
 
-/// A refusal for each exclusive product that somebody else has on a day of the flight.
+/// Returns a refusal for each exclusive product that is already taken on a day of the flight.
 fn taken_days(
     desk: &BuyContext<'_>,
     form: &CreateMediaBuy,
@@ -116,7 +116,8 @@ fn taken_days(
     exclusive::taken_days(desk.shelf, &wanted, &own, desk.now)
 }
 
-/// Whether a flight begins and ends in the future and in this order. `start` is `None` when it has begun.
+/// Checks that a flight starts and ends in the future and in this order. `start` is `None` when it has
+/// begun.
 pub(super) fn check_flight(
     now: Timestamp,
     start: Option<Timestamp>,
@@ -134,13 +135,12 @@ pub(super) fn check_flight(
     }
 }
 
-/// Whether the products may advertise what the buyer's industry makes.
+/// Checks that the products accept the buyer's industry.
 fn industry(desk: &BuyContext<'_>, form: &CreateMediaBuy, problems: &mut Vec<AdcpError>) {
     let Some(industry) = form.advertiser_industry.as_deref() else {
         return;
     };
-    // Industries are paths: `gambling` closes the product to
-    // `gambling.casino`, and not to `gambling_news`.
+    // Industries are paths: `gambling` excludes `gambling.casino` but not `gambling_news`.
     let below = |refused: &String| {
         let rest = industry.strip_prefix(refused.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -154,12 +154,12 @@ fn industry(desk: &BuyContext<'_>, form: &CreateMediaBuy, problems: &mut Vec<Adc
         problems.push(error.with("violated_rules", ["the product is closed to the industry"]));
         return;
     }
-    // Policies look for words, which names of industries join by signs.
+    // Policies match words, but industry names join words by punctuation.
     let spelled = industry.replace(['.', '_'], " ");
     problems.extend(desk.profile().catalogue.violations("advertiser_industry", &spelled));
 }
 
-/// The packages in a list of the request of this name.
+/// Reads the packages of a list of the request; `list` is its name.
 pub(super) fn packages(
     desk: &BuyContext<'_>,
     given: &[PackageRequest],
@@ -168,7 +168,7 @@ pub(super) fn packages(
     problems: &mut Vec<AdcpError>,
 ) -> Result<Vec<Bought>, ToolError> {
     let mut bought: Vec<Bought> = Vec::new();
-    // The currency of the first holds for all; those that differ are told after everything else.
+    // The first package decides the currency; differences are reported after all other problems.
     let mut others = Vec::new();
     for (index, given) in given.iter().enumerate() {
         let place = format!("{list}[{index}]");
@@ -187,7 +187,7 @@ pub(super) fn packages(
     Ok(bought)
 }
 
-/// The packages that a proposal comes to, and what it was priced for.
+/// Returns the packages of a proposal and the envelope that it was priced for.
 fn proposed(
     desk: &BuyContext<'_>,
     id: &str,
@@ -206,7 +206,7 @@ fn proposed(
             return Ok((Vec::new(), None));
         }
     };
-    // The schema demands it beside a proposal.
+    // The schema requires it with a proposal.
     let total = form.total_budget.as_ref();
     let amount = total.map_or(MoneyAmount::ZERO, |total| total.amount);
     let named = total.map_or("", |total| total.currency.as_str());
@@ -230,14 +230,14 @@ fn proposed(
         package::minimum(product, option, share, "total_budget.amount", problems);
         bought.push(Bought::of(product, option, share));
     }
-    // What the buy may become without another quote: what was bought. The price holds for the whole
-    // budget of the proposal, so that a smaller buy may grow to it.
+    // The buy may grow up to the budget of the proposal without another quote, because the price
+    // holds for all of it.
     let most = amount.max(proposal.envelope.budget.unwrap_or(amount));
     let BuyFlight { start: start_time, end: end_time } = flight;
     Ok((bought, Some(BuyEnvelope { total_budget: most, start_time, end_time })))
 }
 
-/// Whether the insertion order of a proposal is accepted, where there is one that has to be.
+/// Checks that the insertion order of a proposal is accepted when one is required.
 fn order(proposal: &Proposal, acceptance: Option<&Acceptance>, problems: &mut Vec<AdcpError>) {
     match (acceptance, &proposal.io_id) {
         (None, Some(_)) if proposal::SIGNED => {
@@ -253,7 +253,7 @@ fn order(proposal: &Proposal, acceptance: Option<&Acceptance>, problems: &mut Ve
     }
 }
 
-/// A change or a purchase beyond what a quote was made for.
+/// Returns the error of a purchase or change that exceeds its quote.
 pub(super) fn requote<T: AsRef<str>>(fields: &[T]) -> AdcpError {
     let message = "this goes beyond what the price was quoted for; details.envelope_field names what \
                    does; stay within it, or ask for another proposal";
@@ -263,7 +263,7 @@ pub(super) fn requote<T: AsRef<str>>(fields: &[T]) -> AdcpError {
     error.with("envelope_field", fields)
 }
 
-/// Whether the packages keep to the total that the request names.
+/// Checks that the packages stay within the total that the request names.
 fn total_budget(named: &Money, total: MoneyAmount, currency: &str, problems: &mut Vec<AdcpError>) {
     if !currency.is_empty() && named.currency != currency {
         let message = "the packages are priced in another currency";
@@ -278,7 +278,7 @@ fn total_budget(named: &Money, total: MoneyAmount, currency: &str, problems: &mu
     }
 }
 
-/// Whether an account can pay for more.
+/// Returns an error when an account has too little money left.
 pub(super) fn afford(
     funds: &Funds,
     more: MoneyAmount,

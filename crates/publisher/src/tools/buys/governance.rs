@@ -1,5 +1,5 @@
-//! The governance agent of an account is asked before money is committed (`check_governance`); without
-//! its consent nothing is done (`K-1`, `Y-7`).
+//! Governance checks: the account's governance agent is asked before money is committed
+//! (`check_governance`), and nothing is done without its approval (`K-1`, `Y-7`).
 
 use std::collections::BTreeSet;
 
@@ -22,14 +22,14 @@ use crate::shelf::Stored;
 use crate::work::ToolContext;
 use crate::world::{CallError, NamedGovernanceAgent};
 
-/// Whom to ask what.
+/// Question to a governance agent.
 pub(super) struct GovernanceQuestion {
     agent: NamedGovernanceAgent,
     request: Map,
 }
 
-/// The question about a buy as it is to be, where its account has a governance agent. `token` is that of the
-/// request.
+/// Returns the question about the resulting media buy when its account has a governance agent. `token` is
+/// the request's.
 ///
 /// # Errors
 /// When the request lacks what the agent needs: `INVALID_REQUEST` for a plan, which requests of 3.2 need
@@ -46,15 +46,15 @@ pub(super) fn question(
         return Ok(None);
     };
     let mut problems = Vec::new();
-    // A change may come without a token: the one with which the buy was approved stands for it.
+    // A change may omit the token; the one that approved the media buy is used then.
     let token = token.or(buy.governance_context.as_deref());
     if !token.is_some_and(is_token) {
         let message = "the account's governance agent has to be asked with its token; send the \
                        governance_context of its approval";
         problems.push(at(AdcpCode::PermissionDenied, "governance_context", message));
     }
-    // Since 3.2 the token alone says which plan it is, and a seller must not ask for more. A buy that came
-    // about that way is changed that way, whatever release its buyer speaks by then.
+    // Since 3.2 the token alone identifies the plan, and a seller must not require more. A buy created
+    // that way is changed that way, whatever release its buyer uses then.
     let is_by_token = desk.release >= AdcpRelease::V3_2
         || (phase == AskedPhase::Modification && buy.governance_context.is_some());
     if buy.plan_id.is_none() && !is_by_token {
@@ -77,12 +77,12 @@ pub(super) fn question(
     Ok(Some(GovernanceQuestion { agent, request }))
 }
 
-/// Whether a text can be a token at all (published length and letters).
+/// Returns true when a text has the published length and characters of a token.
 fn is_token(text: &str) -> bool {
     (1..=4096).contains(&text.len()) && text.bytes().all(|byte| (0x20..0x7f).contains(&byte))
 }
 
-/// What would be delivered (`core/planned-delivery.json`).
+/// Returns the planned delivery (`core/planned-delivery.json`).
 fn planned(buy: &MediaBuy, products: &[Product]) -> Value {
     let channels: BTreeSet<_> = products.iter().flat_map(Product::channels).collect();
     let live = buy.packages.iter().filter(|package| package.is_live());
@@ -90,7 +90,7 @@ fn planned(buy: &MediaBuy, products: &[Product]) -> Value {
     let aimed = overlays.filter_map(|overlay| typed::read::<Targeting>(overlay)?.geo_countries);
     let countries: BTreeSet<String> = aimed.flatten().collect();
     json!({
-        // It has none yet when it is bought.
+        // A new media buy has no id yet.
         "media_buy_id"?: Some(&buy.media_buy_id).filter(|id| !id.is_empty()),
         "start_time": buy.start_time,
         "end_time": buy.end_time,
@@ -101,10 +101,10 @@ fn planned(buy: &MediaBuy, products: &[Product]) -> Value {
     })
 }
 
-/// The answer to a question, if there is one.
+/// Asks the governance agent; returns `None` without a question.
 ///
 /// # Errors
-/// What the agent's refusal means to the caller.
+/// The caller's error for the agent's refusal.
 pub(super) async fn answer(
     publisher: &Publisher,
     question: Option<GovernanceQuestion>,
@@ -125,7 +125,7 @@ pub(super) async fn answer(
                 let message = "the governance agent does not accept the token of the request";
                 at(AdcpCode::PermissionDenied, "governance_context", message)
             }
-            // Any other error is no decision, and without a decision nothing is done (`Y-7`).
+            // Any other error is no decision, and nothing is done without one (`Y-7`).
             _ => unavailable(),
         }
         .into()),
@@ -137,11 +137,11 @@ fn unavailable() -> AdcpError {
     refuse::error(AdcpCode::GovernanceUnavailable, message)
 }
 
-/// The token with which the buy goes on, when the agent agreed. `sent` is the token of the request, and
-/// `request` the whole of it, in which the agent's conditions name members.
+/// Returns the new token of the media buy when the agent has approved it. `sent` is the token of the
+/// request; `request` is the whole request, whose members the agent's conditions name.
 ///
 /// # Errors
-/// `GOVERNANCE_DENIED`, and `GOVERNANCE_UNAVAILABLE` for what is no decision.
+/// `GOVERNANCE_DENIED`; `GOVERNANCE_UNAVAILABLE` when there is no valid decision.
 pub(super) fn decided(
     work: &ToolContext<'_>,
     account: &Account,
@@ -152,10 +152,10 @@ pub(super) fn decided(
     if account.governance.is_none() {
         return Ok(None);
     }
-    // There is none where the account got its agent a moment ago.
+    // Missing when the account got its agent after the check.
     let decision = work.prepared.governance.clone().and_then(typed::read::<GovernanceAnswer>);
     let decision = decision.ok_or_else(unavailable)?;
-    // An answer about another plan decides nothing about this one.
+    // A decision about another plan does not apply to this one.
     let is_of_another =
         matches!((&decision.plan_id, &buy.plan_id), (Some(of), Some(own)) if of != own);
     let expires = decision.expires_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
@@ -177,7 +177,8 @@ pub(super) fn decided(
     Ok(token.or_else(|| sent.map(ToOwned::to_owned)))
 }
 
-/// The categories of the findings; their words are between the buyer and its agent.
+/// Returns the denial with the findings' categories only; their text is between the buyer and its
+/// agent.
 fn denied(decision: &GovernanceAnswer) -> AdcpError {
     let message =
         "the account's governance agent denied this; details.findings says on what grounds";
@@ -185,7 +186,7 @@ fn denied(decision: &GovernanceAnswer) -> AdcpError {
     let finding = |finding: &Value| {
         let words = finding.as_object().map(|it| typed::kept(it, &["category_id", "severity"]));
         let short = |(name, word): (String, Value)| {
-            // Words of another's: `details` have to stay small (`Z-4`).
+            // Another party's text is shortened, because `details` has to stay small (`Z-4`).
             let word = word.as_str()?.chars().take(64).collect::<String>();
             Some((name, Value::from(word)))
         };
@@ -195,7 +196,7 @@ fn denied(decision: &GovernanceAnswer) -> AdcpError {
     error.with("findings", findings)
 }
 
-/// An approval on conditions holds when the request already meets them.
+/// Accepts a conditional approval when the request already meets the conditions.
 fn conditions(decision: &GovernanceAnswer, request: &Map) -> Result<(), AdcpRefusal> {
     let unmet = decision.conditions.iter().filter(|condition| !condition.is_met(request));
     let unmet: Vec<_> = unmet.filter_map(|condition| condition.field.clone()).take(8).collect();
@@ -208,12 +209,13 @@ fn conditions(decision: &GovernanceAnswer, request: &Map) -> Result<(), AdcpRefu
 }
 
 impl GovernanceCondition {
-    /// Whether a request meets it: its field is a path in it (`packages[0].budget`).
+    /// Returns true when a request meets the condition; its field is a path in the request
+    /// (`packages[0].budget`).
     fn is_met(&self, request: &Map) -> bool {
         let (Some(wanted), Some(field)) =
             (&self.required_value, self.field.as_ref().and_then(Value::as_str))
         else {
-            // What a condition without a value demands cannot be seen in the request.
+            // A condition without a value cannot be checked against the request.
             return false;
         };
         let found = field.replace('[', ".").replace(']', "");
@@ -225,35 +227,35 @@ impl GovernanceCondition {
 }
 
 tradepost_wire::words! {
-    /// For what the agent is asked (`governance-phase`).
+    /// Phase that the agent is asked about (`governance-phase`).
     pub(super) enum AskedPhase {
-        /// Something is bought.
+        /// Purchase.
         Purchase = "purchase",
-        /// What was bought changes.
+        /// Change of a media buy.
         Modification = "modification",
     }
 }
 
 tradepost_wire::words! {
-    /// What the agent decided.
+    /// Decision of the agent.
     enum GovernanceVerdict {
-        /// Yes.
+        /// Approved.
         Approved = "approved",
-        /// Yes, if.
+        /// Approved on conditions.
         Conditions = "conditions",
-        /// No.
+        /// Denied.
         Denied = "denied",
     }
 }
 
 tradepost_wire::form! {
-    /// What an agent answers (`governance/check-governance-response.json`). Agents are others': what is
-    /// not as it should be is as if it were not there.
+    /// Answer of a governance agent (`governance/check-governance-response.json`). It comes from
+    /// another party: members that do not fit the schema are treated as absent.
     struct GovernanceAnswer {
         plan_id: Option<String>,
         expires_at: Option<String>,
         verdict: Option<String>,
-        /// What `verdict` was called before.
+        /// Older name of `verdict`.
         status: Option<String>,
         governance_context: Option<String>,
         findings: Option<Vec<Value>>,

@@ -22,7 +22,7 @@ use crate::shelf::{Query, Stored};
 use crate::tools::page::{self, ListPage, PageSize};
 use crate::work::ToolContext;
 
-/// Replies.
+/// Handles `get_media_buys`.
 pub(in crate::tools) fn perform(
     work: &ToolContext<'_>,
     form: &GetMediaBuys,
@@ -44,7 +44,7 @@ pub(in crate::tools) fn perform(
     Ok(ToolReply::completed("media buys", body))
 }
 
-/// The page of buys that a request asks for. Those that are named by their ids are few.
+/// Returns the requested page. Media buys named by id are few and are read whole.
 fn page(
     work: &ToolContext<'_>,
     form: &GetMediaBuys,
@@ -63,7 +63,7 @@ fn page(
     Ok(page::kept(work, account, &in_status(statuses), asked, size)?.page)
 }
 
-/// A query for what is in one of these statuses.
+/// Returns a query for media buys in one of these statuses.
 fn in_status(statuses: &[MediaBuyStatus]) -> Query {
     let mut states: Vec<String> = statuses.iter().map(|status| status.name().to_owned()).collect();
     states.sort_unstable();
@@ -71,7 +71,7 @@ fn in_status(statuses: &[MediaBuyStatus]) -> Query {
     Query { states, ..Query::default() }
 }
 
-/// What was looked up for the buys of a page, so that it is read once.
+/// Cache of the records that media buys of a page share.
 #[derive(Default)]
 struct Known {
     accounts: BTreeMap<String, Option<Account>>,
@@ -79,7 +79,7 @@ struct Known {
 }
 
 impl Known {
-    /// The account that a buy was bought for.
+    /// Returns the account of a media buy.
     fn account(
         &mut self,
         work: &ToolContext<'_>,
@@ -94,7 +94,7 @@ impl Known {
         Ok(account)
     }
 
-    /// The creatives that a buy's packages name, in the order of making.
+    /// Returns the creatives of a media buy's packages, oldest first.
     fn creatives(
         &mut self,
         work: &ToolContext<'_>,
@@ -117,8 +117,8 @@ impl Known {
     }
 }
 
-/// The buys that a request means: by their ids, whatever account they lie on, or all that the caller
-/// reaches, on the account that is named; in the statuses that are asked for, if any are.
+/// Returns the media buys that a request means: those with these ids on any account, or all that the
+/// caller can access, on the named account if any. The status filter applies to both.
 ///
 /// # Errors
 /// `MEDIA_BUY_NOT_FOUND` when any id does not resolve, without saying which (`U-4`).
@@ -133,13 +133,13 @@ pub(crate) fn chosen(
         let (reach, account) = (&work.admitted.reach, work.admitted.account_id());
         return Ok(reach.page(work.shelf, account, &query, work.ask.now)?);
     };
-    // Every id is looked up, whatever became of the one before.
+    // Every id is looked up, even after one that does not resolve.
     let found = ids.iter().map(|id| work.find(id)).collect::<Result<Vec<_>, _>>()?;
     let absent = || refuse::not_found(AdcpCode::MediaBuyNotFound, Some("media_buy_ids"));
     let mut buys: Vec<Stored<MediaBuy>> =
         found.into_iter().collect::<Option<_>>().ok_or_else(absent)?;
     buys.sort_by_key(|kept| kept.record.place);
-    // An id may be named twice, and is one buy.
+    // An id may be named twice.
     buys.dedup_by_key(|kept| kept.record.place);
     if let Some(wanted) = wanted {
         buys.retain(|kept| wanted.contains(&kept.thing.status_at(work.ask.now)));
@@ -147,7 +147,7 @@ pub(crate) fn chosen(
     Ok(buys)
 }
 
-/// A buy on its account.
+/// Returns the row of a media buy.
 fn row(
     work: &ToolContext<'_>,
     form: &GetMediaBuys,
@@ -158,7 +158,7 @@ fn row(
 ) -> Result<Map, InternalError> {
     let (buy, now) = (&kept.thing, work.ask.now);
     let mut row = buy::summary(kept, &action::permitted(buy, &buy.products(offer), now), now);
-    // The long name keeps it apart from the status of a task; in a row `status` is the buy's own.
+    // Rows name it `status`; the longer name only distinguishes it from the status of a task.
     row.shift_remove("media_buy_status");
     let history = form.include_history.and_then(|wanted| usize::try_from(wanted).ok());
     let history = history.filter(|wanted| *wanted > 0);
@@ -189,7 +189,8 @@ fn row(
     Ok(row)
 }
 
-/// The packages with how their creatives stand and, where asked for, what they have delivered.
+/// Returns the packages with the approval of their creatives and, on request, a snapshot of their
+/// delivery.
 fn packages(
     work: &ToolContext<'_>,
     kept: &Stored<MediaBuy>,
@@ -235,8 +236,8 @@ fn approvals(package: &Package, library: &[Stored<Creative>], now: Timestamp) ->
         let mut library = library.iter().map(|kept| &kept.thing);
         let creative = library.find(|creative| creative.creative_id == *id)?;
         let status = match creative.status_at(now) {
-            // `creative_approvals` has three words. What was suspended or
-            // put away had been approved.
+            // `creative_approvals` has only three values. Suspended and archived creatives had been
+            // approved.
             Review::Processing | Review::PendingReview => "pending_review",
             Review::Approved | Review::Suspended | Review::Archived => "approved",
             Review::Rejected => "rejected",

@@ -1,4 +1,4 @@
-//! One package of a request: what is bought, at which price, for how much and when.
+//! Validation of one package of a request: product, price, budget and dates.
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
@@ -13,16 +13,16 @@ use crate::money::MoneyAmount;
 use crate::refuse::{self, at, invalid};
 use crate::reply::scrubbed_members;
 
-/// From when until when a buy runs.
+/// Flight of a media buy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BuyFlight {
-    /// Its beginning.
+    /// Start.
     pub start: Timestamp,
-    /// Its end.
+    /// End.
     pub end: Timestamp,
 }
 
-/// A package that can be bought, and the product that it is of.
+/// Valid package with its product.
 pub(super) struct Bought {
     pub package: Package,
     pub product: Product,
@@ -30,7 +30,7 @@ pub(super) struct Bought {
 }
 
 impl Bought {
-    /// A package of a product at a price, of which nothing else is said. It has no id yet.
+    /// Creates a package with product, price and budget only. It has no id yet.
     pub(super) fn of(product: &Product, option: &PricingOption, budget: MoneyAmount) -> Self {
         let package = Package {
             package_id: String::new(),
@@ -49,8 +49,8 @@ impl Bought {
     }
 }
 
-/// Looks at a package at a place of the request (`packages[0]`); what is wrong with it goes to
-/// `problems`. `None` when it cannot even be told what is bought.
+/// Validates the package at `place` (`packages[0]`) and adds its problems. Returns `None` when
+/// product or price are unknown.
 pub(super) fn bought(
     desk: &BuyContext<'_>,
     given: &PackageRequest,
@@ -88,7 +88,7 @@ pub(super) fn bought(
     let (new, assigned) = ((Some(product), [].as_slice()), &given.creative_assignments);
     bought.package.creative_assignments = aim::assignments(desk, new, assigned, place, problems)?;
     let mut shown = scrubbed_members(&given.shown);
-    // When they were promised is added when the buy is confirmed.
+    // The time of the promise is added on confirmation.
     shown.extend(given.promised.clone());
     if let Some(deadline) = deadline(product, given.start_time.unwrap_or(flight.start), desk.now) {
         shown.insert("creative_deadline".to_owned(), deadline.to_string().into());
@@ -99,7 +99,7 @@ pub(super) fn bought(
     Ok(Some(bought))
 }
 
-/// Whether a product can be bought now.
+/// Checks that a product can be bought now.
 fn on_offer(desk: &BuyContext<'_>, product: &Product, place: &str, problems: &mut Vec<AdcpError>) {
     let field = format!("{place}.product_id");
     if product.is_expired(desk.now) {
@@ -114,7 +114,7 @@ fn on_offer(desk: &BuyContext<'_>, product: &Product, place: &str, problems: &mu
     }
 }
 
-/// Whether a bid is at least what the price asks for. On a fixed price a bid decides nothing.
+/// Returns an error when a bid is below the floor price. Bids on fixed prices are ignored.
 pub(super) fn bid(
     option: &PricingOption,
     bid: Option<MoneyAmount>,
@@ -128,7 +128,7 @@ pub(super) fn bid(
     (bid < floor).then(|| error.with("currency", option.currency()))
 }
 
-/// Whether a package may cost so little.
+/// Checks that a budget reaches the minimum of its price.
 pub(super) fn minimum(
     product: &Product,
     option: &PricingOption,
@@ -136,7 +136,7 @@ pub(super) fn minimum(
     field: &str,
     problems: &mut Vec<AdcpError>,
 ) {
-    // A flat rate is bought whole.
+    // A flat rate is only sold as a whole.
     let flat = match option.price() {
         ProductPrice::Fixed(price) if option.pricing_model.as_deref() == Some("flat_rate") => {
             Some(price)
@@ -155,7 +155,7 @@ pub(super) fn minimum(
     problems.push(error.with("currency", option.currency()));
 }
 
-/// Whether a package runs while its buy runs.
+/// Returns the problems of a package's dates with the flight of its media buy.
 pub(super) fn dates(
     start: Option<Timestamp>,
     end: Option<Timestamp>,
@@ -177,7 +177,7 @@ pub(super) fn dates(
     problems
 }
 
-/// Whether a product can be had in the formats that were chosen.
+/// Checks that a product is available in the chosen formats.
 fn formats(product: &Product, given: &PackageRequest, place: &str, problems: &mut Vec<AdcpError>) {
     for (index, format) in given.format_ids.iter().enumerate() {
         if !product.formats().iter().any(|one| one.means(format)) {
@@ -207,7 +207,7 @@ fn formats(product: &Product, given: &PackageRequest, place: &str, problems: &mu
     }
 }
 
-/// Until when creatives can be changed; a flight that begins sooner than creatives take has no deadline.
+/// Returns the deadline for creative changes; `None` when it would already have passed.
 fn deadline(product: &Product, start: Timestamp, now: Timestamp) -> Option<Timestamp> {
     let hours = product.terms.creative_lead_hours?;
     let deadline = start - SignedDuration::from_hours(i64::from(hours));

@@ -1,5 +1,5 @@
-//! What a buyer proposes beside the price: how delivery is measured, to which standards, what is
-//! reported, and what is optimized.
+//! Terms that a buyer proposes in addition to the price: measurement, performance standards,
+//! committed metrics and optimization goals.
 
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::json::{Value, json};
@@ -12,11 +12,11 @@ use crate::forms::buys::{
 use crate::money::{self, MoneyAmount};
 use crate::refuse::{at, invalid};
 
-/// The least variance between two counts that is accepted where a product says nothing, in percent: no
-/// two vendors ever count the same.
+/// Default minimum of the accepted variance between two counts, in percent: no two vendors count the
+/// same.
 const LEAST_VARIANCE: MoneyAmount = MoneyAmount::whole(5);
 
-/// What speaks against the terms of a package.
+/// Returns the problems of a package's terms.
 pub(super) fn problems(product: &Product, given: &PackageRequest, place: &str) -> Vec<AdcpError> {
     let terms = given.measurement_terms.iter();
     let mut problems: Vec<_> = terms.flat_map(|it| measurement(product, it, place)).collect();
@@ -26,7 +26,7 @@ pub(super) fn problems(product: &Product, given: &PackageRequest, place: &str) -
     problems
 }
 
-/// A term that is not accepted, with what would be.
+/// Returns the error of a rejected term with the accepted values.
 fn rejected(field: &str, message: &str, accepted: Value) -> AdcpError {
     at(AdcpCode::TermsRejected, field, message).with("accepted", accepted)
 }
@@ -37,7 +37,7 @@ fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<
         problems.push(rejected(&format!("{place}.measurement_terms.{field}"), message, accepted));
     };
     let billing = terms.billing_measurement.as_ref();
-    // The product says its terms in the words in which a buyer asks for others.
+    // A product declares its terms in the form in which a buyer proposes others.
     let ours = product.published.measurement_terms.as_ref();
     let own = ours.and_then(|ours| ours.billing_measurement.as_ref());
     let least = own.and_then(|own| own.max_variance_percent).unwrap_or(LEAST_VARIANCE);
@@ -51,7 +51,7 @@ fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<
     let windows = reported.flat_map(|reported| reported.measurement_windows.iter());
     let windows: Vec<_> = windows.filter_map(|window| window.window_id.as_deref()).collect();
     if let Some(window) = billing.and_then(|billing| billing.measurement_window.as_deref())
-        // A product that names no windows refuses none.
+        // A product without declared windows accepts any.
         && !windows.is_empty()
         && !windows.contains(&window)
     {
@@ -69,7 +69,7 @@ fn measurement(product: &Product, terms: &MeasurementTerms, place: &str) -> Vec<
     problems
 }
 
-/// A product promises its own standards, and no stricter ones.
+/// Refuses standards that are stricter than the product's own.
 fn standards(product: &Product, given: &[Standard], place: &str) -> Vec<AdcpError> {
     let mut problems = Vec::new();
     for (index, Standard { metric, threshold }) in given.iter().enumerate() {
@@ -77,7 +77,7 @@ fn standards(product: &Product, given: &[Standard], place: &str) -> Vec<AdcpErro
         let ours = ours.find(|ours| ours.metric.as_ref() == Some(metric));
         let promised = ours.and_then(|ours| ours.threshold);
         let fits = |promised: &MoneyAmount| {
-            // Invalid traffic is a ceiling; everything else is a floor.
+            // Invalid traffic is an upper bound; all other metrics are lower bounds.
             if metric == "ivt" { threshold >= promised } else { threshold <= promised }
         };
         if !promised.as_ref().is_some_and(fits) {
@@ -91,7 +91,7 @@ fn standards(product: &Product, given: &[Standard], place: &str) -> Vec<AdcpErro
     problems
 }
 
-/// What is reported is what the product reports.
+/// Refuses metrics that the product does not report.
 fn metrics(product: &Product, given: &[CommittedMetric], place: &str) -> Vec<AdcpError> {
     let known = product.metrics();
     let is_known = |asked: &CommittedMetric| {
@@ -104,8 +104,8 @@ fn metrics(product: &Product, given: &[CommittedMetric], place: &str) -> Vec<Adc
     given.iter().enumerate().filter(|(_, asked)| !is_known(asked)).map(reject).collect()
 }
 
-/// What a package is optimized for. A product that declares what it can be optimized for takes nothing
-/// else; one that declares nothing takes a goal as a wish.
+/// Checks optimization goals. A product accepts only the metric goals that it declares; without a
+/// declaration a metric goal is accepted without a promise.
 pub(super) fn goals(product: &Product, given: &[OptimizationGoal], place: &str) -> Vec<AdcpError> {
     let declared = product.published.metric_optimization.as_ref();
     let mut problems = Vec::new();
@@ -136,7 +136,7 @@ fn metric_goal(
     };
     let one_of = |known: &Option<Vec<Value>>, member: &str, asked: &Option<Value>| {
         let (known, asked) = (known.as_ref()?, asked.as_ref()?);
-        // A number is sent as `15` or as `15.0`.
+        // A number may be sent as `15` or as `15.0`.
         let fits = known.iter().any(|one| one == asked || money::same(one, asked));
         let message =
             "the product cannot be optimized for that; details.accepted_values lists for what";

@@ -19,7 +19,7 @@ use crate::reply::{ToolReply, object};
 use crate::shelf::Stored;
 use crate::work::ToolContext;
 
-/// The buy of an update with everything around it.
+/// Media buy to be updated, with its account, products and spend.
 struct FoundBuy {
     kept: Stored<MediaBuy>,
     account: Option<Stored<Account>>,
@@ -27,7 +27,7 @@ struct FoundBuy {
     spent: MoneyAmount,
 }
 
-/// What the governance agent has to be asked, once nothing else speaks against the request.
+/// Returns the question for the governance agent, once the request has no other problem.
 pub(super) fn question(
     desk: &BuyContext<'_>,
     form: &UpdateMediaBuy,
@@ -39,7 +39,7 @@ pub(super) fn question(
     governance::question(desk, account, &change.buy, token, AskedPhase::Modification, products)
 }
 
-/// Does it.
+/// Handles `update_media_buy`.
 pub(in crate::tools) fn perform(
     work: &ToolContext<'_>,
     form: &UpdateMediaBuy,
@@ -87,7 +87,8 @@ pub(in crate::tools) fn perform(
     Ok(ToolReply::completed("the media buy has been updated", Value::Object(body)))
 }
 
-/// What an account is bound to by a buy: its budget, or what it has spent when it came to a stop.
+/// Returns the amount that a media buy commits: its budget, or what it has spent once it is
+/// canceled.
 fn committed(buy: &MediaBuy, spent: MoneyAmount) -> MoneyAmount {
     if buy.cancellation.is_some() { spent } else { buy.total_budget.max(spent) }
 }
@@ -96,7 +97,7 @@ fn find(desk: &BuyContext<'_>, form: &UpdateMediaBuy) -> Result<FoundBuy, ToolEr
     let (id, field) = (&form.media_buy_id, Some("media_buy_id"));
     let kept: Stored<MediaBuy> =
         desk.reach.require(desk.shelf, id, AdcpCode::MediaBuyNotFound, field)?;
-    // A buy is worked on with the account that it was bought for, whichever one the request names.
+    // The account of the purchase applies, whichever one the request names.
     let account = account_of(desk.shelf, &kept)?;
     let products = kept.thing.products(desk.offer);
     let delivery = desk.shelf.find::<BuyDelivery>(&kept.record.id)?;
@@ -109,12 +110,12 @@ fn work_out(
     form: &UpdateMediaBuy,
     found: &FoundBuy,
 ) -> Result<BuyUpdate, ToolError> {
-    // Before anything is worked out: what speaks against a change of another state would mislead.
+    // Checked first, because errors relative to another revision would mislead.
     let current = found.kept.record.revision;
     if let Some(expected) = form.revision
         && expected != current
     {
-        // Somebody was faster (`Y-6`).
+        // The media buy was changed concurrently (`Y-6`).
         let message = "the media buy has changed since that revision; read it again and send the \
                        change anew";
         let error = at(AdcpCode::Conflict, "revision", message);

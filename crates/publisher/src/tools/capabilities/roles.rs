@@ -1,5 +1,5 @@
-//! Which protocols are spoken, and what is specialized in: a protocol whose tools have something to
-//! work with is claimed, because the clients of buyers call no tool of one that is not.
+//! Supported protocols and specialisms. A protocol is claimed only when the publisher has data for
+//! its tools, because buyers' clients call no tool of an unclaimed protocol.
 
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -8,14 +8,14 @@ use crate::catalogue::{Product, Signal};
 use crate::profile::PublisherProfile;
 use crate::tools::sessions;
 
-/// The protocol of conversations.
+/// Name of the sponsored intelligence protocol.
 pub(super) const SPONSORED: &str = "sponsored_intelligence";
 
-/// The protocols that have a section of their own.
+/// Protocols with a section of their own.
 pub(super) const SECTIONS: [&str; 5] =
     ["media_buy", "signals", "creative", "governance", SPONSORED];
 
-/// The protocols that are spoken (`enums/adcp-protocol.json`).
+/// Returns the supported protocols (`enums/adcp-protocol.json`).
 pub(super) fn protocols(profile: &PublisherProfile) -> Vec<&'static str> {
     let catalogue = &profile.catalogue;
     claimed([
@@ -23,17 +23,17 @@ pub(super) fn protocols(profile: &PublisherProfile) -> Vec<&'static str> {
         ("signals", !catalogue.signals.is_empty()),
         ("creative", !catalogue.formats.is_empty()),
         ("governance", true),
-        // The claim has to say where conversations are had.
+        // The claim has to include the endpoints.
         (SPONSORED, !catalogue.offerings.is_empty() && !profile.endpoints.is_empty()),
     ])
 }
 
-/// The names of what there is.
+/// Returns the names of the true claims.
 fn claimed<const N: usize>(claims: [(&'static str, bool); N]) -> Vec<&'static str> {
     claims.into_iter().filter_map(|(name, is_there)| is_there.then_some(name)).collect()
 }
 
-/// Where conversations are had, and what is shown in them.
+/// Returns the endpoints of conversations and what can be shown in them.
 pub(super) fn conversations(profile: &PublisherProfile) -> Value {
     let endpoints = &profile.endpoints;
     let transports: Vec<_> =
@@ -45,7 +45,7 @@ pub(super) fn conversations(profile: &PublisherProfile) -> Value {
     })
 }
 
-/// What is specialized in (`enums/specialism.json`).
+/// Returns the specialisms (`enums/specialism.json`).
 pub(super) fn specialisms(profile: &PublisherProfile, spoken: &[&str]) -> Vec<&'static str> {
     let catalogue = &profile.catalogue;
     claimed([
@@ -62,8 +62,7 @@ pub(super) fn specialisms(profile: &PublisherProfile, spoken: &[&str]) -> Vec<&'
     ])
 }
 
-/// The experimental surfaces that are there. Whoever has one must say so (AdCP 3.1, "Experimental
-/// status").
+/// Returns the experimental features, which have to be declared (AdCP 3.1, "Experimental status").
 pub(super) fn experimental(spoken: &[&str]) -> Vec<&'static str> {
     claimed([
         ("governance.campaign", true),

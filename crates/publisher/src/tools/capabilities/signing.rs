@@ -1,5 +1,5 @@
-//! What the capabilities say of signatures: `request_signing`, `webhook_signing` and where the
-//! seller's own keys are (`identity`).
+//! Signature capabilities: `request_signing`, `webhook_signing` and the location of the seller's
+//! keys (`identity`).
 
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::adcp::signing::SignedKind;
@@ -8,7 +8,7 @@ use tradepost_wire::json::{Value, json};
 
 use crate::profile::{RequestSigning, Signing};
 
-/// The members that belong there.
+/// Returns the sections about signatures.
 pub(super) fn sections(signing: &Signing, tools: &[AdcpTool]) -> Vec<(&'static str, Value)> {
     let requests = signing.requests.as_ref().map(|requests| request_signing(requests, tools));
     let webhooks = signing.webhooks.map(|algorithm| {
@@ -38,7 +38,7 @@ fn request_signing(requests: &RequestSigning, tools: &[AdcpTool]) -> Value {
     })
 }
 
-/// Whoever verifies wants to hear from which origin each kind of key comes.
+/// Returns the seller's identity with the origin of each kind of key, which verifiers need.
 fn identity(signing: &Signing, url: &str) -> Value {
     let after = url.find("://").map_or(0, |at| at + 3);
     let end = url.get(after..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| after + at);

@@ -1,5 +1,4 @@
-//! Media buys and tasks made to stand as a test wants them, delivery that nobody delivered and money
-//! that nobody spent.
+//! Scenarios of media buys and tasks: forced statuses, simulated delivery and simulated spend.
 
 use tradepost_wire::adcp::AdcpTool;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -28,7 +27,7 @@ pub(super) fn status(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> 
     }
 }
 
-/// `force_create_media_buy_arm` and its like: for the caller's next request for a tool.
+/// `force_create_media_buy_arm` and the like: prepares the caller's next request for a tool.
 pub(super) fn arm(at: &ScenarioContext<'_>, tool: AdcpTool) -> Result<Value, ScenarioFailed> {
     let (task_id, message) = (at.params.task_id.clone(), at.params.message.clone());
     let arm = PreparedAnswer::from_name(need("arm", &at.params.arm)?);
@@ -38,7 +37,7 @@ pub(super) fn arm(at: &ScenarioContext<'_>, tool: AdcpTool) -> Result<Value, Sce
     }
     let arm = Arm { arm, task_id, message };
     arm.set(at.work.shelf, at.tenant(), tool, at.work.ask.now)?;
-    // A task is named only where one is made.
+    // Only a submitted task has an id.
     let task = arm.task_id.filter(|_| arm.arm == PreparedAnswer::Submitted);
     Ok(json!({"success": true, "forced": {"arm": arm.arm, "task_id"?: task}}))
 }
@@ -53,12 +52,12 @@ pub(super) fn task(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     if !at.office().force(&place, result)?.ok_or_else(not_found)? {
         return Err(no_way_from(before));
     }
-    // Read again: the office changed the task on the shelf, and not the one in hand.
+    // Read again, because the finisher changed the stored task and not our copy.
     let after = work.shelf.find::<SubmittedTask>(&place)?.ok_or_else(not_found)?;
     Ok(moved(before, after.thing.status))
 }
 
-/// `simulate_delivery`: adds to what was delivered.
+/// `simulate_delivery`: adds to the delivery so far.
 pub(super) fn delivery(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let (work, id) = (at.work, need("media_buy_id", &at.params.media_buy_id)?);
     let day = at.params.sent.get("delivery_date");
@@ -71,7 +70,7 @@ pub(super) fn delivery(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed
     Ok(json!({"success": true, "simulated": simulated, "cumulative": total}))
 }
 
-/// `simulate_budget_spend`: in place of what was spent.
+/// `simulate_budget_spend`: replaces the amount spent so far.
 pub(super) fn spend(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let (work, now) = (at.work, at.work.ask.now);
     let share = at.params.spend_percentage;
@@ -90,7 +89,7 @@ pub(super) fn spend(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     Ok(json!({"success": true, "simulated": simulated}))
 }
 
-/// The caller's media buy.
+/// Returns the caller's media buy.
 fn found(at: &ScenarioContext<'_>, id: &str) -> Result<Stored<MediaBuy>, ScenarioFailed> {
     at.work.find(id)?.ok_or_else(not_found)
 }

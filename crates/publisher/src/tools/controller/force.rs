@@ -1,4 +1,4 @@
-//! Accounts, creatives, sponsored conversations and the ad server made to stand as a test wants them.
+//! Scenarios that force the state of accounts, creatives, sponsored conversations and the ad server.
 
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -66,17 +66,17 @@ pub(super) fn observations(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFa
     Ok(json!({"success": true, "creative_id": id, "audit_observations": observations}))
 }
 
-/// The creative with an id of the caller's.
+/// Finds the caller's creative by its chosen id.
 fn found(at: &ScenarioContext<'_>, id: &str) -> Result<Stored<Creative>, ScenarioFailed> {
     let query = Query::default().led_to_by(IndexField::ChosenId, id);
     let mut all: Vec<Stored<Creative>> = at.work.admitted.reach.all(at.work.shelf, &query)?;
-    // Several accounts may have one; the named account's comes first, then what changed last.
+    // Several accounts may have one: the named account's comes first, then the latest change.
     let named = at.work.admitted.account_id();
     all.sort_by_key(|it| (it.record.account.as_deref() == named, it.record.updated_at));
     all.pop().ok_or_else(not_found)
 }
 
-/// Why a creative is forced to another status, as the test says it.
+/// Returns the reason of a forced status change as the test gives it.
 fn turn(at: &ScenarioContext<'_>, from: Review) -> Result<CreativeChange, ScenarioFailed> {
     let text = |name: &str| at.params.sent.get(name).and_then(Value::as_str);
     let unknown = || invalid("params.reason_code is none of a creative");
@@ -107,7 +107,7 @@ pub(super) fn session(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed>
     Ok(moved(before, next))
 }
 
-/// `force_upstream_unavailable`: for the caller alone, and for a moment.
+/// `force_upstream_unavailable`: affects only this caller, for a short time.
 pub(super) fn upstream(at: &ScenarioContext<'_>) -> Result<Value, ScenarioFailed> {
     let (work, tool) = (at.work, need("tool", &at.params.tool)?.to_owned());
     if tool != "*" && tool != "get_products" {

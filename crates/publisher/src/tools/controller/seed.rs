@@ -1,5 +1,5 @@
-//! Things that a test wants to find. Put again in the same way, a thing stays as it is; put again in
-//! another way it is refused, so that a test does not change what another one relies on.
+//! Test fixtures. Seeding the same fixture twice changes nothing; seeding a different one under the
+//! same ids is refused, so that one test does not change the data of another.
 
 use std::collections::BTreeSet;
 
@@ -17,20 +17,20 @@ use crate::forms::products::BrandRef;
 use crate::shelf::{EntityKind, Stored, kept, own_id};
 use crate::tools::plans;
 
-/// The product that tests name when they do not look for one.
+/// Product that tests use without searching for one.
 const TRIAL: &str = "test-product";
 
-/// The price that it has besides those that were put to it.
+/// Additional price of that product.
 const DEFAULT: &str = "default";
 
 kept! {
-    /// What a thing was put there with.
+    /// Fixture that a record was seeded with.
     struct Seed: Directive {
         fixture: Map,
     }
 }
 
-/// `seed_*`: has something of an owner laid there, unless it lies there already.
+/// `seed_*`: creates a record of an owner, unless it was seeded before.
 pub(super) fn put(
     at: &ScenarioContext<'_>,
     owner: &str,
@@ -75,8 +75,8 @@ pub(super) fn price(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), Scena
     if !office.seed_price(product, option, fixture)? {
         return Err(not_found());
     }
-    // Tests that buy this product without having asked for prices name this one. It costs what
-    // the first price costs, and stands after it.
+    // Tests that buy this product without asking for prices use this one. It costs the same as the
+    // first seeded price and is listed after it.
     let priced = office.publisher.product(office.shelf, product)?;
     if product == TRIAL && priced.is_some_and(|priced| priced.pricing(DEFAULT).is_none()) {
         office.seed_price(product, DEFAULT, fixture)?;
@@ -97,7 +97,7 @@ fn read<T: Typed>(fixture: &Map) -> Result<T, InternalError> {
     T::read(&Value::Object(fixture.clone())).ok_or_else(broken)
 }
 
-/// An account for tests; what the fixture leaves open is filled in.
+/// Creates a test account; defaults replace missing members of the fixture.
 pub(super) fn account(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
     let (shelf, id) = (at.work.shelf, need("account_id", &at.params.account_id)?);
     if shelf.whose(EntityKind::Account, id)?.is_some() {
@@ -116,7 +116,7 @@ pub(super) fn account(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), Sce
     Ok(())
 }
 
-/// A creative of the named account; approved, unless the fixture says otherwise.
+/// Creates a creative of the named account; it is approved unless the fixture says otherwise.
 pub(super) fn creative(at: &ScenarioContext<'_>, fixture: &Map) -> Result<(), ScenarioFailed> {
     let (work, id) = (at.work, need("creative_id", &at.params.creative_id)?);
     let account = at.account()?;

@@ -1,4 +1,4 @@
-//! What products demand to know of how creatives were made, and who is asked whether it is true.
+//! Provenance that products demand of creatives, and the verifiers that check it.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ use crate::shelf::{StoreTx, Stored};
 use crate::tools::own;
 use crate::work::Prepared;
 
-/// The products that demand anything.
+/// Products with a creative policy.
 pub(super) struct Demands(Vec<Product>);
 
 impl Demands {
@@ -30,9 +30,9 @@ impl Demands {
         Self(products.iter().filter(demands).cloned().collect())
     }
 
-    /// Those that count for a creative: the products that it runs in, or is to run in. One that is
-    /// assigned to nothing may come to run wherever its format is taken, and a seller that publishes a
-    /// requirement has to enforce it when creatives are sent ("What sellers can require").
+    /// Returns the products whose demands apply to a creative: those that it runs in or is assigned
+    /// to. An unassigned creative may run wherever its format is accepted, and a seller has to enforce
+    /// published requirements when creatives are sent ("What sellers can require").
     fn on<'a>(
         &'a self,
         (id, creative): (&'a str, &'a GivenCreative),
@@ -53,7 +53,7 @@ impl Demands {
         (assigned, self.0.iter().filter(counts).collect())
     }
 
-    /// What is demanded of a creative.
+    /// Returns the provenance demanded of a creative.
     pub(super) fn provenance(
         &self,
         creative: (&str, &GivenCreative),
@@ -68,7 +68,7 @@ impl Demands {
         })
     }
 
-    /// What a verifier is asked about a creative: nothing when it is as it was.
+    /// Returns the question for a verifier; `None` when the creative is unchanged.
     pub(super) fn question(
         &self,
         creative: (&str, &GivenCreative),
@@ -87,8 +87,8 @@ impl Demands {
     }
 }
 
-/// A creative as it is going to be: what is left out stays as it is, except that a creative has one kind
-/// of format.
+/// Merges a creative with the stored one: omitted members keep their values, except that a creative has
+/// either `format_id` or `format_kind`.
 pub(super) fn merged(
     known: Option<&Stored<Creative>>,
     given: &CreativeAsset,
@@ -96,7 +96,7 @@ pub(super) fn merged(
     let mut whole: Map = known.map(|known| known.thing.given.sent.clone()).unwrap_or_default();
     whole.retain(|name, _| !given.replaces(name));
     whole.extend(given.sent.clone());
-    // These say what to do with a creative, and not what it is.
+    // These members are instructions and not part of the creative.
     for member in ["status", "weight", "placement_ids", "placement_refs"] {
         whole.swap_remove(member);
     }
@@ -104,7 +104,7 @@ pub(super) fn merged(
     typed::read(whole).ok_or_else(unread)
 }
 
-/// Has verifiers look at what is new in a sync and at what it assigns anew, before anything is done.
+/// Asks verifiers about changed and newly assigned creatives, before the transaction.
 pub(in crate::tools) async fn prepare(
     publisher: &Publisher,
     ask: &ToolCall,
@@ -117,7 +117,7 @@ pub(in crate::tools) async fn prepare(
     Ok(Prepared { looked, ..Prepared::default() })
 }
 
-/// What is to be asked, by the ids of creatives.
+/// Returns the questions with the ids of their creatives.
 fn questions(
     publisher: &Publisher,
     form: &SyncCreatives,
@@ -126,7 +126,7 @@ fn questions(
 ) -> Result<Vec<(String, VerifierQuestion)>, ToolError> {
     let products = publisher.products(shelf)?;
     let mut policies = products.iter().filter_map(|it| it.published.creative_policy.as_ref());
-    // Where no product names a verifier, neither the library nor the buys are read.
+    // Without verifiers neither the library nor the media buys have to be read.
     let asks_anybody = policies.any(|policy| policy.verifiers().next().is_some());
     let Some(account) = admitted.account.as_ref().filter(|_| asks_anybody) else {
         return Ok(Vec::new());
@@ -139,7 +139,7 @@ fn questions(
     let (mut seen, mut changed) = (BTreeSet::new(), BTreeSet::new());
     for given in &form.creatives {
         let id = given.creative_id.as_str();
-        // Of rows with one id the first is done, and what is said of another is not about it.
+        // Only the first row of an id is used, so that the others need no question.
         let is_wanted =
             form.creative_ids.as_ref().is_none_or(|wanted| wanted.contains(&given.creative_id));
         if !seen.insert(id) || !is_wanted {
@@ -159,12 +159,12 @@ fn questions(
         let (Some(creative), Some(package)) = (creative, package) else { continue };
         let product = products.iter().find(|it| it.id() == package.product_id);
         let id = &assignment.creative_id;
-        // What is sent otherwise than it was is asked about as it is sent.
+        // A creative that this request changes is asked about in its new version.
         let asked =
             Some(creative).filter(|_| !assigns(package, id) && !changed.contains(id.as_str()));
         let question = asked.and_then(|it| verdict::on_assignment(&it.given, product));
         let question = question.map(|question| (id.clone(), question));
-        // Packages of one product ask the same.
+        // Packages of the same product need the same question only once.
         found.extend(question.filter(|it| !found.contains(it)));
     }
     Ok(found)

@@ -1,4 +1,4 @@
-//! `list_creatives`: the library, as it is asked for.
+//! `list_creatives`: the creatives of the library that match the filters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,12 +22,12 @@ use crate::shelf::{EntityRecord, IndexField, Order, Query, Stored, Tally, own_id
 use crate::tools::page::{self, ListPage, PageSize};
 use crate::work::ToolContext;
 
-/// A creative with what is shown of it besides.
+/// Creative with the related data that a row shows.
 struct CreativeRow {
     kept: Stored<Creative>,
     status: CreativeStatus,
     account: Option<Value>,
-    /// Packages with the media buy and the moment.
+    /// Package id, media buy id and time of each assignment.
     packages: Vec<(String, String, Timestamp)>,
 }
 
@@ -67,10 +67,10 @@ pub(in crate::tools) fn perform(
     Ok(ToolReply::completed("the creatives that fit", body))
 }
 
-/// How many creatives a page has.
+/// Page sizes of the creative list.
 const SIZE: PageSize = PageSize { usual: 50, most: page::MOST };
 
-/// A page of creatives with what is said of the whole list.
+/// Page of creatives with the totals of the whole list.
 struct Listed {
     items: Vec<CreativeRow>,
     pagination: Value,
@@ -79,7 +79,7 @@ struct Listed {
     direction: Direction,
 }
 
-/// The page that is asked for, where the store can find it by itself.
+/// Reads a page that the store can select by itself.
 fn listed_by_status(
     work: &ToolContext<'_>,
     form: &ListCreatives,
@@ -99,7 +99,7 @@ fn listed_by_status(
     })
 }
 
-/// The same where each creative has to be looked at.
+/// Reads all candidates and filters them one by one.
 fn listed_one_by_one(work: &ToolContext<'_>, form: &ListCreatives) -> Result<Listed, ToolError> {
     let filters = form.filters.as_ref();
     let mut rows = rows(work, candidates(work, filters)?)?;
@@ -112,8 +112,8 @@ fn listed_one_by_one(work: &ToolContext<'_>, form: &ListCreatives) -> Result<Lis
     Ok(Listed { items, pagination, tallies, field, direction })
 }
 
-/// The query for a list that the store can divide into pages by itself: by status at most, in the order of
-/// making. `None` where each creative has to be looked at.
+/// Returns a query when the store can page by itself: filtered by status at most, in order of creation.
+/// `None` when each creative has to be examined.
 fn by_status(form: &ListCreatives) -> Option<Query> {
     let sort = form.sort.as_ref();
     let field = sort.and_then(|sort| sort.field).unwrap_or(CreativeSortField::CreatedDate);
@@ -128,7 +128,7 @@ fn by_status(form: &ListCreatives) -> Option<Query> {
     if filters.is_some_and(|filters| filters.sent.keys().any(|name| name != "statuses")) {
         return None;
     }
-    // What is archived is listed when it is asked for alone.
+    // Archived creatives are listed only on request.
     let listed = |status: &&CreativeStatus| **status != CreativeStatus::Archived;
     let mut states: Vec<String> = match filters.and_then(|filters| filters.statuses.as_ref()) {
         Some(statuses) => statuses.iter().map(|status| status.name().to_owned()).collect(),
@@ -140,12 +140,11 @@ fn by_status(form: &ListCreatives) -> Option<Query> {
     };
     states.sort_unstable();
     states.dedup();
-    // An empty list of statuses fits nothing, and an empty query everything.
+    // An empty list of statuses matches nothing, but an empty query would match everything.
     (!states.is_empty()).then(|| Query { states, order, ..Query::default() })
 }
 
-/// The creatives among which those are that the filters ask for: no more than those that lead to what they
-/// name, where they name anything.
+/// Reads the creatives that may match the filters: only those that the filters name, where they name any.
 fn candidates(
     work: &ToolContext<'_>,
     filters: Option<&CreativeFilters>,
@@ -163,7 +162,7 @@ fn candidates(
     Ok(found)
 }
 
-/// The ids of the creatives that the filters name: by themselves, or by the packages or buys that show them.
+/// Returns the ids of the creatives that the filters name directly, by package or by media buy.
 fn named_ids(
     work: &ToolContext<'_>,
     filters: Option<&CreativeFilters>,
@@ -192,10 +191,11 @@ fn named_ids(
     Ok(None)
 }
 
-/// Up to how many creatives the buys that show them are looked up one by one; above that, all are read.
+/// Maximum number of creatives whose media buys are looked up one by one; above it, all media buys are
+/// read.
 const LOOKED_UP: usize = 200;
 
-/// Creatives with what is shown of them besides.
+/// Adds the related data to creatives.
 fn rows(
     work: &ToolContext<'_>,
     creatives: Vec<Stored<Creative>>,
@@ -225,7 +225,7 @@ fn rows(
         let packages = buys.assigned(kept.record.account.as_deref(), id, is_elsewhere);
         let packages = packages.map(|(buy, package)| {
             let moment = kept.thing.assigned.get(&package.package_id).copied();
-            // What was assigned by the purchase itself has no moment of its own.
+            // Creatives assigned at purchase have no assignment time of their own.
             let moment = moment.unwrap_or(buy.record.created_at);
             (package.package_id.clone(), buy.thing.media_buy_id.clone(), moment)
         });
@@ -236,8 +236,8 @@ fn rows(
     Ok(creatives.into_iter().map(row).collect())
 }
 
-/// The creatives, by account and id, that buys on other accounts than a listed creative's mean when they name
-/// its id.
+/// Returns the creatives, by account and id, that are meant by media buys of other accounts when they name
+/// the id of a listed creative.
 fn namesakes(
     work: &ToolContext<'_>,
     creatives: &[Stored<Creative>],
@@ -297,7 +297,7 @@ impl CreativeFilters {
 }
 
 impl CreativeRow {
-    /// Whether it is listed. What is archived is listed when it is asked for alone.
+    /// Returns true when the row matches. Archived creatives are listed only on request.
     fn passes(&self, filters: Option<&CreativeFilters>) -> bool {
         let status = match filters.and_then(|filters| filters.statuses.as_ref()) {
             Some(statuses) => statuses.contains(&self.status),
@@ -306,13 +306,13 @@ impl CreativeRow {
         status && filters.is_none_or(|filters| filters.admit(self))
     }
 
-    /// It as it is counted.
+    /// Returns the tally of this row.
     fn tally(&self) -> Tally {
         let class = self.kept.thing.format().to_owned();
         Tally { state: self.status.name().to_owned(), class, things: 1 }
     }
 
-    /// Whether it is of the account that a reference means.
+    /// Returns true when the creative belongs to the account that a reference means.
     fn is_of(&self, wanted: &Reference) -> bool {
         let Some(own) = self.account.as_ref().and_then(Reference::read) else {
             return false;
@@ -326,8 +326,8 @@ impl CreativeRow {
     }
 }
 
-/// Puts creatives in the order that is asked for: the newest first when none is. Whatever is equal stands
-/// in the order of making, so that pages do not overlap.
+/// Sorts creatives as requested, newest first by default. Equal ones are in order of creation, so that
+/// pages do not overlap.
 fn sort(asked: Option<&CreativeSort>, rows: &mut [CreativeRow]) -> (CreativeSortField, Direction) {
     let field = asked.and_then(|asked| asked.field).unwrap_or(CreativeSortField::CreatedDate);
     let direction = asked.and_then(|asked| asked.direction).unwrap_or(Direction::Desc);
@@ -362,7 +362,7 @@ impl ListCreatives {
         let has_assignments = self.include_assignments.unwrap_or(true) && wanted("assignments");
         let has_snapshot = self.include_snapshot && wanted("snapshot");
         json!({
-            // The schema demands these, whatever fields are asked for.
+            // The schema requires these whatever `fields` says.
             "creative_id": creative.creative_id,
             "name": creative.name(),
             "format_id"?: given("format_id", true),
@@ -387,7 +387,7 @@ impl ListCreatives {
     }
 }
 
-/// How many there are of each status and of each format.
+/// Counts creatives by status and by format.
 fn summary(tallies: &[Tally]) -> (BTreeMap<&str, u64>, BTreeMap<&str, u64>) {
     let mut statuses = BTreeMap::new();
     let mut formats = BTreeMap::new();

@@ -1,6 +1,6 @@
-//! `sync_creatives`: what is new is made, what is known is changed, and each creative gets its own
-//! result. Everything is judged before anything is put, so that a strict sync changes all or
-//! nothing and a rehearsal nothing.
+//! `sync_creatives`: creates, updates and archives creatives, with a result for each. Everything is
+//! validated before anything is stored, so that a strict sync is all or nothing and a dry run
+//! changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ use crate::shelf::{New, Stored, own_id};
 use crate::tools::own;
 use crate::work::ToolContext;
 
-/// What becomes of a creative.
+/// Change of one creative.
 enum SyncAction {
     Create(Creative),
     Update(Stored<Creative>, Vec<String>),
@@ -36,7 +36,7 @@ enum SyncAction {
 }
 
 impl SyncAction {
-    /// The creative afterwards, where it is in use.
+    /// Returns the resulting creative, if it remains in use.
     fn creative(&self) -> Option<&Creative> {
         match self {
             Self::Create(new) => Some(new),
@@ -46,13 +46,13 @@ impl SyncAction {
     }
 }
 
-/// A result.
+/// Result of one creative.
 struct SyncResult {
     creative_id: String,
     action: SyncAction,
-    /// Packages that it is assigned to now.
+    /// Packages that it is now assigned to.
     assigned: Vec<String>,
-    /// Why it is not assigned to others, by the id of the package.
+    /// Reasons for failed assignments, by package id.
     refused: BTreeMap<String, String>,
 }
 
@@ -67,7 +67,7 @@ impl SyncResult {
     }
 }
 
-/// A sync at work.
+/// State of one sync.
 struct Sync<'a> {
     work: &'a ToolContext<'a>,
     account: &'a Stored<Account>,
@@ -104,11 +104,11 @@ pub(in crate::tools) fn perform(
         items: Vec::new(),
     };
     sync.judge(form)?;
-    // After all creatives, because an assignment may name one that this request makes.
+    // Assigned last, because an assignment may name a creative of this request.
     let unassigned = sync.assign(form);
     let strict = form.validation_mode != Some(ValidationMode::Lenient);
     let failed = sync.items.iter().any(SyncResult::failed);
-    // An assignment has no row of its own to fail in: in a strict sync it refuses the request, unless
+    // An assignment has no row of its own. In a strict sync its errors refuse the request, unless
     // creatives failed, whose rows say more.
     if strict && !failed {
         AdcpRefusal::of_all(unassigned)?;
@@ -116,7 +116,7 @@ pub(in crate::tools) fn perform(
     if strict && failed {
         sync.undo();
     }
-    // Said before it is done, of the same items, so that a rehearsal says what a sync would.
+    // Built before the changes from the same items, so that a dry run returns what a sync would.
     let body = sync.body(form.dry_run);
     let rehearsed = form.dry_run || strict && failed;
     if !rehearsed {
@@ -168,9 +168,9 @@ impl Sync<'_> {
         let whole = demand::merged(known, given)?;
         let demanded = self.demands.provenance((id, &whole), form, &self.buys, &self.formats);
         let policies = Policies::of(&self.work.publisher.profile.catalogue, demanded);
-        // The creative as it will be: what was left out has to go with what is new.
+        // The merged creative is validated, because old and new members have to fit together.
         let mut errors = policies.judge(&self.formats, &whole, at);
-        // What was not looked at because it is as it was has no verdict.
+        // Unchanged creatives were not verified.
         let question = self.demands.question((id, &whole), known, form, &self.buys, &self.formats);
         let looked = &self.work.prepared.looked;
         let verdict = question.as_ref().and_then(|it| verdict::known(looked, id, it));
@@ -196,13 +196,13 @@ impl Sync<'_> {
         let now = self.now();
         let status = known.thing.status_at(now);
         let put_away = given.status == Some(CreativeStatus::Archived);
-        // What changes has to be reviewed, and is not put away in the same breath.
+        // A changed creative has to be reviewed and cannot be archived in the same request.
         if put_away && changes.is_empty() && status != CreativeStatus::Archived {
             return Ok(self.put_away(known.clone()));
         }
         let mut assigned = self.buys.packages().filter(|(_, package)| assigns(package, id));
         if !changes.is_empty() {
-            // What runs stays as it was reviewed.
+            // A running creative keeps the version that was reviewed.
             if assigned.clone().any(|(_, package)| over(package, now)) {
                 errors.push(too_late(at));
             } else if assigned.any(|(buy, package)| runs(&buy.thing, package, now)) {
@@ -212,7 +212,7 @@ impl Sync<'_> {
         if !errors.is_empty() {
             return Ok(SyncAction::Fail(errors));
         }
-        // To send an archived creative again is to bring it back, even when nothing of it is new.
+        // Sending an archived creative again restores it, even unchanged.
         let again = status == CreativeStatus::Archived && !put_away;
         if changes.is_empty() && !again {
             return Ok(SyncAction::Keep(known.clone()));
@@ -225,20 +225,21 @@ impl Sync<'_> {
         if verdict.is_some() {
             next.thing.observations = observed(verdict);
         }
-        // What has changed is something that nobody was asked about before.
+        // Verifiers have not been asked about the changed version before.
         if known.thing.given.sent != whole.sent {
             next.thing.asked = asked;
         }
         next.thing.given = whole;
         next.thing.status = status;
         next.thing.review_ends_at = review_ends_at;
-        // What changed is looked at anew, and nothing that was said of it before holds.
+        // A changed creative is reviewed again, and earlier results no longer apply.
         next.thing.rejection_reason = None;
         next.thing.offline = None;
         Ok(SyncAction::Update(next, changes))
     }
 
-    /// Archived when it is approved; gone when it never ran.
+    /// Archives an approved creative and removes one that is not approved; fails while it is in
+    /// use.
     fn put_away(&self, known: Stored<Creative>) -> SyncAction {
         let (id, now) = (known.thing.creative_id.as_str(), self.now());
         let mut assigned = self.buys.packages().filter(|(_, package)| assigns(package, id));
@@ -262,8 +263,8 @@ impl Sync<'_> {
         }
     }
 
-    /// How a creative stands that was taken. Where a verifier was to be asked and did not say, a person
-    /// looks.
+    /// Returns the status of an accepted creative and the end of its review. A person reviews it when a
+    /// verifier gave no answer.
     fn review(&self, verdict: Option<&CreativeVerdict>) -> (CreativeStatus, Option<Timestamp>) {
         let review = self.policy.review;
         if verdict == Some(&CreativeVerdict::Silent) || review == CreativeReview::Person {
@@ -276,16 +277,15 @@ impl Sync<'_> {
         (CreativeStatus::PendingReview, Some(end))
     }
 
-    /// Assigns creatives to packages, and returns why others could not be. What is named belongs to
-    /// the caller or is not there (`U-1`, `U-4`).
+    /// Assigns creatives to packages and returns the errors. Named records belong to the caller or
+    /// are treated as absent (`U-1`, `U-4`).
     fn assign(&mut self, form: &SyncCreatives) -> Vec<AdcpError> {
         let mut errors = Vec::new();
         for assignment in &form.assignments {
             let id = assignment.creative_id.as_str();
             let index = match self.items.iter().position(|item| item.creative_id == id) {
                 Some(index) => index,
-                // What is only assigned and not sent has a result too, or its
-                // errors would stand nowhere.
+                // A creative that is only assigned needs a result too, to carry its errors.
                 None => {
                     let field = Some("assignments");
                     let missing = || vec![refuse::not_found(AdcpCode::CreativeNotFound, field)];
@@ -306,8 +306,8 @@ impl Sync<'_> {
                     let said: Vec<_> = reasons.iter().map(|it| it.message.as_str()).collect();
                     item.refused.insert(assignment.package_id.clone(), said.join("; "));
                     for error in reasons {
-                        // The field of each is the whole list (`U-4`), so that many
-                        // that fail alike are one error.
+                        // The field of each is the whole list (`U-4`), so that equal errors are
+                        // reported once.
                         if !errors.contains(&error) {
                             errors.push(error);
                         }
@@ -328,7 +328,7 @@ impl Sync<'_> {
         let creative = self.items.get(index).and_then(|item| item.action.creative());
         let place = self.buys.places.get(&assignment.package_id).copied();
         let package = place.and_then(|(outer, inner)| {
-            // Changed in memory alone; whether it is saved is for `apply`.
+            // Changed only in memory; `apply` saves it.
             self.buys.buys.get_mut(outer).and_then(|buy| buy.thing.packages.get_mut(inner))
         });
         let Some(package) = package else {
@@ -362,7 +362,7 @@ impl Sync<'_> {
         if over(package, now) {
             return Err(vec![too_late("assignments")]);
         }
-        // What this request sends was judged with the products that it assigns it to.
+        // Creatives of this request were validated with the products that they are assigned to.
         let earlier = self.library.get(id).map(|known| &known.thing);
         let earlier = earlier.filter(|it| it.given.sent == creative.given.sent);
         if let Some(earlier) = earlier.filter(|_| !assigns(package, id)) {
@@ -380,13 +380,13 @@ impl Sync<'_> {
         }
         let mut given = object([("creative_id", Some(json!(id)))]);
         given.extend(assignment.terms.clone());
-        // Assigned again, a creative has the terms that were sent last.
+        // A repeated assignment replaces the earlier terms.
         package.creative_assignments.retain(|known| !known.is(id));
         package.creative_assignments.push(Assigned { creative_id: Some(id.clone()), given });
         Ok(())
     }
 
-    /// Of a strict sync in which something failed nothing is done.
+    /// Marks every creative as failed, because a strict sync with an error changes nothing.
     fn undo(&mut self) {
         for item in &mut self.items {
             item.assigned.clear();
@@ -432,7 +432,7 @@ impl Sync<'_> {
         let (owner, account) =
             (self.account.record.owner.as_str(), self.account.record.id.as_str());
         let mut touched = BTreeSet::new();
-        // Those that were looked at anew, as they lie there from now on.
+        // Creatives to be reviewed again, as stored.
         let mut reviewed: Vec<Stored<Creative>> = Vec::new();
         for item in self.items {
             let places = item.assigned.iter().filter_map(|id| self.buys.places.get(id));
@@ -454,7 +454,7 @@ impl Sync<'_> {
                     reviewed.push(known);
                 }
                 SyncAction::Keep(mut known) => {
-                    // Nothing that is the same is written, so that its revision stays.
+                    // An unchanged creative keeps its revision.
                     fresh = known.thing.assign(item.assigned, now).then_some(known);
                 }
                 SyncAction::Archive(mut known) => {
@@ -475,7 +475,7 @@ impl Sync<'_> {
         let events = self.work.staff_events();
         events.note_waiting_creatives(&self.account.thing, &reviewed, &tenant)?;
         for (index, buy) in self.buys.buys.iter_mut().enumerate() {
-            // One revision of a buy, however many creatives were assigned in it.
+            // One new revision per media buy, however many creatives were assigned.
             if touched.contains(&index) {
                 buy.thing.settle();
                 let revision = buy.record.revision + 1;
@@ -489,7 +489,7 @@ impl Sync<'_> {
     }
 }
 
-/// What is kept of a verdict.
+/// Returns the observations to store.
 fn observed(verdict: Option<&CreativeVerdict>) -> Vec<Value> {
     match verdict {
         Some(CreativeVerdict::Holds(observations)) => observations.clone(),
@@ -497,7 +497,7 @@ fn observed(verdict: Option<&CreativeVerdict>) -> Vec<Value> {
     }
 }
 
-/// Whether it is too late to change the creatives of a package.
+/// Returns true when the deadline for a package's creatives has passed.
 fn over(package: &buy::Package, now: Timestamp) -> bool {
     package.creative_deadline().is_some_and(|deadline| deadline < now)
 }

@@ -24,7 +24,7 @@ pub(in crate::tools) fn perform(
                 "code": AdcpCode::InvalidRequest.to_string(),
                 "message": message,
             }));
-        // A test event is judged like any other, and nothing of it is kept.
+        // Test events are validated but not stored.
         } else if form.test_event_code.is_some() || keep(work, &source, event)? {
             processed += 1;
         } else {
@@ -41,8 +41,8 @@ pub(in crate::tools) fn perform(
     Ok(ToolReply::completed("the events were taken", body))
 }
 
-/// The caller's source with this id: of the account that is named, or of any. The parameter's name
-/// would say what was looked for (`U-3`).
+/// Finds the caller's event source by id, on the named account or on any. The error omits the
+/// parameter's name, which would reveal the kind of record (`U-3`).
 fn source(work: &ToolContext<'_>, id: &str) -> Result<Stored<StoredEventSource>, ToolError> {
     if let Some(account) = &work.admitted.account {
         let place = own_id(&account.record.owner, &account.record.id, id);
@@ -62,7 +62,7 @@ fn source(work: &ToolContext<'_>, id: &str) -> Result<Stored<StoredEventSource>,
     }
 }
 
-/// Why a source cannot have an event.
+/// Returns the reason for rejecting an event.
 fn unfit(source: &StoredEventSource, event: &forms::EventRequest) -> Option<&'static str> {
     let list = |name: &str| source.given.get(name).and_then(Value::as_array);
     let kind = &event.event_type;
@@ -80,15 +80,14 @@ fn unfit(source: &StoredEventSource, event: &forms::EventRequest) -> Option<&'st
     None
 }
 
-/// Keeps an event. Whether it is new.
+/// Stores an event. Returns false when it is already known.
 fn keep(
     work: &ToolContext<'_>,
     source: &Stored<StoredEventSource>,
     event: &forms::EventRequest,
 ) -> Result<bool, ToolError> {
     let kind = event.event_type.as_str();
-    // What makes two events one is the source, the type and the id: an
-    // order may be viewed and bought.
+    // Source, type and id identify an event: the same order may be viewed and bought.
     let place = own_id(&source.record.id, kind, &event.event_id);
     let owner = source.record.owner.as_str();
     if work.shelf.whose(StoredEvent::KIND, &place)?.is_some() {

@@ -1,4 +1,4 @@
-//! `sync_event_sources`: where conversion events come from.
+//! `sync_event_sources`: sources of conversion events.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +53,7 @@ pub(in crate::tools) fn perform(
         shown.push(show(&next, action));
     }
     for (id, kept) in known.iter().filter(|(id, _)| !seen.contains(id.as_str())) {
-        // Without a list, what is there is shown and nothing is changed.
+        // Without a list the request only reads.
         if form.event_sources.is_none() {
             shown.push(show(&kept.thing, "unchanged"));
         } else if form.delete_missing {

@@ -1,4 +1,4 @@
-//! `get_plan_audit_logs`: what was decided under plans, and what became of it.
+//! `get_plan_audit_logs`: decisions under plans and their outcomes.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub(in crate::tools) fn perform(
         let portfolio = require(work, id, "portfolio_plan_ids")?;
         let members = read(&portfolio)?.portfolio.and_then(|portfolio| portfolio.member_plan_ids);
         plans.push(portfolio);
-        // A member that was never put there has no history.
+        // A member that was never stored has no history.
         for member in members.iter().flatten() {
             plans.extend(work.find(&own_id(&work.admitted.reach.tenant, "", member))?);
         }
@@ -39,7 +39,7 @@ pub(in crate::tools) fn perform(
     let mut shown = Vec::new();
     for plan in &plans {
         let audit = PlanHistory::of(work, form, plan)?;
-        // Who asks for actions alone is told nothing of plans that have none of them.
+        // A request without plan ids omits plans without matching entries.
         let asked = form.plan_ids.is_some() || form.portfolio_plan_ids.is_some();
         if asked || !audit.checks.is_empty() || !audit.outcomes.is_empty() {
             shown.push(audit.show(form.include_entries, plans.len() > 1)?);
@@ -48,12 +48,12 @@ pub(in crate::tools) fn perform(
     Ok(ToolReply::completed("the audit of the plans", json!({"plans": shown})))
 }
 
-/// The history of one plan.
+/// History of one plan.
 struct PlanHistory<'a> {
     plan: &'a Stored<GovernancePlan>,
     checks: Vec<Stored<GovernanceCheck>>,
     outcomes: Vec<Stored<GovernanceOutcome>>,
-    /// What is committed, whatever the caller asked to see.
+    /// Committed amount, regardless of the filters.
     committed: MoneyAmount,
 }
 
@@ -70,7 +70,7 @@ impl<'a> PlanHistory<'a> {
             outcomes.retain(|kept| kinds.contains(&kept.thing.purchase_type));
         }
         if let Some(tokens) = &form.governance_contexts {
-            // A token stands for the whole life of its action.
+            // A token identifies its action for the action's whole life.
             let is_named = |token: Option<&String>| token.is_some_and(|it| tokens.contains(it));
             let of_checks = checks.iter().map(|kept| &kept.thing);
             let of_checks = of_checks.filter(|it| is_named(it.governance_context.as_ref()));
@@ -103,7 +103,7 @@ impl<'a> PlanHistory<'a> {
         }))
     }
 
-    /// The actions, in the order in which they began.
+    /// Returns the actions in order of their start.
     fn actions(&self) -> Vec<Value> {
         let mut seen = BTreeSet::new();
         let of_checks = self.checks.iter().map(|kept| &kept.thing.action);
@@ -120,7 +120,7 @@ impl<'a> PlanHistory<'a> {
         let token = checks.iter().find_map(|check| check.governance_context.as_deref());
         let kind = checks.first().map(|check| &check.purchase_type);
         json!({
-            // An action that was never attested goes by its first check.
+            // An action without a token is named by its first check.
             "governance_context": token.unwrap_or(action),
             "purchase_type"?: kind.or_else(|| Some(&outcomes.first()?.purchase_type)),
             "status": "active",
@@ -147,7 +147,7 @@ impl<'a> PlanHistory<'a> {
         })
     }
 
-    /// Everything, in the order of happening.
+    /// Returns all entries in chronological order.
     fn entries(&self, several: bool) -> Vec<Value> {
         let id = several.then_some(self.plan.thing.plan_id.as_str());
         let checks = self.checks.iter().map(|kept| (&kept.record, check(kept, id)));

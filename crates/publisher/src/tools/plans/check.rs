@@ -1,5 +1,5 @@
-//! `check_governance`: whether an action is within its plan. The answer is a decision and no error
-//! (`K-1`): approved, denied with what was found, or conditions under which it would be approved.
+//! `check_governance`: checks an action against its plan. The answer is a decision and never an
+//! error (`K-1`): approved, denied with findings, or approved on conditions.
 
 use tradepost_wire::adcp::rules::typed::Typed as _;
 use tradepost_wire::json::{Map, Value, json};
@@ -27,7 +27,7 @@ pub(in crate::tools) fn perform(
     }
     let (checks, outcomes) = history(work, id)?;
     let action = CheckedAction::of(work, form, &checks);
-    // What the action itself has committed before is replaced and does not count twice.
+    // Earlier commitments of the same action are replaced and do not count twice.
     let others = outcomes.iter().filter(|kept| kept.thing.action != action.id);
     let committed: MoneyAmount = others.map(|kept| kept.thing.committed).sum();
     let lately = committed_lately(work, &action.id, kept.thing.currency())?;
@@ -46,8 +46,8 @@ pub(in crate::tools) fn perform(
 }
 
 impl DecisionDraft<'_> {
-    /// Who asks, and whether a machine may decide at all. What the plan demands of every decision is
-    /// a person at the agent that decides; the word of the caller is none.
+    /// Checks the caller's authority, and that no person has to decide. A plan that requires human
+    /// review requires a person at the deciding agent; the caller's statement does not count.
     fn authority(&mut self, work: &ToolContext<'_>) {
         if self.plan.human_review_required == Some(true) {
             let text = "the plan demands that a person decides, and no person decides here";
@@ -55,7 +55,7 @@ impl DecisionDraft<'_> {
         }
         let caller = self.form.caller.trim_end_matches('/');
         let is_caller = |url: &String| url.trim_end_matches('/') == caller;
-        // What a seller has planned is checked by the seller, everything else by a buyer.
+        // A planned delivery is checked by its seller, everything else by a buyer.
         if self.form.planned_delivery.is_some() {
             if self.plan.approved_sellers.as_ref().is_some_and(|all| !all.iter().any(is_caller)) {
                 let text = "the caller is none of the plan's approved sellers";
@@ -63,7 +63,7 @@ impl DecisionDraft<'_> {
             }
             return;
         }
-        // What a buyer intends to call is checked by whom it would call, where the request says so.
+        // An intended call is checked for the seller that would be called, if the request names it.
         if let (Some(target), Some(approved)) =
             (&self.form.target_agent, &self.plan.approved_sellers)
         {
@@ -86,15 +86,14 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// What the action costs, beside what is committed under the plan already.
+    /// Checks the cost of the action together with the amount already committed under the plan.
     fn money(&mut self, committed: MoneyAmount) {
         let CheckGovernance { payload, planned_delivery, delivery_metrics, .. } = self.form;
         let (amount, named, cure) = if let Some(planned) = planned_delivery {
             (planned.total_budget, planned.currency.as_ref(), None)
         } else if let Some(total) = payload.as_ref().and_then(|it| it.total_budget.as_ref()) {
             (total.amount, total.currency.as_ref(), Some(total.member))
-        // Budgets of packages have no cure: no single value of a single
-        // member would bring their sum down.
+        // A sum of package budgets has no cure: no single member would reduce it.
         } else if let Some(payload) = payload {
             let packages = payload.packages.iter().flatten().flatten();
             let budgets = packages.filter_map(|package| package.budget);
@@ -113,7 +112,7 @@ impl DecisionDraft<'_> {
         } else if amount.is_some_and(|amount| amount > left) {
             let text = format!("the amount is above the {left} that the plan allows for it");
             let finding = PlanFinding::new("budget_authority", text);
-            // Where nothing is left, no amount would be approved.
+            // Without money left, no amount would be approved.
             let cure = cure.filter(|_| left > MoneyAmount::ZERO);
             self.found.push(match cure {
                 Some(member) => finding.cured_by(member, Some(json!(left))),
@@ -122,16 +121,16 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// What is so large that a person decides: the action together with all that was committed
-    /// lately, unless the plan does not permit it at all. Whoever keeps the plan could raise its threshold as well, so that its word for a
-    /// person's approval is taken; the seller's is not.
+    /// Requires a person's approval for amounts above the threshold, counting what was committed recently, unless the
+    /// plan's budget forbids the action anyway. The buyer's statement of an approval is accepted, because the buyer
+    /// could raise the threshold as well; the seller's is not.
     fn person(&mut self, lately: MoneyAmount) {
         let budget = self.plan.budget.as_ref();
         let threshold = budget.and_then(|budget| budget.reallocation_threshold);
         let (Some(threshold), Some(amount)) = (threshold, self.amount) else {
             return;
         };
-        // Delivery commits nothing more.
+        // Delivery commits no further money.
         let commits = self.form.delivery_metrics.is_none();
         let permitted = !self.found.iter().any(|finding| finding.category == "budget_authority");
         if commits && permitted && !self.action.reviewed(amount) && lately + amount > threshold {
@@ -144,8 +143,8 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// The most that an action may cost: the plan's total, what is set apart for its kind, and one
-    /// seller's share.
+    /// Returns the maximum cost of an action: the least of the plan's total, the allocation of its
+    /// purchase type and one seller's share.
     fn limit(&self) -> Option<MoneyAmount> {
         let budget = self.plan.budget.as_ref()?;
         let total = budget.total?;
@@ -218,7 +217,7 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// Whether delivery is as fast as planned.
+    /// Warns when delivery is faster or slower than planned.
     fn pace(&mut self) {
         let pacing = self.form.delivery_metrics.as_ref().and_then(|it| it.pacing);
         let text = match pacing {
@@ -229,8 +228,8 @@ impl DecisionDraft<'_> {
         self.found.push(PlanFinding::warning("budget_drift", text));
     }
 
-    /// The plan's own policies: words that no machine here judges. What must hold becomes a
-    /// condition, which whoever acts has to keep; the rest is said.
+    /// Adds findings for the plan's own policies, which no machine here evaluates. A mandatory one
+    /// becomes a condition for the caller; the others are only mentioned.
     fn policies(&mut self) {
         for policy in self.plan.custom_policies.iter().flatten() {
             let (id, words) = (&policy.policy_id, policy.policy.as_deref().unwrap_or_default());
@@ -251,7 +250,7 @@ impl DecisionDraft<'_> {
     }
 }
 
-/// Where delivery has really gone: what has a share.
+/// Returns the keys with a share above zero.
 fn shares(distribution: &Map) -> Vec<Value> {
     let some =
         |share: &Value| MoneyAmount::read(share).is_some_and(|share| share > MoneyAmount::ZERO);
@@ -259,7 +258,7 @@ fn shares(distribution: &Map) -> Vec<Value> {
 }
 
 impl CheckGovernance {
-    /// The member that says what is to be done.
+    /// Returns the member that describes the action.
     fn subject(&self) -> &'static str {
         if self.planned_delivery.is_some() {
             "planned_delivery"

@@ -1,4 +1,4 @@
-//! A decision: what was found, what follows from it, and how it is noted and attested.
+//! Governance decisions: findings, verdict, storage and token.
 
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
@@ -14,55 +14,55 @@ use crate::plan::{CATEGORIES, GovernanceCheck, PlanVerdict, UNJUDGED};
 use crate::shelf::Stored;
 use crate::work::ToolContext;
 
-/// For how long a decision holds.
+/// Lifetime of a decision.
 const LIFE: SignedDuration = SignedDuration::from_mins(15);
 
-/// After how long the seller reports delivery again.
+/// Time until the seller's next report of delivery.
 const REPORT_AFTER: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// The longest token (`core/protocol-envelope.json`, `governance_context`).
+/// Maximum length of a token (`core/protocol-envelope.json`, `governance_context`).
 const LONGEST: usize = 4096;
 
 tradepost_wire::words! {
-    /// How bad something is (`enums/escalation-severity.json`).
+    /// Severity of a finding (`enums/escalation-severity.json`).
     pub(super) enum Severity {
-        /// It is only said.
+        /// Information only.
         Info = "info",
-        /// It forbids nothing by itself.
+        /// Does not forbid the action.
         Warning = "warning",
-        /// It forbids the action.
+        /// Forbids the action.
         Critical = "critical",
     }
 }
 
-/// Something about an action that the plan does not allow, or that has to be known.
+/// Finding about an action under its plan.
 pub(super) struct PlanFinding {
     pub category: &'static str,
     pub severity: Severity,
     pub explanation: String,
     pub policy_id: Option<String>,
-    /// The member with which it would be allowed, and its value where there is one.
+    /// Member that would have to change, and its allowed value if there is one.
     pub cure: Option<(String, Option<Value>)>,
 }
 
 impl PlanFinding {
-    /// What forbids the action.
+    /// Creates a finding that forbids the action.
     pub(super) fn new(category: &'static str, explanation: impl Into<String>) -> Self {
         let (severity, explanation) = (Severity::Critical, explanation.into());
         Self { category, severity, explanation, policy_id: None, cure: None }
     }
 
-    /// What does not, by itself.
+    /// Creates a finding that does not forbid the action by itself.
     pub(super) fn warning(category: &'static str, explanation: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::new(category, explanation) }
     }
 
-    /// What is only said.
+    /// Creates a finding that only informs.
     pub(super) fn info(category: &'static str, explanation: impl Into<String>) -> Self {
         Self { severity: Severity::Info, ..Self::new(category, explanation) }
     }
 
-    /// The same, which a value of a member would cure, or care for what it is about.
+    /// Adds the condition that would resolve the finding: a member, and its value if there is one.
     pub(super) fn cured_by(self, member: &str, value: Option<Value>) -> Self {
         Self { cure: Some((member.to_owned(), value)), ..self }
     }
@@ -86,13 +86,13 @@ impl PlanFinding {
     }
 }
 
-/// The action that a check is about: what was decided about it before is found by the token.
+/// Action that a check is about. The token links it to earlier checks.
 pub(super) struct CheckedAction {
-    /// The first check of it; the new one when there is none.
+    /// Id of the action's first check, which may be the new one.
     pub id: String,
-    /// The id of this check.
+    /// Id of this check.
     check_id: String,
-    /// Whether a person has approved it, and up to which amount: any when nothing is said.
+    /// Approval by a person: `None` without one, otherwise the maximum amount if it is limited.
     approved: Option<Option<MoneyAmount>>,
 }
 
@@ -110,11 +110,10 @@ impl CheckedAction {
         let earlier = earlier.map(|kept| &kept.thing);
         let approval = form.ext.as_ref().and_then(|ext| ext.human_approval.as_ref());
         let own = approval
-            // With a planned delivery it is the seller who asks, whose word
-            // for a person's approval is none.
+            // With a planned delivery the caller is the seller, whose statement of a person's
+            // approval does not count.
             .filter(|approval| form.planned_delivery.is_none() && !approval.approved_by.is_empty());
-        // An approval holds for what follows under its token, as far as the
-        // amount goes that was looked at.
+        // An approval covers later checks with its token, up to the amount that was approved.
         let before = earlier.filter(|check| check.reviewed).map(|check| check.amount);
         Self {
             id: earlier.map_or_else(|| check_id.clone(), |check| check.action.clone()),
@@ -123,31 +122,32 @@ impl CheckedAction {
         }
     }
 
-    /// Whether a person has approved as much.
+    /// Returns true when a person has approved this amount.
     pub(super) fn reviewed(&self, amount: MoneyAmount) -> bool {
         self.approved.is_some_and(|most| most.is_none_or(|most| amount <= most))
     }
 }
 
-/// A decision in the making.
+/// Decision before it is stored.
 pub(super) struct DecisionDraft<'a> {
     pub plan: KeptPlan,
     pub plan_hash: String,
     pub form: &'a CheckGovernance,
-    /// The action that it is about.
+    /// Action that the decision is about.
     pub action: CheckedAction,
-    /// What that costs, where it is said.
+    /// Cost of the action, if known.
     pub amount: Option<MoneyAmount>,
     pub found: Vec<PlanFinding>,
 }
 
 impl DecisionDraft<'_> {
-    /// Notes what forbids the action.
+    /// Adds a finding that forbids the action.
     pub(super) fn forbid(&mut self, category: &'static str, explanation: impl Into<String>) {
         self.found.push(PlanFinding::new(category, explanation));
     }
 
-    /// Denied when something forbids it that nothing cures; a seller's plan is never cured here.
+    /// Returns the verdict: denied when a finding forbids the action without a cure. A seller's
+    /// plan has no cures.
     fn verdict(&self) -> PlanVerdict {
         let intent = self.form.payload.is_some() && self.form.planned_delivery.is_none();
         let mut forbidding = self.found.iter().filter(|finding| finding.forbids());
@@ -173,14 +173,14 @@ impl DecisionDraft<'_> {
         }
     }
 
-    /// Notes it for those who audit it, and returns what the caller is told.
+    /// Stores the decision for audits and returns the reply.
     pub(super) fn keep(self, work: &ToolContext<'_>) -> Result<Value, InternalError> {
         let verdict = self.verdict();
         let now = work.ask.now;
         let after = |wait| now.checked_add(wait).unwrap_or(now);
         let demanded = |(_, member): &&(&str, &str)| self.plan.given.contains_key(*member);
         let judged = CATEGORIES.iter().filter(demanded).map(|(name, _)| (*name).to_owned());
-        // The plan's own policies stand among the findings one by one.
+        // The plan's own policies have findings of their own.
         let unjudged = UNJUDGED.iter().filter(|(_, member)| *member != "custom_policies");
         let unjudged = unjudged.filter(demanded).map(|(name, member)| {
             PlanFinding::info(name, format!("the plan's {member} are not judged here")).show()
@@ -228,8 +228,8 @@ impl DecisionDraft<'_> {
         }))
     }
 
-    /// The token of the decision. What is not approved without conditions says so in a claim that
-    /// whoever reads it has to understand, so that nobody takes it for an approval.
+    /// Signs the token of the decision. Unless it is an unconditional approval, the verdict is a
+    /// critical claim, which every reader has to understand, so that it is not mistaken for one.
     fn attest(
         &self,
         work: &ToolContext<'_>,
@@ -245,7 +245,7 @@ impl DecisionDraft<'_> {
             None if form.delivery_metrics.is_some() => GovernancePhase::Delivery.name(),
             None => GovernancePhase::Purchase.name(),
         };
-        // A token beyond the intent is for one buy, which only the seller can name.
+        // A token beyond the intent is bound to one media buy, whose id only the seller knows.
         if phase != "intent" && form.media_buy_id.is_none() {
             return None;
         }
@@ -254,12 +254,11 @@ impl DecisionDraft<'_> {
             (Some(_), _, _) => &form.caller,
             (None, Some(seller), _) => seller,
             (None, None, [only]) => only,
-            // Whoever asks a seller without naming another asks about buying there.
+            // A caller that asks a seller without naming another means that seller.
             (None, None, _) => issuer,
         };
         let log = json!({"verdict": check.verdict, "findings": check.findings});
-        // A token goes on to sellers, whom the findings do not
-        // concern: it carries a digest of them.
+        // Sellers see the token but not the findings, so that it contains only their digest.
         let log = hex(&Sha256::digest(canonical::to_string(&log)));
         let qualified = check.verdict != PlanVerdict::Approved;
         let claims = json!({

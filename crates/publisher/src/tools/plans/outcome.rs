@@ -1,4 +1,4 @@
-//! `report_plan_outcome`: what became of an action, so that its money counts.
+//! `report_plan_outcome`: records the outcome of an action and the money that it commits.
 
 use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::fault::InternalError;
@@ -19,8 +19,8 @@ pub(in crate::tools) fn perform(
     form: &ReportPlanOutcome,
 ) -> Result<ToolReply, ToolError> {
     let id = form.plan_id.as_str();
-    // Before the plan is required: what is looked up does not depend
-    // on whether it is there (`U-9`).
+    // Looked up before the plan, so that the same work is done whether the plan exists or not
+    // (`U-9`).
     let named = form.check_id.as_ref().map(|id| work.find::<GovernanceCheck>(id)).transpose()?;
     let kept = require(work, id, "plan_id")?;
     let (checks, outcomes) = history(work, id)?;
@@ -30,7 +30,7 @@ pub(in crate::tools) fn perform(
     let total = read(&kept)?.budget.and_then(|budget| budget.total).unwrap_or(MoneyAmount::ZERO);
     let committed = committed(form);
     let action = check.map_or(&form.governance_context, |check| &check.action);
-    // What is reported again about an action takes the place of what was said before.
+    // A new report about an action replaces the earlier one.
     let others = outcomes.iter().filter(|kept| kept.thing.action != *action);
     let before: MoneyAmount = others.map(|kept| kept.thing.committed).sum();
     let all = before + committed;
@@ -62,15 +62,15 @@ pub(in crate::tools) fn perform(
     Ok(ToolReply::completed("the outcome is noted", body))
 }
 
-/// The check that authorized it: the one that is named, or the latest that issued the token. What was
-/// done without any is noted as well, because its money is spent.
+/// Returns the check that authorized the action: the named one, or the latest that issued the token.
+/// Actions without a check are recorded as well, because their money is spent.
 fn authorizing(
     form: &ReportPlanOutcome,
     named: Option<Option<Stored<GovernanceCheck>>>,
     checks: &[Stored<GovernanceCheck>],
 ) -> Result<Option<GovernanceCheck>, ToolError> {
     if let Some(found) = named {
-        // One of another plan is none of this one.
+        // A check of another plan does not count.
         let found = found.filter(|check| check.record.state == form.plan_id);
         let absent = || refuse::not_found(AdcpCode::ReferenceNotFound, None);
         return Ok(Some(found.ok_or_else(absent)?.thing));
@@ -80,7 +80,7 @@ fn authorizing(
     Ok(found.map(|kept| kept.thing.clone()))
 }
 
-/// Each kind of report has the part that says what happened (`report_plan_outcome`, "Fields").
+/// Checks that the report has the part that its outcome requires (`report_plan_outcome`, "Fields").
 fn complete(form: &ReportPlanOutcome) -> Result<(), AdcpRefusal> {
     let missing = match form.outcome {
         Reported::Completed if form.seller_response.is_none() => "seller_response",
@@ -92,7 +92,7 @@ fn complete(form: &ReportPlanOutcome) -> Result<(), AdcpRefusal> {
     Err(refuse::invalid(missing, message).into())
 }
 
-/// What is committed by what the seller confirmed.
+/// Returns the amount committed by the seller's confirmation.
 fn committed(form: &ReportPlanOutcome) -> MoneyAmount {
     let response = form.seller_response.as_ref();
     let Some(response) = response.filter(|_| form.outcome == Reported::Completed) else {
@@ -101,7 +101,7 @@ fn committed(form: &ReportPlanOutcome) -> MoneyAmount {
     let packages = response.packages.iter().flatten();
     let planned = response.planned_delivery.as_ref().and_then(|it| it.total_budget);
     let summed: MoneyAmount = packages.filter_map(|package| package.budget).sum();
-    // Packages without budgets say nothing of money; then what was planned counts.
+    // When packages have no budgets, the planned amount counts.
     let summed = if summed == MoneyAmount::ZERO { planned.unwrap_or(summed) } else { summed };
     response.committed_budget.unwrap_or(summed)
 }
@@ -113,7 +113,7 @@ fn findings(
     above: bool,
 ) -> Vec<PlanFinding> {
     let mut found = Vec::new();
-    // What failed has committed nothing that a plan could forbid.
+    // A failed action has committed nothing.
     if form.outcome == Reported::Failed {
         return found;
     }
@@ -146,7 +146,7 @@ fn findings(
     found
 }
 
-/// What was committed for the action before counts no longer, unless this says nothing of money.
+/// Resets the earlier commitments of the action, unless the report is only about delivery.
 fn settle(
     work: &ToolContext<'_>,
     known: &[Stored<GovernanceOutcome>],

@@ -1,5 +1,5 @@
-//! The filters of `get_products` (`core/product-filters.json`): what does not fit is left out, and
-//! what this seller cannot decide is refused rather than ignored.
+//! Filters of `get_products` (`core/product-filters.json`). Products that do not match are omitted;
+//! filters that this seller cannot apply are refused, not ignored.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ use crate::money::MoneyAmount;
 use crate::refuse;
 use crate::tools::capabilities;
 
-/// The problems of filters that a schema does not see.
+/// Returns the problems of filters beyond the schema.
 pub(super) fn problems(filters: &ProductFilters) -> Vec<AdcpError> {
-    // A filter that is switched off asks for nothing.
+    // A filter set to false requests nothing.
     let undecided = filters.undecided.iter().filter(|(_, value)| **value != Value::Bool(false));
     let mut problems: Vec<_> = undecided
         .map(|(name, _)| {
@@ -40,8 +40,8 @@ pub(super) fn problems(filters: &ProductFilters) -> Vec<AdcpError> {
     problems
 }
 
-/// What fits of a list of products, with the prices that fit; and `filter_diagnostics`, when something
-/// does not.
+/// Returns the matching products with their matching prices, and `filter_diagnostics` when any product
+/// was excluded.
 pub(super) fn apply(
     products: Vec<Product>,
     filters: Option<&ProductFilters>,
@@ -59,8 +59,8 @@ pub(super) fn apply(
             let prices = product.prices_for(account).iter();
             let fits = |price: &&PricingOption| filters.is_none_or(|it| fits_price(price, it));
             let prices: Vec<_> = prices.filter(fits).collect();
-            // What lost no price goes on as it is: a product with other
-            // prices has to be read anew.
+            // A product that keeps all its prices is reused, because one with other prices has to
+            // be parsed again.
             let published = !account.is_some_and(|account| product.has_rate(account));
             let is_whole = published && prices.len() == product.prices().len();
             fitting.push(if is_whole { product } else { product.at(&prices) });
@@ -77,7 +77,7 @@ pub(super) fn apply(
     (fitting, diagnostics)
 }
 
-/// The filters that a product does not pass.
+/// Returns the names of the filters that a product fails.
 fn against(
     product: &Product,
     filters: &ProductFilters,
@@ -90,19 +90,19 @@ fn against(
     failed.0
 }
 
-/// Names of filters that are not passed.
+/// Names of failed filters.
 #[derive(Default)]
 struct FailedFilters(Vec<&'static str>);
 
 impl FailedFilters {
-    /// Checks a filter that is set.
+    /// Checks a filter, if it is set.
     fn check<T>(&mut self, name: &'static str, wanted: &Option<T>, fits: impl FnOnce(&T) -> bool) {
         if wanted.as_ref().is_some_and(|wanted| !fits(wanted)) {
             self.0.push(name);
         }
     }
 
-    /// By what a product is, and where it runs.
+    /// Checks the filters on kind and place of a product.
     fn by_kind(&mut self, product: &Product, filters: &ProductFilters) {
         let published = &product.published;
         self.check("delivery_type", &filters.delivery_type, |wanted| {
@@ -132,21 +132,20 @@ impl FailedFilters {
         }
         self.check("countries", &filters.countries, |wanted| {
             let known = &product.terms.countries;
-            // A product that names no countries runs everywhere.
+            // A product without countries runs everywhere.
             known.is_empty() || known.iter().any(|country| wanted.contains(country))
         });
         self.check("start_date", &filters.start_date, |first| {
             product.expires_at().is_none_or(|moment| moment.to_string() > *first)
         });
         self.check("required_features", &filters.required_features, |wanted| {
-            // What is asked for with `false` is what the buyer can do without.
+            // A feature requested as `false` is not required.
             let mut needed = wanted.iter().filter(|(_, value)| **value == Value::Bool(true));
             needed.all(|(name, _)| capabilities::has_feature(name))
         });
     }
 
-    /// By what it costs. One price has to pass all filters about prices: it is not enough that each filter
-    /// finds some.
+    /// Checks the filters on prices. A single price has to pass all of them.
     fn by_price(&mut self, product: &Product, filters: &ProductFilters, account: Option<&Account>) {
         let prices = product.prices_for(account);
         let fitting: Vec<_> = prices.iter().filter(|price| fits_price(price, filters)).collect();
@@ -165,7 +164,7 @@ impl FailedFilters {
         });
     }
 
-    /// By what is measured and promised.
+    /// Checks the filters on measurement and performance.
     fn by_measure(&mut self, product: &Product, filters: &ProductFilters) {
         let published = &product.published;
         self.check("required_metrics", &filters.required_metrics, |wanted| {
@@ -190,7 +189,7 @@ impl FailedFilters {
     }
 }
 
-/// Whether a price fits the filters on prices.
+/// Returns true when a price passes the filters on prices.
 fn fits_price(price: &PricingOption, filters: &ProductFilters) -> bool {
     let currencies = filters.pricing_currencies.as_ref();
     filters.is_fixed_price.is_none_or(|fixed| is_fixed(price) == fixed)
@@ -201,7 +200,7 @@ fn is_fixed(price: &PricingOption) -> bool {
     matches!(price.price(), ProductPrice::Fixed(_))
 }
 
-/// Whether a vendor's metric that a product reports is one that is wanted.
+/// Returns true when a reported vendor metric is the wanted one.
 fn covers(known: &VendorMetric, wanted: &VendorMetric) -> bool {
     agrees(&domain(&known.vendor), &domain(&wanted.vendor))
         && agrees(&brand_id(&known.vendor), &brand_id(&wanted.vendor))
@@ -216,13 +215,12 @@ fn brand_id(vendor: &Option<BrandRef>) -> Option<&String> {
     vendor.as_ref()?.brand_id.as_ref()
 }
 
-/// Whether something is as it is wanted, where anything is.
+/// Returns true when a value is the wanted one, or none is wanted.
 fn agrees<T: PartialEq>(known: &Option<T>, wanted: &Option<T>) -> bool {
     wanted.is_none() || known == wanted
 }
 
-/// Whether what a product promises is at least what is wanted: a floor, or for invalid traffic a
-/// ceiling.
+/// Returns true when a promised standard is at least the wanted one; for invalid traffic, at most.
 fn meets(known: &RequiredStandard, wanted: &RequiredStandard) -> bool {
     let enough = match (known.threshold, wanted.threshold) {
         (Some(known), Some(most)) if wanted.metric.as_deref() == Some("ivt") => known <= most,

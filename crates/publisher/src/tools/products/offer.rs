@@ -1,4 +1,4 @@
-//! What is on offer to a caller at this moment.
+//! Current offer to a caller.
 
 use tradepost_wire::adcp::error::AdcpCode;
 use tradepost_wire::adcp::rules::typed::Typed as _;
@@ -15,23 +15,23 @@ use crate::refuse::ToolError;
 use crate::shelf::Stored;
 use crate::work::ToolContext;
 
-/// What is on offer.
+/// Current offer to a caller.
 #[derive(Debug)]
 pub(super) struct Offer<'a> {
-    /// What can be bought now.
+    /// Products that can be bought now.
     pub available: Vec<Product>,
-    /// What of it fits the filters, with the caller's prices.
+    /// Those that match the filters, with the caller's prices.
     pub fitting: Vec<Product>,
-    /// How the filters worked.
+    /// `filter_diagnostics` of the filters.
     pub diagnostics: Option<Value>,
-    /// Whether prices are the account's own.
+    /// True when prices are specific to the account.
     pub own_prices: bool,
     account: Option<&'a Account>,
     preferred: Option<&'a str>,
 }
 
 impl<'a> Offer<'a> {
-    /// Finds out.
+    /// Reads the offer.
     pub(super) fn open(
         work: &'a ToolContext<'_>,
         form: &'a GetProducts,
@@ -58,23 +58,23 @@ impl<'a> Offer<'a> {
         Ok(Self { available, fitting, diagnostics, own_prices, account, preferred })
     }
 
-    /// The product with this id, when it fits.
+    /// Returns the product with this id, if it matches the filters.
     pub(super) fn find(&self, id: &str) -> Option<&Product> {
         self.fitting.iter().find(|product| product.id() == id)
     }
 
-    /// The product with this id, when it can be bought.
+    /// Returns the product with this id, if it can be bought.
     pub(super) fn available(&self, id: &str) -> Option<&Product> {
         self.available.iter().find(|product| product.id() == id)
     }
 
-    /// What fits, the best first. Among equals, what needs nobody's approval goes before what does,
-    /// and then the catalogue's order holds. `brand` are words that count half.
+    /// Returns the matching products, best first. Among equals, products without approval come
+    /// first, then the catalog's order applies. Words in `brand` count half.
     pub(super) fn ranked(&self, words: &[String], brand: &[String]) -> Vec<(Product, ProductFit)> {
         let fitted = |product: &Product| {
             let mut fit = rank::fit(product, words);
             let mut of_brand = rank::fit(product, brand);
-            // Twice, so that there is a half for a word of the brand and for a preference.
+            // Doubled, so that words of the brand and the preference count half.
             fit.score = fit.score * 2 + of_brand.score + self.preference(product);
             of_brand.shared.retain(|word| !fit.shared.contains(word));
             fit.shared.extend(of_brand.shared);
@@ -85,14 +85,14 @@ impl<'a> Offer<'a> {
         ranked
     }
 
-    /// What the buyer's preference for a delivery type adds; it decides among what fits alike.
+    /// Returns the score for the preferred delivery type; it only separates equal matches.
     fn preference(&self, product: &Product) -> u32 {
         let delivery = product.published.delivery_type.as_deref();
         u32::from(self.preferred == delivery && delivery.is_some())
     }
 
-    /// The currency of proposals for a request that names none: that of the account's funds, or else that of the
-    /// first product that can stand in a proposal.
+    /// Returns the default currency of proposals: that of the account's funds, otherwise that of the first
+    /// product that a proposal can contain.
     pub(super) fn preferred_currency(&self) -> String {
         if let Some(funds) = self.account.and_then(|account| account.funds.as_ref()) {
             return funds.currency.clone();
@@ -103,7 +103,7 @@ impl<'a> Offer<'a> {
         fixed.map(|option| option.currency().to_owned()).unwrap_or_default()
     }
 
-    /// What can stand in a plan in a currency, the best first.
+    /// Returns the products that a plan in a currency can contain, best first.
     pub(super) fn choices(&self, words: &[String], currency: &str) -> Vec<PlanProduct> {
         let choice = |(product, fit)| PlanProduct::of(product, fit, self.account, currency);
         self.ranked(words, &[]).into_iter().filter_map(choice).collect()
@@ -114,8 +114,8 @@ fn enforces(product: &Product, policy: &str) -> bool {
     product.published.enforced_policies.iter().any(|known| known == policy)
 }
 
-/// The domains that the list of properties in a request comes to; `None` when it names none. The
-/// name of the member says what kind of thing it means, and is not repeated (`U-3`).
+/// Returns the domains of the property list in a request; `None` when it names none. The error
+/// omits the member's name, which would reveal the kind of record (`U-3`).
 fn listed(work: &ToolContext<'_>, form: &GetProducts) -> Result<Option<Vec<String>>, ToolError> {
     let Some(reference) = &form.property_list else {
         return Ok(None);
@@ -130,7 +130,7 @@ fn listed(work: &ToolContext<'_>, form: &GetProducts) -> Result<Option<Vec<Strin
     Ok(Some(identifiers.iter().filter_map(domain).collect()))
 }
 
-/// Whether a product runs on any of these domains.
+/// Returns true when a product runs on any of these domains.
 fn is_on(product: &Product, domains: &[String]) -> bool {
     product.published.publisher_properties.iter().any(|properties| {
         let mut own = properties.publisher_domains.iter().chain(&properties.publisher_domain);

@@ -1,6 +1,6 @@
-//! Making a media plan of products, and changing it as it was asked. What is asked is read by rules
-//! that a person can foresee: shares in percent, more, less, without, each with the name of a
-//! channel. What is not understood is said to be not done.
+//! Media plans: creates a plan from products and changes it on request. Requests are read by simple
+//! rules: shares in percent, more, less or without, each with the name of a channel. Anything else
+//! is reported as not done.
 
 use super::rank::{self, ProductFit};
 use crate::account::Account;
@@ -8,38 +8,38 @@ use crate::catalogue::{Product, ProductPrice, words};
 use crate::money::MoneyAmount;
 use crate::proposal::{ProposalAllocation, ProposalEnvelope};
 
-/// How many products a plan has at most.
+/// Maximum number of products in a plan.
 const MOST: usize = 4;
 
-/// By how many percent "more" and "less" move a budget.
+/// Percentage points by which "more" and "less" change a share.
 const STEP: f64 = 20.0;
 
-/// The words by which something is to go.
+/// Words that remove a channel.
 const GOES: [&str; 5] = ["drop", "remove", "exclude", "without", "omit"];
 
-/// The words by which it is to have less.
+/// Words that reduce a share.
 const LESS: [&str; 4] = ["less", "reduce", "decrease", "fewer"];
 
-/// The words by which it is to have more.
+/// Words that increase a share.
 const MORE: [&str; 7] = ["more", "shift", "increase", "add", "redistribute", "toward", "towards"];
 
-/// A product that can stand in a plan: at a fixed price, without anybody's approval.
+/// Product that a plan can contain: with a fixed price and without approval.
 #[derive(Debug, Clone)]
 pub(super) struct PlanProduct {
-    /// It.
+    /// The product.
     pub product: Product,
-    /// How well it fits.
+    /// Match with the brief.
     pub fit: ProductFit,
-    /// Why it stands in the plan.
+    /// Rationale for including it.
     why: String,
-    /// The id of its price.
+    /// Id of its price.
     pricing_option_id: String,
-    /// The least that it may cost at that price.
+    /// Minimum budget at that price.
     minimum: MoneyAmount,
 }
 
 impl PlanProduct {
-    /// The product with its first fixed price in a currency.
+    /// Creates the entry with the product's first fixed price in a currency.
     pub(super) fn of(
         product: Product,
         fit: ProductFit,
@@ -58,13 +58,13 @@ impl PlanProduct {
     }
 }
 
-/// A plan before it is kept.
+/// Plan before it is stored.
 #[derive(Debug, Clone)]
 pub(super) struct MediaPlan(Vec<(PlanProduct, f64)>);
 
 impl MediaPlan {
-    /// The best of several choices, weighed by how well they fit; fewer when the budget does not
-    /// give each what it costs at least.
+    /// Creates a plan of the best choices, weighted by how well they match; with fewer products
+    /// when the budget is below their minimums.
     pub(super) fn balanced(choices: &[PlanProduct], budget: Option<MoneyAmount>) -> Option<Self> {
         let fitting = choices.iter().filter(|choice| !choice.fit.shared.is_empty());
         let mut chosen: Vec<_> = fitting.take(MOST).cloned().collect();
@@ -73,14 +73,14 @@ impl MediaPlan {
             if budget.is_none_or(|budget| plan.minimum() <= budget) {
                 return Some(plan);
             }
-            // Whoever needs most gives way.
+            // The product with the highest requirement is removed.
             let dearest = plan.dearest();
             chosen.remove(dearest);
         }
         None
     }
 
-    /// The best two of them, sixty to forty.
+    /// Creates a plan of the best two choices, sixty to forty percent.
     pub(super) fn focused(choices: &[PlanProduct], budget: Option<MoneyAmount>) -> Option<Self> {
         let mut fitting = choices.iter().filter(|choice| !choice.fit.shared.is_empty()).cloned();
         let (first, second) = (fitting.next()?, fitting.next()?);
@@ -88,7 +88,7 @@ impl MediaPlan {
         budget.is_none_or(|budget| plan.minimum() <= budget).then_some(plan)
     }
 
-    /// The plan that a proposal's allocations are, as far as its products are among the choices.
+    /// Restores the plan of a proposal, without products that are no longer among the choices.
     pub(super) fn restored(allocations: &[ProposalAllocation], choices: &[PlanProduct]) -> Self {
         let restored = allocations.iter().filter_map(|part| {
             let choice = choices.iter().find(|choice| choice.product.id() == part.product_id)?;
@@ -104,12 +104,12 @@ impl MediaPlan {
         plan
     }
 
-    /// How many products it has.
+    /// Returns the number of products.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The least budget with which every product gets what it costs at least.
+    /// Returns the least budget that gives every product its minimum.
     pub(super) fn minimum(&self) -> MoneyAmount {
         let needs = self.percentages().into_iter().zip(&self.0).map(|(percent, (choice, _))| {
             choice.minimum.share(MoneyAmount::whole(100), MoneyAmount::whole(percent.max(1)))
@@ -118,7 +118,7 @@ impl MediaPlan {
     }
 
     fn dearest(&self) -> usize {
-        // Shares are weights in a hundredth of a percent here, so that money stays exact.
+        // Shares are weighted in hundredths of a percent, so that money stays exact.
         let need = |(choice, share): &(PlanProduct, f64)| {
             let weight = MoneyAmount::whole(hundredths(*share));
             choice.minimum.share(MoneyAmount::whole(10_000), weight)
@@ -128,7 +128,7 @@ impl MediaPlan {
         needs.max_by_key(|(_, need)| *need).map_or(0, |(place, _)| place)
     }
 
-    /// Its allocations.
+    /// Returns the allocations of the plan.
     pub(super) fn allocations(&self) -> Vec<ProposalAllocation> {
         let shares = self.percentages().into_iter().zip(&self.0);
         let shares = shares.filter(|(percentage, _)| *percentage > 0);
@@ -142,7 +142,7 @@ impl MediaPlan {
         shares.map(allocation).collect()
     }
 
-    /// The envelope of a proposal of it.
+    /// Returns the envelope of a proposal of this plan.
     pub(super) fn envelope(&self, wanted: ProposalEnvelope) -> ProposalEnvelope {
         ProposalEnvelope {
             minimum: Some(self.minimum()).filter(|least| *least > MoneyAmount::ZERO),
@@ -150,13 +150,14 @@ impl MediaPlan {
         }
     }
 
-    /// The shares in whole percent that sum up to 100: rounded down, and what is lost goes to the
-    /// largest remainders.
+    /// Returns the shares in whole percent with a sum of 100: rounded down, with the rest given to
+    /// the largest remainders.
     fn percentages(&self) -> Vec<u32> {
         let floors: Vec<u32> = self.0.iter().map(|(_, share)| whole(*share)).collect();
         let mut order: Vec<usize> = (0..self.0.len()).collect();
         let rest = |place: &usize| self.0.get(*place).map_or(0.0, |(_, share)| share.fract());
-        // Equal remainders go by place, so that the same brief comes to the same plan each time.
+        // Equal remainders are ordered by position, so that the same brief always gives the same
+        // plan.
         order.sort_by(|one, other| rest(other).total_cmp(&rest(one)).then(one.cmp(other)));
         let lost = 100_u32.saturating_sub(floors.iter().sum());
         let lucky: Vec<usize> =
@@ -172,8 +173,8 @@ impl MediaPlan {
         }
     }
 
-    /// Does what is asked: first what goes, so that the shares that are asked for hold among what
-    /// stays. `choices` are what may come in.
+    /// Applies a request: removals first, so that requested shares refer to the remaining products.
+    /// Products can be added from `choices`.
     pub(super) fn ask(&mut self, ask: &str, choices: &[PlanProduct]) -> PlanProgress {
         let mut done = PlanProgress::default();
         let (goes, stays): (Vec<_>, Vec<_>) =
@@ -184,7 +185,7 @@ impl MediaPlan {
         done
     }
 
-    /// One clause. Whether it was done, and `None` when it says nothing.
+    /// Applies one clause. Returns true when it was done, and `None` when it has no content.
     fn clause(&mut self, clause: &[String], choices: &[PlanProduct]) -> Option<bool> {
         let channel = clause.iter().find(|word| rank::is_channel(word));
         if clause.iter().all(|word| rank::telling(word).is_empty()) {
@@ -223,7 +224,7 @@ impl MediaPlan {
         true
     }
 
-    /// Gives a channel a share, and the others the rest in the proportions that they have.
+    /// Sets the share of a channel; the others keep their proportions.
     fn set(&mut self, channel: &str, wanted: f64, choices: &[PlanProduct]) -> bool {
         let is = |share: &(PlanProduct, f64)| rank::names_channel(channel, &share.0.product);
         if !self.0.iter().any(is) {
@@ -231,7 +232,7 @@ impl MediaPlan {
             let Some(new) = new.filter(|_| wanted > 0.0) else {
                 return false;
             };
-            // With something of its own: no factor leads from nothing to what is wanted.
+            // A small initial share, because no factor leads from zero to the wanted share.
             self.0.push((new.clone(), 1.0));
         }
         let inside = self.share(channel);
@@ -249,28 +250,28 @@ impl MediaPlan {
     }
 }
 
-/// Whether a clause has one of these words.
+/// Returns true when a clause has one of these words.
 fn has(clause: &[String], words: &[&str]) -> bool {
     clause.iter().any(|word| words.contains(&word.as_str()))
 }
 
-/// A share in percent, rounded down. Shares are from 0 to 100.
+/// Returns a share in percent, rounded down. Shares are from 0 to 100.
 fn whole(share: f64) -> u32 {
-    // A share of 40 that arithmetic left a hair below 40 is 40.
+    // Tolerates rounding errors: a share just below 40 counts as 40.
     (0..=100_u32).rev().find(|percent| f64::from(*percent) <= share + 1e-9).unwrap_or(0)
 }
 
-/// A share in hundredths of a percent, of one percent at least.
+/// Returns a share in hundredths of a percent, at least one percent.
 fn hundredths(share: f64) -> u32 {
     (share.clamp(1.0, 100.0) * 100.0).round() as u32
 }
 
-/// How much of what was asked was done.
+/// Number of clauses done and not done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct PlanProgress {
     /// Clauses that were done.
     pub done: u32,
-    /// Clauses that were not.
+    /// Clauses that were not done.
     pub left: u32,
 }
 
@@ -283,12 +284,12 @@ impl PlanProgress {
         }
     }
 
-    /// The same with another's.
+    /// Adds another count.
     pub(super) fn and(self, other: Self) -> Self {
         Self { done: self.done + other.done, left: self.left + other.left }
     }
 
-    /// The status of `refinement_applied`, and what to say about it.
+    /// Returns the status and the notes for `refinement_applied`.
     pub(super) fn status(self) -> (&'static str, &'static str) {
         const RULES: &str = "this seller understands shares in percent, more, less and without, \
                              each with the name of a channel";
@@ -300,7 +301,7 @@ impl PlanProgress {
     }
 }
 
-/// The clauses of what is asked, as words in small letters; a percentage keeps its sign.
+/// Splits a request into clauses of lower-case words; a percentage keeps its sign.
 fn clauses(ask: &str) -> Vec<Vec<String>> {
     let sentences = ask.split(['.', ';', '\n']).flat_map(|sentence| sentence.split(" and "));
     let spelled = |sentence: &str| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Keeping proposals: drafts for a brief, their next version, and committed ones.
+//! Storage of proposals: drafts for a brief, their next versions, and committed ones.
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_wire::adcp::error::AdcpCode;
@@ -16,12 +16,12 @@ use crate::refuse::{self, ToolError};
 use crate::shelf::{Query, Stored};
 use crate::work::ToolContext;
 
-/// The states of records.
+/// States of stored proposals.
 const DRAFT: &str = "draft";
 const COMMITTED: &str = "committed";
 
-/// The proposals for a brief, as they are published; none when the publisher makes none. A draft
-/// that says the same already is proposed again rather than made anew.
+/// Returns the proposals for a brief; none when the publisher makes none. An equal draft that
+/// exists is returned instead of a new one.
 pub(super) fn for_brief(
     work: &ToolContext<'_>,
     form: &GetProducts,
@@ -34,7 +34,7 @@ pub(super) fn for_brief(
     let wanted = envelope(form, &offer.preferred_currency());
     let choices = offer.choices(words, &wanted.currency);
     let balanced = MediaPlan::balanced(&choices, wanted.budget);
-    // Of two products, the focused plan would be about the balanced one once more.
+    // With two products the focused plan would repeat the balanced one.
     let larger = balanced.as_ref().filter(|plan| plan.len() > 2);
     let focused = larger.and_then(|_| MediaPlan::focused(&choices, wanted.budget));
     let even = "The budget over what fits the brief, weighed by how well it fits.";
@@ -66,19 +66,19 @@ pub(super) fn for_brief(
     Ok(proposals)
 }
 
-/// Keeps a new draft.
+/// Stores a new draft.
 fn add(work: &ToolContext<'_>, mut draft: Proposal) -> Result<Proposal, InternalError> {
     draft.proposal_id = work.fresh_id("prop")?;
     work.add(&draft.proposal_id, work.whose(), DRAFT, &draft)?;
     Ok(draft)
 }
 
-/// A query for drafts of the tenant.
+/// Returns the query for the tenant's drafts.
 fn drafts(work: &ToolContext<'_>) -> Query {
     Query { owner: Some(work.admitted.owner().to_owned()), ..Query::in_state(DRAFT) }
 }
 
-/// The tenant's current drafts that say what another says.
+/// Returns the tenant's unexpired drafts with the same content.
 fn current(
     work: &ToolContext<'_>,
     draft: &Proposal,
@@ -89,8 +89,8 @@ fn current(
     Ok(known)
 }
 
-/// Keeps the next version of a proposal: the same draft, changed. A committed proposal stays as it
-/// was agreed, and its next version is a draft of its own.
+/// Stores the next version of a proposal. A draft is changed; a committed proposal stays as agreed,
+/// and its next version is a new draft.
 pub(super) fn replanned(
     work: &ToolContext<'_>,
     form: &GetProducts,
@@ -100,7 +100,7 @@ pub(super) fn replanned(
     let terms = terms(work)?;
     let allocations = plan.allocations();
     let envelope = plan.envelope(widened(kept.thing.envelope.clone(), form));
-    // What says the same keeps the end that it has: asking again does not prolong a price.
+    // An unchanged proposal keeps its expiry: repeating a request does not prolong a price.
     if kept.thing.allocations == allocations && kept.thing.envelope == envelope {
         return Ok(kept);
     }
@@ -128,7 +128,8 @@ pub(super) fn replanned(
     Ok(kept)
 }
 
-/// Commits a proposal, which holds its days of exclusive products until it expires. Whether it was a draft.
+/// Commits a proposal, which holds its days of exclusive products until it expires. Returns true when it
+/// was a draft.
 pub(super) fn commit(
     work: &ToolContext<'_>,
     kept: &mut Stored<Proposal>,
@@ -150,7 +151,7 @@ pub(super) fn commit(
     Ok(true)
 }
 
-/// A proposal may outlive the publisher's readiness to make more.
+/// Returns the terms of proposals. A proposal may outlive the publisher's setting to make them.
 fn terms(work: &ToolContext<'_>) -> Result<ProposalTerms, ToolError> {
     work.publisher.profile.catalogue.proposals.ok_or_else(|| {
         let message = "this seller makes no proposals any more; buy products directly";
@@ -163,8 +164,8 @@ fn after(now: Timestamp, hours: u32) -> Result<Timestamp, InternalError> {
         .map_err(|error| InternalError::new("working out when a proposal expires", error))
 }
 
-/// What a request is priced against: what its filters say, or else the money in its brief. A request that names
-/// no currency is priced in the preferred one.
+/// Returns the envelope of a request: from its filters, otherwise from the money in its brief. The default is
+/// the preferred currency.
 fn envelope(form: &GetProducts, preferred: &str) -> ProposalEnvelope {
     let brief = form.brief.as_deref().unwrap_or_default();
     let named = find_money(brief, Some(preferred));
@@ -176,7 +177,7 @@ fn envelope(form: &GetProducts, preferred: &str) -> ProposalEnvelope {
     widened(from_brief, form)
 }
 
-/// An envelope with what the filters of a request say.
+/// Applies the filters of a request to an envelope.
 fn widened(mut envelope: ProposalEnvelope, form: &GetProducts) -> ProposalEnvelope {
     let Some(filters) = &form.filters else {
         return envelope;

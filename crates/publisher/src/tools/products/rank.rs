@@ -1,17 +1,17 @@
-//! How well a product fits a text: by the words that they share. Simple, the same every time, and
-//! explained in `brief_relevance`.
+//! Match between products and a text, by shared words: simple, deterministic, and explained in
+//! `brief_relevance`.
 
 use std::collections::BTreeMap;
 
 use crate::catalogue::{Product, words};
 
-/// Words that say nothing about what is wanted.
+/// Words without meaning for a search.
 const EMPTY: &str = "\
     a about across adults advertising all an and any are at available be budget by campaign \
     flight for from has in inventory is it looking more must no not of on one or people per \
     product products q1 q2 q3 q4 show that the their to us we who with";
 
-/// The words by which people name channels.
+/// Words that people use for channels.
 const CHANNEL_WORDS: [(&str, &[&str]); 8] = [
     ("display", &["display", "banner", "banners"]),
     ("olv", &["video", "olv", "preroll", "instream"]),
@@ -23,23 +23,23 @@ const CHANNEL_WORDS: [(&str, &[&str]); 8] = [
     ("dooh", &["dooh", "outdoor", "billboard"]),
 ];
 
-/// How well a product fits.
+/// Match of a product with a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ProductFit {
-    /// The more, the better; 0 when they share nothing.
+    /// Score; higher is better, 0 without shared words.
     pub score: u32,
-    /// The words that they share, in the order of the text.
+    /// Shared words in the order of the text.
     pub shared: Vec<String>,
 }
 
 impl ProductFit {
-    /// In words, for `brief_relevance`.
+    /// Returns the explanation for `brief_relevance`.
     pub(super) fn relevance(&self) -> String {
         let unrelated = "It shares no word with the brief; it is shown because it is on offer.";
         self.shared_or(unrelated)
     }
 
-    /// In words, for a proposal.
+    /// Returns the rationale for a proposal.
     pub(super) fn rationale(&self) -> String {
         self.shared_or("It was asked for.")
     }
@@ -52,11 +52,11 @@ impl ProductFit {
     }
 }
 
-/// The words of a text that say something, each once.
+/// Returns the meaningful words of a text, each once.
 pub(in crate::tools) fn telling(text: &str) -> Vec<String> {
     let mut telling: Vec<String> = Vec::new();
     for word in words(text) {
-        // Bare numbers are amounts and years, which describe no product.
+        // Bare numbers are amounts or years and describe no product.
         let short = word.len() < 2 || word.chars().all(|letter| letter.is_ascii_digit());
         if !short && !EMPTY.split(' ').any(|empty| empty == word) && !telling.contains(&word) {
             telling.push(word);
@@ -65,7 +65,7 @@ pub(in crate::tools) fn telling(text: &str) -> Vec<String> {
     telling
 }
 
-/// How well a product fits the words of a text.
+/// Returns the match of a product with words.
 pub(super) fn fit(product: &Product, wanted: &[String]) -> ProductFit {
     let weights = product.weights(weights);
     let mut fit = ProductFit::default();
@@ -78,11 +78,11 @@ pub(super) fn fit(product: &Product, wanted: &[String]) -> ProductFit {
     fit
 }
 
-/// The words of a product with what each of them counts.
+/// Returns the words of a product with their weights.
 fn weights(product: &Product) -> BTreeMap<String, u32> {
     let mut weights = BTreeMap::new();
     let mut add = |word: String, weight: u32| {
-        // A word counts once, by the best place in which it stands.
+        // A word has its highest weight only.
         let known = weights.entry(word).or_insert(0);
         *known = weight.max(*known);
     };
@@ -103,19 +103,19 @@ fn weights(product: &Product) -> BTreeMap<String, u32> {
     weights
 }
 
-/// The words by which people name a channel.
+/// Returns the words that people use for a channel.
 fn channel_words(channel: &str) -> &'static [&'static str] {
     let row = CHANNEL_WORDS.iter().find(|(name, _)| *name == channel);
     row.map_or(&[], |(_, words)| words)
 }
 
-/// Whether a word names one of a product's channels.
+/// Returns true when a word names one of a product's channels.
 pub(super) fn names_channel(word: &str, product: &Product) -> bool {
     let names = |channel: &String| channel == word || channel_words(channel).contains(&word);
     product.channels().iter().any(names)
 }
 
-/// Whether a word names any channel.
+/// Returns true when a word names any channel.
 pub(super) fn is_channel(word: &str) -> bool {
     CHANNEL_WORDS.iter().any(|(channel, words)| *channel == word || words.contains(&word))
 }

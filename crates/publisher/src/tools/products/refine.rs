@@ -1,5 +1,5 @@
-//! Refining: changing what was found, entry by entry, and finalizing proposals. Each entry is
-//! answered at its place in `refinement_applied`.
+//! `refine`: changes an earlier result entry by entry and finalizes proposals. Each entry has its
+//! answer at the same index of `refinement_applied`.
 
 use tradepost_wire::adcp::error::{AdcpCode, AdcpError};
 use tradepost_wire::fault::InternalError;
@@ -17,7 +17,7 @@ use crate::shelf::Stored;
 use crate::work::ToolContext;
 
 impl RefineEntry {
-    /// The entry of `refinement_applied`.
+    /// Returns the entry of `refinement_applied`.
     fn applied(&self, status: &str, notes: &str) -> Value {
         let (scope, product, proposal) = match self {
             Self::Request { .. } => ("request", None, None),
@@ -31,33 +31,33 @@ impl RefineEntry {
     }
 }
 
-/// What an entry is about, found.
+/// Subject of an entry.
 enum RefineSubject {
     Request,
     Product(Box<Product>),
     Proposal(Box<Stored<Proposal>>),
 }
 
-/// What came of refining.
+/// Result of refining.
 #[derive(Debug, Default)]
 pub(super) struct Refined {
-    /// The products, in the order in which they are shown, and why each fits a brief.
+    /// Products in display order, each with its relevance to a brief.
     pub products: Vec<(Product, Option<String>)>,
-    /// The proposals, as they are published.
+    /// Proposals as published.
     pub proposals: Vec<Value>,
     /// `refinement_applied`.
     pub applied: Vec<Value>,
 }
 
 impl Refined {
-    /// Shows a product, unless it is shown already.
+    /// Adds a product, unless it is already there.
     fn push(&mut self, product: &Product) {
         if !self.products.iter().any(|(known, _)| known.id() == product.id()) {
             self.products.push((product.clone(), None));
         }
     }
 
-    /// Shows a proposal and its products.
+    /// Adds a proposal and its products.
     fn propose(&mut self, proposal: &Proposal, offer: &Offer<'_>) {
         let products = proposal.allocations.iter().filter_map(|it| offer.find(&it.product_id));
         products.for_each(|product| self.push(product));
@@ -65,7 +65,7 @@ impl Refined {
     }
 }
 
-/// Refines.
+/// Applies the entries of `refine`.
 pub(super) fn refine(
     work: &ToolContext<'_>,
     form: &GetProducts,
@@ -98,8 +98,8 @@ pub(super) fn refine(
             (RefineEntry::Proposal { .. }, RefineSubject::Proposal(kept)) => {
                 named = true;
                 plans.push((refined.applied.len(), entry, *kept));
-                // The place is kept for what comes of it, which takes the entries about the whole
-                // request, and those may stand behind this one.
+                // Filled in below: the result depends on entries about the whole request, which may
+                // follow this one.
                 Value::Null
             }
             (RefineEntry::Request { .. }, _)
@@ -145,7 +145,7 @@ pub(super) fn refine(
     Ok(refined)
 }
 
-/// What the entries are about; every problem at once.
+/// Finds the subjects of the entries; reports every problem.
 fn find(work: &ToolContext<'_>, entries: &[RefineEntry]) -> Result<Vec<RefineSubject>, ToolError> {
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     for (index, entry) in entries.iter().enumerate() {
@@ -178,7 +178,7 @@ fn find(work: &ToolContext<'_>, entries: &[RefineEntry]) -> Result<Vec<RefineSub
     Ok(found)
 }
 
-/// Includes a product, and with `more_like_this` those that are sold on the same channels.
+/// Includes a product and, with `more_like_this`, products of the same channels.
 fn include(
     refined: &mut Refined,
     entry: &RefineEntry,
@@ -213,8 +213,8 @@ fn include(
     }
 }
 
-/// Divides a proposal's budget anew, as its entry and the request as a whole ask. The status of the entry
-/// and what to say about it.
+/// Divides a proposal's budget again as its entry and the request ask. Returns the entry's status and
+/// notes as well.
 fn replan(
     work: &ToolContext<'_>,
     form: &GetProducts,
@@ -244,8 +244,8 @@ fn replan(
     Ok((propose::replanned(work, form, kept, &plan)?, said))
 }
 
-/// Commits the proposals that are named, all or none: everything is checked before the first is
-/// changed, and all of it is one transaction.
+/// Commits the named proposals, all or none: everything is checked before the first change, and all
+/// is one transaction.
 fn finalize(
     work: &ToolContext<'_>,
     entries: &[RefineEntry],
@@ -278,8 +278,7 @@ fn finalize_problems(
     kept: &[Stored<Proposal>],
 ) -> Result<Vec<AdcpError>, InternalError> {
     let mut problems = Vec::new();
-    // `get_products` counts as reading everywhere else; this is the part
-    // of it that commits the seller.
+    // `get_products` counts as reading, except for this part, which commits the seller.
     let granted = work.admitted.reach.rights().of(work.admitted.account_id());
     if granted.is_some_and(|granted| granted.read_only) {
         let message = "the caller may read this account and commit to nothing";
@@ -300,7 +299,7 @@ fn finalize_problems(
         let days = one.thing.exclusive_days(&offer.available, work.is_for_tests(), &field);
         let own = [one.thing.proposal_id.as_str()];
         problems.extend(exclusive::taken_days(work.shelf, &days, &own, work.ask.now)?);
-        // Two holds of the same guaranteed or exclusive inventory compete, and one check cannot promise both.
+        // Two holds of the same guaranteed or exclusive inventory compete; both cannot be promised at once.
         let is_held = |product: &Product| product.is_guaranteed() || product.is_exclusive();
         let guaranteed = |proposal: &Proposal| -> Vec<String> {
             let ids = proposal.allocations.iter().map(|part| part.product_id.clone());

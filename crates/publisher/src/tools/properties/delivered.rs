@@ -1,4 +1,4 @@
-//! `validate_property_delivery`: whether what was delivered stayed within a list of properties.
+//! `validate_property_delivery`: checks delivery records against a property list.
 
 use tradepost_wire::catalog::Vocabulary as _;
 use tradepost_wire::json::{Value, json};
@@ -11,14 +11,14 @@ use crate::reply::{ToolReply, object};
 use crate::work::ToolContext;
 
 tradepost_wire::words! {
-    /// How a record stands to the list (`property/validation-result.json`). Nothing is `unidentified`:
-    /// identifiers are compared, whatever their type.
+    /// Result of a record (`property/validation-result.json`). `unidentified` does not occur, because
+    /// identifiers of any type are compared.
     enum RecordStatus {
-        /// It is in the list.
+        /// In the list.
         Compliant = "compliant",
-        /// It should not have been.
+        /// Not in the list, or excluded by it.
         NonCompliant = "non_compliant",
-        /// The list says nothing of it.
+        /// Not covered by the list.
         NotCovered = "not_covered",
     }
 }
@@ -62,7 +62,7 @@ pub(in crate::tools) fn perform(
     Ok(ToolReply::completed("how the delivery stands to the list", body))
 }
 
-/// The check that failed, and why.
+/// Feature that failed, and the explanation.
 type Failed = (&'static str, &'static str);
 
 const OUTSIDE: Failed = ("record:list_membership", "the identifier is not in the list");
@@ -72,7 +72,7 @@ fn show(record: &PropertyDelivery, status: RecordStatus, failed: Option<Failed>)
     let features = failed.map(|(feature, explanation)| {
         json!([{"feature_id": feature, "status": "failed", "explanation": explanation}])
     });
-    // Who may sell there is said by documents of others, which nobody fetches here.
+    // Authorization is declared in documents of other parties, which are not fetched here.
     let seller = record.sales_agent_url.as_ref();
     let authorization = seller.map(|url| json!({"status": "unknown", "sales_agent_url": url}));
     let mut shown = record.given.clone();
@@ -86,7 +86,7 @@ fn show(record: &PropertyDelivery, status: RecordStatus, failed: Option<Failed>)
     shown.into()
 }
 
-/// How many records and impressions.
+/// Returns the number of records and impressions as members with this prefix.
 fn count<'a>(
     name: &str,
     records: impl Iterator<Item = &'a PropertyDelivery>,

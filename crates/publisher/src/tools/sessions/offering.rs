@@ -1,5 +1,4 @@
-//! What a publisher says of an offering: the words of the offering itself, picked by the words of
-//! whoever asks.
+//! Presentation of offerings: their own texts, selected by the words of the person who asks.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +9,18 @@ use crate::catalogue::{OfferedProduct, Offering};
 use crate::work::ToolContext;
 
 impl Offering {
-    /// Every offering, in the catalogue's order.
+    /// Returns all offerings in the catalog's order.
     pub(super) fn all<'a>(work: &'a ToolContext<'_>) -> impl Iterator<Item = &'a Self> {
         work.publisher.profile.catalogue.offerings.iter()
     }
 
-    /// The one that is available and has the most words in common with an intent; the first of
-    /// them.
+    /// Returns the available offering with the most words in common with an intent; the first among
+    /// equals.
     pub(super) fn best<'a>(work: &'a ToolContext<'_>, intent: &str) -> Option<&'a Self> {
         let wanted = words(intent);
         let open = Self::all(work).filter(|offering| offering.unavailable(work.ask.now).is_none());
         let found = open.enumerate().max_by_key(|(index, offering)| {
-            // Of equals `max_by_key` takes the last one, so that places count backwards.
+            // `max_by_key` returns the last among equals, so that the index counts backwards.
             (words(&offering.said()).intersection(&wanted).count(), std::cmp::Reverse(*index))
         });
         found.map(|(_, offering)| offering)
@@ -31,13 +30,13 @@ impl Offering {
         self.offering_id.as_deref().unwrap_or_default()
     }
 
-    /// All that is said of it.
+    /// Returns all texts of the offering.
     fn said(&self) -> String {
         let texts = [&self.name, &self.tagline, &self.description].into_iter().flatten();
         texts.chain(self.keywords.iter()).cloned().collect::<Vec<_>>().join(" ")
     }
 
-    /// Why it is not available, in the published word.
+    /// Returns the published reason for being unavailable.
     pub(super) fn unavailable(&self, now: Timestamp) -> Option<&'static str> {
         let moment = |text: &Option<String>| text.as_ref()?.parse::<Timestamp>().ok();
         if moment(&self.valid_to).is_some_and(|end| end <= now) {
@@ -49,7 +48,7 @@ impl Offering {
         }
     }
 
-    /// As `si_get_offering` shows it.
+    /// Returns the offering as `si_get_offering` shows it.
     pub(super) fn published(&self, now: Timestamp) -> Value {
         json!({
             "offering_id": self.id(),
@@ -63,7 +62,7 @@ impl Offering {
         })
     }
 
-    /// Its products that have a word of the intent, or all when none has.
+    /// Returns the products with a word of the intent, or all when none has one.
     pub(super) fn products(&self, intent: &str) -> Vec<&OfferedProduct> {
         let wanted = words(intent);
         let all: Vec<_> = self.products.iter().collect();
@@ -76,8 +75,8 @@ impl Offering {
         if fit.is_empty() { all } else { fit }
     }
 
-    /// Who pays for it, and what the host has to disclose. Whoever answers in a conversation is the
-    /// brand's agent there, whatever else it sells.
+    /// Returns the paying brand and the disclosure duties of the host. The answering party always
+    /// acts as the brand's agent.
     pub(super) fn sponsored(&self, work: &ToolContext<'_>) -> Value {
         let profile = &work.publisher.profile;
         let brand = self.brand.clone().unwrap_or_else(|| json!({"domain": profile.domain}));
@@ -96,7 +95,7 @@ impl Offering {
     }
 }
 
-/// What is said to an intent or a message.
+/// Returns the answer to an intent or a message.
 pub(super) fn answer(offering: Option<&Offering>, message: &str, now: Timestamp) -> Value {
     let Some(offering) = offering else {
         return json!({"message": "There is no offering at the moment."});
@@ -124,7 +123,7 @@ pub(super) fn answer(offering: Option<&Offering>, message: &str, now: Timestamp)
     json!({"message": text, "ui_elements"?: offering.landing_url.as_ref().map(link)})
 }
 
-/// The words of a text, in small letters; short ones say nothing.
+/// Returns the words of a text in lower case, without short ones.
 fn words(text: &str) -> BTreeSet<String> {
     let parts = text.split(|letter: char| !letter.is_alphanumeric());
     parts.filter(|word| word.chars().count() > 2).map(str::to_lowercase).collect()

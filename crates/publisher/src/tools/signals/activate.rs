@@ -1,4 +1,4 @@
-//! Activating and deactivating a signal.
+//! Activation and deactivation of signals.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,17 +13,17 @@ use crate::reply::ToolReply;
 use crate::shelf::{Entity, EntityKind};
 use crate::work::ToolContext;
 
-/// What was agreed about a signal's use by an account. It is kept when the use ends.
+/// Activation of a signal by an account. It is kept after deactivation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Activation {
-    /// The signal's handle.
+    /// Handle of the signal.
     pub handle: String,
-    /// At which price; `None` where it costs nothing.
+    /// Agreed price; `None` when the signal is free.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pricing_option_id: Option<String>,
-    /// Since when it stands as it does.
+    /// Time of the last change.
     pub since: Timestamp,
-    /// Whether it can be used.
+    /// True while the signal can be used.
     pub live: bool,
 }
 
@@ -31,7 +31,7 @@ impl Entity for Activation {
     const KIND: EntityKind = EntityKind::Activation;
 }
 
-/// Replies.
+/// Handles `activate_signal`.
 pub(in crate::tools) fn perform(
     work: &ToolContext<'_>,
     form: &ActivateSignal,
@@ -39,7 +39,7 @@ pub(in crate::tools) fn perform(
     let handle = form.signal_agent_segment_id.as_str();
     let signals = &work.publisher.profile.catalogue.signals;
     let signal = signals.iter().find(|signal| signal.handle() == handle);
-    // The name of the member tells what kind of thing it means, and is not repeated (`U-3`).
+    // The member's name would reveal the kind of record and is omitted (`U-3`).
     let signal = signal.ok_or_else(|| refuse::not_found(AdcpCode::ReferenceNotFound, None))?;
     AdcpRefusal::of_all(problems(work, form, signal))?;
     let live = form.action != Some(SignalAction::Deactivate);
@@ -52,7 +52,7 @@ pub(in crate::tools) fn perform(
     };
     let state = if live { "live" } else { "over" };
     match work.shelf.find::<Activation>(&id)? {
-        // What is live already stays as it was agreed.
+        // An active signal keeps its agreed terms.
         Some(kept) if kept.thing.live == live => {}
         Some(mut kept) => {
             kept.thing = activation;
@@ -67,7 +67,7 @@ pub(in crate::tools) fn perform(
     Ok(ToolReply::completed(message, body))
 }
 
-/// The problems that a schema does not see.
+/// Returns the problems beyond the schema.
 fn problems(work: &ToolContext<'_>, form: &ActivateSignal, signal: &Signal) -> Vec<AdcpError> {
     let mut problems = Vec::new();
     for (index, destination) in form.destinations.iter().enumerate() {
@@ -78,7 +78,7 @@ fn problems(work: &ToolContext<'_>, form: &ActivateSignal, signal: &Signal) -> V
             problems.push(refuse::at(AdcpCode::UnsupportedFeature, &field, message));
         }
     }
-    // To end costs nothing, so that neither a price nor an approval is asked for.
+    // Deactivation is free and needs neither a price nor an approval.
     if form.action == Some(SignalAction::Deactivate) {
         return problems;
     }

@@ -1,4 +1,4 @@
-//! Finding signals: by reference, by description, or all of them.
+//! Search for signals: by reference, by description, or all.
 
 use std::collections::BTreeSet;
 
@@ -17,12 +17,12 @@ use crate::tools::page;
 use crate::tools::products::telling;
 use crate::work::ToolContext;
 
-/// What a signal has to have to be one, whatever `fields` names.
+/// Members that a signal always has, whatever `fields` says.
 const ALWAYS: &str = "\
     signal_ref signal_agent_segment_id name description signal_type coverage_percentage \
     deployments";
 
-/// Replies.
+/// Handles `get_signals`.
 pub(in crate::tools) fn perform(
     work: &ToolContext<'_>,
     form: &GetSignals,
@@ -38,13 +38,12 @@ pub(in crate::tools) fn perform(
     let live =
         |signal: &Value| signal.pointer("/deployments/0/is_live") == Some(&Value::Bool(true));
     let account = work.admitted.account_id();
-    // Where the account has activated nothing, it sees what everybody
-    // sees, and all may share one answer.
+    // An account without activations sees the public result and can share its cache.
     let own = account.is_some() && shown.iter().any(live);
     let cache_scope = if own { "account" } else { "public" };
     let scope = page::scope(&work.ask.arguments, account.filter(|_| own));
-    // Of all that fits, before it is divided into pages and cut down to
-    // fields: one version for all of them.
+    // The version covers all matches, before paging and the selection of fields, so that it is the
+    // same for all of them.
     let version = page::mark(format!("{scope}\n{}", canonical::to_string(&json!(shown))));
     if work.feed_version(form.if_wholesale_feed_version.as_ref()) == Some(&version) {
         return Ok(page::unchanged(&version, cache_scope));
@@ -65,8 +64,8 @@ pub(in crate::tools) fn perform(
     Ok(reply)
 }
 
-/// The signals that are meant, and a warning when not all references resolve. When none does, that
-/// is a failure. What the references mean comes first, and then what the description finds.
+/// Returns the requested signals and a warning when some references do not resolve; it is an error
+/// when none does. Referenced signals come first, then those that match the description.
 fn wanted<'w>(
     work: &'w ToolContext<'_>,
     form: &GetSignals,
@@ -98,7 +97,7 @@ fn wanted<'w>(
     Ok((found, unresolved.into_iter().map(refuse::warning).collect()))
 }
 
-/// What shares words with a description, the best first; everything when nothing does.
+/// Returns the signals that share words with a description, best first; all when none does.
 fn described<'s>(all: &'s [Signal], spec: &str) -> Vec<&'s Signal> {
     let wanted = telling(spec);
     let score = |signal: &Signal| {
@@ -114,12 +113,12 @@ fn described<'s>(all: &'s [Signal], spec: &str) -> Vec<&'s Signal> {
     scored.into_iter().map(|(_, signal)| signal).collect()
 }
 
-/// An address as it is compared: a trailing slash and its case mean nothing.
+/// Returns an address for comparison: in lower case, without a trailing slash.
 fn trimmed(address: &str) -> String {
     address.trim_end_matches('/').to_ascii_lowercase()
 }
 
-/// Whether a reference means a signal.
+/// Returns true when a reference means this signal.
 fn is_meant(signal: &Signal, reference: &SignalRef) -> bool {
     let parts = |of: &SignalRef| {
         let url = of.signal_source_url.as_deref().unwrap_or_default();
@@ -130,7 +129,7 @@ fn is_meant(signal: &Signal, reference: &SignalRef) -> bool {
     own.is_some_and(|own| parts(&own) == parts(reference))
 }
 
-/// Whether an older reference does, with the address of the agent that sells it.
+/// Returns true when an older reference means this signal; `agent` is the address of its seller.
 fn is_named(signal: &Signal, reference: &SignalId, agent: &str) -> bool {
     let address = reference.agent_url.as_deref().unwrap_or_default();
     reference.source == SignalSource::Agent
@@ -144,7 +143,7 @@ fn fits(work: &ToolContext<'_>, signal: &Signal, form: &GetSignals) -> bool {
     let lists = |list: &Option<Vec<String>>, word: &Option<String>| {
         list.as_ref().is_none_or(|list| word.as_ref().is_some_and(|word| list.contains(word)))
     };
-    // A limit on one model of prices says nothing about the others.
+    // A limit on one pricing model does not restrict the others.
     type Price = fn(&SignalPrice) -> Option<MoneyAmount>;
     let within = |model: &str, price: Price, most: Option<MoneyAmount>| {
         let prices = published.pricing_options.iter();
