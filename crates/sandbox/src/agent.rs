@@ -1,4 +1,4 @@
-//! An agent of A2A without a profile: every message becomes a task, which ends at once.
+//! A2A agent without a profile: every message becomes a task that completes at once.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use tradepost_server::http::HttpSettings;
 use tradepost_server::memory::MemoryStore;
 use tradepost_server::prelude::*;
 
-/// Its id.
+/// Id of the agent.
 const ID: &str = "sandbox";
 
-/// The agent.
+/// Agent without a profile.
 #[derive(Debug)]
 struct Plain {
     card: PublishedCard,
@@ -19,8 +19,7 @@ struct Plain {
     service: TaskService,
 }
 
-/// Everything that can be asked of the agent, which keeps its tasks in memory and is reached below
-/// `base_url`.
+/// Returns the router of the agent, which keeps its tasks in memory; its base address is `base_url`.
 pub(crate) fn router(clock: Clock, base_url: &str) -> Result<Router, InternalError> {
     let mut card = card::describe("Sandbox", "Makes a task of every message.", base_url);
     card.capabilities.streaming = false;

@@ -1,18 +1,18 @@
-//! Which buyer a request is from: each has a base address of its own, below which everything is that a buyer
-//! can ask. Whoever asks at the root is the buyer without a name.
+//! Identifies the buyer of a request. Each named buyer has its own base address, below which is everything that it
+//! can request. A request at the root is from the buyer without a name.
 
 use std::fmt;
 use std::str::FromStr;
 
 use tradepost_wire::format::hex;
 
-/// Below which path buyers have their names.
+/// Path prefix of the named buyers.
 const PREFIX: &str = "/buyers/";
 
-/// The longest name of a buyer, in bytes.
+/// Maximum length of a buyer's name, in bytes.
 const MAX_NAME: usize = 64;
 
-/// The name of a buyer: letters, digits, `.`, `_` and `-`.
+/// Name of a buyer: letters, digits, `.`, `_` and `-`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BuyerName(String);
 
@@ -21,7 +21,7 @@ impl FromStr for BuyerName {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-        // A name of dots alone would mean another path to clients.
+        // Clients would resolve a name of dots alone to another path.
         let is_dots = text.bytes().all(|byte| byte == b'.');
         if text.len() > MAX_NAME || is_dots || !text.bytes().all(fits) {
             return Err("the name of a buyer is 1 to 64 letters, digits, dots, hyphens and \
@@ -37,17 +37,17 @@ impl fmt::Display for BuyerName {
     }
 }
 
-/// Where one buyer finds its seller.
+/// Base address of one buyer's seller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The buyer; `None` for the one without a name.
+    /// Buyer; `None` for the one without a name.
     pub buyer: Option<BuyerName>,
-    /// The base address of its seller, without a slash at the end.
+    /// Base address of its seller, without a trailing slash.
     pub base_url: String,
 }
 
 impl Place {
-    /// The place of a buyer with a sandbox whose base address this is.
+    /// Returns the place of a buyer in the sandbox with the base address `root`.
     #[must_use]
     pub fn of(buyer: Option<BuyerName>, root: &str) -> Self {
         let mut place = Self { buyer, base_url: String::new() };
@@ -55,33 +55,33 @@ impl Place {
         place
     }
 
-    /// The path of the base address; empty for the buyer without a name.
+    /// Returns the path of the base address; empty for the buyer without a name.
     #[must_use]
     pub fn path(&self) -> String {
         self.buyer.as_ref().map(|name| format!("{PREFIX}{name}")).unwrap_or_default()
     }
 
-    /// A name for a folder that no other buyer has.
+    /// Returns a folder name that is unique to this buyer.
     #[must_use]
     pub fn folder(&self) -> String {
         match &self.buyer {
-            // Some disks do not tell `Ada` from `ada`.
+            // Hex, because some file systems do not distinguish `Ada` from `ada`.
             Some(name) => format!("buyer-{}", hex(name.0.as_bytes())),
             None => "buyer".to_owned(),
         }
     }
 }
 
-/// What a path says of its buyer.
+/// Buyer and remaining path of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct OfBuyer {
     pub(super) buyer: Option<BuyerName>,
-    /// The path below the buyer's base address, with a slash at the beginning.
+    /// Path below the buyer's base address, with a leading slash.
     pub(super) rest: String,
 }
 
 impl OfBuyer {
-    /// Reads a path.
+    /// Reads the buyer from a path.
     ///
     /// # Errors
     /// When the name cannot be one.

@@ -1,4 +1,4 @@
-//! True answers, made useless or dangerous.
+//! Turns true answers into useless or dangerous ones.
 
 use std::io;
 
@@ -15,27 +15,27 @@ use super::refuse::{WholeAnswer, html};
 use super::script::{Garbage, Poison};
 use super::sent::SentRequest;
 
-/// How deep [`Garbage::Deep`] nests.
+/// Nesting depth of [`Garbage::Deep`].
 const DEPTH: usize = 100_000;
 
-/// How large [`Garbage::Huge`] is, in bytes.
+/// Size of [`Garbage::Huge`] in bytes.
 const HUGE: usize = 100_000_000;
 
-/// How much of it is sent at a time.
+/// Size of its chunks in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// The answer as it is.
+/// Returns the answer unchanged.
 #[must_use]
 pub fn whole(whole: WholeAnswer) -> Response {
     (whole.status, whole.headers, Body::from(whole.body)).into_response()
 }
 
-/// The first half of an answer that promises to be whole.
+/// Returns the first half of an answer whose `Content-Length` promises all of it.
 #[must_use]
 pub fn truncated(real: WholeAnswer) -> Response {
     let length = real.body.len();
     let half = real.body.slice(..length / 2);
-    // The server ends the connection where a body fails, and sends what it has before it waits.
+    // The server closes the connection when a body fails; the yield lets it send the first half before.
     let rest = stream::once(async {
         tokio::task::yield_now().await;
         Err(io::Error::from(io::ErrorKind::ConnectionAborted))
@@ -47,7 +47,7 @@ pub fn truncated(real: WholeAnswer) -> Response {
     response
 }
 
-/// An answer that makes no sense.
+/// Returns an answer that makes no sense.
 #[must_use]
 pub fn garbage(kind: Garbage, real: WholeAnswer, sent: &SentRequest) -> Response {
     let ok = StatusCode::OK;
@@ -71,7 +71,7 @@ pub fn garbage(kind: Garbage, real: WholeAnswer, sent: &SentRequest) -> Response
             WholeAnswer { body: document.to_string().into(), ..real }
         }
         Garbage::TwoMembers => {
-            // Written as a text: no document holds a member twice.
+            // Built as text, because a parsed document cannot hold a member twice.
             let text = document.to_string();
             let text = text.strip_suffix('}').unwrap_or(&text);
             let second = r#","result":{"message":{"role":"ROLE_AGENT","parts":[]}}}"#;
@@ -111,7 +111,7 @@ fn member(document: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// A text without end, made while it is sent.
+/// Returns a text of [`HUGE`] bytes that is generated while it is sent.
 fn huge(sent: &SentRequest) -> Response {
     let begin = format!(r#"{{"jsonrpc":"2.0","id":{},"result":""#, sent.id.as_json());
     let filling = Bytes::from(vec![b'x'; CHUNK]);
@@ -123,19 +123,19 @@ fn huge(sent: &SentRequest) -> Response {
     ([(header::CONTENT_TYPE, json)], body).into_response()
 }
 
-/// The same answer with poisoned texts.
+/// Returns the same answer with hostile text in its free-text members.
 #[must_use]
 pub fn inject(poison: Poison, real: WholeAnswer) -> WholeAnswer {
     let Ok(mut document) = tradepost_wire::json::from_slice::<Value>(&real.body) else {
         return real;
     };
     let venom = venom(poison);
-    // An answer's sentence is there for people, so it is poisoned also where there is none yet.
+    // `message` is meant for people, so it is added where it is absent.
     if let Some(Value::Object(payload)) = document.pointer_mut("/result/message/parts/0/data") {
         payload.entry("message").or_insert_with(|| "Welcome.".into());
     }
     infect(&mut document, &venom);
-    // A tool's result says the same twice, and a client reads whichever of the two it likes.
+    // A tool's result has the same content twice, and a client may read either.
     let content = document.pointer_mut("/result/content").and_then(Value::as_array_mut);
     for text in content.into_iter().flatten().filter_map(|part| part.get_mut("text")) {
         let Some(said) = text.as_str() else { continue };
@@ -151,7 +151,7 @@ pub fn inject(poison: Poison, real: WholeAnswer) -> WholeAnswer {
     WholeAnswer { body: document.to_string().into(), ..real }
 }
 
-/// The members that hold what a seller has written for people: free text in every schema.
+/// Names of members with free text that a seller has written for people.
 const PROSE: &[&str] = &[
     "message",
     "description",
@@ -183,7 +183,7 @@ fn infect(value: &mut Value, venom: &str) {
     }
 }
 
-/// What is appended to a text.
+/// Returns the text to append.
 fn venom(poison: Poison) -> String {
     match poison {
         Poison::Control => {

@@ -1,12 +1,11 @@
-//! The sandbox: a dealer who answers as a script wants it, a publisher, or an agent without a profile, and
-//! who grades whoever buys from it. Several buyers may come at once: each that has a name ([`buyer`]) meets a
-//! seller of its own (`played`), and is graded by itself.
+//! The sandbox: plays a dealer or publisher that behaves as a script says, or an agent without a profile, and grades
+//! the buyers that call it. Several buyers may use it at once: each named buyer ([`buyer`]) has its own seller
+//! (`played`) and its own report.
 //!
-//! True answers come from a [`TruthfulDealer`] or a publisher whom the program hands in ([`Cast`]), or from an agent
-//! without a profile ([`agent`]), through the same router as in a server. The script ([`script`]) decides for each request
-//! what happens instead: a refusal ([`mod@refuse`]), damage ([`damage`]), or nothing at all. Meanwhile
-//! [`watch`] compares what the buyer sends with what it has been told before ([`reply`]), and [`report`]
-//! tells what it found.
+//! True answers come from a [`TruthfulDealer`] or publisher that the program supplies ([`Cast`]), or from an agent
+//! without a profile ([`agent`]), through the same router as in a server. The script ([`script`]) decides for each
+//! request what happens instead: a refusal ([`mod@refuse`]), damage ([`damage`]), or nothing. Meanwhile [`watch`]
+//! compares the buyer's requests with the answers it has had ([`reply`]), and [`report`] presents the findings.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -44,13 +43,13 @@ use report::overview::Overview;
 use script::{AskedFor, Script};
 use sent::Digest;
 
-/// Where the report is: of all buyers, or below the base address of one of that one alone.
+/// Path of the report: at the root on all buyers, below a buyer's base address on that buyer.
 pub const REPORT_PATH: &str = "/_sandbox/report";
 
-/// How many buyers may have names.
+/// Maximum number of named buyers.
 pub const MAX_BUYERS: usize = 50;
 
-/// The connection ends without an answer.
+/// Error that closes the connection without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped;
 
@@ -62,65 +61,64 @@ impl fmt::Display for Dropped {
 
 impl std::error::Error for Dropped {}
 
-/// A dealer who speaks AAP and answers truly, at any pace.
+/// Dealer that speaks AAP and answers truthfully, without limits on the rate of requests.
 pub trait TruthfulDealer: fmt::Debug + Send + Sync {
-    /// Everything that can be asked of it, under the paths that a server has for it.
+    /// Returns the router, with the same paths as a server.
     fn router(&self) -> Router;
 
-    /// Offers these vehicles and no others, from now on; those it no longer has are gone. May wait for
-    /// a disk.
+    /// Replaces the offered vehicles; those that are missing are gone. May block on the disk.
     ///
     /// # Errors
     /// When that cannot be kept.
     fn offer(&self, units: &[FeedUnit], now: Timestamp) -> Result<(), InternalError>;
 }
 
-/// Who plays a part, for whichever one a script has; anew for each buyer. May wait for a disk.
+/// Creates the sellers that a script can play, separately for each buyer. May block on the disk.
 pub trait Cast: fmt::Debug + Send + Sync {
-    /// A dealer, who has nothing to sell yet.
+    /// Creates a dealer without vehicles.
     ///
     /// # Errors
     /// When it cannot be set up.
     fn dealer(&self, place: &Place) -> Result<Arc<dyn TruthfulDealer>, InternalError>;
 
-    /// Everything that can be asked of a publisher who speaks AdCP, under the paths that a server has for it.
+    /// Returns the router of a publisher that speaks AdCP, with the same paths as a server.
     ///
     /// # Errors
     /// When it cannot be set up.
     fn publisher(&self, place: &Place) -> Result<Router, InternalError>;
 }
 
-/// A sandbox.
+/// Sandbox with all its sellers.
 #[derive(Debug)]
 pub struct Sandbox {
     script: Arc<Script>,
     cast: Arc<dyn Cast>,
-    /// Its base address.
+    /// Base address.
     root: String,
     size: usize,
     clock: Clock,
-    /// The seller of the buyer without a name.
+    /// Seller of the buyer without a name.
     unnamed: Arc<PlayedSeller>,
     named: Mutex<BTreeMap<BuyerName, Arc<PlayedSeller>>>,
-    /// Held while a seller is set up, so that each buyer gets one.
+    /// Held while a seller is created, so that each buyer gets only one.
     opening: tokio::sync::Mutex<()>,
     finished: Sender<u64>,
 }
 
-/// Why a buyer has no seller.
+/// Reason why a buyer has no seller.
 enum NoSeller {
-    /// There are as many buyers as there may be.
+    /// The maximum number of named buyers is reached.
     TooMany,
-    /// It could not be set up; the cause is in the log.
+    /// The seller could not be created; the cause is in the log.
     Broken,
 }
 
 impl Sandbox {
-    /// Sets up whom the script plays; a dealer gets so many vehicles. `address` is where the process
-    /// listens.
+    /// Creates the sandbox and the seller of the buyer without a name; a dealer gets `size` vehicles. `address` is
+    /// where the process listens.
     ///
     /// # Errors
-    /// When whoever is played cannot be set up.
+    /// When the seller cannot be created.
     pub fn open(
         script: Script,
         cast: Arc<dyn Cast>,
@@ -145,14 +143,13 @@ impl Sandbox {
         })
     }
 
-    /// How many requests have been answered or given up, of all buyers; for whoever waits for a number of
-    /// them.
+    /// Returns a counter of the requests of all buyers that were answered or abandoned.
     #[must_use]
     pub fn finished(&self) -> Receiver<u64> {
         self.finished.subscribe()
     }
 
-    /// The report on all buyers so far.
+    /// Returns the report on all buyers so far.
     #[must_use]
     pub fn report(&self) -> Overview {
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
@@ -198,12 +195,12 @@ impl Sandbox {
         seller.answer(request, &self.finished).await
     }
 
-    /// The seller of a buyer that has called before.
+    /// Returns the seller of a buyer that has called before.
     fn known(&self, name: &BuyerName) -> Option<Arc<PlayedSeller>> {
         self.named.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    /// The seller of a buyer, set up where it is the buyer's first request.
+    /// Returns the seller of a buyer, created at the buyer's first request.
     async fn seller(&self, name: BuyerName) -> Result<Arc<PlayedSeller>, NoSeller> {
         if let Some(known) = self.known(&name) {
             return Ok(known);
@@ -238,23 +235,23 @@ impl Sandbox {
     }
 }
 
-/// An error of the sandbox itself.
+/// Returns an error answer of the sandbox itself.
 fn problem(status: StatusCode, why: &str) -> Response {
     damage::whole(WholeAnswer::json(status, &json!({"error": why})))
 }
 
-/// The address of a request with another path.
+/// Returns the URI of a request with another path.
 fn below(uri: &Uri, path: &str) -> Uri {
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     format!("{path}{query}").parse().unwrap_or_else(|_| Uri::from_static("/"))
 }
 
-/// The first bytes of a fingerprint, as people compare them.
+/// Returns the first six bytes of a digest in hexadecimal.
 fn short(digest: &Digest) -> String {
     tradepost_wire::format::hex(digest.iter().take(6))
 }
 
-/// What a request was for, in the report.
+/// Returns the name of a request's target for the report.
 fn target_name(target: Option<AskedFor>) -> &'static str {
     target.map_or("(unknown)", AskedFor::name)
 }

@@ -1,5 +1,4 @@
-//! The seller that one buyer meets, and what watches that buyer: true answers, what the script makes of them,
-//! and the grader.
+//! Seller that one buyer meets: its true answers, the script's changes to them, and the grader of the buyer.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,46 +32,45 @@ use super::sent::SentRequest;
 use super::watch::{BuyerGrader, FindingKind};
 use super::{Cast, Dropped, TruthfulDealer, agent, damage};
 
-/// The largest request that is read at all.
+/// Maximum size of a request body, in bytes.
 const MAX_BODY: usize = 1024 * 1024;
 
-/// The largest true answer.
+/// Maximum size of a true answer, in bytes.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
 
-/// Where redirects lead.
+/// Path to which redirects lead.
 const ELSEWHERE_PATH: &str = "/_sandbox/elsewhere";
 
-/// The demo inventory is the same everywhere.
+/// Seed of the demo inventory, the same for every buyer.
 const SEED: u64 = 20_260_401;
 
-/// The seller of one buyer.
+/// Seller of one buyer.
 #[derive(Debug)]
 pub(super) struct PlayedSeller {
     script: Arc<Script>,
     place: Place,
     clock: Clock,
     started: Timestamp,
-    /// Who answers, where it is a dealer.
+    /// Dealer that answers, when the script plays one.
     dealer: Option<Arc<dyn TruthfulDealer>>,
     router: Router,
     state: Mutex<State>,
 }
 
-/// What changes from request to request.
+/// State that changes with each request.
 #[derive(Debug)]
 struct State {
     watch: BuyerGrader,
-    /// How many requests each rule has counted, where it counts them all.
+    /// Number of requests counted by each rule, for rules that count all of them.
     counted: Vec<u64>,
     units: Vec<FeedUnit>,
 }
 
 impl PlayedSeller {
-    /// Sets up whom the script plays, for the buyer of a place; a dealer gets so many vehicles. May wait
-    /// for a disk.
+    /// Creates the seller that the script plays for this buyer; a dealer gets `size` vehicles. May block on the disk.
     ///
     /// # Errors
-    /// When whoever is played cannot be set up.
+    /// When the seller cannot be created.
     pub(super) fn open(
         script: Arc<Script>,
         cast: &dyn Cast,
@@ -96,13 +94,13 @@ impl PlayedSeller {
         Ok(Self { script, place, clock, started, dealer, router, state })
     }
 
-    /// The report on its buyer so far.
+    /// Returns the report on its buyer so far.
     pub(super) fn report(&self) -> SandboxReport {
         let buyer = self.place.buyer.clone();
         SandboxReport::of(&self.script, buyer, self.started, &self.state().watch)
     }
 
-    /// Answers a request of its buyer; its path has nothing in it of which buyer that is.
+    /// Answers a request of its buyer; the buyer's prefix is already removed from the path.
     ///
     /// # Errors
     /// [`Dropped`], when the connection is to end instead.
@@ -120,7 +118,7 @@ impl PlayedSeller {
                 let page = refuse::html("You are elsewhere now");
                 return Ok(damage::whole(WholeAnswer::new(StatusCode::OK, "text/html", page)));
             }
-            // A publisher is played over MCP alone, so that nobody is sent to its other interfaces.
+            // A publisher is played over MCP only, so its card with other interfaces is withheld.
             (&Method::GET, WELL_KNOWN_PATH) if !self.script.seller.has(AskedFor::Card) => {
                 return Ok(damage::whole(refuse::http(
                     404,
@@ -148,12 +146,12 @@ impl PlayedSeller {
         };
         match sent {
             Some(sent) => self.play(parts, body, sent, arrived, finished).await,
-            // What MCP says before and beside its calls has no effect, and is no task.
+            // MCP messages other than tool calls have no effect and are forwarded.
             None => Ok(self.forward(Request::from_parts(parts, Body::from(body))).await),
         }
     }
 
-    /// Where requests are played.
+    /// Returns the path whose requests the script decides about.
     fn endpoint(&self) -> &'static str {
         match self.script.seller {
             Seller::Dealer | Seller::Agent => ENDPOINT_PATH,
@@ -161,7 +159,7 @@ impl PlayedSeller {
         }
     }
 
-    /// Leads the buyer to another place of its own.
+    /// Returns a redirect to another path of this buyer.
     fn elsewhere(&self) -> WholeAnswer {
         let page = refuse::html("Moved");
         let mut whole = WholeAnswer::new(StatusCode::TEMPORARY_REDIRECT, "text/html", page);
@@ -172,7 +170,7 @@ impl PlayedSeller {
         whole
     }
 
-    /// Plays the rule that fits.
+    /// Applies the first rule that fits.
     async fn play(
         &self,
         parts: Parts,
@@ -182,13 +180,12 @@ impl PlayedSeller {
         finished: &Sender<u64>,
     ) -> Result<Response, Dropped> {
         let (number, rule) = self.begin(&sent, arrived);
-        // It counts also when the buyer goes away while it waits.
+        // Counts the request also when the buyer disconnects during the wait.
         let _finished = Finished(finished);
-        // Without a rule it is done, and answered.
+        // Without a rule the request is executed and answered.
         let answer = ScriptRule { acted: true, ..ScriptRule::default() };
         let rule = rule.unwrap_or(&answer);
-        // Done first, also where a refusal is told: a lead can be taken
-        // without its buyer hearing of it.
+        // Executed first, even when the answer is a refusal: a lead can be stored without its buyer being told.
         let real = if rule.acted {
             let real = self.really(Request::from_parts(parts, Body::from(body))).await;
             let is_card = sent.target == Some(AskedFor::Card);
@@ -235,8 +232,7 @@ impl PlayedSeller {
                 None,
             ) => Outcome::Nothing,
         };
-        // Only the answer is kept back. Whoever gives up waiting
-        // cannot know that everything is done.
+        // Only the answer is delayed. A buyer that gives up waiting cannot know that the request was executed.
         if let Ok(latency) = Duration::try_from(rule.latency)
             && !latency.is_zero()
         {
@@ -249,7 +245,7 @@ impl PlayedSeller {
             }
             Outcome::Senseless(_) | Outcome::Nothing => BuyerReply::Nothing,
         };
-        // Before it is sent: the buyer's next request may be there at once.
+        // Recorded before it is sent, because the buyer's next request may arrive at once.
         self.state().watch.answered(number, &sent, &reply, taken, now);
         match outcome {
             Outcome::Whole(whole) => Ok(damage::whole(whole)),
@@ -258,8 +254,8 @@ impl PlayedSeller {
         }
     }
 
-    /// Grades a request and finds its rule. Every rule counts what it concerns, also when
-    /// another one decides.
+    /// Grades a request and finds its rule. Every rule counts the requests that concern it, even when another rule
+    /// decides.
     fn begin(&self, sent: &SentRequest, arrived: Timestamp) -> (u64, Option<&ScriptRule>) {
         let mut state = self.state();
         let (number, attempt) = state.watch.arrived(sent, arrived);
@@ -287,7 +283,7 @@ impl PlayedSeller {
         (number, chosen.map(|(_, rule)| rule))
     }
 
-    /// The true answer.
+    /// Returns the true answer.
     async fn forward(&self, request: Request) -> Response {
         self.router.clone().oneshot(request).await.unwrap_or_else(|never| match never {})
     }
@@ -297,12 +293,12 @@ impl PlayedSeller {
         let body = Limited::new(body, MAX_ANSWER).collect().await;
         let body = body.map(|body| body.to_bytes()).unwrap_or_default();
         let mut headers = parts.headers;
-        // Damage changes the length of a body.
+        // Removed because damage changes the length of the body.
         headers.remove(header::CONTENT_LENGTH);
         WholeAnswer { status: parts.status, headers, body }
     }
 
-    /// An agent's card without the bindings that the sandbox does not play.
+    /// Removes the bindings that the sandbox does not play from an agent's card.
     fn with_what_is_played(&self, card: WholeAnswer) -> WholeAnswer {
         let mut document: Value = tradepost_wire::json::from_slice(&card.body).unwrap_or_default();
         let interfaces = document.get_mut("supportedInterfaces").and_then(Value::as_array_mut);
@@ -315,7 +311,7 @@ impl PlayedSeller {
         }
     }
 
-    /// Sells vehicles that a search has just offered: from now on the dealer itself says so.
+    /// Marks vehicles of a search result as sold; from now on the dealer itself reports this.
     async fn sell(&self, which: Sell, answer: &[u8], now: Timestamp) {
         let document: Value = tradepost_wire::json::from_slice(answer).unwrap_or_default();
         let offered = document.pointer("/result/message/parts/0/data/data/vehicles");
@@ -326,7 +322,7 @@ impl PlayedSeller {
             Sell::All => ids.collect(),
         };
         let (Some(dealer), false) = (self.dealer.clone(), ids.is_empty()) else { return };
-        // Locked for the marks alone: other requests go on while the inventory is made.
+        // Locked only for the marks, so that other requests continue while the index is built.
         let units = {
             let mut state = self.state();
             for unit in &mut state.units {
@@ -335,7 +331,7 @@ impl PlayedSeller {
             }
             state.units.clone()
         };
-        // Building an index takes a while.
+        // On a blocking thread, because building an index takes a while.
         let sold = tokio::task::spawn_blocking(move || dealer.offer(&units, now));
         if let Ok(Err(fault)) = sold.await {
             tracing::error!(cause = %fault.chain(), "vehicles could not be sold");
@@ -347,17 +343,17 @@ impl PlayedSeller {
     }
 }
 
-/// What is sent.
+/// Answer to send.
 enum Outcome {
-    /// An answer that can be understood.
+    /// Well-formed answer.
     Whole(WholeAnswer),
-    /// One that cannot.
+    /// Answer that cannot be understood.
     Senseless(Response),
-    /// None.
+    /// No answer.
     Nothing,
 }
 
-/// Counts a request as finished when it goes.
+/// Guard that counts a request as finished when it is dropped.
 struct Finished<'s>(&'s Sender<u64>);
 
 impl Drop for Finished<'_> {

@@ -1,5 +1,4 @@
-//! Refusals on demand: any code on any skill, complete in the version that is spoken, and with
-//! whatever the script says besides.
+//! Builds refusals with any code for any skill, complete in the version of the request, with the script's own words.
 
 use std::time::Duration;
 
@@ -21,22 +20,22 @@ use tradepost_wire::mcp::ToolResult;
 use super::script::{BodyKind, RefusalWords};
 use super::sent::SentRequest;
 
-/// How long a script's `RATE_LIMITED` asks to wait, unless it says.
+/// Default wait of a script's `RATE_LIMITED`.
 const WAIT: Duration = Duration::from_secs(1);
 
-/// An answer of which everything is known.
+/// Complete answer.
 #[derive(Debug, Clone)]
 pub struct WholeAnswer {
-    /// The HTTP status.
+    /// HTTP status.
     pub status: StatusCode,
-    /// The headers, without the length.
+    /// Headers, without `Content-Length`.
     pub headers: HeaderMap,
-    /// The body.
+    /// Body.
     pub body: Bytes,
 }
 
 impl WholeAnswer {
-    /// An answer with a body of this type.
+    /// Creates an answer with a body of this type.
     #[must_use]
     pub fn new(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         let mut headers = HeaderMap::new();
@@ -44,13 +43,13 @@ impl WholeAnswer {
         Self { status, headers, body: body.into() }
     }
 
-    /// A JSON answer.
+    /// Creates a JSON answer.
     #[must_use]
     pub fn json(status: StatusCode, body: &Value) -> Self {
         Self::new(status, "application/json", body.to_string())
     }
 
-    /// The same, with a `Retry-After` header where the script has one.
+    /// Adds a `Retry-After` header where the script has one.
     #[must_use]
     pub fn later(mut self, words: &RefusalWords) -> Self {
         let value = words.retry_after.as_deref().and_then(|text| HeaderValue::from_str(text).ok());
@@ -61,7 +60,7 @@ impl WholeAnswer {
     }
 }
 
-/// The profile's no.
+/// Builds a refusal of AAP.
 #[must_use]
 pub fn profile(
     code: AapCode,
@@ -91,7 +90,7 @@ pub fn profile(
     whole
 }
 
-/// A publisher's no: the task fails.
+/// Builds a refusal of a publisher, a failed task of AdCP.
 #[must_use]
 pub fn task(code: TaskCode, words: &RefusalWords, sent: &SentRequest) -> WholeAnswer {
     let message = words.message.clone().unwrap_or_else(|| code.docs().trim().to_owned());
@@ -103,7 +102,7 @@ pub fn task(code: TaskCode, words: &RefusalWords, sent: &SentRequest) -> WholeAn
     let context = sent.data.as_ref().and_then(|data| data.get("context")).cloned();
     let answer = AdcpAnswer { context, ..AdcpAnswer::failed(error, Vec::new()) };
     let mut document = answer.document();
-    // As the script has it, also where it makes no sense.
+    // Copied from the script even where it makes no sense.
     if let Some(said) = &words.retry_after {
         let said = said.parse::<i64>().map_or_else(|_| said.as_str().into(), Value::from);
         for place in ["/adcp_error", "/errors/0"] {
@@ -119,7 +118,7 @@ pub fn task(code: TaskCode, words: &RefusalWords, sent: &SentRequest) -> WholeAn
     WholeAnswer::new(status(words, StatusCode::OK), "application/json", body)
 }
 
-/// A refusal with this code that could be true of the request.
+/// Builds a refusal with this code that fits the request.
 fn refusal(code: AapCode, sent: &SentRequest, now: Timestamp) -> AapRefusal {
     let data = sent.data.as_ref();
     let appointment_at = data.and_then(|data| data.pointer("/appointment/appointment_at"));
@@ -136,7 +135,7 @@ fn refusal(code: AapCode, sent: &SentRequest, now: Timestamp) -> AapRefusal {
     code.sample()(&asked)
 }
 
-/// The protocol's no.
+/// Builds a refusal of A2A.
 #[must_use]
 pub fn protocol(code: ProtocolCode, words: &RefusalWords, sent: &SentRequest) -> WholeAnswer {
     let message = words.message.clone().unwrap_or_else(|| code.title().to_owned());
@@ -148,7 +147,7 @@ pub fn protocol(code: ProtocolCode, words: &RefusalWords, sent: &SentRequest) ->
             field: "message.parts[0]".to_owned(),
             description: "is not what it should be".to_owned(),
         }),
-        // The specification has no number for these: the reason tells them (A2A §3.3.2).
+        // The specification gives these no number of their own: the reason identifies them (A2A §3.3.2).
         ProtocolCode::Unauthenticated => {
             (usual, challenge) = (StatusCode::UNAUTHORIZED, Some("Bearer"));
             refusal = refusal.with("scheme", "Bearer");
@@ -190,7 +189,7 @@ pub fn protocol(code: ProtocolCode, words: &RefusalWords, sent: &SentRequest) ->
     if let Some(wait) = wait {
         whole.headers.insert(header::RETRY_AFTER, HeaderValue::from_static(wait));
     }
-    // After the usual wait, in the place of which that of the script comes.
+    // Set after the default wait, which the script's replaces.
     whole = whole.later(words);
     if let Some(challenge) = challenge {
         whole.headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
@@ -198,7 +197,7 @@ pub fn protocol(code: ProtocolCode, words: &RefusalWords, sent: &SentRequest) ->
     whole
 }
 
-/// The no of HTTP, or of something in front of the dealer.
+/// Builds a refusal of HTTP, or of a gateway in front of the dealer.
 #[must_use]
 pub fn http(status: u16, page: BodyKind, words: &RefusalWords) -> WholeAnswer {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -218,7 +217,7 @@ pub fn http(status: u16, page: BodyKind, words: &RefusalWords) -> WholeAnswer {
     whole.later(words)
 }
 
-/// A page as proxies show it.
+/// Returns a page like that of a proxy.
 #[must_use]
 pub fn html(title: &str) -> String {
     format!(

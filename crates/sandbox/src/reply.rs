@@ -1,4 +1,4 @@
-//! What a buyer has been told: what it may do next depends on it.
+//! Replies to a buyer, on which its permitted next steps depend.
 
 use std::time::Duration;
 
@@ -12,26 +12,26 @@ use tradepost_wire::catalog::Vocabulary;
 use tradepost_wire::http::date;
 use tradepost_wire::json::Value;
 
-/// What a buyer has been told.
+/// Reply to a buyer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BuyerReply {
-    /// Nothing that it could understand: the request may have had an effect.
+    /// No answer that the buyer could understand: the request may have had an effect.
     Nothing,
-    /// Yes.
+    /// Success.
     Success,
-    /// No.
+    /// Refusal.
     Refusal {
-        /// In which words: a catalog code or `HTTP 503`.
+        /// Catalog code, or a text like `HTTP 503`.
         code: String,
-        /// Whether the same request may succeed later.
+        /// True when the same request may succeed later.
         retryable: bool,
-        /// How long to wait, where that is said in a way that can be understood.
+        /// Requested wait, where it is given in a form that can be read.
         wait: Option<SignedDuration>,
     },
 }
 
 impl BuyerReply {
-    /// What an answer says, as a careful buyer reads it.
+    /// Reads an answer as a careful buyer would.
     #[must_use]
     pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Self {
         let document: Value = tradepost_wire::json::from_slice(body).unwrap_or_default();
@@ -40,8 +40,7 @@ impl BuyerReply {
         if let Some(Ok(error)) = failed.map(AdcpError::read) {
             return Self::task(&error);
         }
-        // Something in front of the dealer may have errors of its own, of
-        // which the status tells enough.
+        // A gateway in front of the dealer may have errors of its own; for those the status is enough.
         let Some(error) = document.get("error").filter(|_| document.get("jsonrpc").is_some())
         else {
             return if status.is_success() { Self::Success } else { Self::http(status, after) };
@@ -53,7 +52,7 @@ impl BuyerReply {
             return Self::Refusal { code, retryable: received.retryable, wait };
         }
         let number = error.get("code").and_then(Value::as_i64).unwrap_or_default();
-        // The reason first: not every refusal of A2A has a number of its own (A2A §3.3.2).
+        // The reason comes first: not every refusal of A2A has its own number (A2A §3.3.2).
         let reason = data.pointer("/0/reason").and_then(Value::as_str);
         let row =
             reason.and_then(ProtocolCode::from_name).or_else(|| ProtocolCode::from_jsonrpc(number));
@@ -62,7 +61,7 @@ impl BuyerReply {
         Self::Refusal { code, retryable, wait: after }
     }
 
-    /// A publisher's no.
+    /// Reads a refusal of a publisher.
     fn task(error: &AdcpError) -> Self {
         Self::Refusal {
             code: error.code.name().to_owned(),
@@ -76,7 +75,7 @@ impl BuyerReply {
         Self::Refusal { code: format!("HTTP {}", status.as_u16()), retryable, wait }
     }
 
-    /// Its name in the report.
+    /// Returns the name for the report.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -87,7 +86,7 @@ impl BuyerReply {
     }
 }
 
-/// `details.retry_after_ms` or `details.retry_after_seconds` (`R-ER-07`), rounded up.
+/// Reads `details.retry_after_ms` or `details.retry_after_seconds` (`R-ER-07`), rounded up.
 fn details_wait(details: &Value) -> Option<SignedDuration> {
     let number = |name: &str| {
         let number = details.get(name)?.as_number()?.as_f64()?;
@@ -98,7 +97,7 @@ fn details_wait(details: &Value) -> Option<SignedDuration> {
     Some(SignedDuration::from_millis(ms.ceil() as i64))
 }
 
-/// The `Retry-After` header.
+/// Reads the `Retry-After` header.
 fn header_wait(headers: &HeaderMap, now: Timestamp) -> Option<SignedDuration> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
     let wait = date::retry_after(text, Some(now), Duration::ZERO)?;

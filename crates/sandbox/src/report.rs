@@ -1,5 +1,5 @@
-//! What the sandbox tells about a buyer, for programs and for people; [`overview`] is about all of them, and
-//! `build` for continuous integration.
+//! Report on a buyer, for programs and for people; [`overview`] is about all buyers, and `build` is for continuous
+//! integration.
 
 use std::fmt::Write as _;
 
@@ -18,18 +18,18 @@ pub mod overview;
 
 mod build;
 
-/// How many of the findings of one kind are shown to people.
+/// Maximum number of findings of one kind that are shown to people.
 const SHOWN: usize = 5;
 
-/// A report on one buyer.
+/// Report on one buyer.
 #[derive(Debug, Clone)]
 pub struct SandboxReport {
     script: String,
-    /// The buyer; `None` for the one without a name.
+    /// Buyer; `None` for the one without a name.
     buyer: Option<BuyerName>,
     since: Timestamp,
     requests: u64,
-    /// How often each finding was made, in the order of their table.
+    /// Number of findings by kind, in the order of the catalog.
     counts: Vec<(FindingKind, u64)>,
     findings: Vec<BuyerMistake>,
     exchanges: Vec<GradedExchange>,
@@ -37,7 +37,7 @@ pub struct SandboxReport {
 }
 
 impl SandboxReport {
-    /// What has been found so far.
+    /// Creates the report from everything found so far.
     #[must_use]
     pub fn of(
         script: &Script,
@@ -57,20 +57,21 @@ impl SandboxReport {
         }
     }
 
-    /// How many findings there are of this level.
+    /// Returns the number of findings of this level.
     #[must_use]
     pub fn count(&self, level: FindingLevel) -> u64 {
         let of_level = self.counts.iter().filter(|(finding, _)| finding.level() == level);
         of_level.map(|(_, count)| count).sum()
     }
 
-    /// Whether the buyer did nothing wrong. What is only unwise does not count.
+    /// Returns true when the buyer did nothing wrong. Unwise behaviour does not count.
     #[must_use]
     pub fn is_well_behaved(&self) -> bool {
         self.count(FindingLevel::Wrong) == 0
     }
 
-    /// What the buyer did, in a few words. An end in doubt is no finding, and still something.
+    /// Summarises the buyer's behaviour in a few words. Results in doubt are no findings and are mentioned
+    /// separately.
     #[must_use]
     pub fn verdict(&self) -> String {
         let mut verdict = match (self.count(FindingLevel::Wrong), self.count(FindingLevel::Unwise))
@@ -86,19 +87,20 @@ impl SandboxReport {
         verdict
     }
 
-    /// The findings of one kind.
+    /// Returns the findings of one kind.
     fn found(&self, finding: FindingKind) -> impl Iterator<Item = &BuyerMistake> {
         self.findings.iter().filter(move |found| found.finding == finding)
     }
 
-    /// What a finding is about, in a line: the request, what it was for, and what is wrong with it.
+    /// Describes a finding in one line: the request, its target, and the error.
     fn line(&self, found: &BuyerMistake) -> String {
         let exchange = self.exchanges.iter().find(|it| it.number == found.exchange);
         let target = exchange.map_or("", |exchange| target_name(exchange.target));
         format!("request {} {target}: {}", found.exchange, plain(&found.message, SENTENCE))
     }
 
-    /// For people. Names and codes may come from a buyer or a script, so they are made plain.
+    /// Renders the report for people. Names and codes may come from a buyer or a script, so control characters are
+    /// removed.
     fn text(&self) -> String {
         let mut out = String::new();
         let script = plain(&self.script, WORD);
@@ -124,14 +126,14 @@ impl SandboxReport {
     }
 }
 
-/// What nobody has told a buyer.
+/// Describes a request in doubt.
 fn what_is_open(doubt: &UnknownResult) -> String {
     let UnknownResult { exchange, attempts, .. } = doubt;
     let times = if *attempts == 1 { "time" } else { "times" };
     format!("request {exchange} was sent {attempts} {times}, and nothing final was said")
 }
 
-/// What a buyer has to find out, or to say.
+/// Describes the buyer's next step for a request in doubt.
 fn what_to_do(doubt: &UnknownResult) -> String {
     let seller = if doubt.taken { "has" } else { "does not have" };
     let way = if doubt.keyed {
@@ -142,7 +144,7 @@ fn what_to_do(doubt: &UnknownResult) -> String {
     format!("the seller {seller} it, which the buyer cannot know; {way}")
 }
 
-/// What a finding means, in a sentence.
+/// Returns the sentence that explains a kind of finding.
 fn means(finding: FindingKind) -> &'static str {
     finding.docs().trim()
 }

@@ -1,5 +1,5 @@
-//! What the scripted seller does instead of answering: a script is a list of rules, and the first
-//! rule that fits a request decides. `docs/sandbox.md` explains the file.
+//! Scripts of the seller: a list of rules, of which the first that fits a request decides what happens instead of an
+//! answer. `docs/sandbox.md` explains the file format.
 
 use jiff::SignedDuration;
 use tradepost_wire::a2a::Operation;
@@ -14,35 +14,35 @@ mod read;
 
 pub use read::read;
 
-/// A script.
+/// Script of a sandbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
-    /// Its name, for the report.
+    /// Name, for the report.
     pub name: String,
-    /// What it is for, in a sentence.
+    /// Purpose, in a sentence.
     pub description: String,
-    /// Whom it plays.
+    /// Seller that it plays.
     pub seller: Seller,
-    /// What the buyer may spend.
+    /// Limits for the buyer.
     pub budget: RequestBudget,
-    /// In the order in which they are tried.
+    /// Rules, in the order in which they are tried.
     pub rules: Vec<ScriptRule>,
 }
 
 words! {
-    /// Whom a script plays.
+    /// Seller that a script plays.
     pub enum Seller {
-        /// A car dealer, who speaks AAP.
+        /// Car dealer that speaks AAP.
         Dealer = "dealer",
-        /// An agent of A2A without a profile, which keeps tasks.
+        /// A2A agent without a profile, which keeps tasks.
         Agent = "agent",
-        /// A publisher of advertising, who speaks AdCP over MCP.
+        /// Publisher of advertising that speaks AdCP over MCP.
         Publisher = "publisher",
     }
 }
 
 impl Seller {
-    /// Whether this can be asked of it.
+    /// Returns true when the seller offers this target.
     #[must_use]
     pub fn has(self, target: AskedFor) -> bool {
         match target {
@@ -54,18 +54,18 @@ impl Seller {
     }
 }
 
-/// What a well-behaved buyer stays within.
+/// Limits that a well-behaved buyer observes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestBudget {
-    /// How often one intent may be sent, the first time included.
+    /// Maximum number of attempts for one intent, the first included.
     pub attempts: u32,
-    /// From the first attempt of an intent to its last one.
+    /// Maximum time from the first attempt of an intent to its last.
     pub elapsed: SignedDuration,
-    /// How many retries this seller gets in all.
+    /// Maximum number of retries at this seller over all intents.
     pub retries: u32,
-    /// How long a buyer waits before a retry when nobody has told it how long.
+    /// Minimum pause before a retry when no wait was requested.
     pub pause: SignedDuration,
-    /// The longest wait that is owed, whatever the seller asks for.
+    /// Maximum wait that is required, even when the seller requests a longer one.
     pub patience: SignedDuration,
 }
 
@@ -81,47 +81,47 @@ impl Default for RequestBudget {
     }
 }
 
-/// One rule.
+/// Rule of a script.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScriptRule {
-    /// For which requests.
+    /// Requests that the rule is for.
     pub when: RuleCondition,
-    /// What happens.
+    /// Action that it takes.
     pub act: RuleAction,
-    /// How long the answer is kept back.
+    /// Delay of the answer.
     pub latency: SignedDuration,
-    /// What a refusal says besides what its code says.
+    /// Additions to what the code of a refusal says.
     pub words: RefusalWords,
-    /// Whether the dealer has done what was asked all the same.
+    /// True when the seller executes the request, even when the answer is a refusal or is missing.
     pub acted: bool,
 }
 
-/// For which requests a rule is.
+/// Condition for the requests of a rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleCondition {
-    /// What is asked for; every message when empty.
+    /// Targets; every message when empty.
     pub on: Vec<AskedFor>,
-    /// These, counted from 1.
+    /// Positions of requests, counted from 1.
     pub nth: Vec<u64>,
-    /// Every so many.
+    /// Interval in requests: with 3, every third one.
     pub every: Option<u64>,
-    /// The first so many.
+    /// Number of requests at the start: with 2, the first two.
     pub first: Option<u64>,
-    /// What is counted; all requests of its kind unless it says.
+    /// Scope of the count; all requests of the rule's kind by default.
     pub per: Option<Per>,
-    /// Not before so much time has passed.
+    /// Time since the start at which the rule begins to apply.
     pub after: SignedDuration,
-    /// Not when so much time has passed.
+    /// Time since the start at which the rule ceases to apply.
     pub until: Option<SignedDuration>,
 }
 
 impl RuleCondition {
-    /// Whether the rule is for requests of this kind, which it counts.
+    /// Returns true when the rule is for requests of this kind, which it then counts.
     #[must_use]
     pub fn concerns(&self, target: Option<AskedFor>) -> bool {
         match target {
             Some(target) if !self.on.is_empty() => self.on.contains(&target),
-            // What no skill was found in is still a message; the card is none.
+            // A request without a recognised target still is a message; a card request is none.
             Some(AskedFor::Card) => false,
             Some(AskedFor::Skill(_) | AskedFor::Operation(_) | AskedFor::Tool(_)) | None => {
                 self.on.is_empty()
@@ -129,7 +129,7 @@ impl RuleCondition {
         }
     }
 
-    /// Whether the rule is for the `count`th of its requests, when so much time has passed.
+    /// Returns true when the rule is for its `count`th request after this time.
     #[must_use]
     pub fn fits(&self, count: u64, passed: SignedDuration) -> bool {
         (self.nth.is_empty() || self.nth.contains(&count))
@@ -140,24 +140,24 @@ impl RuleCondition {
     }
 }
 
-/// What can be asked for.
+/// Target of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskedFor {
-    /// A skill of a dealer.
+    /// Skill of a dealer.
     Skill(Skill),
-    /// An operation of an agent.
+    /// Operation of an agent.
     Operation(Operation),
-    /// A tool of a publisher.
+    /// Tool of a publisher.
     Tool(AdcpTool),
-    /// The agent card.
+    /// Agent card.
     Card,
 }
 
 impl AskedFor {
-    /// The name of the card in scripts; skills, operations and tools have their own.
+    /// Name of the card in scripts; skills, operations and tools have their own.
     pub const CARD: &'static str = "card";
 
-    /// The target of this name.
+    /// Returns the target of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         if name == Self::CARD {
@@ -168,7 +168,7 @@ impl AskedFor {
         Skill::from_name(name).map(Self::Skill).or_else(operation).or_else(tool)
     }
 
-    /// Its name in scripts and reports.
+    /// Returns the name in scripts and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -181,126 +181,126 @@ impl AskedFor {
 }
 
 words! {
-    /// What a rule counts.
+    /// Scope of a rule's count.
     pub enum Per {
-        /// All requests of its kind.
+        /// All requests of the rule's kind.
         Seller = "seller",
-        /// The attempts of each intent by themselves.
+        /// Attempts of each intent separately.
         Intent = "intent",
     }
 }
 
-/// What happens to a request.
+/// Action of a rule.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum RuleAction {
-    /// It is answered.
+    /// The request is answered.
     #[default]
     Answer,
-    /// The dealer's profile says no.
+    /// The dealer's profile refuses.
     Refuse(AapCode),
-    /// The task fails: a publisher's no.
+    /// The task fails, which is a publisher's refusal.
     Fail(adcp::error::AdcpCode),
-    /// The protocol says no.
+    /// The protocol refuses.
     Protocol(ProtocolCode),
-    /// HTTP says no.
+    /// HTTP refuses.
     Http(u16, BodyKind),
     /// The connection ends without an answer.
     Drop,
-    /// The answer ends in its middle.
+    /// The answer ends in the middle.
     Truncate,
     /// The answer makes no sense.
     Garbage(Garbage),
-    /// The answer is true, and its texts are poisoned.
+    /// The answer is true, with hostile texts.
     Inject(Poison),
-    /// The answer is true, and then vehicles in it are sold.
+    /// The answer is true, and vehicles in it are sold afterwards.
     Sell(Sell),
-    /// The buyer is sent elsewhere.
+    /// The buyer is redirected.
     Redirect,
 }
 
-/// What a refusal says besides what its code says.
+/// Additions to what the code of a refusal says.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RefusalWords {
-    /// Members that replace or join those of `details` (a profile's refusals alone).
+    /// Members that are merged into `details` (only for refusals of a profile).
     pub details: Map,
-    /// Instead of the usual sentence.
+    /// Message in place of the usual sentence.
     pub message: Option<String>,
-    /// Instead of what the code says about retrying (AAP's refusals alone).
+    /// Value in place of the code's own (only for refusals of AAP).
     pub retryable: Option<bool>,
-    /// The `Retry-After` header, as it is sent; of a publisher's refusal the member `retry_after`.
+    /// The `Retry-After` header, as it is sent; in a publisher's refusal the member `retry_after`.
     pub retry_after: Option<String>,
-    /// The HTTP status of an answer that has one of its own by its code.
+    /// HTTP status in place of the code's own.
     pub status: Option<u16>,
 }
 
 words! {
-    /// The body of an answer of HTTP.
+    /// Body of an HTTP error.
     pub enum BodyKind {
-        /// None.
+        /// No body.
         Empty = "empty",
-        /// What a proxy shows to people.
+        /// HTML page like that of a proxy.
         Html = "html",
-        /// An error object of no protocol in particular.
+        /// Error object that belongs to no protocol.
         Json = "json",
     }
 }
 
 words! {
-    /// An answer that makes no sense.
+    /// Answer that makes no sense.
     pub enum Garbage {
-        /// A page for people, with status 200.
+        /// HTML page with status 200.
         Html = "html",
-        /// Nothing, with status 200.
+        /// Empty body with status 200.
         Empty = "empty",
-        /// JSON with a comma too many.
+        /// JSON with an extra comma.
         NotJson = "not_json",
-        /// JSON that is no JSON-RPC answer.
+        /// JSON that is not a JSON-RPC answer.
         NotJsonRpc = "not_json_rpc",
-        /// The answer to another request.
+        /// Answer to another request.
         WrongId = "wrong_id",
-        /// A result and an error at once.
+        /// Result and error at once.
         TwoResults = "two_results",
-        /// A member twice, with different values.
+        /// Duplicate member with different values.
         TwoMembers = "two_members",
-        /// The payload of another skill.
+        /// Payload of another skill.
         OtherSkill = "other_skill",
-        /// Arrays within arrays, 100,000 deep.
+        /// Arrays nested 100,000 deep.
         Deep = "deep",
-        /// Bytes that are no UTF-8.
+        /// Bytes that are not UTF-8.
         InvalidUtf8 = "invalid_utf8",
-        /// 100 MB of it.
+        /// Body of 100 MB.
         Huge = "huge",
     }
 }
 
 words! {
-    /// What is put into the seller's texts.
+    /// Text that is put into the seller's texts.
     pub enum Poison {
         /// Escape sequences and other control characters.
         Control = "control",
-        /// Characters that turn the direction of writing around.
+        /// Characters that reverse the direction of text.
         Bidi = "bidi",
-        /// Characters that nobody sees.
+        /// Invisible characters.
         ZeroWidth = "zero_width",
-        /// Sentences that speak to the model.
+        /// Sentences that address the model.
         Prompt = "prompt",
-        /// All of these.
+        /// All of the above.
         All = "all",
     }
 }
 
 words! {
-    /// Which vehicles of a search's answer are sold after it.
+    /// Vehicles of a search result that are sold after it.
     pub enum Sell {
-        /// The first one.
+        /// The first vehicle.
         First = "first",
-        /// Every one.
+        /// Every vehicle.
         All = "all",
     }
 }
 
 impl Script {
-    /// The scripts that come with the program.
+    /// Returns the scripts that are included in the program.
     #[must_use]
     pub fn built_in() -> Vec<Self> {
         let read = |text: &&str| {

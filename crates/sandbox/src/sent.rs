@@ -1,4 +1,4 @@
-//! What a buyer has sent, as far as it is graded. Values of a customer are looked at and not kept.
+//! Requests of a buyer, as far as they are graded. Personal data is checked and not stored.
 
 use std::collections::BTreeSet;
 
@@ -20,56 +20,56 @@ use tradepost_wire::{canonical, mcp, problem};
 use super::script::AskedFor;
 use super::watch::FindingKind;
 
-/// How far a consent may lie in the future before it is called wrong.
+/// Tolerance for a consent that lies in the future.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
 
-/// A fingerprint.
+/// SHA-256 digest.
 pub type Digest = [u8; 32];
 
-/// What has been sent to the endpoint, or a request for the card.
+/// Request to the endpoint, or for the card.
 #[derive(Debug)]
 pub struct SentRequest {
-    /// What is asked for, as far as that can be read.
+    /// Target, as far as it can be read.
     pub target: Option<AskedFor>,
-    /// The id to answer.
+    /// JSON-RPC id to answer.
     pub id: Id,
-    /// The version of AAP that is spoken.
+    /// AAP version of the request.
     pub version: Version,
-    /// The release of MCP that is spoken.
+    /// MCP lifecycle of the request.
     pub release: mcp::Lifecycle,
-    /// The payload.
+    /// Payload.
     pub data: Option<Value>,
-    /// What is wanted: the payload without its idempotency key and the moment of sending.
+    /// Digest of the intent: the payload without its idempotency key and time of sending.
     pub intent: Option<Digest>,
-    /// The idempotency key.
+    /// Idempotency key.
     pub key: Option<String>,
-    /// The message's id.
+    /// Id of the message.
     pub message_id: Option<String>,
-    /// What else may change the answer: who calls, and in which versions.
+    /// Digest of other facts that may change the answer: the caller's credential and the versions.
     pub circumstances: Digest,
-    /// What a lead's consent permits.
+    /// Consent of a lead.
     pub consent: Option<GradedConsent>,
-    /// What is wrong with the request by itself.
+    /// Mistakes in the request itself.
     pub findings: Vec<(FindingKind, String)>,
 }
 
-/// A consent, as far as it is graded.
+/// Consent, as far as it is graded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GradedConsent {
-    /// Of which grant: its moment and its words.
+    /// Digest of the grant's time and text.
     pub grant: Digest,
-    /// On which channels the dealer may answer.
+    /// Channels on which the dealer may answer.
     pub channels: BTreeSet<String>,
 }
 
 impl SentRequest {
-    /// A request for the agent card.
+    /// Reads a request for the agent card.
     #[must_use]
     pub fn card(parts: &Parts) -> Self {
         Self { target: Some(AskedFor::Card), ..Self::nothing(parts) }
     }
 
-    /// The operation of a request with its parameters, unless it is none of A2A 1.0.
+    /// Reads the operation of a request and its parameters; `None` when it is no operation of A2A 1.0.
     fn open(&mut self, parts: &Parts, body: &[u8]) -> Option<(Operation, Option<Value>)> {
         if parts.headers.get(a2a::VERSION_HEADER).is_none() {
             self.find(FindingKind::VersionMissing, "the request names no protocol version");
@@ -89,7 +89,7 @@ impl SentRequest {
         Some((operation?, envelope.params))
     }
 
-    /// A request to the endpoint.
+    /// Reads a request to a dealer.
     #[must_use]
     pub fn message(parts: &Parts, body: &[u8], now: Timestamp) -> Self {
         let mut sent = Self::nothing(parts);
@@ -131,8 +131,8 @@ impl SentRequest {
         sent
     }
 
-    /// A request to an agent without a profile: any operation of A2A. What tells its attempts from others
-    /// is everything but the message's id, by which an agent may know a message again (A2A §3.3.1).
+    /// Reads a request to an agent without a profile: any operation of A2A. Attempts of one intent agree in
+    /// everything but the message's id, by which an agent may recognise a message (A2A §3.3.1).
     #[must_use]
     pub fn call(parts: &Parts, body: &[u8]) -> Self {
         let mut sent = Self::nothing(parts);
@@ -151,13 +151,13 @@ impl SentRequest {
         if let Some(message) = wanted.get_mut("message").and_then(Value::as_object_mut) {
             message.shift_remove("messageId");
         }
-        // With the name of the operation: the same parameters want something else of another one.
+        // Includes the operation, because the same parameters mean something else in another one.
         let named = Value::Array(vec![operation.name().into(), wanted]);
         sent.intent = Some(Sha256::digest(canonical::to_string(&named)).into());
         sent
     }
 
-    /// A call of a publisher's tool, over MCP; `None` for a message that calls none.
+    /// Reads a call of a publisher's tool over MCP; `None` for a message that calls no tool.
     #[must_use]
     pub fn tool(parts: &Parts, body: &[u8]) -> Option<Self> {
         let mut sent = Self::nothing(parts);
@@ -181,8 +181,8 @@ impl SentRequest {
         Some(sent)
     }
 
-    /// Grades the arguments of a tool. What tells its attempts from others is everything but the key and
-    /// the caller's own context.
+    /// Grades the arguments of a tool. Attempts of one intent agree in everything but the key and the caller's own
+    /// context.
     fn arguments(&mut self, tool: AdcpTool, arguments: Value) {
         for place in credentials::find(&arguments) {
             let message = format!("a credential at {}", problem::clip(&place));
@@ -204,8 +204,8 @@ impl SentRequest {
         self.intent = Some(Sha256::digest(canonical::to_string(&named)).into());
     }
 
-    /// Whether it may have an effect that must not happen twice: a lead, a message to an agent, or a task
-    /// that changes something.
+    /// Returns true when the request may have an effect that must not happen twice: a lead, a message to an agent, or
+    /// a task that changes something.
     #[must_use]
     pub fn has_effect(&self) -> bool {
         match self.target {
@@ -218,7 +218,7 @@ impl SentRequest {
         }
     }
 
-    /// Whether it has to have an idempotency key.
+    /// Returns true when the request needs an idempotency key.
     #[must_use]
     pub fn wants_key(&self) -> bool {
         match self.target {
@@ -228,7 +228,7 @@ impl SentRequest {
         }
     }
 
-    /// What a request with an effect is called.
+    /// Returns the noun for a request with an effect.
     #[must_use]
     pub fn noun(&self) -> &'static str {
         match self.target {
@@ -245,7 +245,7 @@ impl SentRequest {
                 hash.update(value.as_bytes());
                 hash.update(b"\n");
             }
-            // No end of one header can be taken for the beginning of the next.
+            // The separator keeps the end of one header distinct from the beginning of the next.
             hash.update(b"\0");
         }
         Self {
@@ -279,7 +279,7 @@ impl SentRequest {
         if skill == Skill::LeadSubmit {
             self.consent = data.get("consent").map(consent);
         }
-        // How old a consent may be is a rule of each dealer, which a buyer need not know.
+        // The maximum age of a consent is each dealer's own rule, which a buyer need not know.
         let terms = DealerTerms { now, clock_skew: SKEW, consent_lifetime: None };
         let Err(refusal) = aap::parse(skill, self.version, data, &terms) else { return };
         let finding = match refusal.code.remedy() {
@@ -298,7 +298,7 @@ impl SentRequest {
         self.find(finding, refusal.message);
     }
 
-    /// The skill that is called.
+    /// Returns the skill that is called.
     #[must_use]
     pub fn skill(&self) -> Option<Skill> {
         match self.target? {
@@ -307,7 +307,7 @@ impl SentRequest {
         }
     }
 
-    /// The vehicle that is asked for or that a lead is about, by every identifier it is given.
+    /// Returns all identifiers of the vehicle that is requested or that a lead is about.
     #[must_use]
     pub fn vehicle(&self) -> Vec<(&'static str, &str)> {
         let vehicle = match (self.skill(), &self.data) {
@@ -321,8 +321,7 @@ impl SentRequest {
         ["vin", "stock", "vehicle_id"].into_iter().filter_map(text).collect()
     }
 
-    /// The names of the payload's members, as the report shows them: what they hold may be
-    /// about a person.
+    /// Returns the names of the payload's members for the report; their values may be personal data.
     #[must_use]
     pub fn members(&self) -> Vec<String> {
         let members = self.data.as_ref().and_then(Value::as_object);
@@ -331,7 +330,7 @@ impl SentRequest {
     }
 }
 
-/// What a retry has in common with the first attempt.
+/// Returns the digest that a retry shares with the first attempt.
 fn intent(data: &Value) -> Digest {
     let mut data = data.clone();
     if let Some(members) = data.as_object_mut() {

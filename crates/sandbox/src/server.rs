@@ -1,5 +1,5 @@
-//! Listening. Unlike the server proper this one ends connections in their middle, which takes a
-//! service that can fail; it speaks HTTP/1.1 alone.
+//! HTTP/1.1 server of the sandbox. Unlike the main server it can close connections in the middle, for which its
+//! service must be able to fail.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,16 +16,16 @@ use tradepost_server::http::Peer;
 
 use super::Sandbox;
 
-/// How long the head of a request may take to arrive.
+/// Maximum time for the head of a request to arrive.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long answers may still take when the sandbox is to stop.
+/// Maximum time for open answers when the sandbox stops.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How many connections there may be at once.
+/// Maximum number of concurrent connections.
 const MAX_CONNECTIONS: usize = 256;
 
-/// Serves until `stop` resolves, and then until what has been answered is sent.
+/// Serves until `stop` resolves, then finishes open answers for at most two seconds.
 pub async fn serve(listener: TcpListener, sandbox: Arc<Sandbox>, stop: impl Future<Output = ()>) {
     // Every connection holds a receiver until it has ended.
     let (stopping, stopped) = watch::channel(());
@@ -33,7 +33,7 @@ pub async fn serve(listener: TcpListener, sandbox: Arc<Sandbox>, stop: impl Futu
     tokio::pin!(stop);
     loop {
         let accept = async {
-            // A place first: whoever cannot be served yet waits outside, in the system's queue.
+            // A permit is acquired first: further clients wait in the accept queue of the system.
             let place = Arc::clone(&room).acquire_owned().await;
             (place, listener.accept().await)
         };
@@ -42,7 +42,7 @@ pub async fn serve(listener: TcpListener, sandbox: Arc<Sandbox>, stop: impl Futu
             accepted = accept => accepted,
         };
         let Ok((stream, peer)) = accepted else {
-            // Out of descriptors, most likely: others have to finish first.
+            // Most likely out of file descriptors: wait for other connections to end.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
@@ -53,7 +53,7 @@ pub async fn serve(listener: TcpListener, sandbox: Arc<Sandbox>, stop: impl Futu
             drop(place);
         });
     }
-    // Nobody new comes in, and this receiver would keep the channel open.
+    // Dropped, because this receiver would keep the channel open.
     drop((listener, stopped));
     stopping.send_replace(());
     let _ = tokio::time::timeout(GRACE, stopping.closed()).await;
@@ -80,7 +80,7 @@ async fn connection(
     loop {
         tokio::select! {
             biased;
-            // Many of these end badly; that is what they are for.
+            // Errors are ignored: the sandbox breaks connections on purpose.
             _ = connection.as_mut() => return,
             _ = stopping.changed(), if !stopped => {
                 stopped = true;

@@ -1,7 +1,7 @@
-//! Grading a buyer: every request is compared with what was sent and answered before it.
+//! Grades a buyer: every request is compared with earlier requests and answers.
 //!
-//! One sandbox grades one buyer, whoever it says it is. What is remembered is bounded: a buyer
-//! that never stops is forgotten from its beginning on.
+//! One grader grades one buyer, whatever name its requests state. Memory is bounded: the oldest entries are
+//! forgotten.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
@@ -20,96 +20,96 @@ mod finding;
 pub use doubt::UnknownResult;
 pub use finding::{FindingKind, FindingLevel};
 
-/// How many intents, keys, messages, grants and vehicles are remembered of each.
+/// Maximum number of entries each for intents, keys, messages, grants and vehicles.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// How many exchanges and how many findings a report lists.
+/// Maximum number of exchanges, and of findings, in a report.
 const MAX_LISTED: usize = 1_000;
 
-/// The grader.
+/// Grader of one buyer.
 #[derive(Debug, Default)]
 pub struct BuyerGrader {
     budget: RequestBudget,
-    /// How many requests there were.
+    /// Number of requests.
     pub(super) requests: u64,
     retries: u32,
     card_read: bool,
     intents: RecentKeys<Digest, BuyerIntent>,
-    /// Which intent has a key, and since which exchange.
+    /// Intent of each key, and the exchange in which the key was first used.
     keys: RecentKeys<String, (Digest, u64)>,
     messages: RecentKeys<String, Digest>,
     grants: RecentKeys<Digest, BTreeSet<String>>,
-    /// What the seller has called gone.
+    /// Vehicles that the seller has reported as gone.
     gone: RecentKeys<String, ()>,
-    /// The last exchanges.
+    /// Most recent exchanges.
     pub(super) exchanges: VecDeque<GradedExchange>,
-    /// The last findings.
+    /// Most recent findings.
     pub(super) findings: VecDeque<BuyerMistake>,
-    /// How often each finding was made, in the order of their table.
+    /// Number of findings by kind, in the order of the catalog.
     pub(super) counts: Vec<(FindingKind, u64)>,
 }
 
-/// A request and what became of it.
+/// Request and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GradedExchange {
-    /// Counted from 1.
+    /// Number, counted from 1.
     pub number: u64,
-    /// When it arrived.
+    /// Time of arrival.
     pub at: Timestamp,
-    /// What was asked for.
+    /// Target of the request.
     pub target: Option<AskedFor>,
-    /// The names of the payload's members.
+    /// Names of the payload's members.
     pub members: Vec<String>,
-    /// What tells the attempts of one intent from those of others.
+    /// Digest that the attempts of one intent share.
     pub intent: Option<Digest>,
-    /// Which attempt of its intent it is.
+    /// Number of the attempt within its intent.
     pub attempt: u32,
-    /// Whether it had an idempotency key.
+    /// True when the request had an idempotency key.
     pub keyed: bool,
-    /// The rule that decided, counted from 1.
+    /// Rule that decided, counted from 1.
     pub rule: Option<usize>,
-    /// What the buyer has been told; `None` as long as it waits.
+    /// Reply; `None` until the request is answered.
     pub reply: Option<BuyerReply>,
 }
 
-/// Something that a buyer did wrong.
+/// Mistake of a buyer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuyerMistake {
-    /// What.
+    /// Kind of mistake.
     pub finding: FindingKind,
-    /// In which exchange.
+    /// Number of the exchange.
     pub exchange: u64,
-    /// What exactly, without anything of a customer.
+    /// Details, without personal data.
     pub message: String,
 }
 
-/// What a buyer wants, over all attempts.
+/// Intent of a buyer, over all its attempts.
 #[derive(Debug)]
 struct BuyerIntent {
     attempts: u32,
     first: Timestamp,
-    /// When the last attempt was answered, or arrived when it has not been.
+    /// Time at which the last attempt was answered, or arrived if it is unanswered.
     last: Timestamp,
     number: u64,
     reply: Option<BuyerReply>,
     circumstances: Digest,
     key: Option<String>,
-    /// Whether it has an effect, as a lead has.
+    /// True when the request has an effect, as a lead has.
     has_effect: bool,
-    /// Whether an attempt before the last one left open what the dealer has done.
+    /// True when the attempt before the last one left the effect in doubt.
     was_open: bool,
-    /// Whether the dealer has done it.
+    /// True when the seller has executed the request.
     taken: bool,
 }
 
 impl BuyerGrader {
-    /// A grader of a buyer with this budget, of whom it is expected to read a card first or not.
+    /// Creates a grader with this budget. With `has_card` the buyer is expected to read the card first.
     #[must_use]
     pub fn new(budget: RequestBudget, has_card: bool) -> Self {
         Self { budget, card_read: !has_card, ..Self::default() }
     }
 
-    /// Grades a request on its arrival, and gives it its number and which attempt it is.
+    /// Grades a request on arrival. Returns its number and the number of the attempt.
     pub fn arrived(&mut self, sent: &SentRequest, at: Timestamp) -> (u64, u32) {
         self.requests += 1;
         let number = self.requests;
@@ -119,8 +119,7 @@ impl BuyerGrader {
         match sent.target {
             Some(AskedFor::Card) => self.card_read = true,
             Some(AskedFor::Skill(_) | AskedFor::Operation(_)) | None if !self.card_read => {
-                // As if it had been: one finding says it, and each message
-                // after it would repeat it.
+                // Set so that later messages do not repeat this finding.
                 self.card_read = true;
                 self.find(
                     FindingKind::CardUnread,
@@ -152,14 +151,14 @@ impl BuyerGrader {
         (number, attempt)
     }
 
-    /// Remembers which rule decides about a request.
+    /// Records the rule that decided about a request.
     pub fn decided(&mut self, number: u64, rule: usize) {
         if let Some(exchange) = self.exchange(number) {
             exchange.rule = Some(rule + 1);
         }
     }
 
-    /// Remembers what a buyer has been told, and whether the dealer has done what it asked.
+    /// Records the reply to a request; `taken` is true when the seller has executed it.
     pub fn answered(
         &mut self,
         number: u64,
@@ -178,7 +177,7 @@ impl BuyerGrader {
             intent.taken |= taken;
         }
         let refused_for_good = matches!(reply, BuyerReply::Refusal { retryable: false, .. });
-        // Only what is taken has a key: what was refused is sent corrected, under the same one.
+        // Only an executed request binds a key: a refused one is corrected and sent again under the same key.
         if let Some(key) = sent.key.as_ref().filter(|_| refused_for_good)
             && self.keys.get(key).is_some_and(|(_, since)| *since == number)
         {
@@ -192,13 +191,13 @@ impl BuyerGrader {
                 self.gone.insert(vehicle, ());
             } else if *reply == BuyerReply::Success && sent.skill() == Some(Skill::InventoryVehicle)
             {
-                // What the seller offers again may be asked for again.
+                // A vehicle that the seller offers again may be requested again.
                 self.gone.remove(&vehicle);
             }
         }
     }
 
-    /// Records something that has nothing to do with a message.
+    /// Records a finding that belongs to no message.
     pub fn find_elsewhere(&mut self, finding: FindingKind, message: &str) {
         let number = self.requests;
         self.find(finding, number, message);
@@ -281,7 +280,7 @@ impl BuyerGrader {
         if let Some(consent) = &sent.consent {
             match self.grants.get_mut(&consent.grant) {
                 Some(before) if !consent.channels.is_subset(before) => {
-                    // From now on these count as permitted, so that one widening is one finding.
+                    // Counted as permitted from now on, so that one extension is one finding.
                     before.extend(consent.channels.iter().cloned());
                     let message = "the same words of the same moment permit more than before";
                     self.find(FindingKind::ConsentStretched, number, message);
@@ -312,8 +311,8 @@ impl BuyerGrader {
         self.counts.sort_unstable();
     }
 
-    /// The leads, messages to an agent, and tasks, of which their buyer cannot know whether the seller has
-    /// them, oldest first.
+    /// Returns the leads, messages to an agent, and tasks in doubt: the buyer cannot know whether the seller has
+    /// them. The oldest comes first.
     #[must_use]
     pub fn in_doubt(&self) -> Vec<UnknownResult> {
         let open = self.intents.values.iter().filter(|(_, it)| it.has_effect && it.is_open());
@@ -324,7 +323,7 @@ impl BuyerGrader {
     }
 }
 
-/// Whether a request begins its intent anew, and what is wrong with sending it again.
+/// Returns true when a request begins a new intent, and the mistakes of sending it again.
 fn judge(
     previous: &BuyerIntent,
     sent: &SentRequest,
@@ -385,7 +384,7 @@ fn judge(
     (false, found)
 }
 
-/// Keeps the last of a list.
+/// Appends to a list and drops its oldest item when it is full.
 fn push<T>(list: &mut VecDeque<T>, item: T) {
     if list.len() == MAX_LISTED {
         list.pop_front();
@@ -393,7 +392,7 @@ fn push<T>(list: &mut VecDeque<T>, item: T) {
     list.push_back(item);
 }
 
-/// The last values of so many keys.
+/// Map that keeps the values of the most recently inserted keys.
 #[derive(Debug)]
 struct RecentKeys<K, V> {
     values: HashMap<K, V>,

@@ -1,5 +1,5 @@
-//! The report for continuous integration, by the writers of the prober: a test for each thing that a buyer
-//! can do wrong, a summary in Markdown, and annotations of GitHub Actions.
+//! Reports for continuous integration, with the writers of the `probe` crate: JUnit with a test for each kind of
+//! mistake, a summary in Markdown, and annotations of GitHub Actions.
 
 use tradepost_buyer::text::{SENTENCE, plain as plain_text};
 use tradepost_probe::github::{Severity, annotation};
@@ -12,7 +12,7 @@ use super::{SHOWN, SandboxReport, means, what_is_open, what_to_do};
 use crate::watch::{FindingKind, FindingLevel};
 
 impl Overview {
-    /// What was played, and how all buyers behaved.
+    /// Returns the title: the script, and how all buyers behaved.
     fn title(&self) -> String {
         let script = self.reports.first().map(|report| report.script.as_str()).unwrap_or_default();
         let behaved = if self.is_well_behaved() { "well-behaved" } else { "badly behaved" };
@@ -21,7 +21,7 @@ impl Overview {
 }
 
 impl SandboxReport {
-    /// The buyer, in words.
+    /// Returns the heading for the buyer.
     fn heading(&self) -> String {
         match &self.buyer {
             Some(name) => format!("buyer {name}"),
@@ -29,7 +29,7 @@ impl SandboxReport {
         }
     }
 
-    /// How often a finding was made, and the first of its lines.
+    /// Returns the number of findings of a kind and the first of them.
     fn lines(&self, finding: FindingKind) -> String {
         let count = self.counts.iter().find(|(known, _)| *known == finding);
         let count = count.map_or(0, |(_, count)| *count);
@@ -40,8 +40,8 @@ impl SandboxReport {
     }
 }
 
-/// The report as JUnit's XML. What is wrong is a failure; what is unwise, and what ended in doubt, is a
-/// skipped test that says so.
+/// Renders the report as JUnit XML. A wrong finding is a failure; unwise findings and requests in doubt are skipped
+/// tests with an explanation.
 pub(super) fn junit(overview: &Overview) -> String {
     let suites = overview.reports.iter().map(suite).collect();
     Document { name: format!("tradepost {}", overview.title()), suites }.write()
@@ -74,7 +74,7 @@ fn suite(report: &SandboxReport) -> Suite {
                 Outcome::Skipped { message, text: Some(text) }
             }
         };
-        // The sentence of a finding says what is wrong, so that the test is that it was not seen.
+        // The sentence of a finding describes the mistake, so the test is named after its absence.
         cases.push(case(level, format!("not {finding}: {}", means(finding)), outcome));
     }
     let ended = "every lead, message and task that was sent ended in an answer".to_owned();
@@ -91,7 +91,7 @@ fn suite(report: &SandboxReport) -> Suite {
     Suite { name, cases }
 }
 
-/// The report in Markdown.
+/// Renders the report as Markdown.
 pub(super) fn markdown(overview: &Overview) -> String {
     let mut out = format!("## {}\n\n", plain(&overview.title()));
     let row = |report: &SandboxReport| {
@@ -138,8 +138,8 @@ pub(super) fn markdown(overview: &Overview) -> String {
     out
 }
 
-/// The report as annotations of GitHub Actions: an error for what is wrong, a warning for what is unwise, a
-/// notice for what ended in doubt.
+/// Renders the report as annotations of GitHub Actions: errors for wrong findings, warnings for unwise ones, notices
+/// for requests in doubt.
 pub(super) fn github(overview: &Overview) -> String {
     let mut out = String::new();
     for report in &overview.reports {

@@ -1,4 +1,4 @@
-//! The report on all buyers, in every form.
+//! Report on all buyers, in every format.
 
 use std::str::FromStr;
 
@@ -15,16 +15,16 @@ use crate::refuse::WholeAnswer;
 use crate::watch::{FindingKind, FindingLevel};
 use crate::{damage, short, target_name};
 
-/// The form of a report.
+/// Format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// For people, in a terminal.
+    /// Text for people, in a terminal.
     Text,
-    /// For programs.
+    /// JSON for programs.
     Json,
-    /// For continuous integration.
+    /// JUnit XML for continuous integration.
     Junit,
-    /// For people, as the summary of a job or as a comment.
+    /// Markdown for people, as the summary of a job or as a comment.
     Markdown,
     /// Annotations of GitHub Actions.
     Github,
@@ -45,14 +45,14 @@ impl FromStr for Form {
     }
 }
 
-/// The reports on all buyers, the one without a name first.
+/// Reports on all buyers, the one without a name first.
 #[derive(Debug, Clone)]
 pub struct Overview {
     pub(super) reports: Vec<SandboxReport>,
 }
 
 impl Overview {
-    /// Puts reports together. Of the buyer without a name nothing is said where others came and it did not.
+    /// Combines reports. The buyer without a name is left out when named buyers called and it did not.
     #[must_use]
     pub fn of(mut reports: Vec<SandboxReport>) -> Self {
         let named_ones = reports.iter().any(|report| report.buyer.is_some());
@@ -60,19 +60,19 @@ impl Overview {
         Self { reports }
     }
 
-    /// How many findings there are of this level.
+    /// Returns the number of findings of this level.
     #[must_use]
     pub fn count(&self, level: FindingLevel) -> u64 {
         self.reports.iter().map(|report| report.count(level)).sum()
     }
 
-    /// Whether no buyer did anything wrong. What is only unwise does not count.
+    /// Returns true when no buyer did anything wrong. Unwise behaviour does not count.
     #[must_use]
     pub fn is_well_behaved(&self) -> bool {
         self.count(FindingLevel::Wrong) == 0
     }
 
-    /// The report in one of its forms.
+    /// Renders the report in one of its formats.
     #[must_use]
     pub fn write(&self, form: Form) -> String {
         match form {
@@ -84,7 +84,7 @@ impl Overview {
         }
     }
 
-    /// For programs. Requests are counted by each buyer, so that everything about one names its buyer.
+    /// Renders the report for programs. Requests are numbered for each buyer, so every entry names its buyer.
     #[must_use]
     pub fn document(&self) -> Value {
         let reports = || self.reports.iter();
@@ -123,7 +123,7 @@ impl Overview {
         })
     }
 
-    /// For people: each buyer by itself.
+    /// Renders the report for people, buyer by buyer.
     #[must_use]
     pub fn text(&self) -> String {
         let texts: Vec<String> = self.reports.iter().map(SandboxReport::text).collect();
@@ -139,7 +139,8 @@ impl Overview {
         out
     }
 
-    /// As an answer: in the form of `?format=`, or as text for who asks for it by `Accept`, or as JSON.
+    /// Answers a request for the report, in the format of `?format=`, as text when `Accept` asks for it first, or as
+    /// JSON.
     pub(crate) fn respond(&self, request: &Request) -> Response {
         let query = request.uri().query().unwrap_or_default();
         let format = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "format");
@@ -165,7 +166,7 @@ impl Overview {
 }
 
 impl SandboxReport {
-    /// Whether the buyer has called, or was seen where a redirect led.
+    /// Returns true when the buyer has called, or followed a redirect.
     fn has_news(&self) -> bool {
         self.requests > 0 || !self.findings.is_empty()
     }

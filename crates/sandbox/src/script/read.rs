@@ -1,4 +1,4 @@
-//! Reading a script, with every mistake reported at once and with its line.
+//! Reads a script and reports every mistake at once, with its line.
 
 use jiff::SignedDuration;
 use tradepost_wire::catalog::Vocabulary;
@@ -12,13 +12,13 @@ use super::{
     ScriptRule, Seller,
 };
 
-/// The longest name.
+/// Maximum length of a name.
 const MAX_NAME: usize = 64;
 
-/// The longest sentence.
+/// Maximum length of a sentence.
 const MAX_TEXT: usize = 2_000;
 
-/// The most rules: each request is compared with all of them.
+/// Maximum number of rules: each request is compared with all of them.
 const MAX_RULES: usize = 1_000;
 
 /// Reads a script's text.
@@ -30,7 +30,7 @@ pub fn read(text: &str) -> Result<Script, Vec<TomlMistake>> {
 }
 
 fn script(value: &Value, problems: &mut Problems) -> Option<Script> {
-    // The words of a rule are those of whom it is for; a word that names nobody is told below.
+    // The seller decides which codes a rule may use. An unknown seller is reported below.
     let seller = value.get("seller").and_then(Value::as_str).and_then(Seller::from_name);
     let seller = seller.unwrap_or(Seller::Dealer);
     read_object!(value, &DocumentPlace::Root, problems, closed {
@@ -56,7 +56,7 @@ fn script(value: &Value, problems: &mut Problems) -> Option<Script> {
     })
 }
 
-/// Says what of a rule the seller does not have.
+/// Reports the parts of a rule that this kind of seller does not support.
 fn fits(seller: Seller, rule: &ScriptRule, at: &DocumentPlace<'_>, problems: &mut Problems) {
     let mut say = |key: &str, message: &str| {
         parse::reject(&at.key(key), problems, message);
@@ -106,7 +106,7 @@ fn fits(seller: Seller, rule: &ScriptRule, at: &DocumentPlace<'_>, problems: &mu
     }
 }
 
-/// A profile's no, in the words of whoever says it.
+/// Reads the code of a refusal from the catalog of the seller.
 fn refusal(
     seller: Seller,
     value: &Value,
@@ -137,7 +137,7 @@ fn budget(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opt
     })
 }
 
-/// What a rule says may happen: each kind of act under its own key, and that it takes time.
+/// Keys of a rule's effects: one for each kind of action, and the delay.
 const EFFECTS: &[&str] = &[
     "refuse", "protocol", "http", "drop", "truncate", "garbage", "inject", "sell", "redirect",
     LATENCY,
@@ -250,7 +250,7 @@ fn rule(
     })
 }
 
-/// What says more about an act, and about which.
+/// Keys that modify an action, each with the actions that it fits.
 const MODIFIERS: &[(&str, &[&str])] = &[
     ("body", &["http"]),
     ("acted", &["refuse", "protocol", "http"]),
@@ -261,7 +261,7 @@ const MODIFIERS: &[(&str, &[&str])] = &[
     ("status", &["refuse", "protocol"]),
 ];
 
-/// When a connection ends.
+/// Moment at which a connection ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DropMoment {
     Before,
@@ -317,7 +317,7 @@ fn at_least_one(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) 
     parse::integer(value, at, problems, 1, None).map(i64::unsigned_abs)
 }
 
-/// A status by which HTTP says no.
+/// Reads an HTTP error status.
 fn status(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<u16> {
     let number = parse::integer(value, at, problems, 400, Some(599))?;
     u16::try_from(number).ok()
@@ -344,7 +344,7 @@ fn table(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Opti
     members.cloned()
 }
 
-/// Text that a header may have; a number is its digits.
+/// Reads a header value; a number is written in digits.
 fn header(value: &Value, at: &DocumentPlace<'_>, problems: &mut Problems) -> Option<String> {
     const HINT: &str = "must have no characters but those that a header may have";
     if let Some(number) = value.as_number() {

@@ -1,5 +1,5 @@
-//! How a buyer ended: leads, messages to an agent, and tasks that change something, that may have arrived
-//! and about which nothing final was said.
+//! Requests in doubt at the end: leads, messages to an agent, and tasks that change something, which may have arrived
+//! and had no final answer.
 
 use tradepost_wire::aap::AapCode;
 use tradepost_wire::adcp::error::{AdcpCode as TaskCode, RecoveryRule};
@@ -9,18 +9,18 @@ use super::BuyerIntent;
 use crate::reply::BuyerReply;
 use crate::sent::Digest;
 
-/// A lead, a message to an agent, or a task, of which its buyer cannot know whether the seller has it.
+/// Lead, message to an agent, or task in doubt: the buyer cannot know whether the seller has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownResult {
-    /// Its last exchange.
+    /// Number of its last exchange.
     pub exchange: u64,
-    /// What tells its attempts from those of other intents.
+    /// Digest that the attempts of one intent share.
     pub intent: Digest,
-    /// How often it was sent.
+    /// Number of attempts.
     pub attempts: u32,
-    /// Whether it had an idempotency key, or a message's id, by which it could be known again.
+    /// True when it had an idempotency key or a message id, by which it could be recognised.
     pub keyed: bool,
-    /// What the buyer does not know: whether the seller has it.
+    /// True when the seller has it, which the buyer does not know.
     pub taken: bool,
 }
 
@@ -37,21 +37,21 @@ impl UnknownResult {
 }
 
 impl BuyerIntent {
-    /// Whether what its buyer was told leaves open what the dealer has done.
+    /// Returns true when the buyer's last reply leaves the effect in doubt.
     pub(super) fn is_open(&self) -> bool {
         match &self.reply {
-            // An answer that never came, or that made no sense.
+            // No answer came, or it could not be understood.
             None | Some(BuyerReply::Nothing) => true,
             Some(BuyerReply::Success) => false,
-            // A dealer who had taken it would have repeated the receipt.
+            // Had the seller executed the request, it would have repeated the receipt.
             Some(BuyerReply::Refusal { code, retryable: false, .. }) if settles(code) => false,
-            // Whoever fails in the middle may have done it before (RFC 9110 §15.6).
+            // A server that fails may have executed the request before (RFC 9110 §15.6).
             Some(BuyerReply::Refusal { code, .. }) => self.was_open || code.starts_with("HTTP 5"),
         }
     }
 }
 
-/// Whether a refusal for good is one of the lead or the task itself, and not of its caller or its key.
+/// Returns true when a final refusal is about the lead or the task itself, and not about its caller or its key.
 fn settles(code: &str) -> bool {
     AapCode::from_name(code).is_some_and(|code| code != AapCode::IdempotencyConflict)
         || TaskCode::from_name(code).is_some_and(|code| code.rule() == RecoveryRule::Class)

@@ -1,25 +1,25 @@
-//! What a buyer can do wrong: the table of findings.
+//! Catalog of a buyer's mistakes.
 
 use tradepost_wire::{catalog, words};
 
 words! {
-    /// How bad a finding is.
+    /// Severity of a finding.
     pub enum FindingLevel {
-        /// Against a rule: somebody is harmed, or the next seller refuses.
+        /// Violates a rule: it harms someone, or the next seller refuses it.
         Wrong = "wrong",
-        /// Permitted and not clever. It changes no exit code.
+        /// Permitted but unwise. It does not affect the exit code.
         Unwise = "unwise",
     }
 }
 
 catalog! {
-    /// What a buyer can do wrong, by its name in the report, which never changes.
+    /// Mistake of a buyer. Its name in reports never changes.
     pub enum FindingKind {
-        /// How bad it is.
+        /// Severity.
         level: FindingLevel,
-        /// Which rule it breaks.
+        /// Rule that it breaks.
         rule: &'static str,
-        /// What the buyer does instead.
+        /// Advice for the buyer.
         hint: &'static str,
     }
     /// The same request came again before the wait was over that the seller asked for.
