@@ -29,8 +29,8 @@ pub const LONGEST: usize = 2_048;
 /// Maximum time for resolving a name.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Maximum number of names resolved at once. Each lookup occupies one of the blocking threads that
-/// the store uses too, even after nobody waits for it any more.
+/// Maximum number of names resolved at once. Each lookup occupies one of the blocking threads that the store uses too,
+/// even after its caller has stopped waiting.
 const LOOKUPS: usize = 32;
 
 /// Future of the addresses of a name.

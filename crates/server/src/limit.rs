@@ -77,9 +77,8 @@ pub struct RateLimit {
     pub window: SignedDuration,
 }
 
-/// Rate limit of failed authentications per address. Further failures are refused without a log
-/// entry. Valid credentials from the same address still pass, so that nobody can lock out a
-/// neighbour.
+/// Rate limit of failed authentications per address. Further failures are refused without a log entry. Valid
+/// credentials from the same address still pass, so that an attacker cannot lock out a neighbour.
 pub const FAILURES: RateLimit = RateLimit { requests: 10, window: SignedDuration::from_mins(1) };
 
 /// An exceeded rate limit.

@@ -121,7 +121,7 @@ impl Tasks {
         let (live, closing) = (Mutex::new(HashMap::new()), watch::Sender::new(false));
         let (stirred, agent_id) = (tokio::sync::Notify::new(), agent_id.to_owned());
         let tasks = Arc::new(Self { agent_id, log, clock, live, cursors, room, closing, stirred });
-        // Before any request, because nobody works on these tasks.
+        // Before any request, because no process works on these tasks.
         tasks.fail_abandoned()?;
         let ear: Weak<Self> = Arc::downgrade(&tasks);
         tasks.log.hear(ear)?;

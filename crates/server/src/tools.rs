@@ -119,7 +119,7 @@ pub struct ToolAnswer {
     pub too_often: bool,
     /// The id by which people find a refusal; its caller need not have it.
     pub error_id: Option<String>,
-    /// Where the request was wrong.
+    /// Fields that were wrong in the request.
     pub misfits: Vec<FieldError>,
 }
 

@@ -174,7 +174,7 @@ impl State {
     fn leave(&mut self, agent: &str) {
         if let Some(running) = self.running.get_mut(agent) {
             *running = running.saturating_sub(1);
-            // Whoever has nothing going on is not remembered: callers come and go.
+            // Callers without running requests are removed: callers come and go.
             if *running == 0 {
                 self.running.remove(agent);
             }

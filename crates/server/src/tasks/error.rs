@@ -1,4 +1,4 @@
-//! Why an operation on a task was not done.
+//! Errors of operations on tasks.
 
 use tradepost_wire::a2a::error::A2aRefusal;
 

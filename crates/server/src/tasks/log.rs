@@ -294,8 +294,8 @@ pub trait TaskWriter {
         status: Option<(TaskState, Timestamp)>,
     ) -> Result<Option<i64>, InternalError>;
 
-    /// Returns an agent's unfinished tasks of processes that no longer run. Until the transaction
-    /// ends, nobody else appends to them.
+    /// Returns an agent's unfinished tasks of processes that no longer run. Until the transaction ends, no other
+    /// transaction appends to them.
     ///
     /// # Errors
     /// When they cannot be read.

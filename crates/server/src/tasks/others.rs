@@ -12,7 +12,7 @@ use crate::fault::InternalError;
 impl Tasks {
     /// Ends tasks without a worker as failed.
     pub(super) fn fail_abandoned(&self) -> Result<(), InternalError> {
-        // Usually there are none, and reading blocks nobody.
+        // Usually there are none, and reading blocks no writer.
         if self.log.unfinished_tasks(&self.agent_id)?.is_empty() {
             return Ok(());
         }

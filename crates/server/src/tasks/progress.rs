@@ -194,7 +194,7 @@ struct EntryPermits {
 
 impl Drop for EntryPermits {
     fn drop(&mut self) {
-        // Before the permits are released, because whoever waits for them reads this next.
+        // Before the permits are released, because the next holder reads this.
         if !self.stored {
             self.broken.store(true, Ordering::SeqCst);
         }

@@ -23,9 +23,8 @@ pub(super) fn one_message(message: Vec<u8>) -> Response {
     response(stream::iter(frames.map(Ok)))
 }
 
-/// Creates a response with a task's events until it pauses or ends, or the deadline passes. The
-/// next event is read when the previous one has been sent, so a slow reader delays nobody and takes
-/// no memory.
+/// Creates a response with a task's events until it pauses or ends, or the deadline passes. The next event is read when
+/// the previous one has been sent, so a slow reader delays no other and takes no memory.
 pub(super) fn task_events(events: TaskStream, agent: SharedAgent, deadline: Deadline) -> Response {
     response(stream::unfold(Some((events, agent)), move |state| async move {
         let (mut events, agent) = state?;
