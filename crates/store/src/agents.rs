@@ -1,5 +1,5 @@
-//! What the server asks of a store: who has which key, secrets, whether something new can be taken,
-//! and the tasks of agents.
+//! Implements the traits by which the server reaches a store: key lookup, health, secrets, rate limit permits and the
+//! task log.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -24,7 +24,7 @@ impl KeyLookup for Store {
     fn find(&self, agent_id: &str, id: &str) -> Result<Option<ApiKey>, InternalError> {
         self.key_readers.any(|reader| {
             let look = || reader.api_key(agent_id, id);
-            // Each connection to a file counts for itself: of these readers there is one.
+            // Each connection to a file counts changes for itself, so there is only one of these readers.
             match reader.0.version()? {
                 Some(version) => self.looked_up.find(version, agent_id, id, look),
                 None => look(),
@@ -34,7 +34,7 @@ impl KeyLookup for Store {
 
     fn note_use(&self, id: &str, day: Date) {
         let id = id.to_owned();
-        // Nobody waits for it: a request does not take a commit longer because its key was noted.
+        // Not waited for: a request takes no longer because the use of its key is noted.
         let submitted = self.writer.submit(
             move |tx| tx.note_api_key_use(&id, day),
             |outcome| {
@@ -56,7 +56,7 @@ impl Health for Store {
         })
     }
 
-    /// Says so in the log when the files are not those that were opened.
+    /// Logs an error when the files are not those that were opened.
     fn intact(&self) -> Result<(), InternalError> {
         self.health.intact()
     }
@@ -64,7 +64,7 @@ impl Health for Store {
     fn remarks(&self) -> Vec<(&'static str, u64)> {
         let (dead, stale) = (self.dead_deliveries(), self.stale_feeds());
         vec![
-            // Whether the store can be read at all is for `check` to say.
+            // An unreadable store is reported by `check`.
             ("dead_deliveries", dead.unwrap_or_default()),
             ("stale_feeds", stale.unwrap_or_default()),
         ]
@@ -94,7 +94,7 @@ impl Permits for Store {
 
 impl TaskLog for Store {
     fn submit(&self, mut job: TxJob, done: TxCallback) -> Result<(), InternalError> {
-        // Events of a task in the order in which they happened.
+        // Keeps the order in which the events of a task happened.
         self.writer.submit_in_order(move |tx| job(tx), done)
     }
 

@@ -1,8 +1,8 @@
-//! Copies of a store that is kept in a file: made while a server uses it, looked through, and put in
-//! the place of another one.
+//! Backup copies of a store that is kept in a file: made while a server uses it, inspected, and restored in place of
+//! another store.
 //!
-//! A copy has what was committed when it was begun, and nothing of what was erased before. Snapshots
-//! of inventories are not in it: they are made again from the rows.
+//! A copy has everything committed before it was begun, and nothing that was erased before. Snapshots of inventories
+//! are left out: they are built again from the rows.
 
 use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -22,37 +22,36 @@ use super::{FILE, create_private, health, sqlite};
 
 mod schema;
 
-/// How long whoever holds the database is waited for.
+/// Longest wait for a database that another program has locked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is in a store, as far as it can be counted and checked.
+/// Contents of a store, as far as they can be counted and checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {
-    /// Of which version its schema is.
+    /// Version of its schema.
     pub schema: usize,
     /// Its tables, by name, each with the number of its rows.
     pub rows: Vec<(String, u64)>,
-    /// In what its schema differs from the one that its version has, such as a trigger or an index that
-    /// is missing; nothing when it does not.
+    /// Differences between its schema and the one of its version, such as a missing trigger or index; empty when there
+    /// are none.
     pub schema_differences: Vec<String>,
 }
 
-/// What the chains of hashes in a store say.
+/// Results of checking the hash chains of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chains {
-    /// Of consents, one for each dealer; `None` where what they prove is encrypted with a key that was
-    /// not given.
+    /// Chains of consents, one for each dealer; `None` where their evidence is encrypted with a key that was not given.
     pub consents: Option<Vec<ConsentCheck>>,
-    /// Of what the dealers' people did.
+    /// Chains of the audit log, with the actions of the dealers' staff.
     pub records: Vec<RecordCheck>,
 }
 
-/// Why a store was not put in the place of another one.
+/// Reason why a store was not restored.
 #[derive(Debug)]
 pub enum NotPut {
-    /// Another program uses the database that is there.
+    /// Another program uses the existing database.
     InUse,
-    /// It could not be done.
+    /// Restoring failed.
     Broken(InternalError),
 }
 
@@ -62,34 +61,34 @@ impl From<InternalError> for NotPut {
     }
 }
 
-/// The version that a store's schema has when it is up to date.
+/// Returns the version of an up-to-date schema.
 #[must_use]
 pub const fn schema() -> usize {
     sqlite::schema::MIGRATIONS.len()
 }
 
-/// Copies the store in the folder `data` into a file that must not be there. Whoever uses the store
-/// neither waits nor notices.
+/// Copies the store in the folder `data` into a file that must not exist yet. Programs that use the store are not
+/// blocked.
 ///
 /// # Errors
 /// When the store cannot be read, is of another version, or there is no room for the copy.
 pub fn copy(data: &Path, to: &Path) -> Result<(), InternalError> {
     let connection = sqlite::schema::open(&data.join(FILE), sqlite::Schema::Keep)?;
-    // SQLite takes an empty file, and keeps its mode: nobody else reads customers.
+    // SQLite accepts an empty file and keeps its mode: other users cannot read personal data.
     let private = File::options().write(true).create_new(true).mode(0o600).open(to);
     private.map_err(InternalError::on("creating the copy"))?;
     let name = to
         .to_str()
         .ok_or_else(|| InternalError::new("copying the store", "its path is no text"))?;
-    // Unlike SQLite's backup this copies no free pages, in which something erased may stand.
+    // Unlike SQLite's backup this copies no free pages, which may still hold erased data.
     let copied = connection.execute("VACUUM INTO ?1", [name]);
     copied.map(drop).map_err(InternalError::on("copying the store"))
 }
 
-/// Reads a copy through and counts what is in it.
+/// Checks a copy and counts its rows.
 ///
 /// # Errors
-/// That it is damaged, of a newer version, or no store.
+/// When it is damaged, of a newer version, or not a store.
 pub fn inspect(file: &Path) -> Result<Contents, InternalError> {
     const WHAT: &str = "reading the copy";
     let on = InternalError::on::<rusqlite::Error>;
@@ -100,7 +99,7 @@ pub fn inspect(file: &Path) -> Result<Contents, InternalError> {
     if schema == 0 {
         return Err(InternalError::new(WHAT, "it is no store of tradepost"));
     }
-    // Before anything is read of its tables: what is there under their names may be something else.
+    // Checked before any table is read: a table of that name may be something else.
     let schema_differences = schema::differences(&connection, schema)?;
     let found: String = connection
         .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
@@ -129,7 +128,7 @@ pub fn inspect(file: &Path) -> Result<Contents, InternalError> {
     Ok(Contents { schema, rows, schema_differences })
 }
 
-/// Says in what the schema of the store in the folder `data` differs from the one that its version has: a
+/// Returns the differences between the schema of the store in the folder `data` and the one of its version. With any, a
 /// backup of it could not be restored.
 ///
 /// # Errors
@@ -139,8 +138,8 @@ pub fn schema_differences(data: &Path) -> Result<Vec<String>, InternalError> {
     schema::differences(&connection, sqlite::schema::version(&connection)?)
 }
 
-/// Brings a copy up to date, where it is of an older version, and follows the chains in it: those
-/// of consents where `keys` open what they prove.
+/// Migrates a copy of an older version and checks the hash chains in it: those of consents only when `keys` decrypt
+/// their evidence.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -149,19 +148,19 @@ pub fn follow(file: &Path, keys: &OperatorKeys) -> Result<Chains, InternalError>
     let link = SqlBackend::Sqlite(sqlite::schema::open(file, sqlite::Schema::Migrate)?);
     let database = Database(Connection::new(link, Arc::clone(&vault)));
     let is_open = vault.open_by(keys, &database.privacy_keys()?)?;
-    // What people did is not encrypted.
+    // The audit log is not encrypted.
     let consents = is_open.then(|| database.check_consents(None, None)).transpose()?;
     Ok(Chains { consents, records: database.check_records()? })
 }
 
-/// Whether a folder has something of a store, whole or not.
+/// Returns true when a folder has any file of a store, complete or not.
 #[must_use]
 pub fn is_begun(data: &Path) -> bool {
     files_of(&data.join(FILE)).iter().any(|file| file.exists())
 }
 
-/// Everything that SQLite would take for a part of this database; the database first. One that was ended
-/// while it left the write-ahead log has a journal, too, which must not meet another database.
+/// Returns every file that SQLite would take for a part of this database, the database first. A process that was killed
+/// while leaving the write-ahead log also leaves a journal, which must not be applied to another database.
 fn files_of(database: &Path) -> [PathBuf; 4] {
     let [file, log, index] = health::files_of(database);
     let mut journal = file.clone().into_os_string();
@@ -169,20 +168,19 @@ fn files_of(database: &Path) -> [PathBuf; 4] {
     [file, log, index, journal.into()]
 }
 
-/// Puts a copy, which lies on the same disk and which nobody uses, in the place of the store in the
-/// folder `data`. What was there is kept in the folder `before`, which it returns when there was
-/// something. Whoever calls holds the folder's lock.
+/// Replaces the store in the folder `data` by a copy on the same disk that is not in use. The files that were there are
+/// kept in the folder `before`, which is returned when there were any. The caller must hold the lock of the folder.
 ///
-/// The store is the one file or the other at every moment: the one that was there is closed into a
-/// single file first, and then replaced by renaming. Only one that cannot be read is moved away before.
+/// The store is one file or the other at every moment: the old one is first closed into a single file and then replaced
+/// by renaming. Only a database that cannot be read is moved away before.
 ///
 /// # Errors
-/// When another program uses the store that is there, or files cannot be moved.
+/// When another program uses the existing store, or files cannot be moved.
 pub fn put(data: &Path, copy: &Path, before: &Path) -> Result<Option<PathBuf>, NotPut> {
     const WHAT: &str = "putting the store in its place";
     let target = data.join(FILE);
     let on = InternalError::on::<std::io::Error>;
-    // A rename says nothing of what is in a file: that has to be on the disk before.
+    // A rename does not flush the content of a file, so it has to be on disk before.
     let whole = File::open(copy).and_then(|file| file.sync_all());
     whole.map_err(on("writing the store to disk"))?;
     let had = is_begun(data);
@@ -194,23 +192,23 @@ pub fn put(data: &Path, copy: &Path, before: &Path) -> Result<Option<PathBuf>, N
     Ok(had.then(|| before.to_owned()))
 }
 
-/// Keeps what was there under names of its own, and leaves one file at most, which can be replaced.
+/// Links the old files into the folder `before` and leaves at most one file, which a rename can replace.
 fn keep(target: &Path, before: &Path) -> Result<(), NotPut> {
     const WHAT: &str = "keeping what was there";
     let files = files_of(target);
     let kept = |file: &Path| before.join(file.file_name().unwrap_or_default());
     create_private(before).map_err(InternalError::on(WHAT))?;
     for file in files.iter().filter(|file| file.exists()) {
-        // A second name: nothing is copied, and where it ends here nothing is gone.
+        // A hard link copies nothing, and if the process ends here nothing is lost.
         fs::hard_link(file, kept(file)).map_err(InternalError::on(WHAT))?;
     }
     let is_single = is_single(target).inspect_err(|_| {
-        // Names only: the files are where they were.
+        // Removes only the links: the files are where they were.
         let _ = fs::remove_dir_all(before);
     })?;
     let [_, beside @ ..] = &files;
     for file in beside {
-        // What is in the log of a database that was closed is in the database.
+        // The log of a closed database has already been written into the database.
         let spare = if is_single { kept(file) } else { file.clone() };
         if spare.exists() {
             fs::remove_file(spare).map_err(InternalError::on(WHAT))?;
@@ -219,14 +217,14 @@ fn keep(target: &Path, before: &Path) -> Result<(), NotPut> {
     Ok(sync(before)?)
 }
 
-/// Closes a database into a single file. `false` when it cannot be read.
+/// Closes a database into a single file. Returns `false` when it cannot be read.
 fn is_single(database: &Path) -> Result<bool, NotPut> {
     let settle = || {
         let connection =
             rusqlite::Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.busy_timeout(PATIENCE)?;
-        // Only whoever is alone can leave the write-ahead log, so that this tells
-        // whether somebody else is there.
+        // Only the sole user of a database can leave the write-ahead log, so failure shows that another program uses
+        // it.
         connection.query_row("PRAGMA journal_mode = delete", [], |row| row.get::<_, String>(0))
     };
     match settle() {
@@ -322,7 +320,7 @@ mod tests {
     fn what_is_damaged_or_no_store_is_no_copy() {
         let folder = tempfile::tempdir().unwrap();
         let _in_use = stocked(folder.path(), 300);
-        // A copy has no log beside it, in which damaged pages would be found whole.
+        // A copy has no log beside it from which damaged pages could be read.
         let file = folder.path().join("copy.sqlite");
         copy(folder.path(), &file).unwrap();
         assert!(inspect(&file).is_ok());

@@ -1,5 +1,4 @@
-//! What a store counts: how much waits to be written, how long commits take, and what of its rows
-//! people who run a server have to know about.
+//! Metrics of a store: queue length, commit times, and rows that operators have to watch.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,10 +20,10 @@ use tradepost_wire::fault::InternalError;
 use super::Store;
 use super::tables::counts::AgentRowCounts;
 
-/// What the writer counts.
+/// Metrics of the writer.
 #[derive(Debug, Clone)]
 pub(super) struct WriterCounts {
-    /// Jobs that wait, and those of the batch that is being committed.
+    /// Jobs that are waiting, and those of the batch that is being committed.
     pub(super) queued: Gauge,
     jobs: Counter,
     failed: Counter,
@@ -39,7 +38,7 @@ impl Default for WriterCounts {
 }
 
 impl WriterCounts {
-    /// A batch was committed, or was not.
+    /// Counts a batch after its commit succeeded (`well`) or failed.
     pub(super) fn committed(&self, jobs: usize, well: bool, took: Duration) {
         self.queued.dec_by(i64::try_from(jobs).unwrap_or(i64::MAX));
         self.jobs.inc_by(u64::try_from(jobs).unwrap_or(u64::MAX));
@@ -63,8 +62,8 @@ impl WriterCounts {
 }
 
 impl Store {
-    /// Has what is counted here written with the rest. The rows are counted when somebody asks.
-    /// `agents` are the ids of those whose rows they are then.
+    /// Registers the metrics of the store. Rows are counted when the metrics are read, for the agents whose ids are in
+    /// `agents` then.
     pub fn count_in(self: &Arc<Self>, registry: &mut Registry, agents: Counted) {
         self.writer.counts().register(registry);
         let kept = KeptCounts { store: Arc::clone(self), agents, is_counting: Arc::default() };
@@ -72,17 +71,17 @@ impl Store {
     }
 }
 
-/// What a person has to see to, by agent.
+/// Problems that a person has to resolve, by agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Amiss {
-    /// How many leads, webhooks and notifications were given up.
+    /// Numbers of leads, webhooks and notifications that were given up.
     pub dead: Vec<(String, u64)>,
-    /// Feeds that are older than they may be, and when they last were the inventory.
+    /// Feeds that are older than they may be, with the time when each was last the inventory.
     pub stale: Vec<(String, String, Option<Timestamp>)>,
 }
 
 impl Store {
-    /// What a person has to see to at these agents.
+    /// Returns the problems that a person has to resolve at these agents.
     ///
     /// # Errors
     /// When the database fails.
@@ -96,23 +95,22 @@ impl Store {
         Ok(Amiss { dead, stale })
     }
 }
-/// The ids of agents whose rows are counted; they may come and go.
+/// Ids of the agents whose rows are counted; agents may be added and removed.
 pub type Counted = Arc<RwLock<Vec<String>>>;
 
-/// Time that a database has for counting its rows. Whoever asks for the numbers of a process waits no
-/// longer than this, and gets the others without them.
+/// Time limit for counting rows. A request for metrics waits no longer than this and then gets the others without them.
 const COUNTING: Duration = Duration::from_secs(1);
 
-/// What is kept.
+/// Collector of the row counts.
 #[derive(Debug)]
 struct KeptCounts {
     store: Arc<Store>,
     agents: Counted,
-    /// Whether the database is asked at the moment. Nobody asks it a second time meanwhile.
+    /// True while the database is counting; a second request meanwhile does not start another count.
     is_counting: Arc<AtomicBool>,
 }
 
-/// Sets a flag to `false` when it is dropped, so that a panic does not leave it set for ever.
+/// Sets a flag to `false` when it is dropped, so that a panic does not leave it set forever.
 struct ResetOnDrop(Arc<AtomicBool>);
 
 impl Drop for ResetOnDrop {
@@ -122,13 +120,13 @@ impl Drop for ResetOnDrop {
 }
 
 impl KeptCounts {
-    /// Has the database count, on a thread of its own because it may not answer for long. `None` when it
-    /// fails or takes too long; the log says so once for each time that it was asked.
+    /// Counts rows on a thread of its own, because the database may not answer for long. Returns `None` when it fails
+    /// or takes too long; a failure is logged once for each count.
     fn count(&self) -> Option<AgentRowCounts> {
         if self.is_counting.swap(true, Ordering::AcqRel) {
             return None;
         }
-        // Copied, so that whoever adds an agent does not wait for the database.
+        // Copied so that adding an agent does not wait for the database.
         let agents = self.agents.read().unwrap_or_else(PoisonError::into_inner).clone();
         let store = Arc::clone(&self.store);
         let is_counting = Arc::clone(&self.is_counting);
@@ -141,7 +139,7 @@ impl KeptCounts {
                 let rows = rows.map_err(|fault: InternalError| {
                     tracing::warn!(cause = %fault.chain(), "what is kept could not be counted");
                 });
-                // Whoever asked may have gone on without it.
+                // The receiver is gone when the request has timed out.
                 let _ = sender.send(rows.ok());
             });
         if counting.is_err() {
@@ -154,7 +152,7 @@ impl KeptCounts {
 
 impl Collector for KeptCounts {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        // A number of another moment would not be true.
+        // An older count would be wrong now, so none is reported.
         let Some(rows) = self.count() else { return Ok(()) };
         let AgentRowCounts { tasks, pending, dead, feeds } = rows;
         let by_state = tasks.iter().map(|(agent, state, number)| {

@@ -1,4 +1,4 @@
-//! What those who deliver leads, webhooks and alerts ask of the store.
+//! Queries and changes of the deliveries of leads, webhooks and alerts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,10 @@ use tradepost_wire::fault::InternalError;
 use super::{AlertNotice, BlockedPushes, PushPosition, Store};
 
 impl Store {
-    /// The events of a dealer's leads of which nobody has been told, the first ones first, each
-    /// with its lead.
+    /// Returns the events of a dealer's leads for which no delivery is planned yet, oldest first, each with its lead.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn unplanned_events(
         &self,
         dealer_id: &str,
@@ -22,7 +21,7 @@ impl Store {
         self.read_due(|db| db.unplanned_events(dealer_id, limit))
     }
 
-    /// The dealers with events of which nobody has been told: one query, however many dealers there are.
+    /// Returns the dealers that have events without a planned delivery: one query for any number of dealers.
     ///
     /// # Errors
     /// When the database fails.
@@ -30,8 +29,8 @@ impl Store {
         Ok(self.read_due(|db| db.dealers_with_unplanned())?.into_iter().collect())
     }
 
-    /// Deliveries that are due, the longest due first, but for those who have to wait. A busy host
-    /// is a dealer's id and a destination's name with a slash between them, an owner the former.
+    /// Returns due deliveries, the longest due first, without those that `busy` holds back. A busy host is a dealer's
+    /// id and a destination's name with a slash between them, an owner is the dealer's id.
     ///
     /// # Errors
     /// When the database fails.
@@ -44,7 +43,7 @@ impl Store {
         self.read_due(|db| db.deliveries_due(now, busy, limit))
     }
 
-    /// When the next delivery becomes due after a moment.
+    /// Returns the time at which the next delivery after a moment becomes due.
     ///
     /// # Errors
     /// When the database fails.
@@ -55,7 +54,7 @@ impl Store {
         self.read_due(|db| db.deliveries_next_due(after))
     }
 
-    /// Deliveries, the latest first: of one dealer, of one lead, in one state, or all.
+    /// Returns deliveries, the latest first: of one dealer, of one lead, in one state, or all.
     ///
     /// # Errors
     /// When the database fails.
@@ -68,7 +67,7 @@ impl Store {
         self.read(|db| db.deliveries(DeliverySource::Lead, dealer_id, lead_id, state))
     }
 
-    /// How many deliveries were given up.
+    /// Counts the deliveries that were given up.
     ///
     /// # Errors
     /// When the database fails.
@@ -76,7 +75,7 @@ impl Store {
         self.read(|db| db.dead_deliveries())
     }
 
-    /// What a destination of alerts was told.
+    /// Returns the alerts that a destination was notified of.
     ///
     /// # Errors
     /// When the database fails.
@@ -84,8 +83,8 @@ impl Store {
         self.read(|db| db.noticed_alerts(destination))
     }
 
-    /// Webhooks of all agents and owners that were given up, and with `waiting` also those whose
-    /// last attempt failed.
+    /// Returns webhooks of all agents and owners that were given up, and with `waiting` also those whose last attempt
+    /// failed.
     ///
     /// # Errors
     /// When the database fails.
@@ -93,7 +92,7 @@ impl Store {
         self.read(|db| db.push_troubled(waiting))
     }
 
-    /// When each lead was first taken by a destination, of those that were.
+    /// Returns the time at which each lead was first accepted by a destination, for leads that were.
     ///
     /// # Errors
     /// When the database fails.
@@ -105,8 +104,7 @@ impl Store {
         Ok(found.into_iter().collect())
     }
 
-    /// Has deliveries made from now on, in the place of those to the same destinations that wait or
-    /// were given up.
+    /// Creates deliveries that are due now, replacing those to the same destinations that wait or were given up.
     ///
     /// # Errors
     /// When the database fails.

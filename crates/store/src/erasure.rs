@@ -1,4 +1,4 @@
-//! What customers may ask for: what is kept of them, what proves their consent, and that it is erased.
+//! Rights of customers over their data: access, evidence of consent, and erasure.
 
 use jiff::Timestamp;
 use tradepost_dealer::consent::{ConsentEvidence, ConsentRecord, Sha256Hash};
@@ -11,44 +11,44 @@ use super::sql::Connection;
 use super::tables::StoreTransaction;
 use super::tables::consents::leads_unchanged_since;
 
-/// How many old leads are erased in one transaction.
+/// Maximum number of old leads erased in one transaction.
 const ERASED_AT_ONCE: u32 = 100;
 
-/// A record of a consent with what proves it.
+/// Consent record with its evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proof {
     /// The record.
     pub record: ConsentRecord,
-    /// The hash of the one before it in the dealer's chain.
+    /// Hash of the record before it in the dealer's chain.
     pub previous: Sha256Hash,
     /// Its own hash.
     pub hash: Sha256Hash,
-    /// How the lead came; `None` when that is erased, and of what is no grant.
+    /// Evidence of how the lead came; `None` when it is erased, and for records that grant nothing.
     pub kept: Option<ConsentEvidence>,
-    /// The payload of the submission.
+    /// Payload of the submission.
     pub payload: Option<Value>,
 }
 
 /// The leads of a customer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CustomerLeads {
-    /// Those that name them.
+    /// Leads that name them.
     pub leads: Vec<String>,
-    /// Those that cannot be read any more, so that nobody can tell whom they name.
+    /// Leads that cannot be decrypted any more, so that it is unknown whom they name.
     pub unreadable: Vec<String>,
 }
 
-/// Which leads of a dealer are old.
+/// Selection of old leads of a dealer.
 #[derive(Debug, Clone)]
 pub struct Old {
     /// The dealer.
     pub dealer_id: String,
-    /// They have not changed since then.
+    /// Time since which they have not changed.
     pub unchanged_since: Timestamp,
-    /// Whether those are among them that a destination is still to be told of.
+    /// True when leads that still have deliveries to make are included.
     pub with_undelivered: bool,
-    /// None, unless it was this change of the hosted dealers that has removed the dealer, and it has
-    /// not come back.
+    /// Revision of the change that removed the dealer: with it, leads are erased only while that change is the dealer's
+    /// last.
     pub removed_by: Option<i64>,
 }
 
@@ -70,7 +70,7 @@ impl StoreTransaction<'_> {
         let mut erased = Vec::with_capacity(leads.len());
         for lead_id in leads {
             let Some(chain) = self.dealer_of_lead(lead_id)? else { continue };
-            // Somebody else may have erased it since it was looked for, and has recorded that.
+            // Another process may have erased and recorded it since it was selected.
             if self.erase_lead(lead_id, now)? {
                 self.record(&NewAuditEntry {
                     chain,
@@ -88,8 +88,8 @@ impl StoreTransaction<'_> {
 }
 
 impl Store {
-    /// Erases what is kept of a customer, known by `email:…` or `phone:…`, and records who did.
-    /// Returns the leads that were, and those of which nobody can tell.
+    /// Erases the data of a customer, known by `email:…` or `phone:…`, and records who did it. Returns the erased
+    /// leads, and the leads that cannot be read.
     ///
     /// # Errors
     /// When the database fails.
@@ -104,17 +104,17 @@ impl Store {
         Ok(CustomerLeads { leads: self.erase_leads(named.leads, actor, now)?, ..named })
     }
 
-    /// Erases old leads of a dealer, a limited number at once, and records it. Returns how many.
+    /// Erases old leads of a dealer, a limited number at once, and records it. Returns their number.
     ///
     /// # Errors
     /// When the database fails.
     pub fn erase_old_leads(&self, old: Old, now: Timestamp) -> Result<usize, InternalError> {
-        // Mostly there are none, and a look keeps nobody waiting.
+        // Mostly there are none, and a read blocks no writer.
         if self.read(|db| old.leads(&db.0))?.is_empty() {
             return Ok(0);
         }
-        // Judged where nothing can change: a lead may have been answered since the look, and a dealer
-        // may have come back.
+        // Selected again inside the transaction: a lead may have been answered since the first read, and a dealer may
+        // have been added again.
         let erased = self.write_blocking(move |tx| {
             tx.0.lock(&old.dealer_id)?;
             if let Some(revision) = old.removed_by
@@ -130,7 +130,7 @@ impl Store {
         Ok(erased.len())
     }
 
-    /// Erases leads, whether or not they can be read, and records who did. Returns those that were.
+    /// Erases leads, readable or not, and records who did it. Returns the erased ones.
     ///
     /// # Errors
     /// When the database fails.
@@ -145,7 +145,7 @@ impl Store {
         }
         let actor = actor.to_owned();
         let erased = self.write_blocking(move |tx| tx.erase_each(&leads, &actor, now))?;
-        // After the commit: until then the log is what has it.
+        // After the commit: until then the data is in the log.
         self.read(|db| db.0.empty_log())?;
         Ok(erased)
     }

@@ -1,5 +1,5 @@
-//! Going on after a key of personal data was lost: what it alone could read is erased, so that nothing
-//! asks for it any more.
+//! Giving up a lost key of personal data: erases the rows that only this key could decrypt, so that the key is no
+//! longer needed.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use super::privacy::OperatorKeys;
 use super::privacy::unlock::Locked;
 pub use super::tables::privacy::lost::OnlyBy;
 
-/// How many leads are erased in one transaction.
+/// Maximum number of leads erased in one transaction.
 const AT_ONCE: usize = 100;
 
 impl Store {
-    /// What lost keys alone can read, beside these, which are there.
+    /// Returns the rows that only lost keys can decrypt; `keys` are the keys that are still there.
     ///
     /// # Errors
     /// When the database fails.
@@ -34,9 +34,9 @@ impl Store {
         Ok(OnlyBy { leads: leads.into_iter().collect(), is_last, ..all })
     }
 
-    /// Gives keys up: erases every lead that they alone could read, and every other row, and forgets them.
-    /// From then on the first of the keys that are there seals. What has ended it is done again by
-    /// another call. `entry` says who did it, with the keys' names and what was erased.
+    /// Gives keys up: erases every lead and every other row that only they could decrypt, and forgets the keys. From
+    /// then on the first of the remaining keys encrypts. An interrupted call is completed by calling again. `entry`
+    /// records who did it, with the keys' names and what was erased.
     ///
     /// # Errors
     /// When the database fails, a server uses it, or the keys cannot be used.
@@ -47,7 +47,7 @@ impl Store {
         entry: NewAuditEntry,
     ) -> Result<OnlyBy, Locked> {
         let now = entry.at;
-        // A server that still has a lost key would go on sealing with it.
+        // A server that still has a lost key would go on encrypting with it.
         if self.is_shared() && self.write_blocking(|tx| tx.is_served())? {
             let cause = "a server uses the database: stop every one, and wait for half a minute";
             return Err(InternalError::new("forgetting a key", cause).into());
@@ -65,7 +65,7 @@ impl Store {
             }
             tx.record(&entry)
         })?;
-        // The log still has what stood there before.
+        // The log still has the former content of the rows.
         self.read(|db| db.0.empty_log())?;
         Ok(found)
     }

@@ -1,9 +1,9 @@
-//! Whether the store can be trusted with something new: whether its files are still those that were
-//! opened, whether commits succeed, and whether there is room.
+//! Readiness of the store for new data: its files are still those that were opened, commits succeed, and there is
+//! enough disk space.
 //!
-//! A file that was deleted or replaced is still written to, without an error and for nothing: it is
-//! gone with the process. So every commit is followed by a look at the files before anybody is told
-//! of it, and what was found once holds until the process is started again.
+//! Writing to a file that was deleted or replaced succeeds without an error, but the data is lost when the process
+//! ends. So the files are checked after every commit and before its outcome is reported, and a loss that was found once
+//! holds until the process is restarted.
 
 use std::error::Error;
 use std::fs;
@@ -21,33 +21,33 @@ use tradepost_wire::fault::InternalError;
 use super::sqlite;
 use super::writer::StoreWriter;
 
-/// How long whoever asks may have to wait, whatever the store is doing.
+/// Longest time that a readiness check may take, whatever the store is doing.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
-/// For how long an answer is as good as a new one: each costs a write.
+/// Time for which a result is reused, because each check costs a write.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// How much is written to find out whether commits succeed again: more than a lead needs. A row alone
-/// finds room in the database's log when nothing else does.
+/// Number of bytes written to test whether commits succeed again: more than a lead needs. A single row fits into the
+/// database's log even when the disk is full.
 const ROOM: usize = 512 * 1024;
 
-/// Why nothing new can be taken.
+/// Reason why nothing new can be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreTrouble {
     /// The files were deleted or replaced.
     Gone,
-    /// What is in them cannot be read any more.
+    /// Their content cannot be read any more.
     Damaged,
-    /// There is too little room.
+    /// There is too little disk space.
     Full,
     /// The last commit failed.
     Failing,
-    /// It does not answer.
+    /// No answer within the time limit.
     Silent,
 }
 
 impl StoreTrouble {
-    /// What anybody may know.
+    /// Returns a message without internal details, which any caller may see.
     #[must_use]
     pub const fn message(self) -> &'static str {
         match self {
@@ -60,10 +60,10 @@ impl StoreTrouble {
     }
 }
 
-/// Why nothing new can be taken, and the cause, which is for the log.
+/// Reason why nothing new can be stored, with the cause for the log.
 #[derive(Debug, Clone)]
 pub struct NotReady {
-    /// Why.
+    /// The reason.
     pub trouble: StoreTrouble,
     /// The cause.
     pub cause: Arc<InternalError>,
@@ -75,27 +75,27 @@ impl NotReady {
     }
 }
 
-/// A file, whatever its name is by now: its device and its number there.
+/// Identity of a file that does not depend on its name: device and inode.
 type Identity = (u64, u64);
 
-/// What is known of the store.
+/// Known state of the store.
 #[derive(Debug)]
 pub(super) struct StoreHealth {
-    /// The file; a server looks after its own.
+    /// Path of the database file; `None` for a database server, whose files are not ours to check.
     database: Option<PathBuf>,
     files: Vec<(PathBuf, Identity)>,
-    /// What holds until a restart.
+    /// Trouble that lasts until a restart.
     lost: OnceLock<StoreTrouble>,
-    /// Why the last commit failed.
+    /// Cause why the last commit failed.
     failed: Mutex<Option<Arc<InternalError>>>,
-    /// How much room has to be left, in bytes.
+    /// Disk space to keep free, in bytes.
     least_free: AtomicU64,
-    /// The last answer; whoever holds it is asking.
+    /// The last result; the lock is held while a check runs.
     asked: tokio::sync::Mutex<Option<(Instant, Result<(), NotReady>)>>,
 }
 
 impl StoreHealth {
-    /// Of an open file, or of a server.
+    /// Creates the health state of an open file, or of a database server.
     pub(super) fn of(database: Option<&Path>) -> Self {
         let known = |path: PathBuf| identity(&path).ok().map(|identity| (path, identity));
         let files = database.map(files_of).into_iter().flatten().filter_map(known).collect();
@@ -113,10 +113,10 @@ impl StoreHealth {
         self.least_free.store(bytes, Ordering::Relaxed);
     }
 
-    /// That the files are those that were opened.
+    /// Checks that the files are those that were opened.
     ///
     /// # Errors
-    /// That they are not, or were not at some time, or are damaged.
+    /// When they are not, once were not, or are damaged.
     pub(super) fn intact(&self) -> Result<(), InternalError> {
         let changed =
             |(path, known): &(PathBuf, Identity)| !identity(path).is_ok_and(|i| i == *known);
@@ -135,10 +135,10 @@ impl StoreHealth {
         }
     }
 
-    /// That there is room for something new.
+    /// Checks that there is enough disk space for new data.
     ///
     /// # Errors
-    /// That there is not.
+    /// When there is not.
     pub(super) fn has_room(&self) -> Result<(), InternalError> {
         const WHAT: &str = "looking for free space";
         let least = self.least_free.load(Ordering::Relaxed);
@@ -152,7 +152,7 @@ impl StoreHealth {
         Ok(())
     }
 
-    /// Remembers how a commit ended.
+    /// Remembers the outcome of a commit.
     pub(super) fn committed(&self, outcome: Result<(), &Arc<InternalError>>) {
         let failed = outcome.err().cloned();
         if let Some(fault) = &failed {
@@ -162,7 +162,7 @@ impl StoreHealth {
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
     }
 
-    /// Remembers what a fault in the middle of a job says about the files.
+    /// Remembers what an internal error in the middle of a job says about the files.
     pub(super) fn note(&self, fault: &InternalError) {
         let is_one_of = |codes: &[ErrorCode]| code_of(fault).is_some_and(|c| codes.contains(&c));
         if is_one_of(&[ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase]) {
@@ -185,7 +185,7 @@ impl StoreHealth {
         failed.map_or(Ok(()), |fault| Err(NotReady::new(StoreTrouble::Failing, fault)))
     }
 
-    /// Whether something new can be taken: found out by writing, at most once a second.
+    /// Tests by writing, at most once a second, that new data can be stored.
     pub(super) async fn check(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
         let silent = |_| {
             let cause = format!("it has said nothing for {} ms", PATIENCE.as_millis());
@@ -194,13 +194,13 @@ impl StoreHealth {
                 InternalError::new("asking the store", cause).transient(),
             ))
         };
-        // With the time for which somebody else is asking already.
+        // The limit includes waiting for a check that already runs.
         tokio::time::timeout(PATIENCE, self.ask(writer)).await.unwrap_or_else(silent)
     }
 
     async fn ask(self: &Arc<Self>, writer: &StoreWriter) -> Result<(), NotReady> {
         let mut asked = self.asked.lock().await;
-        // What has failed since it was found out counts more than that all was well.
+        // A failure since the last result makes that result outdated.
         let is_current = |(at, answer): &&(Instant, Result<(), NotReady>)| {
             at.elapsed() < FRESH && (answer.is_err() || self.lost_or_failed().is_ok())
         };
@@ -228,7 +228,7 @@ impl StoreHealth {
         };
         let room = piece("looking at the store", look).await.unwrap_or(Ok(()));
         self.lost_or_failed().or_else(|why| match why.trouble {
-            // A commit that failed is no verdict: writing once more finds out whether it is over.
+            // A failed commit may have been temporary: writing once more shows whether it was.
             StoreTrouble::Failing => Ok(()),
             StoreTrouble::Gone
             | StoreTrouble::Damaged
@@ -257,26 +257,26 @@ impl StoreHealth {
     }
 }
 
-/// How much room there is on a disk, in bytes.
+/// Disk space in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskRoom {
-    /// What may still be written.
+    /// Free bytes that may still be written.
     pub free: u64,
-    /// All of it.
+    /// Total size.
     pub total: u64,
 }
 
-/// How much room there is where a folder is.
+/// Returns the disk space of the file system that a folder is on.
 ///
 /// # Errors
-/// When the folder cannot be looked at.
+/// When the file system cannot be queried.
 pub fn room(folder: &Path) -> std::io::Result<DiskRoom> {
     let space = rustix::fs::statvfs(folder)?;
     let bytes = |blocks: u64| blocks.saturating_mul(space.f_frsize);
     Ok(DiskRoom { free: bytes(space.f_bavail), total: bytes(space.f_blocks) })
 }
 
-/// What SQLite calls the cause of a fault.
+/// Returns SQLite's code for the cause of an internal error.
 pub(super) fn code_of(fault: &InternalError) -> Option<ErrorCode> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(fault);
     while let Some(error) = cause {
@@ -288,7 +288,7 @@ pub(super) fn code_of(fault: &InternalError) -> Option<ErrorCode> {
     None
 }
 
-/// A database's files: itself, its log and the index of its log.
+/// Returns a database's files: the database, its log and the index of its log.
 pub(super) fn files_of(database: &Path) -> [PathBuf; 3] {
     ["", "-wal", "-shm"].map(|end| {
         let mut name = database.as_os_str().to_owned();

@@ -1,4 +1,4 @@
-//! What those who take dealers in at run time ask of the store.
+//! Queries and changes of the dealers that are hosted at run time.
 
 use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
@@ -7,18 +7,18 @@ use super::Store;
 use super::tables::StoreTransaction;
 use super::tables::hosting::{HostedDealer, HostedState, HostingConflict, NewHosted};
 
-/// What becomes of a change: the revision that it is, or why it is not made.
+/// Outcome of a change: its revision, or the conflict that prevents it.
 pub type Hosted = Result<i64, HostingConflict>;
 
 impl Store {
-    /// What has changed since a revision, in the order of the changes, removed dealers among them.
-    /// Nothing is read when there was no change.
+    /// Returns the dealers that have changed since a revision, in the order of the changes, removed dealers included.
+    /// Reads no rows when there was no change.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn hosted_since(&self, revision: i64) -> Result<Vec<HostedDealer>, InternalError> {
         self.read(|db| {
-            // One number first, because this is asked every second.
+            // One number first, because this is called every second.
             if db.hosted_revision()? <= revision {
                 return Ok(Vec::new());
             }
@@ -26,8 +26,8 @@ impl Store {
         })
     }
 
-    /// Takes dealers in, all or none. With `again` an id may be one that was removed: what is kept under
-    /// it is the new one's then.
+    /// Adds dealers, all or none. With `again` an id may be that of a removed dealer: the data kept under it then
+    /// belongs to the new one.
     ///
     /// # Errors
     /// When the database fails.
@@ -40,7 +40,7 @@ impl Store {
         self.decide(move |tx| tx.host_dealers(&dealers, again, now))
     }
 
-    /// Says something else of a dealer. With `expected` it must not have changed since that revision.
+    /// Changes the settings of a dealer. With `expected` the dealer must not have changed since that revision.
     ///
     /// # Errors
     /// When the database fails.
@@ -53,8 +53,7 @@ impl Store {
         self.decide(move |tx| tx.change_hosted(&dealer, expected, now))
     }
 
-    /// Has a dealer stand otherwise. One that is removed gives its hosts away and its keys are revoked;
-    /// what it has taken stays.
+    /// Changes the state of a dealer. Removing a dealer frees its host names and revokes its keys; its data stays.
     ///
     /// # Errors
     /// When the database fails.
@@ -69,7 +68,7 @@ impl Store {
         self.decide(move |tx| tx.set_hosted_state(&dealer_id, state, expected, now))
     }
 
-    /// Runs a job whose refusal leaves nothing behind: it is the transaction that must not be kept.
+    /// Runs a job in a transaction that is rolled back when the job reports a conflict.
     fn decide(
         &self,
         mut job: impl FnMut(&StoreTransaction<'_>) -> Result<Hosted, InternalError> + Send + 'static,
@@ -82,7 +81,7 @@ impl Store {
                 Err(InternalError::new("changing the hosted dealers", "it is refused"))
             }
         });
-        // Of a job that was run again, the last word counts.
+        // When the job was run more than once, the last conflict counts.
         match (done, refused.try_iter().last()) {
             (Ok(revision), _) => Ok(Ok(revision)),
             (Err(_), Some(conflict)) => Ok(Err(conflict)),

@@ -1,5 +1,5 @@
-//! The durable inbox of push deliveries: a database of its own in the data folder, because who
-//! receives need not sell. What [`tradepost_buyer::receiver::Inbox::put`] has taken is on disk.
+//! The durable inbox of push deliveries: a database of its own in the data folder, because a receiver need not be a
+//! seller. A delivery that [`tradepost_buyer::receiver::Inbox::put`] has accepted is on disk.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use tradepost_wire::fault::InternalError;
 /// The database's name in the data folder.
 const FILE: &str = "inbox.sqlite";
 
-/// How long a delivery that was handled is remembered, so that it is not taken twice.
+/// Time for which a handled delivery is remembered, so that it is not accepted twice.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 const SCHEMA: &str = "
@@ -44,7 +44,7 @@ const SCHEMA: &str = "
     PRAGMA user_version = 2;
 ";
 
-/// What an inbox from before AdCP lacks: then there was one sender, and content was the only name.
+/// Migration of an inbox from before AdCP, when there was one sender and the content alone identified a delivery.
 const SENDERS: &str = "
     ALTER TABLE deliveries ADD COLUMN fingerprint TEXT NOT NULL DEFAULT '';
     ALTER TABLE deliveries ADD COLUMN sender TEXT NOT NULL DEFAULT '';
@@ -54,58 +54,58 @@ const SENDERS: &str = "
 ";
 
 catalog! {
-    /// What became of a delivery after it was kept.
+    /// State of a stored delivery.
     pub enum Fate {}
-    /// It is still to be handled.
+    /// Still to be handled.
     Waiting = "waiting" {}
-    /// It has been handled.
+    /// Handled.
     Handled = "handled" {}
-    /// It could not be handled, and nobody tries any more.
+    /// Could not be handled, and is not tried again.
     Dead = "dead" {}
 }
 
-/// A delivery as it is kept.
+/// A stored delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptDelivery {
-    /// Its number, in the order of arrival.
+    /// Sequence number, in the order of arrival.
     pub seq: i64,
-    /// The same for the same event.
+    /// Id of the event, the same each time the event is delivered.
     pub id: String,
-    /// What it tells: the member of a StreamResponse, `webhook`, `event` or `taskStatus`.
+    /// Kind of its content: the member of a StreamResponse, `webhook`, `event` or `taskStatus`.
     pub kind: String,
-    /// `push` or `poll`.
+    /// Origin: `push` or `poll`.
     pub source: String,
-    /// Who sent it; empty when only one sender can be meant.
+    /// Sender; empty when only one sender is possible.
     pub sender: String,
-    /// The sender's own name for it.
+    /// The sender's own key for it.
     pub key: Option<String>,
-    /// When it came.
+    /// Time of arrival.
     pub received_at: Timestamp,
-    /// Of which task.
+    /// Id of its task.
     pub task_id: Option<String>,
-    /// The state that the task had reached.
+    /// State that the task had reached.
     pub state: Option<String>,
-    /// The delivery as it came.
+    /// The delivery as received.
     pub body: String,
-    /// What became of it.
+    /// State of its handling.
     pub fate: Fate,
-    /// How often it was tried to handle it.
+    /// Number of attempts to handle it.
     pub attempts: u32,
-    /// Why the last attempt failed.
+    /// Reason why the last attempt failed.
     pub problem: Option<String>,
 }
 
 const COLUMNS: &str = "seq, id, kind, source, received_at, task_id, state, body, fate, attempts, \
                        problem, sender, key";
 
-/// The inbox.
+/// Inbox of push deliveries in an SQLite file.
 #[derive(Debug)]
 pub struct DurableInbox(Mutex<Connection>);
 
 type Done<T> = rusqlite::Result<T>;
 
 impl DurableInbox {
-    /// Opens or creates the inbox in a folder, and forgets what was handled long ago.
+    /// Opens or creates the inbox in a folder, and deletes deliveries that were handled long ago.
     ///
     /// # Errors
     /// When the folder or the database in it cannot be used.
@@ -115,12 +115,12 @@ impl DurableInbox {
         super::restrict(&path).map_err(InternalError::on("creating the inbox"))?;
         let open = || -> Done<Connection> {
             let mut connection = Connection::open(path)?;
-            // `receive replay` may be writing.
+            // `receive replay` may be writing at the same time.
             connection.busy_timeout(Duration::from_secs(10))?;
             connection.pragma_update(None, "journal_mode", "wal")?;
-            // A sender that hears 2xx never sends it again.
+            // A sender that gets 2xx never sends it again.
             connection.pragma_update(None, "synchronous", "full")?;
-            // The write lock at once: two that start together must not both find an empty file.
+            // Takes the write lock at once: two processes that start together must not both find an empty file.
             let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let version: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
             match version {
@@ -140,7 +140,7 @@ impl DurableInbox {
         Ok(Self(Mutex::new(connection)))
     }
 
-    /// The first delivery that is to be handled now.
+    /// Returns the first delivery that is to be handled now.
     ///
     /// # Errors
     /// When the database fails.
@@ -155,7 +155,7 @@ impl DurableInbox {
         next(&self.lock()).map_err(InternalError::on("reading the next delivery"))
     }
 
-    /// Remembers that a delivery has been handled.
+    /// Marks a delivery as handled.
     ///
     /// # Errors
     /// When the database fails.
@@ -166,7 +166,7 @@ impl DurableInbox {
         handled.map(drop).map_err(InternalError::on("marking a delivery as handled"))
     }
 
-    /// Remembers that an attempt failed: it is tried again at `retry_at`, or never when `None`.
+    /// Records a failed attempt: it is retried at `retry_at`, or never when `None`.
     ///
     /// # Errors
     /// When the database fails.
@@ -185,7 +185,7 @@ impl DurableInbox {
         failed.map(drop).map_err(InternalError::on("marking a delivery as failed"))
     }
 
-    /// The last deliveries, those of one fate where it is given, the oldest first.
+    /// Returns the last deliveries, of one fate where it is given, the oldest first.
     ///
     /// # Errors
     /// When the database fails.
@@ -208,7 +208,7 @@ impl DurableInbox {
         Ok(listed)
     }
 
-    /// Has dead deliveries handled again, all of them or those of these numbers; how many.
+    /// Makes dead deliveries wait for handling again: all of them, or those with these numbers. Returns how many.
     ///
     /// # Errors
     /// When the database fails.
@@ -246,7 +246,7 @@ impl Inbox for DurableInbox {
                 let same = kept == delivery.fingerprint;
                 return Ok(if same { Put::Duplicate } else { Put::Conflict });
             }
-            // Asking for the task may have brought already what this one says.
+            // Polling the task may already have brought what this delivery says.
             if let Some(task_id) = &delivery.task_id
                 && known(tx, &delivery.sender, task_id)?.covers(delivery)
             {

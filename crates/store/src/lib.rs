@@ -1,8 +1,8 @@
-//! What must survive a crash: listings, leads, appointments, idempotency keys and cards. Every
-//! query is named for its intent; SQL is in `tables`, in what opens either database, and in `inbox`, only.
+//! Data that must survive a crash: listings, leads, appointments, idempotency keys and agent cards. Every query is
+//! named for its intent; SQL is only in `tables`, in the modules that open a database, and in `inbox`.
 //!
-//! It is kept in a file of SQLite, which is one process's, or by a PostgreSQL, which any number of
-//! processes share. A job is one transaction on both; see `writer` for who runs it.
+//! The data is kept in an SQLite file, which belongs to one process, or in PostgreSQL, which any number of processes
+//! share. A job is one transaction on both; see `writer` for the threads that run it.
 
 use std::collections::HashMap;
 use std::fs::{self, File, Permissions};
@@ -77,36 +77,36 @@ pub use transfer::{MovedRows, NotMoved};
 /// The database's name in the data folder.
 const FILE: &str = "tradepost.sqlite";
 
-/// How many sessions of a server write, beside the one for jobs that keep their order.
+/// Number of server sessions that write, in addition to the one for jobs that keep their order.
 const WRITERS: usize = 4;
 
-/// How many sessions of a server read for each of those that must not wait for each other.
+/// Number of server sessions in each group of readers; groups do not wait for each other.
 const READERS: usize = 3;
 
-/// The store: a file or a server, whoever reads and writes. Cheap to share behind an `Arc`.
+/// A store in a file or on a database server. Cheap to share behind an `Arc`.
 #[derive(Debug)]
 pub struct Store {
     writer: writer::StoreWriter,
     readers: Readers,
-    /// Every request with a key reads it, and must not wait for somebody who reads an inventory.
+    /// Used by every request with a key, so it must not wait for a long read of an inventory.
     key_readers: Readers,
     looked_up: looked_up::LookedUp,
-    /// Publishers read for each request, too.
+    /// Separate because publishers read for each request, too.
     publishers: publishers::PublisherAccess,
-    /// Reads what is to be delivered, where one process of several does so.
+    /// Reads pending deliveries where only one of several processes delivers.
     courier: Option<Readers>,
-    /// Where it is shared.
+    /// Database server, where the store is shared.
     server: Option<Arc<postgres::PgServer>>,
     health: Arc<health::StoreHealth>,
-    /// Beside a file; a server has them in the database.
+    /// Snapshot files beside a database file; a server keeps snapshots in the database.
     snapshots: Option<snapshots::Snapshots>,
-    /// What seals personal data.
+    /// Encrypts personal data.
     vault: Arc<ColumnCipher>,
 }
 
 impl Store {
-    /// Opens or creates the store in a folder, and brings it up to date when it is of an older
-    /// version. Whoever does so keeps other servers away first.
+    /// Opens or creates the store in a folder, and migrates it when it is of an older version. The caller must have
+    /// locked other servers out first.
     ///
     /// # Errors
     /// When the folder or the database in it cannot be used.
@@ -114,7 +114,7 @@ impl Store {
         Self::open_as(directory, sqlite::Schema::Migrate)
     }
 
-    /// Opens or creates the store in a folder beside a server that may be using it.
+    /// Opens or creates the store in a folder, also while a server is using it.
     ///
     /// # Errors
     /// When the folder or the database in it cannot be used, or it is of another version.
@@ -122,8 +122,8 @@ impl Store {
         Self::open_as(directory, sqlite::Schema::Keep)
     }
 
-    /// Opens the store in a PostgreSQL database, creates its tables when it has none, and brings them
-    /// up to date when they are of an older version. Others may be using it.
+    /// Opens the store in a PostgreSQL database, creates its tables when it has none, and migrates them when they are
+    /// of an older version. Other processes may be using it.
     ///
     /// # Errors
     /// When the database cannot be used.
@@ -131,7 +131,8 @@ impl Store {
         Self::connect_as(url, sqlite::Schema::Migrate)
     }
 
-    /// The same for whoever leaves tables of an older version alone.
+    /// Opens the store in a PostgreSQL database like [`Store::connect`], but does not migrate tables of an older
+    /// version.
     ///
     /// # Errors
     /// When the database cannot be used, or is of another version.
@@ -200,39 +201,39 @@ impl Store {
         })
     }
 
-    /// Nothing new is taken from now on when there are fewer bytes left than that.
+    /// Sets the disk space in bytes to keep free: with less, nothing new is stored from now on.
     pub fn keep_free(&self, bytes: u64) {
         self.health.keep_free(bytes);
     }
 
-    /// Whether a folder holds a store.
+    /// Returns true when a folder holds a store.
     #[must_use]
     pub fn exists(directory: &Path) -> bool {
         directory.join(FILE).is_file()
     }
 
-    /// Runs `job` in a transaction and returns when it is on disk. When `job` fails or panics, or
-    /// the commit fails, nothing has changed. A server may undo what it did for the sake of others;
-    /// then it is run again from the start.
+    /// Runs `job` in a transaction and returns when it is on disk. When `job` fails or panics, or the commit fails,
+    /// nothing has changed. A server may abort the transaction because of others; then `job` is run again from the
+    /// start.
     ///
     /// # Errors
-    /// What the job returned, or that the database failed.
+    /// The error of the job, or that of the database.
     pub async fn write<T: Send + 'static>(
         &self,
         job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
     ) -> Result<T, InternalError> {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         self.writer.submit(job, move |outcome| {
-            // The caller may have gone; its work is done all the same.
+            // The caller may have gone; the job is done all the same.
             let _ = sender.send(outcome);
         })?;
         receiver.await.map_err(InternalError::on("waiting for the writer"))?
     }
 
-    /// The same for callers without an executor.
+    /// Does the same as [`Store::write`] for callers without an executor.
     ///
     /// # Errors
-    /// What the job returned, or that the database failed.
+    /// The error of the job, or that of the database.
     pub fn write_blocking<T: Send + 'static>(
         &self,
         job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
@@ -244,21 +245,21 @@ impl Store {
         receiver.recv().map_err(InternalError::on("waiting for the writer"))?
     }
 
-    /// The same for what is new and takes room: while there is too little of it, nothing is done.
+    /// Does the same as [`Store::write`] for new data that takes disk space: with too little space, the job is not run.
     ///
     /// # Errors
-    /// What the job returned, that the database failed, or that there is too little room.
+    /// The error of the job or of the database, or that there is too little disk space.
     pub async fn take<T: Send + 'static>(
         &self,
         mut job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
     ) -> Result<T, InternalError> {
         let health = Arc::clone(&self.health);
-        // In the job, where waiting for the disk disturbs nobody, and as late as can be.
+        // Checked inside the job, where waiting for the disk blocks no request, and as late as possible.
         self.write(move |tx| health.has_room().and_then(|()| job(tx))).await
     }
 
-    /// Has `ear` told of what other processes on the database do, from now on; on a thread that may
-    /// wait for the database. Nothing is told where there are none.
+    /// Registers `ear` to be called with changes made by other processes on the database, on a thread that may wait for
+    /// the database. Does nothing for a file, which has no other processes.
     ///
     /// # Errors
     /// When the database fails.
@@ -271,21 +272,21 @@ impl Store {
         server.hear(ear)
     }
 
-    /// Says to others that this process is there, where there can be others: before it writes anything.
+    /// Registers this process with the others before it writes anything, where there can be others.
     ///
     /// # Errors
-    /// When the database fails, or something is being moved to it.
+    /// When the database fails, or rows are being moved into it.
     pub fn enter(&self) -> Result<(), InternalError> {
         self.write_blocking(|tx| tx.beat())
     }
 
-    /// Whether it is a database that other processes may use, and that may be away for a while.
+    /// Returns true for a database server, which other processes may use and which may be unreachable for a while.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.server.is_some()
     }
 
-    /// What limits have their permits from that are held together with other processes.
+    /// Returns the source of permits for rate limits that several processes share; `None` for a file.
     #[must_use]
     pub fn permits(self: &Arc<Self>) -> Option<Arc<dyn Permits>> {
         self.server.as_ref().map(|_| Arc::clone(self) as _)
@@ -331,7 +332,7 @@ impl Store {
         self.read(|db| db.0.one(what, sql, values, read))
     }
 
-    /// Reads what is to be delivered; nothing where another process delivers.
+    /// Reads pending deliveries; returns nothing where another process delivers.
     fn read_due<T: Default>(
         &self,
         job: impl FnOnce(&Database) -> Result<T, InternalError>,
@@ -343,8 +344,8 @@ impl Store {
         })
     }
 
-    /// Whether it falls to this process to deliver what is to be delivered. Of several that share a
-    /// database one is chosen, until it ends or loses the database.
+    /// Returns true when this process delivers. Of several that share a database one is chosen, until it ends or loses
+    /// the database.
     ///
     /// # Errors
     /// When the database fails.
@@ -352,8 +353,7 @@ impl Store {
         self.read_due(|_| Ok(true))
     }
 
-    /// Makes `units` the whole inventory of a dealer, or with `dry_run` only says what would
-    /// change. All or nothing.
+    /// Makes `units` the whole inventory of a dealer, or with `dry_run` only returns what would change. All or nothing.
     ///
     /// # Errors
     /// When the database fails; nothing has changed then.
@@ -368,7 +368,7 @@ impl Store {
         self.write_blocking(move |tx| tx.replace_inventory(&dealer_id, &units, now, dry_run))
     }
 
-    /// A dealer's listings, and the tombstones that are younger than `lifetime`.
+    /// Returns a dealer's listings, and the tombstones that are younger than `lifetime`.
     ///
     /// # Errors
     /// When the database fails.
@@ -381,7 +381,7 @@ impl Store {
         self.read(|db| db.inventory(dealer_id, oldest(now, lifetime)))
     }
 
-    /// Hands over a dealer's listings one after another.
+    /// Passes a dealer's listings to `take`, one after another.
     ///
     /// # Errors
     /// When the database fails.
@@ -393,7 +393,7 @@ impl Store {
         self.read(|db| db.each_listing(dealer_id, take))
     }
 
-    /// Gives room back that a large change has needed for its log.
+    /// Frees the disk space that a large change took for the database's log.
     ///
     /// # Errors
     /// When the database fails.
@@ -401,7 +401,7 @@ impl Store {
         self.read(|db| db.0.empty_log())
     }
 
-    /// A number that grows whenever the dealer's inventory is replaced, by whatever process.
+    /// Returns a number that grows whenever the dealer's inventory is replaced, by any process.
     ///
     /// # Errors
     /// When the database fails.
@@ -409,7 +409,7 @@ impl Store {
         Ok(self.read(|db| db.inventory_state(dealer_id))?.generation)
     }
 
-    /// The same of all dealers that have an inventory: one query, however many they are.
+    /// Returns the generations of all dealers that have an inventory, in one query.
     ///
     /// # Errors
     /// When the database fails.
@@ -417,8 +417,8 @@ impl Store {
         Ok(self.read(|db| db.inventory_generations())?.into_iter().collect())
     }
 
-    /// The identity of a dealer's card with this content hash: a new one exactly when the content
-    /// differs from what was published last. `fresh_id` is taken for a new one.
+    /// Returns the identity of a dealer's card with this content hash: a new one exactly when the content differs from
+    /// the one published last. `fresh_id` is the id of a new one.
     ///
     /// # Errors
     /// When the database fails.
@@ -429,7 +429,7 @@ impl Store {
         fresh_id: String,
         now: Timestamp,
     ) -> Result<CardIdentity, InternalError> {
-        // Nearly always it is known, and thousands of dealers do not wait for a commit each.
+        // The identity is nearly always known, and thousands of dealers must not wait for a commit each.
         if let Some(known) = self.read(|db| db.known_card(dealer_id, content_hash))? {
             return Ok(known);
         }
@@ -437,8 +437,8 @@ impl Store {
         self.write_blocking(move |tx| tx.card_identity(&dealer_id, &content_hash, &fresh_id, now))
     }
 
-    /// Keeps a new key. Without `same_caller` its name must be new to the dealer, whatever became
-    /// of other keys: who has a name owns what belongs to it. Returns whether it was kept.
+    /// Stores a new key. Without `same_caller` its name must never have been used by another key of the dealer, because
+    /// data belongs to the name of a caller. Returns true when it was stored.
     ///
     /// # Errors
     /// When the database fails.
@@ -446,7 +446,7 @@ impl Store {
         self.write_blocking(move |tx| tx.add_api_key(&key, same_caller))
     }
 
-    /// Ends a key now. Returns it, as it was before; `None` when there is no such key.
+    /// Revokes a key now. Returns the key as it was before; `None` when there is no such key.
     ///
     /// # Errors
     /// When the database fails.
@@ -459,7 +459,7 @@ impl Store {
         self.write_blocking(move |tx| tx.revoke_api_key(&id, now))
     }
 
-    /// The signatures that were used at a publisher and still hold.
+    /// Returns the signatures that were used at a publisher and have not expired.
     ///
     /// # Errors
     /// When the database fails.
@@ -471,7 +471,7 @@ impl Store {
         self.read(|db| db.used_signatures(publisher, now))
     }
 
-    /// Leads as they are now, newest first; of one dealer when `dealer_id` is given.
+    /// Returns leads as they are now, newest first; of one dealer when `dealer_id` is given.
     ///
     /// # Errors
     /// When the database fails.
@@ -479,11 +479,10 @@ impl Store {
         self.read(|db| db.leads(dealer_id))
     }
 
-    /// Queues `job` and returns at once; `done` is called after the commit, in the order of the
-    /// queue.
+    /// Queues `job` and returns at once; `done` is called after the commit, in the order of the queue.
     ///
     /// # Errors
-    /// When the writer is gone.
+    /// When the writer has stopped.
     pub fn submit<T: Send + 'static>(
         &self,
         job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
@@ -492,8 +491,8 @@ impl Store {
         self.writer.submit_in_order(job, done)
     }
 
-    /// Takes webhooks that were given up on again, from where they were: all of them, those of a
-    /// task, or one. Returns how many.
+    /// Resumes webhooks that were given up, from their last position: all of them, those of a task, or one. Returns how
+    /// many.
     ///
     /// # Errors
     /// When the database fails.
@@ -508,7 +507,7 @@ impl Store {
         })
     }
 
-    /// A lead with all that is known of it.
+    /// Returns a lead with its full history.
     ///
     /// # Errors
     /// When the database fails.
@@ -516,7 +515,7 @@ impl Store {
         self.read(|db| db.lead_history(lead_id))
     }
 
-    /// Notes that customers have withdrawn the consent of a lead. Returns whether there was one.
+    /// Records that a customer has withdrawn the consent of a lead. Returns true when there was one.
     ///
     /// # Errors
     /// When the database fails.
@@ -524,7 +523,7 @@ impl Store {
         self.write_blocking(move |tx| tx.revoke_consent(&lead_id, now))
     }
 
-    /// Looks through the chains of consents: of every dealer, or of one.
+    /// Checks the consent chains of every dealer, or of one.
     ///
     /// # Errors
     /// When the database fails.
@@ -536,7 +535,7 @@ impl Store {
         self.read(|db| db.check_consents(dealer_id, expected))
     }
 
-    /// Releases a lead that is held back. Returns whether there was one.
+    /// Releases a lead that is held back. Returns true when there was one.
     ///
     /// # Errors
     /// When the database fails.
@@ -545,7 +544,7 @@ impl Store {
     }
 }
 
-/// What left the offer then or before is forgotten.
+/// Returns the cut-off time of tombstones: listings removed then or earlier are forgotten.
 fn oldest(now: Timestamp, lifetime: SignedDuration) -> Timestamp {
     now.saturating_sub(lifetime).unwrap_or(Timestamp::MIN)
 }
@@ -561,18 +560,18 @@ pub fn create_private(directory: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
-/// Creates a database's file, which only its owner can read, and takes the files that are there from
-/// everybody else, whatever the folder permits. SQLite gives its other files the mode of the first.
+/// Creates a database file that only its owner can read, and removes the permissions of all other users on existing
+/// files, whatever the folder permits. SQLite gives its other files the mode of the first.
 fn restrict(database: &Path) -> io::Result<()> {
-    // A file that is there must not be opened here: closing it again would end the locks that SQLite
-    // has on it (sqlite.org/howtocorrupt.html §2.2).
+    // An existing file must not be opened here: closing it again would release the locks that SQLite holds on it
+    // (sqlite.org/howtocorrupt.html §2.2).
     match File::options().write(true).create_new(true).mode(0o600).open(database) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         Ok(_) | Err(_) => {}
     }
     for file in health::files_of(database) {
         let mode = fs::metadata(&file).map(|metadata| metadata.permissions().mode() & 0o777);
-        // Where it is another's, only that one can change it.
+        // Only the owner of a file can change its mode.
         if mode.is_ok_and(|mode| mode != 0o600)
             && let Err(error) = fs::set_permissions(&file, Permissions::from_mode(0o600))
         {

@@ -1,5 +1,5 @@
-//! Keys as they were looked up last: whoever calls often is not looked up again as long as nothing in the
-//! database has changed. What is not there is remembered like what is, so that both take the same time.
+//! Cache of API keys: frequent callers are not looked up again as long as the database has not changed. Unknown keys
+//! are remembered, too, so that both take the same time.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use tradepost_wire::fault::InternalError;
 
 use super::ApiKey;
 
-/// How many are remembered.
+/// Maximum number of remembered keys.
 const MOST: usize = 10_000;
 
 /// The keys of one version of the database.
@@ -18,13 +18,12 @@ pub(super) struct LookedUp(Mutex<LookupState>);
 #[derive(Debug, Default)]
 struct LookupState {
     version: u64,
-    /// By the id, each with the agent that was asked about.
+    /// Keys by id, each with the agent that was asked for.
     found: HashMap<String, (String, Option<ApiKey>)>,
 }
 
 impl LookedUp {
-    /// The key of an agent in a version that was asked for just now, on the connection on which `look`
-    /// reads it.
+    /// Returns the key of an agent. `version` was read just now on the connection on which `look` reads the key.
     pub(super) fn find(
         &self,
         version: u64,

@@ -1,28 +1,28 @@
-//! What processes on one database tell each other: hints, by which the others look sooner than they would
-//! by themselves. Nothing depends on one being heard.
+//! Notices that processes on one database send each other: hints to look sooner than they would by themselves. Nothing
+//! depends on one arriving.
 
-/// What another process has done.
+/// Change made by another process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeNotice {
-    /// It has appended to a task's log.
+    /// New entry of a task's log.
     Appended {
         /// The task.
         task_id: String,
         /// The last entry.
         seq: i64,
-        /// Whether the task has ended with it.
+        /// True when the task has ended with it.
         ended: bool,
     },
-    /// There is something to deliver.
+    /// A delivery became due.
     Due,
-    /// An inventory, or which dealers there are, has changed.
+    /// An inventory, or the set of dealers, has changed.
     Changed,
-    /// Nobody knows: something may have been missed, or is of a newer version.
+    /// Unknown change: something may have been missed, or is of a newer version.
     Any,
 }
 
 impl ChangeNotice {
-    /// It as it is sent.
+    /// Returns the notice as it is sent.
     pub(crate) fn line(&self) -> String {
         match self {
             Self::Appended { task_id, seq, ended } => {
@@ -35,7 +35,7 @@ impl ChangeNotice {
         }
     }
 
-    /// What was sent.
+    /// Reads a notice; one that is not understood is [`ChangeNotice::Any`].
     pub(crate) fn read(line: &str) -> Self {
         let appended = |ended: bool, rest: &str| {
             let (seq, task_id) = rest.split_once(' ')?;

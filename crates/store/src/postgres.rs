@@ -1,12 +1,12 @@
-//! The database on a server: PostgreSQL, which any number of processes share.
+//! The store's PostgreSQL backend, which any number of processes share.
 //!
-//! What belongs to one dealer, publisher or agent is decided by one transaction at a time: before it
-//! reads anything by which it decides, it takes the tenant's lock, and keeps it until it has ended.
-//! Every statement after that sees what the transaction before has committed (READ COMMITTED takes a
-//! new snapshot for each), so it is as if there were one writer.
+//! Changes of one dealer, publisher or agent are made by one transaction at a time: before it reads anything that its
+//! decision depends on, it takes the tenant's lock, and keeps it until it has ended. Every statement after that sees
+//! what the transaction before has committed (READ COMMITTED takes a new snapshot for each), so it is as if there were
+//! one writer.
 //!
-//! What takes time is going to the server and back. Statements of which only the effect counts are sent
-//! together with what is waited for next, in their order (pipelining, PostgreSQL 15 §55.2.4).
+//! Round trips to the server cost the most time. Statements whose result is not needed are sent together with the next
+//! one that is waited for, in their order (pipelining, PostgreSQL 15 §55.2.4).
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -43,29 +43,28 @@ use link::{PgCall, PgConnection};
 use turn::{TxStage, TxState};
 pub(crate) use values::cell;
 
-/// How long a statement may take, with waiting for others.
-/// More than the server allows a statement (`SETUP`): it gives up
-/// first, and the session stays of use.
+/// Time limit of a statement, including waiting for locks. Longer than the server's own limit (`SETUP`), so that the
+/// server gives up first and the session stays usable.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How long what has to be quick may take.
+/// Time limit of a call that has to be quick.
 const QUICK: Duration = Duration::from_millis(250);
 
-/// For how long nobody tries to connect again after it went wrong.
+/// Time after a failed connection attempt during which no other is made.
 const REFUSED: Duration = Duration::from_millis(500);
 
-/// How often a transaction is begun at most that others or the network have undone.
+/// Maximum number of times that a transaction is begun when others or the network abort it.
 const TRIES: u32 = 8;
 
-/// How many statements are kept back at most, to be sent together.
+/// Maximum number of statements that are held back to be sent together.
 const KEPT_BACK: usize = 16;
 
-/// How a transaction that writes begins.
+/// Statement that begins a transaction that writes.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
-/// What a session agrees on. The server gives up what takes longer than whoever waits for it, and the
-/// locks of a process that is stuck, or that the network has cut off.
-/// And where commits were told not to wait for the disk, these do.
+/// Settings of a session. The server gives up statements that take longer than their caller waits, and the locks of a
+/// process that is stuck or cut off from the network. Commits wait for the disk even where the server's default is not
+/// to.
 const SETUP: &str = "
     SET statement_timeout = '12s';
     SET idle_in_transaction_session_timeout = '5s';
@@ -77,21 +76,21 @@ const SETUP: &str = "
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') = 'off'";
 
-/// A database on a server, and the thread that speaks to it.
+/// A database server and the thread that speaks to it.
 pub(crate) struct PgServer {
     url: DatabaseUrl,
     tls: Option<MakeRustlsConnect>,
     runtime: Option<Runtime>,
-    /// When connecting went wrong, and why.
+    /// Time and error of the last failed connection attempt.
     refused: Mutex<Option<(Instant, PgError)>>,
-    /// Under which name others know this process.
+    /// Name of this process for the others.
     process: String,
-    /// Speaks with them, once somebody here listens.
+    /// Exchanges notices with them, once this process has a listener.
     herald: OnceLock<NotifyListener>,
 }
 
 impl PgServer {
-    /// The one at this address. Nothing is said to it yet.
+    /// Creates the server of this address. Does not connect yet.
     pub(crate) fn at(url: DatabaseUrl) -> Result<Arc<Self>, InternalError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -110,7 +109,7 @@ impl PgServer {
         }))
     }
 
-    /// Has `ear` told of what other processes do, and them of what this one does, from now on.
+    /// Calls `ear` with changes made by other processes, and sends them those of this one, from now on.
     pub(crate) fn hear(
         &self,
         ear: impl Fn(&ChangeNotice) + Send + Sync + 'static,
@@ -131,7 +130,7 @@ impl PgServer {
         Ok(())
     }
 
-    /// A session, which is connected when it is used.
+    /// Returns a session that connects when it is first used.
     pub(crate) fn session(self: &Arc<Self>) -> PgSession {
         PgSession {
             server: Arc::clone(self),
@@ -141,8 +140,8 @@ impl PgServer {
         }
     }
 
-    /// Takes permits of a bucket, quickly or not at all: how many, when it will be full, in
-    /// microseconds from now, and how many processes there are.
+    /// Takes permits of a bucket, quickly or not at all. Returns their number, the time in microseconds until the
+    /// bucket is full, and the number of processes.
     pub(crate) fn lease(
         &self,
         bucket: [u8; 32],
@@ -165,7 +164,7 @@ impl PgServer {
         leased.map_err(|broken| broken.while_doing("leasing permits"))
     }
 
-    /// Has something done on the database's thread, and waits for it wherever that is called.
+    /// Runs `work` on the database's thread and blocks until it is done, in any context.
     fn wait<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, tokio_postgres::Error>> + Send + 'static,
@@ -186,11 +185,11 @@ impl PgServer {
                 Ok(done) => done.map_err(|error| PgError::of(&error)),
                 Err(_) => Err(PgError::Silent),
             };
-            // Whoever asked waits below.
+            // The caller is waiting below.
             let _ = sender.send(done);
         });
         let receive = || receiver.recv().unwrap_or_else(|_| Err(gone()));
-        // Others of the caller's executor must not wait with it.
+        // Other tasks of the caller's executor must not be blocked.
         match Handle::try_current().map(|handle| handle.runtime_flavor()) {
             Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(receive),
             Ok(_) | Err(_) => receive(),
@@ -217,7 +216,7 @@ impl PgServer {
 impl Drop for PgServer {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // Waiting for it is not allowed everywhere, and there is nothing to wait for.
+            // Blocking on the shutdown is not allowed everywhere, and there is nothing to wait for.
             runtime.shutdown_background();
         }
     }
@@ -229,8 +228,8 @@ impl fmt::Debug for PgServer {
     }
 }
 
-/// A session of a server, which is one thread's at a time. It is connected when it is used, and again
-/// when the connection was lost.
+/// A session on a server, used by one thread at a time. It connects when it is first used, and again after the
+/// connection was lost.
 pub(crate) struct PgSession {
     server: Arc<PgServer>,
     link: RefCell<Option<Arc<PgConnection>>>,
@@ -245,8 +244,7 @@ impl fmt::Debug for PgSession {
 }
 
 impl PgSession {
-    /// Whether this session is the one of all that delivers: it has a lock that ends with its
-    /// connection.
+    /// Returns true when this session is the one that delivers: it holds a lock that ends with its connection.
     pub(crate) fn is_chosen(&self) -> Result<bool, InternalError> {
         const SQL: &str = "SELECT pg_try_advisory_lock(hashtextextended('deliveries', 20260401))";
         if self.is_connected() && self.is_chosen.get() {
@@ -265,21 +263,21 @@ impl PgSession {
         let known = self.link.borrow().clone();
         match known {
             Some(link) if !link.client.is_closed() => Ok(link),
-            // What the transaction has done so far is lost.
+            // The work of the transaction so far is lost.
             Some(_) if self.turn.borrow().stage == TxStage::Begun => {
                 Err(PgError::Gone("the connection was lost".to_owned()))
             }
             Some(_) | None => {
                 let link = self.server.connect()?;
                 *self.link.borrow_mut() = Some(Arc::clone(&link));
-                // The lock went with the connection that had it.
+                // The lock ended with the connection that held it.
                 self.is_chosen.set(false);
                 Ok(link)
             }
         }
     }
 
-    /// Notes what went wrong, and gives up a connection that is of no use.
+    /// Remembers an error, and drops a connection that is no longer usable.
     fn note(&self, broken: &PgError) {
         if broken.is_gone() {
             self.link.borrow_mut().take();
@@ -290,8 +288,7 @@ impl PgSession {
         }
     }
 
-    /// Has something done once everything is done that was kept back. What goes wrong first is what went
-    /// wrong.
+    /// Sends the statements that were held back, then `work`. The first error is returned.
     fn run<T, F>(&self, work: impl FnOnce(Arc<PgConnection>) -> F) -> Result<T, PgError>
     where
         T: Send + 'static,
@@ -311,7 +308,7 @@ impl PgSession {
             };
             let last = work(Arc::clone(&link));
             self.server.wait(async move {
-                // Waited for: without it what follows would be done, each by itself.
+                // Waited for because without it each following statement would be a transaction of its own.
                 if is_first {
                     link.client.batch_execute(BEGIN).await?;
                 }
@@ -321,8 +318,8 @@ impl PgSession {
         done.inspect_err(|broken| self.note(broken))
     }
 
-    /// Runs a statement of which nothing but its effect counts: in a transaction it is sent with the next
-    /// one that is waited for, which is where it fails, too.
+    /// Runs a statement whose result is not needed: in a transaction it is sent with the next one that is waited for,
+    /// which then also returns its error.
     pub(crate) fn execute(
         &self,
         what: &'static str,
@@ -344,7 +341,7 @@ impl PgSession {
         self.run(|_| async { Ok(()) }).map_err(|broken| broken.while_doing(what))
     }
 
-    /// Runs a statement; how many rows it has changed.
+    /// Runs a statement and returns the number of rows it has changed.
     pub(crate) fn change(
         &self,
         what: &'static str,
@@ -357,7 +354,7 @@ impl PgSession {
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
-    /// The rows of a query.
+    /// Returns the rows of a query.
     pub(crate) fn query(
         &self,
         what: &'static str,
@@ -373,7 +370,7 @@ impl PgSession {
         self.run(|link| async move { link.client.batch_execute(sql).await })
     }
 
-    /// Takes a tenant's lock, which ends with the transaction.
+    /// Takes a tenant's lock, which is released at the end of the transaction.
     pub(crate) fn lock(&self, tenant: &str) -> Result<(), InternalError> {
         const WHAT: &str = "waiting for a tenant's turn";
         const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 20260401)),
@@ -382,7 +379,7 @@ impl PgSession {
             return Ok(());
         }
         let rows = self.query(WHAT, SQL, params![tenant])?;
-        // Read while there still is an answer: it is needed when there is none any more.
+        // Read now, because it is needed once the connection is lost.
         let number = rows.first().and_then(|row| row.try_get(1).ok());
         let mut turn = self.turn.borrow_mut();
         turn.tenants.insert(tenant.to_owned());
@@ -390,8 +387,8 @@ impl PgSession {
         Ok(())
     }
 
-    /// Runs `work` in a transaction, and again from the start when others or the network have undone
-    /// it. `work` says whether to keep what it did.
+    /// Runs `work` in a transaction, and again from the start when others or the network have aborted it. `work`
+    /// returns true to commit.
     pub(crate) fn transaction(&self, mut work: impl FnMut() -> bool) -> Result<(), InternalError> {
         let mut tries = 0;
         loop {
@@ -410,9 +407,9 @@ impl PgSession {
         let is_kept = work();
         let broken = self.turn.borrow().broken.clone();
         if let Some(broken) = broken {
-            // Whoever works may have overlooked it; COMMIT would undo all of it and be called well.
+            // `work` may have ignored the error; COMMIT would roll everything back and report success.
             self.undo();
-            // Whoever wants nothing kept has lost nothing.
+            // Work that is to be rolled back loses nothing by an error.
             return if is_kept || broken.may_be_repeated() { Err(broken) } else { Ok(()) };
         }
         if !is_kept {
@@ -437,10 +434,10 @@ impl PgSession {
         ended
     }
 
-    /// Has other processes told once the transaction is committed.
+    /// Notifies other processes once the transaction is committed.
     pub(crate) fn tell(&self, news: ChangeNotice) {
         let mut turn = self.turn.borrow_mut();
-        // Of one task the last entry says all.
+        // The last entry of a task says all about it.
         let is_later = |last: &ChangeNotice| match (last, &news) {
             (
                 ChangeNotice::Appended { task_id: last, ended: false, .. },
@@ -454,16 +451,16 @@ impl PgSession {
         }
     }
 
-    /// Under which name others know this process.
+    /// Returns the name of this process for the others.
     pub(crate) fn process(&self) -> &str {
         &self.server.process
     }
 
-    /// Begins a transaction; on a new connection when the one that there was is lost.
+    /// Begins a transaction, on a new connection when the current one is lost.
     fn begin(&self, how: &'static str) -> Result<(), PgError> {
         self.turn.take();
         match self.batch(how) {
-            // A connection that was lost while nobody used it is found out by its next use.
+            // A connection that was lost while idle is noticed by its next use.
             Err(broken) if broken.is_gone() => self.batch(how)?,
             ended => ended?,
         }
@@ -474,7 +471,7 @@ impl PgSession {
     fn undo(&self) {
         let is_begun = self.turn.take().stage == TxStage::Begun;
         if is_begun && self.is_connected() && self.batch("ROLLBACK").is_err() {
-            // Without a connection there is nothing to undo.
+            // Without a connection there is nothing to roll back.
             self.link.borrow_mut().take();
         }
     }
@@ -484,15 +481,15 @@ impl PgSession {
     fn send_rollback(&self) {
         let link = self.link.borrow().clone().filter(|link| !link.client.is_closed());
         let Some(link) = link else { return };
-        // The first poll sends the statement; nobody needs its answer.
+        // The first poll sends the statement. Its answer is not needed.
         let sent = link.client.batch_execute("ROLLBACK").now_or_never();
         if sent.is_some_and(|answered| answered.is_err()) {
             self.link.borrow_mut().take();
         }
     }
 
-    /// Finds out what became of a transaction whose connection was lost while it was committed. Its
-    /// locks are waited for first: whoever gets them knows that it has ended.
+    /// Finds out the outcome of a transaction whose connection was lost during its commit. Takes its locks first: they
+    /// are free only when it has ended.
     fn find_out(&self, lost: &TxState) -> Result<(), PgError> {
         const WHAT: &str = "finding out what became of a transaction";
         let look = || -> Result<Option<String>, InternalError> {
@@ -512,7 +509,7 @@ impl PgSession {
         }
     }
 
-    /// Has something read in one consistent state.
+    /// Runs `read` in one consistent snapshot.
     pub(crate) fn snapshot(&self, read: impl FnOnce()) -> Result<(), InternalError> {
         let begun = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
         begun.map_err(|broken| broken.while_doing("beginning to read"))?;
@@ -528,20 +525,20 @@ impl PgSession {
     }
 }
 
-/// Whether a lock of one session keeps another out. Some databases that speak PostgreSQL's protocol have
-/// the functions, and all of them say yes; poolers that share sessions lend both the same one.
+/// Checks that a lock of one session excludes another. Some databases that speak PostgreSQL's protocol have the
+/// functions but grant every lock; poolers that share sessions give both the same one.
 pub(crate) fn check_locks(one: &PgSession, other: &PgSession) -> Result<(), InternalError> {
     const WHAT: &str = "trying the database's locks";
     const TAKE: &str = "SELECT pg_try_advisory_lock(hashtextextended($1, 20260401))";
     const GIVE: &str = "SELECT pg_advisory_unlock(hashtextextended($1, 20260401))";
-    // Of this process alone: others may be trying theirs.
+    // A name of this process alone: others may be testing theirs.
     let name = one.process().to_owned();
     let ask = |session: &PgSession, sql| {
         let rows = session.query(WHAT, sql, params![name])?;
         Ok::<bool, InternalError>(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)))
     };
     let (first, second) = (ask(one, TAKE)?, ask(other, TAKE)?);
-    // A pooler of transactions may have given it to another session than it was taken by.
+    // A pooler of transactions may have released it on another session than the one that took it.
     let given = ask(one, GIVE)?;
     if first && !second && given {
         return Ok(());
@@ -551,8 +548,7 @@ pub(crate) fn check_locks(one: &PgSession, other: &PgSession) -> Result<(), Inte
     Err(InternalError::new("opening the database", cause))
 }
 
-/// Brings the schema up to date, or says why it is not used. Processes that start together do so one
-/// after the other.
+/// Migrates the schema, or returns why it cannot be used. Processes that start together do so one after the other.
 pub(crate) fn prepare(session: &PgSession, schema: Schema) -> Result<(), InternalError> {
     let mut outcome = Ok(());
     session.transaction(|| {
@@ -565,7 +561,7 @@ pub(crate) fn prepare(session: &PgSession, schema: Schema) -> Result<(), Interna
 fn migrate(session: &PgSession, schema: Schema) -> Result<(), InternalError> {
     const WHAT: &str = "opening the database";
     session.lock("the schema of tradepost")?;
-    // Asked before it is made: a role that may create nothing can use tables that are up to date.
+    // Checked before the table is created: a role without CREATE can use tables that are up to date.
     let found = session.query(WHAT, "SELECT to_regclass('tradepost_schema') IS NOT NULL", &[])?;
     if !found.first().is_some_and(|row| row.try_get(0).unwrap_or(false)) {
         session.execute(WHAT, schema::VERSIONS, &[])?;

@@ -1,11 +1,11 @@
-//! Personal data at rest: sealed by a key that is not in the database, so that a copied file, a backup
-//! or a disk that was thrown away says nothing of customers.
+//! Personal data at rest: encrypted with a key that is not in the database, so that a copied file, a backup or a
+//! discarded disk reveals nothing about customers.
 //!
-//! Each value is sealed by AES-256-GCM under a key of its own, which comes of the operator's key and 16
-//! random bytes, and is bound to its column, dealer and lead: what was moved to another row does not
-//! open. Which key has sealed a row stands beside it, so two are in use while one takes the other's
-//! place. What is looked up (contacts, callers, idempotency keys) is kept as an HMAC under a key that is
-//! made once and is itself kept sealed.
+//! Each value is encrypted by AES-256-GCM under a key of its own, which is derived from the operator's key and 16
+//! random bytes, and is bound to its column, dealer and lead: a value moved to another row cannot be decrypted. Each
+//! row names the key that encrypted it, so two keys can be in use while one replaces the other. Values that are looked
+//! up (contacts, callers, idempotency keys) are stored as an HMAC under a key that is made once and is itself stored
+//! encrypted.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -25,22 +25,22 @@ use super::sql::{RowError, RowResult};
 
 pub(crate) mod unlock;
 
-/// How many bytes a key has.
+/// Length of a key in bytes.
 const KEY: usize = 32;
 
-/// How many random bytes give a value a key of its own.
+/// Number of random bytes that give a value a key of its own.
 const SALT: usize = 16;
 
-/// How many bytes a nonce has.
+/// Length of a nonce in bytes.
 const NONCE: usize = 12;
 
-/// Before what was hashed to be looked up. No plain value of such a column begins so.
+/// Prefix of values that are stored as an HMAC. No plain value of such a column begins with it.
 pub(crate) const BLIND: &str = "hmac:";
 
-/// A key of the operator's.
+/// Key of the operator.
 #[derive(Clone)]
 struct OperatorKey {
-    /// By which it is named; it says nothing of the key.
+    /// Its name, which reveals nothing about the key.
     id: String,
     sealing: hmac::Key,
 }
@@ -58,15 +58,14 @@ impl OperatorKey {
         Ok(LessSafeKey::new(own))
     }
 
-    /// Seals bytes: the salt, the nonce, and what comes of the bytes.
+    /// Encrypts bytes. Returns the salt, the nonce and the ciphertext.
     fn seal(&self, of: &AadContext, bytes: &[u8]) -> Result<Vec<u8>, InternalError> {
         const WHAT: &str = "sealing personal data";
         let fresh: [u8; SALT + NONCE] = random()?;
         let (salt, nonce) = fresh.split_at(SALT);
         let cipher = self.cipher(salt).map_err(InternalError::on(WHAT))?;
         let mut sealed = bytes.to_vec();
-        // The key is this value's alone, so that chance cannot bring
-        // one nonce twice under one key.
+        // The key belongs to this value alone, so a nonce cannot repeat under one key by chance.
         Nonce::try_assume_unique_for_key(nonce)
             .and_then(|nonce| cipher.seal_in_place_append_tag(nonce, Aad::from(&of.0), &mut sealed))
             .map_err(|_| InternalError::new(WHAT, "it is too long"))?;
@@ -85,23 +84,23 @@ impl OperatorKey {
     }
 }
 
-/// The operator's keys: the first seals, the others open what they sealed before.
+/// The operator's keys: the first encrypts, the others decrypt older values.
 #[derive(Clone, Default)]
 pub struct OperatorKeys(Vec<OperatorKey>);
 
 impl fmt::Debug for OperatorKeys {
-    /// By their names.
+    /// Shows the names of the keys only.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Keys").field(&self.ids()).finish()
     }
 }
 
 impl OperatorKeys {
-    /// Reads keys, each 32 bytes in hexadecimal digits or base64, with white space or commas between;
-    /// lines that begin with `#` are remarks.
+    /// Reads keys, each 32 bytes in hexadecimal digits or base64, separated by white space or commas; lines that begin
+    /// with `#` are comments.
     ///
     /// # Errors
-    /// What is wrong, without a word of what was read.
+    /// A description of the problem that quotes nothing of the text.
     pub fn read(text: &str) -> Result<Self, &'static str> {
         const FORM: &str = "must be 32 random bytes in 64 hexadecimal digits or in base64, as \
                             `tradepost privacy keygen` writes them";
@@ -119,7 +118,7 @@ impl OperatorKeys {
         if keys.is_empty() { Err("holds no key") } else { Ok(Self(keys)) }
     }
 
-    /// A new key, in hexadecimal digits.
+    /// Generates a new key, in hexadecimal digits.
     ///
     /// # Errors
     /// When the operating system has no randomness.
@@ -127,13 +126,13 @@ impl OperatorKeys {
         Ok(hex(&random::<KEY>()?))
     }
 
-    /// The names of the keys, that of the one that seals first. They say nothing of the keys.
+    /// Returns the names of the keys, that of the encrypting key first. They reveal nothing about the keys.
     #[must_use]
     pub fn ids(&self) -> Vec<&str> {
         self.0.iter().map(|key| key.id.as_str()).collect()
     }
 
-    /// Whether there are none.
+    /// Returns true when there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -144,14 +143,14 @@ impl OperatorKeys {
     }
 }
 
-/// Why something sealed was not opened.
+/// Reason why a value could not be decrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unopened {
     /// No key was given.
     Locked,
     /// The key of this name was not given.
     Unknown(String),
-    /// It, or whose it is, was changed.
+    /// The value, or the row it belongs to, was changed.
     Changed,
 }
 
@@ -170,7 +169,8 @@ impl fmt::Display for Unopened {
 
 impl Error for Unopened {}
 
-/// What was opened, or why that cannot be: a row that was damaged keeps nobody from the others. Without any key nothing is read at all.
+/// Separates values that cannot be decrypted from other errors, so that a damaged row does not hide the others. Without
+/// any key, reading fails.
 pub(crate) fn readable<T>(opened: RowResult<T>) -> RowResult<Result<T, Unopened>> {
     opened.map(Ok).or_else(|why| match why.downcast::<Unopened>() {
         Ok(why) if *why == Unopened::Locked => Err(why as RowError),
@@ -179,41 +179,41 @@ pub(crate) fn readable<T>(opened: RowResult<T>) -> RowResult<Result<T, Unopened>
     })
 }
 
-/// What something sealed belongs to: it opens nowhere else.
+/// Context that an encrypted value is bound to: it cannot be decrypted in another.
 #[derive(Debug)]
 pub(crate) struct AadContext(Vec<u8>);
 
 impl AadContext {
-    /// A value in a column, of a row that these single out.
+    /// Returns the context of a value in a column, in the row that these values identify.
     pub(crate) fn column(column: &str, row: &[&str]) -> Self {
         let mut bytes = Vec::new();
         for part in ["tradepost sealed 1", column].iter().chain(row) {
-            // With lengths, so that no other division of the same letters is the same thing.
+            // With lengths, so that another division of the same letters is a different context.
             bytes.extend((part.len() as u64).to_be_bytes());
             bytes.extend(part.as_bytes());
         }
         Self(bytes)
     }
 
-    /// Of a lead's row that was made at a moment.
+    /// Returns the context of a column in a lead's row that was made at a moment.
     pub(crate) fn lead(column: &str, dealer_id: &str, lead_id: &str, at: Timestamp) -> Self {
         Self::column(column, &[dealer_id, lead_id, &at.as_millisecond().to_string()])
     }
 
-    /// Of the evidence of a consent, by its place in the dealer's chain.
+    /// Returns the context of the evidence of a consent, by its number in the dealer's chain.
     pub(crate) fn evidence(column: &str, dealer_id: &str, seq: i64) -> Self {
         Self::column(column, &[dealer_id, &seq.to_string()])
     }
 }
 
-/// What seals and opens, once it was unlocked; until then everything stays as it is.
+/// Encrypts and decrypts columns once it was unlocked; until then values stay in clear.
 #[derive(Default)]
 pub(crate) struct ColumnCipher(OnceLock<Unlocked>);
 
 struct Unlocked {
     keys: OperatorKeys,
     index: hmac::Key,
-    /// The key of what is looked up, sealed by the key that seals what is written.
+    /// The key for look-ups, encrypted by the key that encrypts new values.
     sealed_index: String,
 }
 
@@ -232,12 +232,12 @@ impl fmt::Debug for ColumnCipher {
 }
 
 impl ColumnCipher {
-    /// The name of the key that seals what is written; `None` when nothing is sealed.
+    /// Returns the name of the key that encrypts new values; `None` when nothing is encrypted.
     pub(crate) fn key(&self) -> Option<&str> {
         self.current().map(|key| key.id.as_str())
     }
 
-    /// The same, with what is kept of it.
+    /// Returns the same name with the encrypted key for look-ups.
     pub(crate) fn key_row(&self) -> Option<(&str, &str)> {
         Some((self.key()?, &self.0.get()?.sealed_index))
     }
@@ -246,7 +246,7 @@ impl ColumnCipher {
         self.0.get()?.keys.0.first()
     }
 
-    /// Seals bytes, where there is a key.
+    /// Encrypts bytes, where there is a key.
     pub(crate) fn seal_bytes<'b>(
         &self,
         of: &AadContext,
@@ -258,7 +258,7 @@ impl ColumnCipher {
         }
     }
 
-    /// Seals a text, where there is a key.
+    /// Encrypts a text, where there is a key.
     pub(crate) fn seal(&self, of: &AadContext, text: &str) -> Result<String, InternalError> {
         match self.current() {
             Some(key) => Ok(STANDARD_NO_PAD.encode(key.seal(of, text.as_bytes())?)),
@@ -266,7 +266,7 @@ impl ColumnCipher {
         }
     }
 
-    /// Opens bytes that a key has sealed; without one they are as they are.
+    /// Decrypts bytes that `key` has encrypted; without a key they are returned unchanged.
     pub(crate) fn open_bytes(
         &self,
         key: Option<&str>,
@@ -279,7 +279,7 @@ impl ColumnCipher {
         key.open(of, &bytes)
     }
 
-    /// The same for a text.
+    /// Decrypts a text in the same way.
     pub(crate) fn open(
         &self,
         key: Option<&str>,
@@ -293,7 +293,7 @@ impl ColumnCipher {
         String::from_utf8(self.open_bytes(key, of, bytes)?).map_err(|_| Unopened::Changed)
     }
 
-    /// The form in which a text that is looked up is written.
+    /// Returns the stored form of a text that is looked up: its HMAC, where there is a key.
     pub(crate) fn blind(&self, text: &str) -> String {
         match self.0.get() {
             Some(unlocked) => {
@@ -304,13 +304,12 @@ impl ColumnCipher {
         }
     }
 
-    /// The forms in which a text may have been written: the one of now, and that of before there was
-    /// a key.
+    /// Returns the forms in which a text may be stored: the current one, and the plain one from before there was a key.
     pub(crate) fn forms(&self, text: &str) -> [String; 2] {
         [self.blind(text), text.to_owned()]
     }
 
-    /// Unlocks it with keys. `false` when one of those that are known of is not among them.
+    /// Unlocks it with keys. Returns `false` when a known key is not among them.
     pub(crate) fn open_by(
         &self,
         keys: &OperatorKeys,
@@ -323,13 +322,13 @@ impl ColumnCipher {
             return Ok(false);
         }
         let Some(index) = unwrap(keys, known)? else { return Ok(false) };
-        // Whoever was first has the same keys: they come from one place in a process.
+        // An earlier caller has the same keys: they come from one place in a process.
         let _ = self.0.set(Unlocked::new(keys, &index)?);
         Ok(true)
     }
 }
 
-/// A key's row: its name, and the key of what is looked up, sealed by it.
+/// Row of a key: its name, and the key for look-ups encrypted by it.
 type KeyRow = (String, String);
 
 const UNLOCKING: &str = "unlocking personal data";
@@ -338,12 +337,12 @@ fn of_index(id: &str) -> AadContext {
     AadContext::column("privacy_keys.index_key", &[id])
 }
 
-/// The ids of keys that are known of, and are not among those given.
+/// Returns the ids of known keys that are not given.
 fn missing(keys: &OperatorKeys, known: &[KeyRow]) -> Vec<String> {
     known.iter().map(|(id, _)| id.clone()).filter(|id| keys.named(id).is_none()).collect()
 }
 
-/// The key of what is looked up, by whichever key opens it.
+/// Returns the key for look-ups, decrypted by the first given key that is known.
 fn unwrap(keys: &OperatorKeys, known: &[KeyRow]) -> Result<Option<[u8; KEY]>, InternalError> {
     let Some((key, sealed)) = known.iter().find_map(|(id, sealed)| Some((keys.named(id)?, sealed)))
     else {

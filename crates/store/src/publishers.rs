@@ -1,5 +1,5 @@
-//! Who reads and writes for publishers, and whose turn it is: of the callers of publishers one may be so busy
-//! that the others would wait behind it.
+//! Connections of publishers, and fair scheduling of their callers: one caller may be so busy that the others would
+//! wait behind it.
 
 use tradepost_publisher::shelf::{StoreTx, StoreWork};
 use tradepost_server::limit::LimitKey;
@@ -8,27 +8,27 @@ use tradepost_wire::fault::InternalError;
 
 use super::{Readers, Store};
 
-/// How many requests read at once; as many are being written or wait for a writer.
+/// Number of requests that read at once; as many may be writing or waiting for a writer.
 const PLACES: usize = 4;
 
-/// How many of these one caller may have at most: half of the store's time is left to the others.
+/// Largest number of these that one caller may use: half of the store's time is left to the others.
 const LARGEST_SHARE: usize = 2;
 
-/// How many requests of one caller read at once. With as many as there are cores, those of others would wait for a
-/// time slice of the processor at each step.
+/// Returns the number of requests of one caller that read at once. With as many as there are cores, those of others
+/// would wait for a time slice of the processor at each step.
 fn share() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     (cores / 2).clamp(1, LARGEST_SHARE)
 }
 
-/// How many connections read: one is left to what no caller has asked for.
+/// Number of connections that read: one is left for reads that no caller has asked for.
 pub(crate) const READERS: usize = PLACES + 1;
 
-/// The connections that read for publishers, and the turns of callers.
+/// Connections that read for publishers, and the schedulers of their callers.
 #[derive(Debug)]
 pub(crate) struct PublisherAccess {
     readers: Readers,
-    /// Asked whether anything has changed: each connection to a file counts for itself.
+    /// Connection for reading the version: each connection to a file counts changes for itself.
     watcher: Readers,
     reads: FairScheduler,
     writes: FairScheduler,
@@ -42,7 +42,7 @@ impl PublisherAccess {
 }
 
 impl Store {
-    /// Lets a job read what a publisher keeps, in one consistent state.
+    /// Runs a job that reads a publisher's data in one consistent snapshot.
     ///
     /// # Errors
     /// When the database fails.
@@ -54,8 +54,8 @@ impl Store {
         self.publishers.readers.any(|reader| reader.read_shelf(publisher, job))
     }
 
-    /// Waits until it is a caller's turn to have the store work for a publisher: a busy caller waits behind its own
-    /// requests, and not others behind it. The place is given back when the turn is dropped.
+    /// Waits until the scheduler lets a caller use the store for a publisher: a busy caller waits behind its own
+    /// requests, and others do not. Dropping the permit releases the place.
     pub async fn shelf_turn<'s>(&'s self, caller: &'s str, work: StoreWork) -> SchedulerPermit<'s> {
         let turns = match work {
             StoreWork::Read => &self.publishers.reads,
@@ -64,8 +64,8 @@ impl Store {
         turns.turn(caller, LimitKey::Credential(caller.to_owned())).await
     }
 
-    /// A number that is another one once anything in the database has changed, by whatever process; `None`
-    /// for a server, which would have to be asked as if for what lies there.
+    /// Returns a number that changes once anything in the database has changed, by any process; `None` for a server,
+    /// where reading it would cost as much as reading the data.
     ///
     /// # Errors
     /// When the database fails.

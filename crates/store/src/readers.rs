@@ -12,7 +12,7 @@ use crate::tables::Database;
 pub(crate) struct Readers(Vec<Mutex<Database>>);
 
 impl Readers {
-    /// Makes them of connections.
+    /// Creates readers from connections.
     pub(crate) fn of(connections: Vec<Connection>) -> Self {
         Self(connections.into_iter().map(|connection| Mutex::new(Database(connection))).collect())
     }

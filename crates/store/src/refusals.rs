@@ -1,36 +1,35 @@
-//! What is remembered of requests that were refused: enough to answer whoever asks, and nothing that the
-//! caller wrote.
+//! Records of refused requests: enough to answer questions about a refusal, and nothing that the caller wrote.
 
 use jiff::Timestamp;
 
 /// A request that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusalRecord {
-    /// The id that the caller was given.
+    /// Error id that the caller was given.
     pub error_id: String,
     /// The agent that refused it.
     pub agent_id: String,
-    /// When.
+    /// Time of the refusal.
     pub at: Timestamp,
-    /// The catalog's code.
+    /// Error code of the catalog.
     pub code: String,
-    /// The skill or tool, or else the operation, where it was known.
+    /// Skill or tool, or else the operation, where it was known.
     pub operation: Option<String>,
-    /// Who was refused, as numbers tell callers apart.
+    /// Kind of the caller, as in the metrics.
     pub caller: String,
-    /// Where the request was wrong, each with the constraint that was not kept.
+    /// Pointers to invalid fields, each with the constraint that it violates.
     pub misfits: Vec<(String, String)>,
 }
 
-/// How often an agent refused with a code, within an hour.
+/// Number of refusals of an agent with one code within an hour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusalCount {
     /// The agent.
     pub agent_id: String,
-    /// When the hour began.
+    /// Start of the hour.
     pub hour: Timestamp,
     /// The code.
     pub code: String,
-    /// How often.
+    /// Number of refusals.
     pub refused: i64,
 }

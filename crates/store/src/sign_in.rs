@@ -1,31 +1,31 @@
-//! How many attempts to sign in may fail, and what the second step of signing in keeps.
+//! Budgets of failed sign-in attempts, and the stored part of the second factor.
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::AuditAction;
 
-/// Failed attempts that are allowed at once, and that come back evenly over a window.
+/// Budget of failed attempts, which become available again evenly over a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptBudget {
-    /// How many may fail at once; at least 1.
+    /// Number of attempts that may fail at once; at least 1.
     pub attempts: u32,
-    /// The time in which all of them come back.
+    /// Time after which all of them are available again.
     pub window: SignedDuration,
 }
 
 impl AttemptBudget {
-    /// The time in which one attempt comes back.
+    /// Returns the time after which one attempt is available again.
     #[must_use]
     pub fn step(self) -> SignedDuration {
         let attempts = i32::try_from(self.attempts.max(1)).unwrap_or(i32::MAX);
         self.window.checked_div(attempts).unwrap_or(self.window)
     }
 
-    /// When the budget is full again after the first attempt of all.
+    /// Returns the time at which the budget is full again after the first failed attempt.
     pub(crate) fn after_one(self, now: Timestamp) -> Timestamp {
         now.saturating_add(self.step()).unwrap_or(Timestamp::MAX)
     }
 
-    /// When a budget that was to be full again at `full_at` is, after one more attempt.
+    /// Returns the time at which a budget is full again after one more attempt, when it was to be full at `full_at`.
     #[must_use]
     pub fn charged(self, full_at: Timestamp, now: Timestamp) -> Timestamp {
         if full_at <= now || full_at > self.latest(now) {
@@ -34,14 +34,14 @@ impl AttemptBudget {
         full_at.saturating_add(self.step()).unwrap_or(Timestamp::MAX)
     }
 
-    /// The last moment at which a budget that was charged under this clock can be full again.
-    /// Processes that charge at once may go beyond the window by a few steps.
+    /// Returns the latest time at which a budget that was charged under this clock can be full again. Processes that
+    /// charge at once may exceed the window by a few steps.
     pub(crate) fn latest(self, now: Timestamp) -> Timestamp {
         now.saturating_add(self.window.saturating_mul(2)).unwrap_or(Timestamp::MAX)
     }
 
-    /// The time until the next attempt, of a budget that is full again at `full_at`; zero when it may
-    /// be made now.
+    /// Returns the time until the next attempt, for a budget that is full again at `full_at`; zero when it may be made
+    /// now.
     #[must_use]
     pub fn wait(self, full_at: Timestamp, now: Timestamp) -> SignedDuration {
         if full_at > self.latest(now) {
@@ -52,12 +52,12 @@ impl AttemptBudget {
     }
 }
 
-/// Failures of one kind.
+/// Number of failures of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccessCount {
-    /// The kind.
+    /// Kind of failure.
     pub action: AuditAction,
-    /// How many there were.
+    /// Number of failures.
     pub happened: u64,
 }
 
@@ -66,14 +66,14 @@ pub struct AccessCount {
 pub struct SecondFactor {
     /// The secret in base32.
     pub secret: String,
-    /// When a code has confirmed that the app has it; it does not count before.
+    /// Time at which a code has confirmed that the app has the secret; the factor is not used before.
     pub confirmed_at: Option<Timestamp>,
-    /// Recovery codes that were not used.
+    /// Number of unused recovery codes.
     pub codes_left: u64,
 }
 
 impl std::fmt::Debug for SecondFactor {
-    /// Without the secret.
+    /// Leaves the secret out.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("SecondFactor");
         shown.field("confirmed_at", &self.confirmed_at).finish_non_exhaustive()

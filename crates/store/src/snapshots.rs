@@ -1,6 +1,6 @@
-//! Snapshots of inventories, each named by whose it is and by its content: files beside the database, or
-//! rows of one that is shared. They can be made again from the rows at any time, so that nothing waits for them to be on disk, and
-//! one that cannot be read is made again.
+//! Snapshots of inventories, each named by its dealer and its content: files beside the database, or rows of a shared
+//! one. They can be built again from the rows at any time, so writing them is not waited for, and one that cannot be
+//! read is replaced.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,10 +18,10 @@ use super::Store;
 /// The folder's name in the data folder.
 const FOLDER: &str = "inventories";
 
-/// For how long a file that nobody has noted may be one that is being written.
+/// Age up to which a file without a row may still be in the process of being written.
 const AT_WORK: SignedDuration = SignedDuration::from_hours(1);
 
-/// How the names of a dealer's snapshots begin.
+/// Returns the prefix of the names of a dealer's snapshots.
 fn prefix(dealer_id: &str) -> String {
     format!("{}-", hex(Sha256::digest(dealer_id).iter().take(8)))
 }
@@ -38,15 +38,15 @@ impl Snapshots {
     /// Reads a snapshot.
     ///
     /// # Errors
-    /// That it is not there.
+    /// When it is not there.
     pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, InternalError> {
         fs::read(self.path(name)?).map_err(InternalError::on("opening a snapshot"))
     }
 
-    /// Keeps the snapshot of an inventory, which has this sum, under its name.
+    /// Stores the snapshot of an inventory, which has this checksum, under its name.
     ///
     /// # Errors
-    /// That it cannot be written.
+    /// When it cannot be written.
     pub(super) fn keep(
         &self,
         name: &str,
@@ -56,29 +56,29 @@ impl Snapshots {
         let path = self.path(name)?;
         let write = || {
             super::create_private(&self.0)?;
-            // Whoever reads sees the whole file or none. Two processes may write the same at once.
+            // Readers see the whole file or none. Two processes may write the same at once.
             let half = self.0.join(format!("{name}.{}", uuid::Uuid::new_v4()));
             let file =
                 File::options().write(true).create(true).truncate(true).mode(0o600).open(&half)?;
             let written = inventory.write_snapshot(sum, file);
             written.and_then(|()| fs::rename(&half, &path)).inspect_err(|_| {
-                // What is left of it is of no use to anybody.
+                // An incomplete file is of no use.
                 let _ = fs::remove_file(&half);
             })
         };
         write().map_err(InternalError::on::<io::Error>("writing a snapshot"))
     }
 
-    /// Removes a snapshot that is no longer needed. Whoever is reading it reads to its end.
+    /// Removes a snapshot that is no longer needed. An open reader still reads it to its end.
     pub(super) fn remove(&self, name: &str) {
         if let Ok(path) = self.path(name) {
-            // One that stays takes room and is never read.
+            // A file that stays takes room and is never read.
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Removes what processes that ended in the middle have left of a dealer's, all but the snapshot
-    /// that counts. What is younger than an hour may be somebody's who is still at work.
+    /// Removes the files of a dealer that interrupted processes have left, except the current snapshot. Files younger
+    /// than an hour are kept because another process may still be writing them.
     pub(super) fn sweep(&self, dealer_id: &str, current: &str, now: Timestamp) {
         let Ok(files) = fs::read_dir(&self.0) else { return };
         let whose = prefix(dealer_id);
@@ -93,13 +93,13 @@ impl Snapshots {
             changed.is_some_and(|at| now.duration_since(at) > AT_WORK)
         };
         for file in files.flatten().filter(is_left) {
-            // One that stays takes room and is never read.
+            // A file that stays takes room and is never read.
             let _ = fs::remove_file(file.path());
         }
     }
 
     fn path(&self, name: &str) -> Result<PathBuf, InternalError> {
-        // It comes out of a row, and must lead nowhere but into the folder.
+        // The name comes from a row, and must not lead out of the folder.
         if name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
             Ok(self.0.join(name))
         } else {
@@ -109,8 +109,7 @@ impl Snapshots {
 }
 
 impl Store {
-    /// Makes what whoever asks for a replaced inventory would have to make, and gives room back: a
-    /// server finds all of it done.
+    /// Builds the snapshot of a replaced inventory in advance and frees disk space, so that a server finds it ready.
     ///
     /// # Errors
     /// When the database fails, or a row cannot be read.
@@ -124,8 +123,8 @@ impl Store {
         self.cut_log()
     }
 
-    /// A dealer's inventory, ready to be searched, and its generation: from its snapshot, or from the
-    /// rows where there is none that can be used. Then it is made, for the next time.
+    /// Loads a dealer's inventory, ready to be searched, with its generation: from its snapshot, or from the rows when
+    /// there is no usable one. Then a new snapshot is stored.
     ///
     /// # Errors
     /// When the database fails, or a row cannot be read.
@@ -152,7 +151,7 @@ impl Store {
         if generation > 0
             && let Err(fault) = self.keep_snapshot((dealer_id, generation), &inventory, now)
         {
-            // It answers all the same, and is made again the next time.
+            // The inventory is used all the same, and its snapshot is built again the next time.
             tracing::warn!(
                 dealer = dealer_id,
                 cause = %fault.chain(),
@@ -215,7 +214,7 @@ mod tests {
     use super::prefix;
     use crate::Store;
 
-    /// How many bytes the files of a folder have, those of its folders included.
+    /// Returns the total size in bytes of the files in a folder, subfolders included.
     fn size(folder: &std::path::Path) -> u64 {
         let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap());
         let size = |file: std::fs::DirEntry| {
@@ -238,7 +237,7 @@ mod tests {
         let (first, generation) = store.load_inventory("one", now, lifetime).unwrap();
         store.cut_log().unwrap();
         assert_eq!((first.len(), generation), (VEHICLES, 1));
-        // What there is without any vehicle: tables, and the index of the log.
+        // Size without any vehicle: tables, and the index of the log.
         let empty = tempfile::tempdir().unwrap();
         let _other = Store::open(empty.path()).unwrap();
         let each = (size(folder.path()) - size(empty.path())) / VEHICLES as u64;

@@ -1,6 +1,6 @@
-//! What both databases have in common: a connection on which a statement is run with values, and rows
-//! that are read column by column. Statements are written once, in what SQLite and PostgreSQL both
-//! understand; where they differ, a [`Connection`] says how its own puts it.
+//! Common interface of both databases: a connection on which a statement is run with values, and rows that are read
+//! column by column. Statements are written once, in SQL that SQLite and PostgreSQL both understand; where they differ,
+//! a [`Connection`] returns the text for its own.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -14,13 +14,13 @@ use super::postgres::PgSession;
 use super::privacy::{AadContext, ColumnCipher};
 use super::sqlite;
 
-/// Why a row could not be read.
+/// Reason why a row could not be read.
 pub(crate) type RowError = Box<dyn Error + Send + Sync>;
 
-/// Something that was read of a row.
+/// Result of reading from a row.
 pub(crate) type RowResult<T> = Result<T, RowError>;
 
-/// A connection to a database, with the keys of what is sealed in it. It is one thread's at a time.
+/// Connection to a database, with the keys for encrypted columns. Used by one thread at a time.
 #[derive(Debug)]
 pub(crate) struct Connection {
     /// The connection itself.
@@ -28,28 +28,28 @@ pub(crate) struct Connection {
     vault: Arc<ColumnCipher>,
 }
 
-/// Whereto a connection leads.
+/// Database that a connection leads to.
 #[derive(Debug)]
 pub(crate) enum SqlBackend {
-    /// To a file.
+    /// An SQLite file.
     Sqlite(rusqlite::Connection),
-    /// To a server.
+    /// A PostgreSQL server.
     Postgres(PgSession),
 }
 
 impl Connection {
-    /// A connection for what these keys seal.
+    /// Creates a connection whose columns these keys encrypt.
     pub(crate) const fn new(link: SqlBackend, vault: Arc<ColumnCipher>) -> Self {
         Self { link, vault }
     }
 
-    /// What seals personal data, and opens it.
+    /// Returns the cipher for personal data.
     pub(crate) fn vault(&self) -> &ColumnCipher {
         &self.vault
     }
 
-    /// Runs a statement of which nothing but its effect counts. A server may be sent it with the next one
-    /// that is waited for; whoever asks how many rows it has changed waits ([`Connection::change`]).
+    /// Runs a statement whose result is not needed. It may be sent to a server with the next statement that is waited
+    /// for; use [`Connection::change`] to learn the number of changed rows.
     pub(crate) fn execute(
         &self,
         what: &'static str,
@@ -62,7 +62,7 @@ impl Connection {
         }
     }
 
-    /// Runs a statement; how many rows it has changed.
+    /// Runs a statement and returns the number of rows it has changed.
     pub(crate) fn change(
         &self,
         what: &'static str,
@@ -77,7 +77,7 @@ impl Connection {
         }
     }
 
-    /// The same; whether it has changed any row.
+    /// Runs a statement and returns true when it has changed any row.
     pub(crate) fn changes(
         &self,
         what: &'static str,
@@ -131,7 +131,7 @@ impl Connection {
         found.ok_or_else(|| InternalError::new(what, "there is no row"))
     }
 
-    /// Hands over row after row, until `take` says that it has enough.
+    /// Passes row after row to `take` until it returns `false`.
     pub(crate) fn each(
         &self,
         what: &'static str,
@@ -156,9 +156,8 @@ impl Connection {
         }
     }
 
-    /// Waits until nobody else is deciding anything about what belongs to this dealer, publisher or
-    /// agent, and keeps others waiting until the transaction ends. SQLite has one writer at a time
-    /// anyway.
+    /// Locks everything that belongs to this dealer, publisher or agent until the transaction ends, after waiting for
+    /// transactions that hold the lock. SQLite has one writer at a time anyway.
     pub(crate) fn lock(&self, tenant: &str) -> Result<(), InternalError> {
         match &self.link {
             SqlBackend::Sqlite(_) => Ok(()),
@@ -166,7 +165,7 @@ impl Connection {
         }
     }
 
-    /// Has something read in one consistent state.
+    /// Runs `read` in one consistent snapshot.
     pub(crate) fn snapshot(&self, read: impl FnOnce()) -> Result<(), InternalError> {
         match &self.link {
             SqlBackend::Sqlite(connection) => sqlite::snapshot(connection, read),
@@ -174,7 +173,7 @@ impl Connection {
         }
     }
 
-    /// A number that is another one once others have changed anything in the file; `None` for a server.
+    /// Returns a number that changes once others have changed anything in the file; `None` for a server.
     pub(crate) fn version(&self) -> Result<Option<u64>, InternalError> {
         match &self.link {
             SqlBackend::Sqlite(connection) => sqlite::version(connection).map(Some),
@@ -182,7 +181,7 @@ impl Connection {
         }
     }
 
-    /// Whether other processes may be doing the same as this one.
+    /// Returns true when other processes may be doing the same as this one.
     pub(crate) const fn is_shared(&self) -> bool {
         match &self.link {
             SqlBackend::Sqlite(_) => false,
@@ -190,7 +189,7 @@ impl Connection {
         }
     }
 
-    /// Has other processes told, once the transaction is committed.
+    /// Notifies other processes once the transaction is committed.
     pub(crate) fn tell(&self, news: ChangeNotice) {
         match &self.link {
             SqlBackend::Sqlite(_) => {}
@@ -198,7 +197,7 @@ impl Connection {
         }
     }
 
-    /// Under which name others know this process, where there are others.
+    /// Returns the name of this process for the others, where there are others.
     pub(crate) fn process(&self) -> Option<&str> {
         match &self.link {
             SqlBackend::Sqlite(_) => None,
@@ -206,7 +205,7 @@ impl Connection {
         }
     }
 
-    /// Sees to it that nothing of what was erased lies about any longer than it has to.
+    /// Removes erased data from the write-ahead log, so that it remains no longer than necessary.
     pub(crate) fn empty_log(&self) -> Result<(), InternalError> {
         match &self.link {
             SqlBackend::Sqlite(connection) => sqlite::empty_log(connection),
@@ -214,7 +213,7 @@ impl Connection {
         }
     }
 
-    /// Behind a query: the rows that it finds stay as they are until the transaction ends.
+    /// Returns a suffix of a query that keeps other transactions from changing the rows it finds.
     pub(crate) const fn for_update(&self) -> &'static str {
         match &self.link {
             SqlBackend::Sqlite(_) => "",
@@ -222,7 +221,7 @@ impl Connection {
         }
     }
 
-    /// Behind a query: nobody removes the rows that it finds until the transaction ends.
+    /// Returns a suffix of a query that keeps other transactions from deleting the rows it finds.
     pub(crate) const fn for_key_share(&self) -> &'static str {
         match &self.link {
             SqlBackend::Sqlite(_) => "",
@@ -230,7 +229,7 @@ impl Connection {
         }
     }
 
-    /// A query for the elements of a JSON array, which is the value with this number.
+    /// Returns a query for the elements of a JSON array, which is the value with this number.
     pub(crate) fn elements(&self, value: u8, kind: &'static str) -> String {
         let each = match &self.link {
             SqlBackend::Sqlite(_) => format!("json_each(${value})"),
@@ -239,7 +238,7 @@ impl Connection {
         format!("SELECT CAST(value AS {kind}) FROM {each}")
     }
 
-    /// Behind a table: the index that has to be used. PostgreSQL takes no advice.
+    /// Returns a suffix of a table that names the index to use. PostgreSQL accepts no such hint.
     pub(crate) fn indexed_by(&self, index: &str) -> String {
         match &self.link {
             SqlBackend::Sqlite(_) => format!("INDEXED BY {index}"),
@@ -248,29 +247,29 @@ impl Connection {
     }
 }
 
-/// A value of a statement. What is not there has a type, too.
+/// Value of a statement. A missing value has a type, too.
 #[derive(Debug, Clone)]
 pub(crate) enum SqlValue<'a> {
-    /// A number, or a moment in milliseconds.
+    /// A number, or a timestamp in milliseconds.
     Integer(Option<i64>),
     /// A text.
     Text(Option<Cow<'a, str>>),
     /// Bytes.
     Blob(Option<Cow<'a, [u8]>>),
-    /// Yes or no.
+    /// A boolean.
     Truth(Option<bool>),
 }
 
-/// What can be a value.
+/// Types that can be values of a statement.
 pub(crate) trait Bind {
-    /// What stands for one that is not there.
+    /// Value of a missing one.
     const NONE: SqlValue<'static>;
 
-    /// It as a value.
+    /// Converts it into a value.
     fn bind(&self) -> SqlValue<'_>;
 }
 
-/// The values of a statement, of anything that can be one: `$1` is the first.
+/// Builds the values of a statement: `$1` is the first.
 macro_rules! params {
     ($($value:expr),* $(,)?) => {
         &[$($crate::sql::Bind::bind(&$value)),*][..]
@@ -278,7 +277,7 @@ macro_rules! params {
 }
 pub(crate) use params;
 
-/// Has types be values: each with its kind, and what of it is the value.
+/// Implements [`Bind`] for types: each with its kind, and the expression for its value.
 macro_rules! bind {
     ($($type:ty: $kind:ident, $it:ident => $value:expr;)*) => {
         $(impl Bind for $type {
@@ -329,22 +328,21 @@ impl<T: Bind + ?Sized> Bind for &T {
     }
 }
 
-/// A row that was found, with the keys of what is sealed in it.
+/// Row of a result, with the keys for encrypted columns.
 pub(crate) struct SqlRow<'r> {
     cells: RowSource<'r>,
     vault: &'r ColumnCipher,
 }
 
-/// Where the row was found.
+/// Row as its database returned it.
 pub(crate) enum RowSource<'r> {
-    /// By SQLite.
+    /// Row of SQLite.
     Sqlite(&'r rusqlite::Row<'r>),
-    /// By PostgreSQL.
+    /// Row of PostgreSQL.
     Postgres(&'r tokio_postgres::Row),
 }
 
-/// A value whose members stand in columns side by side, from one on: each as it is, or as a function
-/// reads it of its column.
+/// Builds a struct from adjacent columns, starting at one: each field as it is, or read from its column by a function.
 macro_rules! members {
     (@ $row:ident, $place:expr) => { $row.get($place)? };
     (@ $row:ident, $place:expr, $read:path) => { $read($row, $place)? };
@@ -358,15 +356,15 @@ macro_rules! members {
 pub(crate) use members;
 
 impl<'r> SqlRow<'r> {
-    /// A row with what opens it.
+    /// Creates a row with the cipher for its encrypted columns.
     pub(crate) const fn new(cells: RowSource<'r>, vault: &'r ColumnCipher) -> Self {
         Self { cells, vault }
     }
 }
 
 impl SqlRow<'_> {
-    /// The text in a column, opened when `key` says by which key it is sealed; `of` is what it
-    /// belongs to.
+    /// Returns the text in a column, decrypted when `key` names the key it is encrypted with; `of` is the context that
+    /// it is bound to.
     pub(crate) fn opened(
         &self,
         column: usize,
@@ -377,7 +375,7 @@ impl SqlRow<'_> {
         Ok(self.vault.open(key, of, text)?)
     }
 
-    /// The same for a column that may be empty.
+    /// Does the same for a column that may be empty.
     pub(crate) fn opened_if_any(
         &self,
         column: usize,
@@ -388,7 +386,7 @@ impl SqlRow<'_> {
         Ok(text.map(|text| self.vault.open(key, of, text)).transpose()?)
     }
 
-    /// The same for bytes.
+    /// Does the same for bytes.
     pub(crate) fn opened_bytes(
         &self,
         column: usize,
@@ -399,7 +397,7 @@ impl SqlRow<'_> {
         Ok(bytes.map(|bytes| self.vault.open_bytes(key, of, bytes)).transpose()?)
     }
 
-    /// What stands in a column; the first is 0.
+    /// Returns the value of a column; the first is 0.
     pub(crate) fn get<T: SqlColumn>(&self, column: usize) -> RowResult<T> {
         let cell = match &self.cells {
             RowSource::Sqlite(row) => sqlite::cell(row, column)?,
@@ -409,12 +407,12 @@ impl SqlRow<'_> {
     }
 }
 
-/// What stands in a column.
+/// Value of a column.
 #[derive(Debug)]
 pub(crate) enum SqlCell<'r> {
-    /// Nothing.
+    /// NULL.
     Empty,
-    /// A number; 0 and 1 are no and yes.
+    /// A number; 0 and 1 are false and true.
     Integer(i64),
     /// A text.
     Text(Cow<'r, str>),
@@ -422,9 +420,9 @@ pub(crate) enum SqlCell<'r> {
     Blob(&'r [u8]),
 }
 
-/// What can be read of a column.
+/// Types that can be read from a column.
 pub(crate) trait SqlColumn: Sized {
-    /// It.
+    /// Converts a cell.
     fn of(cell: SqlCell<'_>) -> RowResult<Self>;
 }
 
@@ -439,7 +437,7 @@ impl SqlColumn for i64 {
     }
 }
 
-/// Has numbers without a sign be read of columns.
+/// Implements [`SqlColumn`] for unsigned integers.
 macro_rules! counts {
     ($($type:ty),*) => {
         $(impl SqlColumn for $type {
@@ -461,7 +459,7 @@ impl SqlColumn for bool {
 impl SqlColumn for Timestamp {
     fn of(cell: SqlCell<'_>) -> RowResult<Self> {
         let milliseconds = i64::of(cell)?;
-        // A number that is no moment makes one row odd, and not all of the table unreadable.
+        // A number out of range affects its own row only, and does not make the whole table unreadable.
         let saturated = if milliseconds < 0 { Self::MIN } else { Self::MAX };
         Ok(Self::from_millisecond(milliseconds).unwrap_or(saturated))
     }

@@ -1,5 +1,4 @@
-//! The embedded database: SQLite in WAL mode with full synchronisation, so that what was committed
-//! is on disk.
+//! The embedded database: SQLite in WAL mode with full synchronisation, so that committed data is on disk.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,17 +12,17 @@ use super::sql::{RowError, RowResult, RowSource, SqlCell, SqlRow, SqlValue};
 
 pub(super) mod schema;
 
-/// What becomes of a schema that is of an older version.
+/// Handling of a schema of an older version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Schema {
-    /// It is brought up to date.
+    /// Migrate the tables.
     Migrate,
-    /// It is left alone and not used: a server of that version may be running.
+    /// Leave them unchanged and refuse to use them: a server of that version may be running.
     Keep,
 }
 
-/// A transaction that ends with whoever has it, if nothing has ended it before: whoever comes next on this
-/// connection would be in it.
+/// An open transaction, which is rolled back when dropped: otherwise the next statements on this connection would be
+/// part of it.
 struct OpenTransaction<'c>(&'c Connection);
 
 impl Drop for OpenTransaction<'_> {
@@ -41,7 +40,7 @@ pub(super) fn transaction<T>(
     work: impl FnOnce() -> Result<T, InternalError>,
 ) -> Result<T, InternalError> {
     let on = InternalError::on::<rusqlite::Error>;
-    // Whoever reads first and wants to write later may be refused in between.
+    // A transaction that reads first and writes later may be refused in between.
     connection.execute_batch("BEGIN IMMEDIATE").map_err(on("beginning a transaction"))?;
     let _open = OpenTransaction(connection);
     let value = work()?;
@@ -49,7 +48,7 @@ pub(super) fn transaction<T>(
     Ok(value)
 }
 
-/// Runs `work`, and undoes what it did when it says so.
+/// Runs `work`, and undoes its changes when it returns `false`.
 pub(super) fn savepoint(
     connection: &Connection,
     work: impl FnOnce() -> bool,
@@ -60,7 +59,7 @@ pub(super) fn savepoint(
     connection.execute_batch(end).map_err(on("ending a savepoint"))
 }
 
-/// Has something read in one consistent state.
+/// Runs `read` in one consistent snapshot.
 pub(super) fn snapshot(connection: &Connection, read: impl FnOnce()) -> Result<(), InternalError> {
     let on = InternalError::on::<rusqlite::Error>;
     connection.execute_batch("BEGIN").map_err(on("beginning to read"))?;
@@ -69,7 +68,7 @@ pub(super) fn snapshot(connection: &Connection, read: impl FnOnce()) -> Result<(
     connection.execute_batch("COMMIT").map_err(on("ending to read"))
 }
 
-/// How often this connection has found that others, in this process or another, had changed the file.
+/// Returns how often this connection has found the file changed by others, in this process or another.
 pub(super) fn version(connection: &Connection) -> Result<u64, InternalError> {
     let count = || {
         let mut ask = connection.prepare_cached("PRAGMA data_version")?;
@@ -80,7 +79,7 @@ pub(super) fn version(connection: &Connection) -> Result<u64, InternalError> {
     Ok(count.unsigned_abs())
 }
 
-/// Reads from the file what the open connections may remember: its head and the latest lead.
+/// Reads from the file, past the caches of open connections: its header and the latest lead.
 pub(super) fn peek(path: &Path) -> Result<(), InternalError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let look = || {
@@ -92,8 +91,7 @@ pub(super) fn peek(path: &Path) -> Result<(), InternalError> {
     look().map(drop).map_err(InternalError::on("reading the database anew"))
 }
 
-/// Empties the write-ahead log, so that nothing of what was erased stays in it. Does nothing while
-/// others read.
+/// Empties the write-ahead log, so that no erased data stays in it. Does nothing while others read.
 pub(super) fn empty_log(connection: &Connection) -> Result<(), InternalError> {
     connection
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
@@ -135,13 +133,13 @@ fn prepared<'c>(
     if wanted != values.len() {
         return Err(rusqlite::Error::InvalidParameterCount(values.len(), wanted));
     }
-    // SQLite takes `$1` for a name and numbers names in the order of their coming, which the text of
-    // the statement tells faster than SQLite does.
+    // SQLite takes `$1` for a name and numbers names in the order in which they occur; reading that order from the
+    // statement's text is faster than asking SQLite.
     let mut bound = 0_u64;
     for behind in sql.split('$').skip(1) {
         let digits = behind.bytes().take_while(u8::is_ascii_digit);
         let number = digits.fold(0, |number: usize, digit| number * 10 + usize::from(digit - b'0'));
-        // The path of a member of JSON begins so, too.
+        // The path of a JSON member also begins with `$`.
         let Some(value) = number.checked_sub(1).and_then(|place| values.get(place)) else {
             continue;
         };
@@ -170,7 +168,7 @@ fn bind(
     }
 }
 
-/// What stands in a column.
+/// Returns the value of a column.
 pub(super) fn cell<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> RowResult<SqlCell<'r>> {
     Ok(match row.get_ref(column)? {
         ValueRef::Null => SqlCell::Empty,

@@ -1,4 +1,4 @@
-//! What the console asks of the store: who may come in, what they work on, and what they have done.
+//! Console data in the store: staff members, their leads, and the audit log.
 
 use jiff::Timestamp;
 use tradepost_dealer::record::{HeldFor, LeadRecord, LeadState};
@@ -9,97 +9,97 @@ use tradepost_wire::fault::InternalError;
 
 use super::Store;
 
-/// Somebody who may come in.
+/// Staff member who may sign in to the console.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StaffMember {
-    /// The name, by which they sign in.
+    /// Name to sign in with.
     pub name: String,
-    /// Whose people they are; every dealer's of the process when `None`.
+    /// Dealer they work for; `None` for all dealers of the process.
     pub dealer_id: Option<String>,
-    /// What they are for.
+    /// Their role.
     pub role: StaffRole,
-    /// The password, hashed: a PHC string.
+    /// Hashed password: a PHC string.
     pub password: String,
-    /// Since when.
+    /// Time of creation.
     pub created_at: Timestamp,
 }
 
 impl std::fmt::Debug for StaffMember {
-    /// Without the password's hash.
+    /// Leaves the password's hash out.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Member");
         shown.field("name", &self.name).field("role", &self.role).finish_non_exhaustive()
     }
 }
 
-/// Somebody's session in a browser.
+/// Session of a staff member in a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaffSession {
-    /// By which it is listed and ended. It lets nobody in.
+    /// Id by which it is listed and ended. It does not authenticate.
     pub id: String,
-    /// Whose.
+    /// Name of the staff member.
     pub name: String,
-    /// Since when.
+    /// Time at which it began.
     pub begun_at: Timestamp,
-    /// When it was used last, give or take a minute.
+    /// Time of its last use, accurate to a minute.
     pub seen_at: Timestamp,
-    /// When it ends, however much it is used.
+    /// Time at which it ends, however much it is used.
     pub expires_at: Timestamp,
-    /// What the browser said that it is, shortened.
+    /// Browser as it identified itself, shortened.
     pub browser: String,
-    /// When the person last gave the password, or signed in anew at the provider. `None` for a
-    /// session that an older version began, or whose provider did not say.
+    /// Time at which the person last gave the password, or signed in anew at the provider. `None` for a session that an
+    /// older version began, or whose provider did not report it.
     pub proven_at: Option<Timestamp>,
 }
 
-/// Which leads are wanted.
+/// Filter for a list of leads.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LeadFilter<'a> {
-    /// Of this dealer.
+    /// Leads of this dealer.
     pub dealer_id: Option<&'a str>,
-    /// In this state.
+    /// Leads in this state.
     pub state: Option<LeadState>,
-    /// At this stage.
+    /// Leads at this stage.
     pub stage: Option<StaffStage>,
-    /// The oldest first, and not the latest.
+    /// True to list the oldest first instead of the latest.
     pub oldest_first: bool,
-    /// How many at most.
+    /// Maximum number of leads.
     pub limit: u32,
-    /// How many are left out before.
+    /// Number of leads to skip before.
     pub skip: u32,
 }
 
-/// How many leads a search looks through at most, in the order in which they are listed.
+/// Maximum number of leads that a search reads, in the order in which they are listed.
 pub const SEARCHED_LEADS: usize = 20_000;
 
-/// What a search for leads has found.
+/// Result of a search for leads.
 #[derive(Debug, Default)]
 pub struct FoundLeads {
-    /// The leads, with how the dealer's people stand with each.
+    /// The leads, each with its staff progress.
     pub leads: Vec<(LeadRecord, StaffProgress)>,
-    /// There are more leads than [`SEARCHED_LEADS`], and those beyond were not looked through.
+    /// True when there are more leads than [`SEARCHED_LEADS`], so that the rest was not searched.
     pub is_cut: bool,
 }
 
-/// From whom a submission of a lead came.
+/// Origin of a submission of a lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubmissionOrigin {
-    /// When it came.
+    /// Time of arrival.
     pub at: Timestamp,
-    /// The credential's name, or `anonymous`.
+    /// Name of the credential, or `anonymous`.
     pub principal: String,
-    /// What the agent calls itself.
+    /// Name that the agent gives itself.
     pub agent: Option<String>,
-    /// Whether the lead was known already.
+    /// True when the lead was already known.
     pub is_repeated: bool,
-    /// Why the lead was held back, if it was.
+    /// Reason why the lead was held back, if it was.
     pub held_for: Option<HeldFor>,
-    /// How far the people are with the lead, if anybody has looked at it.
+    /// Stage of the lead, if the staff has looked at it.
     pub stage: Option<StaffStage>,
 }
 
 impl Store {
-    /// The names of the records that there are.
+    /// Returns the names of the chains in the audit log.
     ///
     /// # Errors
     /// When the database fails.
@@ -107,7 +107,7 @@ impl Store {
         self.read(|db| db.chains())
     }
 
-    /// Records what somebody was shown or took away.
+    /// Records which data was shown or exported to a staff member.
     ///
     /// # Errors
     /// When the database fails; nothing may be shown then.
@@ -118,7 +118,7 @@ impl Store {
         self.write_blocking(move |tx| tx.record_all(&entries))
     }
 
-    /// Looks through all records.
+    /// Checks all chains of the audit log.
     ///
     /// # Errors
     /// When the database fails.
@@ -126,7 +126,7 @@ impl Store {
         self.read(|db| db.check_records())
     }
 
-    /// Leads, with how the dealer's people stand with each.
+    /// Returns leads, each with its staff progress.
     ///
     /// # Errors
     /// When the database fails.
@@ -137,9 +137,9 @@ impl Store {
         self.read(|db| db.lead_list(filter))
     }
 
-    /// Finds leads by a text: words of the name, e-mail address, message, vehicle, stock number, rooftop, lead
-    /// id and notes, all of which must occur, whatever their case and accents, or a part of a telephone
-    /// number however it is written. The result is the same with encrypted personal data as without.
+    /// Finds leads by a text: words of the name, e-mail address, message, vehicle, stock number, rooftop, lead id and
+    /// notes, all of which must occur, regardless of case and accents, or a part of a telephone number in any notation.
+    /// The result is the same with encrypted personal data as without.
     ///
     /// # Errors
     /// When the database fails.
@@ -151,7 +151,7 @@ impl Store {
         self.read(|db| db.find_leads(filter, text, SEARCHED_LEADS))
     }
 
-    /// How the dealer's people stand with a lead, and what they wrote about it.
+    /// Returns the staff progress of a lead, and the notes on it.
     ///
     /// # Errors
     /// When the database fails.
@@ -162,8 +162,7 @@ impl Store {
         self.read(|db| Ok((db.progress(lead_id)?, db.notes(lead_id)?)))
     }
 
-    /// Erases what a lead says about its customer, and records who did. Returns whether there was
-    /// something to erase.
+    /// Erases the customer's data of a lead, and records who did it. Returns true when there was something to erase.
     ///
     /// # Errors
     /// When the database fails.
@@ -175,7 +174,7 @@ impl Store {
             }
             Ok(erased)
         })?;
-        // Also when there was nothing to erase: the process may have ended here the last time.
+        // Also when there was nothing to erase: an earlier call may have been interrupted before this line.
         self.read(|db| db.0.empty_log())?;
         Ok(erased)
     }

@@ -1,4 +1,4 @@
-//! What those who tell a publisher's people of events ask of the store.
+//! Queries of events for the staff of publishers, and of their deliveries.
 
 use std::collections::BTreeSet;
 
@@ -9,21 +9,21 @@ use tradepost_wire::fault::InternalError;
 
 use super::Store;
 
-/// An event for a publisher's people, as it is kept.
+/// Stored event for a publisher's staff.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptStaffEvent {
-    /// Its number: later ones have larger ones.
+    /// Its number, which grows with each event.
     pub place: i64,
-    /// When it became true.
+    /// Time of the event.
     pub at: Timestamp,
     /// The event.
     pub event: StaffEvent,
 }
 
-/// A delivery of an event that is to be made.
+/// Delivery of an event that is to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewStaffDelivery {
-    /// By which people find what was sold or waits.
+    /// Name by which the staff finds the subject of the event.
     pub subject: String,
     /// The destination's name.
     pub destination: String,
@@ -32,16 +32,16 @@ pub struct NewStaffDelivery {
 }
 
 impl Store {
-    /// The publishers with events of which nobody has been told: one query, however many there are.
-    /// Nothing where another process delivers.
+    /// Returns the publishers that have events without a planned delivery, in one query. Returns nothing where another
+    /// process delivers.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn publishers_with_unplanned(&self) -> Result<BTreeSet<String>, InternalError> {
         Ok(self.read_due(|db| db.publishers_with_unplanned())?.into_iter().collect())
     }
 
-    /// Deliveries to people of publishers, the latest first: of one publisher, about one thing, in one
+    /// Returns deliveries to the staff of publishers, the latest first: of one publisher, about one subject, in one
     /// state, or all.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Store {
         self.read(|db| db.deliveries(DeliverySource::Publisher, publisher, subject, state))
     }
 
-    /// The events of a publisher of which nobody has been told, the first ones first.
+    /// Returns the events of a publisher without a planned delivery, oldest first.
     ///
     /// # Errors
     /// When the database fails.

@@ -1,5 +1,4 @@
-//! What is kept, table by table: every query, named for its intent, in SQL that both databases
-//! understand.
+//! The store's tables, one module each: every query, named for its intent, in SQL that both databases understand.
 
 use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
@@ -52,7 +51,7 @@ impl StoreTransaction<'_> {
         now: Timestamp,
     ) -> Result<CardIdentity, InternalError> {
         self.0.lock(dealer_id)?;
-        // Under the lock: another process may have published the same meanwhile.
+        // Checked under the lock: another process may have published the same meanwhile.
         if let Some(identity) = known_card(self.0, dealer_id, content_hash)? {
             return Ok(identity);
         }
@@ -92,7 +91,7 @@ fn known_card(
 
 #[cfg(test)]
 impl Database {
-    /// Does something in a transaction, and keeps it when it goes well.
+    /// Runs `work` in a transaction, and commits it when it succeeds.
     pub(super) fn transaction<T>(
         &self,
         mut work: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError>,

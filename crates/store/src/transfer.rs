@@ -1,5 +1,5 @@
-//! Moving what a folder keeps to a database: row by row, in parts that are whole, so that it goes on where
-//! it was interrupted, and compared in the end.
+//! Moving the data of a folder into a database: row by row, in complete parts, so that an interrupted move continues,
+//! and compared at the end.
 
 use std::error::Error;
 use std::fmt;
@@ -10,30 +10,30 @@ use tradepost_wire::fault::InternalError;
 use super::Store;
 use super::tables::transfer::{Sum, Table, TransferClaim};
 
-/// How many rows are written together.
+/// Number of rows written together.
 const PART: usize = 500;
 
-/// What was moved of a table so far.
+/// Progress of moving a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedRows {
-    /// The table.
+    /// Name of the table.
     pub table: String,
-    /// How many rows are there.
+    /// Number of rows that have arrived.
     pub done: u64,
-    /// How many there will be.
+    /// Total number of rows.
     pub of: u64,
 }
 
-/// Why what a folder keeps is not moved, or not all of it.
+/// Reason why the data of a folder was not moved, or not all of it.
 #[derive(Debug)]
 pub enum NotMoved {
-    /// The database holds something else; the name of a table.
+    /// The database holds other data; the name of a table.
     Used(String),
-    /// Something else was moved or being moved there, or the folder has changed since.
+    /// Other data was moved or is being moved there, or the folder has changed since.
     Other,
     /// A server uses the database at the moment.
     Served,
-    /// What arrived is not what was sent; the name of a table.
+    /// The rows that arrived differ from those sent; the name of a table.
     Differs(String),
     /// One of the two cannot be used.
     Broken(InternalError),
@@ -62,13 +62,12 @@ impl From<InternalError> for NotMoved {
 }
 
 impl Store {
-    /// Moves everything to a database that is empty, or to which the same was being moved; what is here
-    /// stays. `tell` hears how far it is. Nobody may write to either meanwhile: a server does not start
-    /// there until everything has arrived. Where it has arrived already, nothing is changed.
+    /// Moves everything to a database that is empty, or to which the same move has begun; the rows here stay. `tell` is
+    /// called with the progress. No other process may write to either store meanwhile: a server does not start on the
+    /// target until everything has arrived. When it has arrived already, nothing is changed.
     ///
     /// # Errors
-    /// That the database is used for something else, that a store fails, or that what arrived is not the
-    /// same.
+    /// When the database is used for something else, a store fails, or the rows that arrived differ.
     pub fn move_to(
         &self,
         target: &Self,
@@ -77,8 +76,8 @@ impl Store {
         let tables = target.read(|db| db.tables())?;
         let sum = |store: &Self, table: &Table| store.read(|db| db.sum(table));
         let sums = tables.iter().map(|table| sum(self, table)).collect::<Result<Vec<_>, _>>()?;
-        // Before the first row: whoever goes on after an interruption counts what is there and does
-        // not compare it, which is good only while the folder is the same.
+        // Claimed before the first row: a move that continues after an interruption counts the rows there and does not
+        // compare them, which is correct only while the folder is unchanged.
         let (claimed, digest) = (tables.clone(), digest(&tables, &sums));
         let claim = target.write_blocking(move |tx| tx.claim_for_move(&claimed, &digest))?;
         let is_whole = match claim {
@@ -92,14 +91,13 @@ impl Store {
         for (table, wanted) in tables.iter().zip(&sums) {
             if !is_whole {
                 self.move_table(target, table, wanted.rows, &mut tell)?;
-                // Also where no row was left to move: an earlier attempt may have ended just before
-                // this.
+                // Also when no row was left to move: an earlier attempt may have been interrupted just before this.
                 let counted = table.clone();
                 target.write_blocking(move |tx| tx.count_on(&counted))?;
             }
             if sum(target, table)? != *wanted {
                 let name = table.name.clone();
-                // What had arrived whole was changed by those who use it.
+                // Rows that had all arrived were changed by use.
                 return Err(if is_whole { NotMoved::Used(name) } else { NotMoved::Differs(name) });
             }
             let (name, rows) = (table.name.clone(), wanted.rows);
@@ -119,8 +117,7 @@ impl Store {
         of: u64,
         tell: &mut impl FnMut(&MovedRows),
     ) -> Result<(), InternalError> {
-        // Rows go over in the order of their key and in parts that are whole, so that what is there
-        // are the first ones.
+        // Rows are moved in the order of their key and in complete parts, so the rows there are the first ones.
         let there = target.read(|db| db.count(table))?;
         let (mut seen, mut done, mut part) = (0, there, Vec::new());
         let mut write = |part: Vec<_>| {
@@ -144,7 +141,7 @@ impl Store {
         if part.is_empty() { Ok(()) } else { write(part) }
     }
 
-    /// Those that can be read; others are made again where they are asked for.
+    /// Moves the snapshots that can be read; others are built again when needed.
     fn move_snapshots(&self, target: &Self) -> Result<(), InternalError> {
         for (dealer_id, name) in self.read(|db| db.snapshot_names())? {
             let Some(Ok(bytes)) = self.snapshots.as_ref().map(|files| files.read(&name)) else {

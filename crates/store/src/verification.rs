@@ -1,51 +1,51 @@
-//! Compares what is kept with the record of what people did, and opens everything that is sealed.
+//! Compares stored data with the audit log, and decrypts everything that is encrypted.
 
 use tradepost_wire::fault::InternalError;
 
 use super::Store;
 use super::tables::privacy::Unreadable;
 
-/// Result of comparing the notes about leads with their entries in the record.
+/// Result of comparing the notes on leads with their entries in the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NoteCheck {
-    /// Number of notes that are what their entries say.
+    /// Number of notes that match their entries.
     pub verified: u64,
-    /// Number of notes that were written before entries had their hash: a change of them does not show.
+    /// Number of notes from before entries had their hash: a change of them cannot be detected.
     pub unverified: u64,
-    /// What does not fit, lead by lead.
+    /// Faults, lead by lead.
     pub faults: Vec<NoteFault>,
 }
 
-/// A note, or the entry of one, that does not fit.
+/// Note, or entry about one, that does not match.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NoteFault {
     /// The lead.
     pub lead_id: String,
-    /// What is wrong.
+    /// Kind of the fault.
     pub kind: NoteFaultKind,
 }
 
-/// What is wrong with a note.
+/// Kind of fault of a note.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteFaultKind {
-    /// No entry of the record is about a note with this content at this lead.
+    /// No entry of the audit log is about a note with this content on this lead.
     Unexplained {
-        /// Who is said to have written it.
+        /// Author that the note names.
         author: String,
     },
-    /// An entry of the record is about a note that is not there as it was written.
+    /// An entry of the audit log is about a note that is missing or was changed.
     Missing {
-        /// The record, and the number of the entry in it.
+        /// Chain of the entry.
         chain: String,
         /// Number of the entry.
         seq: i64,
     },
-    /// It does not open.
+    /// Note that cannot be decrypted.
     Unreadable,
 }
 
 impl NoteFaultKind {
-    /// Says what is wrong, for people.
+    /// Describes the fault, for people.
     #[must_use]
     pub fn summary(&self) -> String {
         match self {
@@ -63,43 +63,43 @@ impl NoteFaultKind {
     }
 }
 
-/// Result of comparing the members of the staff with the record.
+/// Result of comparing the staff members with the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StaffCheck {
     /// Number of members.
     pub members: u64,
-    /// Number of passwords that were set before entries named them: a change of them does not show.
+    /// Number of passwords from before entries named them: a change of them cannot be detected.
     pub unverified_passwords: u64,
-    /// What does not fit, member by member.
+    /// Faults, member by member.
     pub faults: Vec<StaffFault>,
 }
 
-/// A member of the staff who is not what the record says.
+/// Staff member that differs from the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StaffFault {
     /// The member's name.
     pub name: String,
-    /// What is wrong.
+    /// Kind of the fault.
     pub kind: StaffFaultKind,
 }
 
-/// What is wrong with a member of the staff.
+/// Kind of fault of a staff member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StaffFaultKind {
-    /// No entry lets them in.
+    /// No entry adds them.
     NotAdded,
-    /// No entry shuts them out, and they are gone.
+    /// They are missing, and no entry removes them.
     NotRemoved,
-    /// The role is not the one that was given.
+    /// Their role is not the recorded one.
     OtherRole,
-    /// The dealer is not the one for whom they were let in.
+    /// Their dealer is not the recorded one.
     OtherDealer,
-    /// The password is not the one that was set last.
+    /// Their password is not the last recorded one.
     OtherPassword,
 }
 
 impl StaffFaultKind {
-    /// Says what is wrong, for people.
+    /// Describes the fault, for people.
     #[must_use]
     pub const fn summary(self) -> &'static str {
         match self {
@@ -112,25 +112,25 @@ impl StaffFaultKind {
     }
 }
 
-/// Result of opening everything that is sealed.
+/// Result of decrypting everything that is encrypted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SealedCheck {
-    /// Number of rows that opened.
+    /// Number of rows that were decrypted.
     pub opened: u64,
-    /// The rows that did not, each with its table and its lead, where that is known.
+    /// Rows that could not be decrypted, each with its table and its lead, where that is known.
     pub faults: Vec<Unreadable>,
 }
 
 impl Store {
-    /// Compares the notes about leads with the record.
+    /// Compares the notes on leads with the audit log.
     ///
     /// # Errors
-    /// When the database fails, or notes are sealed and no key was given.
+    /// When the database fails, or notes are encrypted and no key was given.
     pub fn check_notes(&self) -> Result<NoteCheck, InternalError> {
         self.read(|db| db.check_notes())
     }
 
-    /// Compares the members of the staff, their roles and passwords with the record.
+    /// Compares the staff members, their roles and passwords with the audit log.
     ///
     /// # Errors
     /// When the database fails.
@@ -138,11 +138,11 @@ impl Store {
         self.read(|db| db.check_staff())
     }
 
-    /// Opens everything that is sealed in leads, evidence of consents and remembered answers. Notes are
-    /// opened by [`Self::check_notes`].
+    /// Decrypts everything that is encrypted in leads, evidence of consents, stored replies and second factors. Notes
+    /// are decrypted by [`Self::check_notes`].
     ///
     /// # Errors
-    /// When the database fails, or something is sealed and no key was given.
+    /// When the database fails, or data is encrypted and no key was given.
     pub fn check_sealed(&self) -> Result<SealedCheck, InternalError> {
         self.read(|db| db.check_sealed())
     }

@@ -1,6 +1,6 @@
-//! Those who write. A file has one writer, which takes the jobs that wait, runs each in a savepoint of
-//! one transaction, commits once for all of them, and only then tells anybody. A server has several,
-//! each with a session and one transaction for each job.
+//! Writer threads. A file has one writer, which takes the waiting jobs, runs each in a savepoint of one transaction,
+//! commits once for all of them, and only then reports the outcomes. A server has several, each with a session and one
+//! transaction for each job.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -17,21 +17,21 @@ use super::sql::{Connection, SqlBackend};
 use super::sqlite;
 use super::tables::StoreTransaction;
 
-/// How many jobs share a commit at most.
+/// Maximum number of jobs that share a commit.
 const BATCH: usize = 64;
 
-/// How many jobs may wait. Whoever comes then hears a fault at once instead of waiting for long.
+/// Maximum number of waiting jobs. Further jobs get an internal error at once instead of a long wait.
 const QUEUE: usize = 8192;
 
-/// What was submitted.
+/// Submitted job.
 trait Job: Send {
-    /// Does it; again when what it did the last time was undone. Says whether to keep what was done.
+    /// Runs the job; called again when the last run was undone. Returns true to commit.
     fn run(&mut self, tx: &StoreTransaction<'_>) -> bool;
 
-    /// What went wrong in it.
+    /// Returns the error of the job.
     fn fault(&self) -> Option<&InternalError>;
 
-    /// Tells the caller how it ended.
+    /// Reports the outcome to the caller.
     fn end(self: Box<Self>, committed: Result<(), &Arc<InternalError>>);
 }
 
@@ -49,7 +49,7 @@ where
     D: FnOnce(Result<T, InternalError>) + Send,
 {
     fn run(&mut self, tx: &StoreTransaction<'_>) -> bool {
-        // A job that panics is undone by itself; the jobs of others go on.
+        // A job that panics is undone by itself; other jobs go on.
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.job)(tx)))
             .unwrap_or_else(|_| Err(InternalError::new("running a store job", "it panicked")));
         self.outcome.insert(outcome).is_ok()
@@ -70,15 +70,15 @@ where
     }
 }
 
-/// Where jobs wait.
+/// Queue of waiting jobs.
 type Queue = SyncSender<Box<dyn Job>>;
 
-/// The queues' front end. The threads end when the last front end is gone.
+/// Submitting end of the queues. The threads end when it is dropped.
 #[derive(Debug)]
 pub(super) struct StoreWriter {
-    /// For jobs that follow each other in their order.
+    /// Queue of jobs that keep their order.
     ordered: Queue,
-    /// For those of which each is waited for; the same queue where there is one writer.
+    /// Queue of jobs whose callers wait; the same queue where there is one writer.
     others: Queue,
     counts: WriterCounts,
 }
@@ -93,7 +93,7 @@ impl StoreWriter {
         let counts = WriterCounts::default();
         let counted = counts.clone();
         let connection = Connection::new(SqlBackend::Sqlite(connection), Arc::clone(vault));
-        // What waits already shares the commit; no job waits for another to come.
+        // Waiting jobs share the commit; no job waits for another to arrive.
         let ordered = start(move |jobs| {
             while let Ok(first) = jobs.recv() {
                 let mut batch = vec![first];
@@ -108,7 +108,7 @@ impl StoreWriter {
         Ok(Self { others: ordered.clone(), ordered, counts })
     }
 
-    /// Starts the writers of a server: the first has the jobs that keep their order.
+    /// Starts the writers of a server: the first runs the jobs that keep their order.
     pub(super) fn of_server(
         first: Connection,
         others: Vec<Connection>,
@@ -129,20 +129,19 @@ impl StoreWriter {
         let jobs = Arc::new(Mutex::new(jobs));
         for connection in others {
             let jobs = Arc::clone(&jobs);
-            // One of them waits in `recv`, the others for the lock: whoever
-            // has a job lets the next one wait.
+            // One of them waits in `recv` and the others for the lock, which is released with each job.
             let next = move || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
             spawn(work(connection, Box::new(next)))?;
         }
         Ok(Self { ordered, others: shared, counts })
     }
 
-    /// What they have counted.
+    /// Returns the metrics of the writers.
     pub(super) fn counts(&self) -> &WriterCounts {
         &self.counts
     }
 
-    /// Queues a job of which the caller waits for the end; `done` is called after the commit.
+    /// Queues a job whose caller waits for it; `done` is called after the commit.
     pub(super) fn submit<T: Send + 'static>(
         &self,
         job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
@@ -151,7 +150,7 @@ impl StoreWriter {
         self.queue(&self.others, job, done)
     }
 
-    /// The same after everything that was queued so before.
+    /// Does the same, after all jobs that were queued by this function before.
     pub(super) fn submit_in_order<T: Send + 'static>(
         &self,
         job: impl FnMut(&StoreTransaction<'_>) -> Result<T, InternalError> + Send + 'static,
@@ -168,7 +167,7 @@ impl StoreWriter {
     ) -> Result<(), InternalError> {
         let job = Box::new(WriterJob { job, outcome: None, done });
         self.counts.queued.inc();
-        // It never blocks: async tasks submit, too.
+        // Never blocks: async tasks submit, too.
         queue.try_send(job).map_err(|refused| {
             self.counts.queued.dec();
             const WHAT: &str = "queueing a store job";
@@ -182,7 +181,7 @@ impl StoreWriter {
     }
 }
 
-/// The next job, while there can be one.
+/// The next job; `None` when there can be no more.
 type Next = Option<Box<dyn Job>>;
 
 fn start(
@@ -214,7 +213,7 @@ fn perform(
     batch.iter().filter_map(|job| job.fault()).for_each(|fault| health.note(fault));
     for job in batch {
         let committed = committed.as_ref().map(|&()| ());
-        // Whoever is told may panic, which is no reason to stop writing.
+        // A callback may panic, which is no reason to stop writing.
         if catch_unwind(AssertUnwindSafe(|| job.end(committed))).is_err() {
             tracing::error!("nobody could be told how a store job ended");
         }
@@ -230,7 +229,7 @@ fn commit(
     let tx = StoreTransaction(connection);
     let committed = match &connection.link {
         SqlBackend::Sqlite(file) => sqlite::transaction(file, || {
-            // A savepoint each: a job that is refused takes nothing of its neighbours with it.
+            // A savepoint each: a refused job undoes nothing of the others.
             batch.iter_mut().try_for_each(|job| sqlite::savepoint(file, || job.run(&tx)))
         }),
         SqlBackend::Postgres(session) => {
@@ -238,18 +237,18 @@ fn commit(
         }
     };
     committed.map_err(passing)?;
-    // What went to a file that is no longer there is not stored.
+    // Data written to a file that was deleted is not stored.
     health.intact()
 }
 
-/// What is over once another program is done, or somebody has looked after the disk: nothing was stored, and
-/// whoever sends it again may be lucky.
+/// Marks errors as transient that end when another program has finished, or the disk has been repaired: nothing was
+/// stored, and a retry may succeed.
 fn passing(fault: InternalError) -> InternalError {
     const PASSING: [ErrorCode; 6] = [
         ErrorCode::DatabaseBusy,
         ErrorCode::DatabaseLocked,
         ErrorCode::DiskFull,
-        // A disk with errors is made one that can only be read, and says the one or the other.
+        // A failing disk is remounted read-only, and reports one or the other.
         ErrorCode::ReadOnly,
         ErrorCode::SystemIoFailure,
         ErrorCode::CannotOpen,

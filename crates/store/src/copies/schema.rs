@@ -1,7 +1,7 @@
-//! Compares the schema of a database file with the one that its version has.
+//! Compares the schema of a database file with the schema of its version.
 //!
-//! A file comes from outside. A trigger or a view in it would run with every statement of the server, and
-//! without an index or a constraint rows could be there twice.
+//! A file comes from outside. A trigger or a view in it would run with every statement of the server, and without an
+//! index or a constraint rows could be duplicated.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +13,22 @@ use crate::sqlite::schema::MIGRATIONS;
 
 const WHAT: &str = "comparing the schema of the database";
 
-/// Tables that SQLite makes by itself.
+/// Tables that SQLite creates by itself.
 const OWN_TABLES: [&str; 3] = ["sqlite_sequence", "sqlite_stat1", "sqlite_stat4"];
 
-/// Everything that a schema has, by type and name.
+/// All objects of a schema, by type and name.
 type Schema = BTreeMap<(String, String), SchemaObject>;
 
 /// A table, an index, a view or a trigger.
 #[derive(Debug, PartialEq, Eq)]
 struct SchemaObject {
-    /// The table that it belongs to.
+    /// Table that it belongs to.
     table: String,
-    /// The statement that makes it, normalized.
+    /// Statement that creates it, normalized.
     sql: String,
 }
 
-/// Says in what the schema of a file differs from that of its version; nothing when it does not.
+/// Returns the differences between the schema of a file and that of its version; empty when there are none.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -45,7 +45,7 @@ pub(super) fn differences(
     let found = read(connection).map_err(on(WHAT))?;
     let mut lines = Vec::new();
     for ((kind, name), object) in &found {
-        // Names are quoted as in Rust: whoever made the file chose them.
+        // Names are quoted as in Rust because they come from outside.
         match expected.get(&(kind.clone(), name.clone())) {
             None => lines.push(format!(
                 "the {kind} {name:?} of the table {:?} does not belong to tradepost",
@@ -62,7 +62,7 @@ pub(super) fn differences(
     Ok(lines)
 }
 
-/// Has SQLite run nothing that the schema of a file names.
+/// Stops SQLite from running anything that the schema of a file names.
 pub(super) fn distrust(connection: &Connection) -> Result<(), InternalError> {
     let set = || {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -73,7 +73,7 @@ pub(super) fn distrust(connection: &Connection) -> Result<(), InternalError> {
 }
 
 fn read(connection: &Connection) -> Result<Schema, rusqlite::Error> {
-    // An index without a statement is one that SQLite makes for a key.
+    // An index without a statement is one that SQLite creates for a key.
     let sql = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master
                WHERE NOT (type = 'index' AND sql IS NULL)";
     let mut statement = connection.prepare(sql)?;
@@ -89,8 +89,8 @@ fn read(connection: &Connection) -> Result<Schema, rusqlite::Error> {
         .collect()
 }
 
-/// Writes a statement without what says nothing: comments, quotation marks of names, the case of its
-/// letters and white space.
+/// Normalizes a statement: removes comments, quotation marks of names and redundant white space, and lowercases its
+/// letters.
 fn normalized(sql: &str) -> String {
     let mut written = String::with_capacity(sql.len());
     let mut rest = sql.chars().peekable();
@@ -130,7 +130,7 @@ fn normalized(sql: &str) -> String {
 mod tests {
     use super::*;
 
-    /// An up-to-date database after these statements.
+    /// Returns the differences of an up-to-date database after these statements.
     fn after(statements: &str) -> Vec<String> {
         let connection = Connection::open_in_memory().unwrap();
         for step in MIGRATIONS {

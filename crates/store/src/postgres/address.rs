@@ -1,4 +1,4 @@
-//! Which PostgreSQL, and how it is spoken to.
+//! Address of a PostgreSQL server and its TLS settings.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -17,20 +17,19 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tradepost_wire::fault::InternalError;
 
-/// How long a connection may take to come about.
+/// Time limit for opening a connection.
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// After how long without an answer a connection counts as lost, by whoever looks after TCP.
+/// Time without an answer after which TCP treats a connection as lost.
 const UNANSWERED: Duration = Duration::from_secs(15);
 
-/// Where a PostgreSQL is, and as whom to use it: a URL as `libpq` reads it. It may hold a password,
-/// and shows none.
+/// URL of a PostgreSQL database, as `libpq` reads it. It may hold a password, which is never displayed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl {
     config: Config,
-    /// Whether TLS is spoken.
+    /// True when the connection uses TLS.
     is_encrypted: bool,
-    /// Whose certificates count besides those that the system trusts.
+    /// File of root certificates that are trusted in addition to the system's.
     roots: Option<PathBuf>,
 }
 
@@ -43,8 +42,8 @@ impl FromStr for DatabaseUrl {
             return Err(SHAPE);
         }
         let (address, query) = text.split_once('?').unwrap_or((text, ""));
-        // These two are taken out: the library knows neither `verify-full` nor `sslrootcert`, and
-        // refuses what it does not know.
+        // These two are removed: the library supports neither `verify-full` nor `sslrootcert`, and rejects unknown
+        // settings.
         let (mut mode, mut roots, mut rest) = (None, None, Vec::new());
         for setting in query.split('&').filter(|setting| !setting.is_empty()) {
             match setting.split_once('=') {
@@ -60,11 +59,10 @@ impl FromStr for DatabaseUrl {
         }
         let is_encrypted = match mode {
             Some("disable") => false,
-            // All three mean the strictest: a certificate that nobody checks
-            // keeps nobody out of the middle.
+            // All three mean the strictest: an unchecked certificate does not stop a machine in the middle.
             Some("require" | "verify-ca" | "verify-full") => true,
             Some(_) => return Err("has an sslmode that is none of disable, require, verify-full"),
-            // A password must not travel in clear because nobody has thought of it.
+            // By default a password must not travel unencrypted.
             None => !config.get_hosts().iter().all(is_here),
         };
         config
@@ -79,7 +77,7 @@ impl FromStr for DatabaseUrl {
     }
 }
 
-/// Whether what is said there stays on this machine.
+/// Returns true when a connection to this host stays on this machine.
 fn is_here(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => {
@@ -94,7 +92,7 @@ impl DatabaseUrl {
         &self.config
     }
 
-    /// How TLS is spoken, if it is: with whoever has a certificate for the host's name.
+    /// Returns the TLS settings, if TLS is used; the server needs a certificate for the host's name.
     pub(super) fn tls(&self) -> Result<Option<MakeRustlsConnect>, InternalError> {
         const WHAT: &str = "setting up TLS to the database";
         if !self.is_encrypted {
@@ -112,7 +110,7 @@ impl DatabaseUrl {
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(InternalError::on(WHAT))?
-            // What rustls calls every verifier but its own; this is the system's.
+            // rustls calls every verifier but its own dangerous; this is the system's.
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))
             .with_no_client_auth();
@@ -121,7 +119,7 @@ impl DatabaseUrl {
 }
 
 impl fmt::Display for DatabaseUrl {
-    /// Without user and password.
+    /// Shows neither user nor password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("postgres://")?;
         for (number, host) in self.config.get_hosts().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What goes wrong with a database server, and what follows from it.
+//! Errors of a database server, and what follows from them.
 
 use std::error::Error;
 use std::fmt;
@@ -6,17 +6,17 @@ use std::fmt;
 use tokio_postgres::error::SqlState;
 use tradepost_wire::fault::{InternalError, chain};
 
-/// Why the server did not do what it was asked to. Of what it says only the sentence is kept: the
-/// details quote values.
+/// Reason why the server did not do what it was asked to. Of its error only the message is kept: the details quote
+/// values.
 #[derive(Debug, Clone)]
 pub(crate) enum PgError {
-    /// It said no.
+    /// Error reported by the server.
     Refused(SqlState, String),
-    /// It is not there, or not any more.
+    /// Server that cannot be reached, or a lost connection.
     Gone(String),
-    /// It has said nothing for too long.
+    /// No answer within the time limit.
     Silent,
-    /// A commit was sent and nobody knows what became of it.
+    /// A commit was sent and its outcome is unknown.
     Doubtful,
 }
 
@@ -28,8 +28,7 @@ impl PgError {
         }
     }
 
-    /// Whether the transaction was undone for reasons that lie outside of it: done again, it may
-    /// come to something.
+    /// Returns true when the transaction was aborted for reasons outside of it, so that running it again may succeed.
     pub(super) fn may_be_repeated(&self) -> bool {
         match self {
             Self::Refused(state, _) => {
@@ -38,15 +37,15 @@ impl PgError {
                     || self.is_gone()
             }
             Self::Gone(_) => true,
-            // What may still be going on is not done a second time.
+            // Work that may still be running is not done a second time.
             Self::Silent | Self::Doubtful => false,
         }
     }
 
-    /// Whether the connection is of no use any more.
+    /// Returns true when the connection is no longer usable.
     pub(super) fn is_gone(&self) -> bool {
         match self {
-            // Connections, a server that stops or starts, and transactions that took too long.
+            // Classes of errors: connections, a server that stops or starts, and transactions that took too long.
             Self::Refused(state, _) => {
                 ["08", "57P"].iter().any(|class| state.code().starts_with(class))
             }
@@ -54,11 +53,11 @@ impl PgError {
         }
     }
 
-    /// Whether it is likely to be over soon.
+    /// Returns true when the error is likely to be temporary.
     fn is_passing(&self) -> bool {
         match self {
-            // Want of connections, memory or room; a lock that was waited for in vain; a server
-            // that has just become the second.
+            // Too few connections, too little memory or disk space; a lock that was waited for in vain; a server that
+            // has just become a standby.
             Self::Refused(state, _) => {
                 self.may_be_repeated()
                     || state.code().starts_with("53")
@@ -73,7 +72,7 @@ impl PgError {
         }
     }
 
-    /// It as a fault of whoever was doing something.
+    /// Converts it into an internal error of the operation `what`.
     pub(super) fn while_doing(self, what: &'static str) -> InternalError {
         let is_passing = self.is_passing();
         let fault = InternalError::new(what, self);

@@ -1,7 +1,6 @@
-//! The session by which processes on one database hear of each other. Whatever a transaction of this
-//! process has changed is told after it was committed, and not in it: a transaction that notifies keeps
-//! every other one that does so from committing at the same time. What is lost on the way, with this
-//! process or with the connection, is found by those who look every few seconds anyway.
+//! The session by which processes on one database notify each other. Changes of a transaction are sent after its
+//! commit, and not in it: transactions that notify cannot commit at the same time. Notices that are lost, with this
+//! process or with the connection, are made up for by listeners that look every few seconds anyway.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -20,13 +19,13 @@ use crate::news::ChangeNotice;
 use crate::tables::permits;
 use crate::tables::processes::BEAT as PRESENT;
 
-/// How often a process says that it is there, and looks whether it has missed anything.
+/// Interval at which a process registers itself again and looks for changes it has missed.
 const BEAT: Duration = Duration::from_secs(5);
 
-/// How long to wait before connecting again.
+/// Delay before connecting again.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// How much may wait to be told, here and to others. Who is behind by more is told that something was
+/// Maximum number of notices that wait, in each direction. A listener that is further behind is told that something was
 /// missed, and looks.
 const QUEUE: usize = 1_024;
 
@@ -34,26 +33,26 @@ const TELL: &str = "
     SELECT pg_notify('tradepost', line)
     FROM json_array_elements_text(CAST(CAST($1 AS TEXT) AS JSON)) AS line";
 
-/// Who is told of news.
+/// Callback for change notices.
 type Ear = Arc<dyn Fn(&ChangeNotice) + Send + Sync>;
 
-/// Its connection, while there is one.
+/// Connection of the listener, while there is one.
 type Line = Arc<Mutex<Option<Arc<Client>>>>;
 
-/// Tells other processes of news, and this one of theirs.
+/// Sends notices to other processes, and passes theirs to the listeners of this one.
 pub(super) struct NotifyListener {
     said: mpsc::Sender<ChangeNotice>,
-    /// Whether others are to be told that something was not said.
+    /// True when others are to be told that a notice was not sent.
     unsaid: Arc<AtomicBool>,
     ears: Arc<Mutex<Vec<Ear>>>,
     line: Line,
 }
 
-/// What was heard and is to be told here, on a thread that may wait.
+/// Notices that were received and wait for the listeners, on a thread that may block.
 #[derive(Clone)]
 struct HeardNotice {
     news: threads::SyncSender<ChangeNotice>,
-    /// Whether there was no room for something.
+    /// True when a notice found no room.
     missed: Arc<AtomicBool>,
 }
 
@@ -63,21 +62,19 @@ impl HeardNotice {
         let (news, to_tell) = threads::sync_channel(QUEUE);
         let missed: Arc<AtomicBool> = Arc::default();
         let heard = Self { news, missed: Arc::clone(&missed) };
-        // Whoever is told may read the database, and wait for it.
+        // A listener may read the database, and wait for it.
         std::thread::Builder::new()
             .name("store-news".to_owned())
             .spawn(move || {
                 while let Ok(news) = to_tell.recv() {
                     let news = if missed.swap(false, Ordering::AcqRel) {
-                        // One look finds all that waits as well: logs are read from where each
-                        // reader is.
+                        // One look finds everything that waits as well: logs are read from the position of each reader.
                         to_tell.try_iter().for_each(drop);
                         ChangeNotice::Any
                     } else {
                         news
                     };
-                    // Copied, so that nobody who wants to be told waits for those who are being
-                    // told.
+                    // Copied so that adding a listener does not wait for those that are being called.
                     let ears = ears.lock().unwrap_or_else(PoisonError::into_inner).clone();
                     ears.iter().for_each(|ear| ear(&news));
                 }
@@ -86,7 +83,7 @@ impl HeardNotice {
         Ok(heard)
     }
 
-    /// Takes news. It never waits: the connection is read by whoever calls.
+    /// Queues a notice. It never blocks, because the caller is reading the connection.
     fn take(&self, news: ChangeNotice) {
         if let Err(threads::TrySendError::Full(_)) = self.news.try_send(news) {
             self.missed.store(true, Ordering::Release);
@@ -94,7 +91,7 @@ impl HeardNotice {
     }
 }
 
-/// With whom a herald speaks, and as whom.
+/// Connection settings of a listener, and the name of its process.
 pub(super) struct NotifyTarget {
     pub(super) config: Config,
     pub(super) tls: Option<MakeRustlsConnect>,
@@ -102,7 +99,7 @@ pub(super) struct NotifyTarget {
 }
 
 impl NotifyListener {
-    /// Starts one. It ends with the runtime that it is started on.
+    /// Starts the listener. It ends with the runtime that it is started on.
     pub(super) fn start(
         way: NotifyTarget,
         runtime: &tokio::runtime::Handle,
@@ -116,20 +113,20 @@ impl NotifyListener {
         Ok(Self { said, unsaid, ears, line })
     }
 
-    /// Its connection, while there is one: for what has to be quick, or else is left.
+    /// Returns its connection, while there is one, for calls that are skipped without one.
     pub(super) fn client(&self) -> Option<Arc<Client>> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Has somebody told of news.
+    /// Adds a listener.
     pub(super) fn add(&self, ear: Ear) {
         self.ears.lock().unwrap_or_else(PoisonError::into_inner).push(ear);
     }
 
-    /// Tells the others.
+    /// Queues notices for the other processes.
     pub(super) fn tell(&self, news: Vec<ChangeNotice>) {
         for news in news {
-            // They look by themselves, too.
+            // A full queue loses nothing: the others look by themselves, too.
             if let Err(mpsc::error::TrySendError::Full(_)) = self.said.try_send(news) {
                 self.unsaid.store(true, Ordering::Release);
             }
@@ -137,7 +134,7 @@ impl NotifyListener {
     }
 }
 
-/// Connects. `heard` is told what the server says without being asked.
+/// Connects. `heard` is called with the server's notifications.
 pub(super) async fn connect(
     config: &Config,
     tls: Option<MakeRustlsConnect>,
@@ -171,14 +168,14 @@ where
     }
 }
 
-/// What is to be said to others.
+/// Notices that wait to be sent to other processes.
 struct Lips {
     to_say: mpsc::Receiver<ChangeNotice>,
     unsaid: Arc<AtomicBool>,
 }
 
 impl Lips {
-    /// Everything that waits, beginning with this: for what found no room, that something was missed.
+    /// Returns all waiting notices, beginning with `first`; only [`ChangeNotice::Any`] when one found no room.
     fn all(&mut self, first: ChangeNotice) -> Vec<ChangeNotice> {
         let mut all = vec![first];
         while let Ok(news) = self.to_say.try_recv() {
@@ -192,7 +189,7 @@ async fn speak(way: NotifyTarget, mut lips: Lips, heard: HeardNotice, line: Line
     loop {
         let ended = converse(&way, &mut lips, &heard, &line).await;
         let was_heard = line.lock().unwrap_or_else(PoisonError::into_inner).take().is_some();
-        // Once for each time that it is lost.
+        // Logged once for each lost connection.
         if was_heard && let Err(why) = ended {
             tracing::warn!(cause = %why, "other processes are not heard for a while");
         }
@@ -200,21 +197,21 @@ async fn speak(way: NotifyTarget, mut lips: Lips, heard: HeardNotice, line: Line
     }
 }
 
-/// Tells and hears until the connection is lost.
+/// Sends and receives until the connection is lost.
 async fn converse(
     way: &NotifyTarget,
     lips: &mut Lips,
     heard: &HeardNotice,
     line: &Line,
 ) -> Result<(), String> {
-    // Nobody is told before it listens, and by then it knows who it is.
+    // Notifications arrive only after LISTEN, and by then the session's own process id is known.
     let own = Arc::new(AtomicI32::new(0));
-    // Dropped with the connection.
+    // Dropped with the connection, which closes the channel.
     let (open, mut closed) = oneshot::channel::<()>();
     let (heard_here, self_here) = (heard.clone(), Arc::clone(&own));
     let hear = move |by: Notification| {
         let _open = &open;
-        // The server sends what this connection has said back to it as well.
+        // The server also sends back the notifications of this connection.
         if by.process_id() != self_here.load(Ordering::Acquire) {
             heard_here.take(ChangeNotice::read(by.payload()));
         }
@@ -235,15 +232,15 @@ async fn converse(
             _ = beat.tick() => {
                 soon(client.execute(PRESENT, &[&way.process])).await?;
                 soon(client.execute(permits::TIDY, &[])).await?;
-                // Whatever was missed is found now. The first tick comes at once, so that this
-                // holds for the time without a connection, too.
+                // Finds everything that was missed. The first tick comes at once, so that this covers the time without
+                // a connection, too.
                 heard.take(ChangeNotice::Any);
             }
         }
     }
 }
 
-/// Says everything at once.
+/// Sends all notices in one statement.
 async fn say(client: &Client, all: &[ChangeNotice]) -> Result<(), String> {
     let lines: Vec<_> = all.iter().map(ChangeNotice::line).collect();
     let lines = tradepost_wire::json::to_string(&lines).map_err(|error| chain(&error))?;
@@ -276,7 +273,7 @@ mod tests {
         let heard = HeardNotice::start(ears).unwrap();
         heard.take(appended(0));
         assert_eq!(news.recv().unwrap(), appended(0));
-        // It is being told, and there is room for as many again.
+        // It is being delivered, and the queue has room for this many again.
         (1..=QUEUE).for_each(|seq| heard.take(appended(seq.try_into().unwrap())));
         assert!(!heard.missed.load(Ordering::Acquire));
         (0..3 * QUEUE).for_each(|_| heard.take(ChangeNotice::Due));

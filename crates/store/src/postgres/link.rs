@@ -1,4 +1,4 @@
-//! A connection, and how statements go over it: each is prepared once, and some are sent together.
+//! A connection, and the way statements are sent over it: each is prepared once, and some are sent together.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Error, Row, Statement};
 
 use crate::sql::SqlValue;
 
-/// A connection with the statements that it knows.
+/// A connection with its prepared statements.
 pub(super) struct PgConnection {
     pub(super) client: Client,
     statements: Mutex<HashMap<String, Statement>>,
@@ -34,7 +34,7 @@ impl PgCall {
 }
 
 impl PgConnection {
-    /// One that knows none yet.
+    /// Creates a connection without prepared statements.
     pub(super) fn new(client: Client) -> Self {
         Self { client, statements: Mutex::default() }
     }
@@ -44,38 +44,38 @@ impl PgConnection {
         if let Some(statement) = known().get(sql) {
             return Ok(statement.clone());
         }
-        // What a value is says its type, also where the statement does not.
+        // The type comes from the value, also where the statement does not fix it.
         let types: Vec<Type> = values.iter().map(SqlValue::sql_type).collect();
         let statement = self.client.prepare_typed(sql, &types).await?;
         known().insert(sql.clone(), statement.clone());
         Ok(statement)
     }
 
-    /// How many rows a statement has changed.
+    /// Runs a statement and returns the number of rows it has changed.
     pub(super) async fn execute(&self, call: &PgCall) -> Result<u64, Error> {
         let statement = self.prepared(call).await?;
         self.client.execute(&statement, &call.values()).await
     }
 
-    /// The rows of a query.
+    /// Returns the rows of a query.
     pub(super) async fn query(&self, call: &PgCall) -> Result<Vec<Row>, Error> {
         let statement = self.prepared(call).await?;
         self.client.query(&statement, &call.values()).await
     }
 
-    /// Sends what was kept back in a transaction and `last`, in this order and without waiting in between: after
-    /// the first that fails the server does none of them.
+    /// Sends the statements that were held back in a transaction, then `last`, in this order and without waiting in
+    /// between: after the first that fails the server runs none of them.
     pub(super) async fn send<T>(
         &self,
         earlier: &[PgCall],
         last: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        // All are known before the first is sent: those behind it would pass one that is still prepared.
+        // All are prepared before the first is sent: later ones would overtake a statement that is still being
+        // prepared.
         for call in earlier {
             self.prepared(call).await?;
         }
-        // Each is sent when it is first looked at, and they are looked at in this order: `join_all` does so with
-        // up to 30.
+        // Each is sent when it is first polled, and they are polled in this order: `join_all` does so with up to 30.
         let (earlier, last) =
             join(join_all(earlier.iter().map(|call| self.execute(call))), last).await;
         earlier.into_iter().try_for_each(|done| done.map(drop))?;

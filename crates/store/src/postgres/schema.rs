@@ -1,9 +1,9 @@
-//! The tables, as PostgreSQL has them. They are those that SQLite has after its migrations; texts by
-//! which rows are ordered are compared byte by byte, as there.
+//! The tables in PostgreSQL. They equal those that SQLite has after its migrations; text columns by which rows are
+//! ordered are compared byte by byte, as there.
 
 mod publisher;
 
-/// How far the schema has come: a row for each time that it was brought up to date.
+/// Table of schema versions: a row for each migration of the database.
 pub(super) const VERSIONS: &str = "CREATE TABLE tradepost_schema (version BIGINT PRIMARY KEY)";
 
 /// One step for each version, applied in order.
@@ -471,12 +471,12 @@ const PROBES: &str = r#"
     );
 "#;
 
-// Before this, a move that had ended was not noted: what was begun then counts as ended.
+// Before this, a finished move was not recorded: one that was begun then counts as finished.
 const MOVES: &str = r#"
     ALTER TABLE moved_from ADD COLUMN is_whole BOOLEAN NOT NULL DEFAULT TRUE;
 "#;
 
-// With its salt a note is compared with its entry in the record. Older notes have none.
+// The salt lets a note be compared with its entry in the audit log. Older notes have none.
 const NOTE_SALTS: &str = "ALTER TABLE lead_notes ADD COLUMN salt TEXT";
 
 const SIGN_IN: &str = r#"

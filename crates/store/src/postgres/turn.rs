@@ -1,4 +1,4 @@
-//! The transaction that a session is in.
+//! State of a session's transaction.
 
 use std::collections::BTreeSet;
 
@@ -6,30 +6,30 @@ use super::broken::PgError;
 use super::link::PgCall;
 use crate::news::ChangeNotice;
 
-/// How far a transaction is.
+/// Stage of a transaction.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TxStage {
-    /// There is none.
+    /// There is no transaction.
     #[default]
     None,
-    /// The server is told of it before its first statement.
+    /// BEGIN is sent before the first statement.
     Planned,
-    /// The server knows of it.
+    /// BEGIN was sent.
     Begun,
 }
 
-/// The transaction that a session is in.
+/// State of the transaction that a session is in.
 #[derive(Debug, Default)]
 pub(super) struct TxState {
     pub(super) stage: TxStage,
-    /// What is to be sent before anything else.
+    /// Statements to be sent before any other.
     pub(super) kept_back: Vec<PgCall>,
-    /// Whose locks it has.
+    /// Tenants whose locks it holds.
     pub(super) tenants: BTreeSet<String>,
-    /// Its number, once it has a lock.
+    /// Its transaction id, once it holds a lock.
     pub(super) number: Option<String>,
-    /// What went wrong in it first: the server does nothing more in it.
+    /// Its first error: the server runs nothing more in it.
     pub(super) broken: Option<PgError>,
-    /// What others are told once it is committed.
+    /// Notices sent to other processes once it is committed.
     pub(super) news: Vec<ChangeNotice>,
 }

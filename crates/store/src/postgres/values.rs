@@ -1,4 +1,4 @@
-//! Values and columns as PostgreSQL has them.
+//! Conversion of values and columns to and from PostgreSQL.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -9,12 +9,12 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use crate::sql::{RowResult, SqlCell, SqlValue};
 
-/// What stands for itself and for U+0000, which PostgreSQL keeps in no text. No character is ever
-/// assigned to it.
+/// Escape character for itself and for U+0000, which PostgreSQL stores in no text. Unicode never assigns a character to
+/// it.
 const ESCAPE: char = '\u{FFFF}';
 
 impl SqlValue<'_> {
-    /// Them, for another thread.
+    /// Returns owned copies of the values, for another thread.
     pub(super) fn owned(values: &[Self]) -> Vec<SqlValue<'static>> {
         let own = |value: &Self| match value {
             Self::Integer(number) => SqlValue::Integer(*number),
@@ -60,7 +60,7 @@ impl ToSql for SqlValue<'_> {
     to_sql_checked!();
 }
 
-/// What stands in a column.
+/// Returns the value of a column.
 pub(crate) fn cell(row: &Row, column: usize) -> RowResult<SqlCell<'_>> {
     let Some(kind) = row.columns().get(column).map(|column| column.type_().clone()) else {
         return Err("a row has fewer columns".into());

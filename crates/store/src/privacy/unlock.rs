@@ -1,4 +1,4 @@
-//! A store takes the operator's keys, says how far it is sealed, and is sealed anew.
+//! Unlocking a store with the operator's keys, reporting how much is encrypted, and encrypting it with another key.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -11,17 +11,17 @@ use super::{KEY, KeyRow, OperatorKeys, UNLOCKING, Unlocked, missing, random, unw
 use crate::Store;
 use crate::tables::privacy::{RowPosition, SealedTable, Unreadable};
 
-/// How many rows are sealed anew in one transaction.
+/// Maximum number of rows encrypted again in one transaction.
 const BATCH: u32 = 200;
 
-/// Why a store was not unlocked.
+/// Reason why a store was not unlocked.
 #[derive(Debug)]
 pub enum Locked {
-    /// What is in it is encrypted with these keys, and none was given.
+    /// The data is encrypted with these keys, and none was given.
     NoKey(Vec<String>),
-    /// It is, and these are not among those given.
+    /// The data is encrypted with these keys, which are not among those given.
     OtherKey(Vec<String>),
-    /// It broke.
+    /// Unlocking failed.
     Broken(InternalError),
 }
 
@@ -51,32 +51,31 @@ impl From<InternalError> for Locked {
     }
 }
 
-/// How far personal data is encrypted.
+/// Encryption state of personal data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sealing {
-    /// Each key with how many rows it has sealed; `None` for those in clear.
+    /// Number of rows by key; `None` for rows in clear.
     pub rows: Vec<(Option<String>, u64)>,
-    /// The keys without which something could not be read or looked up.
+    /// Keys that are needed to read or look up everything.
     pub keys: Vec<String>,
 }
 
-/// What became of rows that were to be sealed anew.
+/// Result of encrypting rows with another key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rekeyed {
-    /// How many were.
+    /// Number of rows that were encrypted.
     pub rows: u64,
-    /// Those that no key opens, and that stay as they are.
+    /// Rows that no key decrypts and that stay as they are.
     pub unreadable: BTreeSet<Unreadable>,
 }
 
 impl Store {
-    /// Takes the operator's keys: from now on everything personal is sealed by the first, and opened
-    /// by whichever has sealed it. With `begin` a store that is in clear is sealed from now on, and one
-    /// that another key seals goes over to the first; without, nothing changes in the store. Returns
-    /// whether it is sealed.
+    /// Takes the operator's keys: from now on personal data is encrypted with the first, and decrypted with the one
+    /// that encrypted it. With `begin` a store in clear is encrypted from now on, and one that uses another key changes
+    /// to the first; without, nothing changes in the store. Returns true when it is encrypted.
     ///
     /// # Errors
-    /// That other keys are needed, or the database fails.
+    /// When other keys are needed, or the database fails.
     pub fn unlock(&self, keys: &OperatorKeys, begin: bool, now: Timestamp) -> Result<bool, Locked> {
         let known = self.read(|db| db.privacy_keys())?;
         if keys.is_empty() {
@@ -95,9 +94,9 @@ impl Store {
         Ok(true)
     }
 
-    /// Has the first of these keys seal from now on, where all others that are known of are among them, or
-    /// `lost`. Where keys are lost and none that is left has the one of what was hashed, nothing of that can
-    /// be looked up again: it is removed.
+    /// Encrypts with the first of these keys from now on, provided that all other known keys are among them or in
+    /// `lost`. When keys are lost and no remaining one decrypts the key for look-ups, the hashed values can no longer
+    /// be looked up and are removed.
     pub(crate) fn begin(
         &self,
         keys: &OperatorKeys,
@@ -111,7 +110,7 @@ impl Store {
         refuse_lacking(keys, &left(self.read(|db| db.privacy_keys())?, lost))?;
         let (fresh, keys, lost) = (random::<KEY>()?, keys.clone(), lost.to_vec());
         self.hold(self.write_blocking(move |tx| {
-            // Read again in here: two processes that begin at once must come to one key.
+            // Read again inside the transaction: two processes that begin at once must agree on one key.
             let known = left(tx.privacy_keys()?, &lost);
             let index = unwrap(&keys, &known)?;
             if index.is_none() && !lost.is_empty() {
@@ -129,11 +128,11 @@ impl Store {
     }
 
     fn hold(&self, unlocked: Unlocked) {
-        // Whoever was first has the same keys: they come from one place in a process.
+        // An earlier caller has the same keys: they come from one place in a process.
         let _ = self.vault.0.set(unlocked);
     }
 
-    /// How far personal data is encrypted.
+    /// Returns how much personal data is encrypted, and with which keys.
     ///
     /// # Errors
     /// When the database fails.
@@ -142,7 +141,7 @@ impl Store {
         Ok(Sealing { rows, keys: self.privacy_keys()? })
     }
 
-    /// The ids of the keys without which something cannot be read.
+    /// Returns the ids of the keys that are needed to read everything.
     ///
     /// # Errors
     /// When the database fails.
@@ -150,10 +149,9 @@ impl Store {
         Ok(self.read(|db| db.privacy_keys())?.into_iter().map(|(id, _)| id).collect())
     }
 
-    /// Seals anew by the first key what is in clear or sealed by another, a limited number of rows in
-    /// a transaction, and forgets the other keys when nothing is theirs any more. Whatever ends it,
-    /// everything can be read by those who have both keys, and another call goes on. `told` hears how
-    /// many rows are done.
+    /// Encrypts with the first key all rows that are in clear or encrypted with another, a limited number in a
+    /// transaction, and forgets the other keys once no row needs them. If it is interrupted, everything can still be
+    /// read with both keys, and another call continues. `progress` is called with the number of rows done.
     ///
     /// # Errors
     /// When there is no key, or the database fails.
@@ -176,13 +174,13 @@ impl Store {
             }
         }
         self.write_blocking(move |tx| tx.forget_other_keys(&key))?;
-        // The log still has what stood there before.
+        // The log still has the former content of the rows.
         self.read(|db| db.0.empty_log())?;
         Ok(done)
     }
 }
 
-/// Refuses where keys that are known of are not given.
+/// Returns an error when known keys are not given.
 fn refuse_lacking(keys: &OperatorKeys, known: &[KeyRow]) -> Result<(), Locked> {
     let lacking = missing(keys, known);
     if lacking.is_empty() { Ok(()) } else { Err(Locked::OtherKey(lacking)) }

@@ -1,4 +1,4 @@
-//! Opens the file, and brings its tables up to date.
+//! Opens the file and migrates its tables.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::tables;
 
 pub(crate) mod steps;
 
-/// How many statements a connection keeps ready: all that there are.
+/// Number of statements that a connection keeps prepared: all that there are.
 const STATEMENTS: usize = 128;
 
 /// One step for each schema version, applied in order; `user_version` counts them.
@@ -53,8 +53,8 @@ const SNAPSHOTS: &str = "
     ALTER TABLE inventories ADD COLUMN dictionary BLOB; -- with it the bodies that are blobs are packed
 ";
 
-/// How much of the write-ahead log is kept when everything in it is in the database, in bytes. An
-/// import may need more for a while.
+/// Size in bytes to which the write-ahead log is truncated when all of it is in the database. An import may need more
+/// for a while.
 const LOG: i64 = 16 * 1024 * 1024;
 
 const DEALER_SCHEMA: &str = "
@@ -136,8 +136,8 @@ pub(crate) fn open(path: &Path, schema: Schema) -> Result<Connection, InternalEr
     let on = InternalError::on::<rusqlite::Error>;
     let connection = Connection::open(path).map_err(on("opening the database"))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Another process may be importing. The plan of a statement is made once and not for each value: making
-    // it takes longer than what most statements do.
+    // The busy timeout is for another process that may be importing. A statement is planned once and not for each
+    // value: planning takes longer than running most statements.
     connection
         .busy_timeout(Duration::from_secs(10))
         .and_then(|()| connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true))
@@ -147,7 +147,7 @@ pub(crate) fn open(path: &Path, schema: Schema) -> Result<Connection, InternalEr
         .and_then(|()| {
             connection.pragma_update_and_check(None, "journal_size_limit", LOG, |_| Ok(()))
         })
-        // What is erased is overwritten, and not only marked as free.
+        // Erased data is overwritten, and not only marked as free.
         .and_then(|()| connection.pragma_update(None, "secure_delete", true))
         .map_err(on("setting up the database"))?;
     let version = version(&connection)?;
@@ -165,7 +165,7 @@ pub(crate) fn open(path: &Path, schema: Schema) -> Result<Connection, InternalEr
 fn migrate(connection: &Connection) -> Result<(), InternalError> {
     let on = InternalError::on::<rusqlite::Error>;
     transaction(connection, || {
-        // Another process may have been faster.
+        // Another process may have migrated it meanwhile.
         let done = version(connection)?;
         for step in MIGRATIONS.iter().skip(done) {
             connection.execute_batch(step).map_err(on("migrating the database"))?;
@@ -180,7 +180,7 @@ fn migrate(connection: &Connection) -> Result<(), InternalError> {
     })
 }
 
-/// How many steps have been taken.
+/// Returns the number of migrations that have been applied.
 pub(crate) fn version(connection: &Connection) -> Result<usize, InternalError> {
     let read = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
     let version = read.map_err(InternalError::on("reading the schema version"))?;

@@ -1,5 +1,4 @@
-//! What each destination of alerts was told is amiss, so that a process that starts again does not repeat
-//! it.
+//! Alerts that each destination was notified of, so that a restarted process does not repeat them.
 
 use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
@@ -20,23 +19,23 @@ pub(crate) const SCHEMA: &str = "
     ) WITHOUT ROWID;
 ";
 
-/// Something that a destination was told is amiss.
+/// Problem that a destination was notified of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertNotice {
-    /// By which it is known; empty for when the destination was last told anything.
+    /// Key of the problem; empty for the time of the last notification of any kind.
     pub key: String,
-    /// What it is, in words.
+    /// Description in words.
     pub what: String,
-    /// How much of it there was.
+    /// Number of affected items.
     pub level: u64,
-    /// Since when.
+    /// Time since which it exists.
     pub since: Timestamp,
-    /// When it was told.
+    /// Time of the notification.
     pub noticed_at: Timestamp,
 }
 
 impl StoreTransaction<'_> {
-    /// Notes what a destination was told, in the place of what was noted before.
+    /// Replaces the alerts that a destination was notified of.
     ///
     /// # Errors
     /// When the database fails.
@@ -49,8 +48,7 @@ impl StoreTransaction<'_> {
         const NOTE: &str = "
             INSERT INTO alerts (destination, key, what, level, since, told_at)
             VALUES ($1, $2, $3, $4, $5, $6)";
-        // All of them anew: what is not amiss any more is not among them, and has to be told again
-        // should it come back.
+        // All of them are replaced: a resolved problem is not among them, and is reported again if it recurs.
         self.0.execute("forgetting alerts", FORGET, params![destination])?;
         for AlertNotice { key, what, level, since, noticed_at } in noticed {
             let level = i64::try_from(*level).unwrap_or(i64::MAX);
@@ -62,7 +60,7 @@ impl StoreTransaction<'_> {
 }
 
 impl Database {
-    /// What a destination of alerts was told.
+    /// Returns the alerts that a destination was notified of.
     pub(crate) fn noticed_alerts(
         &self,
         destination: &str,

@@ -1,5 +1,4 @@
-//! Evidence of consent, and what ends it: revocation, erasure, and the time for which leads are
-//! kept.
+//! Evidence of consent, and its end: revocation, erasure, and the retention period of leads.
 
 use jiff::Timestamp;
 use tradepost_dealer::consent::{
@@ -50,8 +49,8 @@ pub(crate) const SCHEMA: &str = "
     CREATE INDEX leads_by_age ON leads (dealer_id, changed_at) WHERE state <> 'erased';
 ";
 
-/// How much is kept of a network. Rows from before there was a key are in clear; two look-ups, because of `IN`
-/// PostgreSQL may read all that the dealer has.
+/// Total size of the evidence of a network. Rows from before there was a key are in clear; two look-ups, because with
+/// `IN` PostgreSQL may read all rows of the dealer.
 pub(super) const EVIDENCE: &str = "SELECT CAST(coalesce(sum(size), 0) AS BIGINT), min(at) FROM (
          SELECT size, at FROM consent_evidence WHERE dealer_id = $1 AND network = $2 AND at > $3
          UNION ALL SELECT size, at FROM consent_evidence
@@ -60,7 +59,7 @@ pub(super) const EVIDENCE: &str = "SELECT CAST(coalesce(sum(size), 0) AS BIGINT)
 /// The columns of a record.
 const RECORD: &str = "r.dealer_id, r.seq, r.lead_id, r.kind, r.at, r.consent_hash, r.body_hash, r.caller_hash, r.hash";
 
-/// The query for records with what proves them.
+/// Query for records with their evidence.
 const PROOF: &str =
     "SELECT r.dealer_id, r.seq, r.lead_id, r.kind, r.at, r.consent_hash, r.body_hash,
         r.caller_hash, r.hash, e.user_agent, e.salt, e.body, s.principal, s.address, s.payload,
@@ -72,7 +71,7 @@ const PROOF: &str =
     LEFT JOIN leads l ON l.lead_id = r.lead_id";
 
 impl StoreTransaction<'_> {
-    /// How many bytes are kept of a network's leads since a moment, and when the first came.
+    /// Returns the number of bytes stored for a network's leads since a moment, and when the first came.
     ///
     /// # Errors
     /// When the database fails.
@@ -91,7 +90,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Keeps the evidence of a consent.
+    /// Stores the evidence of a consent.
     ///
     /// # Errors
     /// When the database fails.
@@ -105,7 +104,7 @@ impl StoreTransaction<'_> {
         let agent =
             agent.map(|text| vault.seal(&AadContext::evidence(USER_AGENT, dealer_id, seq), text));
         let body = vault.seal_bytes(&AadContext::evidence(BODY, dealer_id, seq), &evidence.body)?;
-        // With it addresses could be tried against the hash.
+        // Encrypted because with the salt addresses could be tried against the hash.
         let salt = vault.seal_bytes(&AadContext::evidence(SALT, dealer_id, seq), &evidence.salt)?;
         self.0.execute(
             "writing the evidence of a consent",
@@ -127,8 +126,8 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Notes that the customer has withdrawn the consent of a lead; `false` when there is no lead
-    /// whose consent could be withdrawn.
+    /// Records that the customer has withdrawn the consent of a lead. Returns `false` when there is no lead whose
+    /// consent could be withdrawn.
     ///
     /// # Errors
     /// When the database fails.
@@ -143,7 +142,7 @@ impl StoreTransaction<'_> {
         self.log_consent(&lead.dealer_id, lead_id, ConsentKind::Revoked, now, None)?;
         self.move_lead(lead, LeadState::Revoked, LeadEventKind::ConsentRevoked, now)?;
         self.end_deliveries_of(lead_id, now)?;
-        // The same caller has to come with a consent of its own, which makes a lead of its own.
+        // A later submission of the same caller needs a consent of its own, and becomes a lead of its own.
         self.0.execute(
             "forgetting by what a lead is known",
             "DELETE FROM lead_matches WHERE lead_id = $1",
@@ -152,9 +151,9 @@ impl StoreTransaction<'_> {
         Ok(true)
     }
 
-    /// Erases what a lead says about its customer; `false` when there is nothing to erase. What
-    /// stays is that there was a lead, its appointment without notes, the vehicle, and the hashes
-    /// of its consent. An appointment that is still to come is cancelled, so that its time is free.
+    /// Erases the customer's data of a lead; returns `false` when there is nothing to erase. The existence of the lead,
+    /// its appointment without notes, the vehicle, and the hashes of its consent stay. A future appointment is
+    /// cancelled, so that its time is free.
     ///
     /// # Errors
     /// When the database fails.
@@ -178,7 +177,7 @@ impl StoreTransaction<'_> {
         let key = self.sealing_key(now)?;
         for (submission, of, payload) in submissions {
             if payload.is_none() {
-                // Which contacts it named nobody can tell: all go that may have been its own.
+                // The contacts it named are unknown: all that may have been its own are erased.
                 self.0.execute(
                     "erasing the contacts of a person",
                     "DELETE FROM lead_contacts WHERE dealer_id = $1 AND person = $2",
@@ -214,7 +213,7 @@ impl StoreTransaction<'_> {
         }
         for statement in [
             "DELETE FROM lead_matches WHERE lead_id = $1",
-            // Leads' ids are ours and stand in no answer about another.
+            // Lead ids are generated here and occur in no reply about another lead.
             "DELETE FROM idempotency_keys WHERE lead_id = $1
                  OR lead_id IS NULL AND replace(reply, '\"' || $1 || '\"', '') <> reply",
             "UPDATE leads SET person = lead_id WHERE lead_id = $1",
@@ -271,7 +270,7 @@ impl StoreTransaction<'_> {
 }
 
 impl Database {
-    /// A lead's records, the first one first, each with its hash and the user agent.
+    /// Returns a lead's consent records, oldest first, each with its hash and the user agent.
     pub(crate) fn consents_of(
         &self,
         lead_id: &str,
@@ -294,7 +293,7 @@ impl Database {
         )
     }
 
-    /// Looks through the chain of each dealer, or of one.
+    /// Checks the consent chain of each dealer, or of one.
     pub(crate) fn check_consents(
         &self,
         dealer_id: Option<&str>,
@@ -314,7 +313,7 @@ impl Database {
             self.0.each("reading the consents", &sql, params![dealer_id], |row| {
                 let (record, hash) = record(row)?;
                 let (kept, payload, state) = proof(row, &record)?;
-                // Without its submission beside it, a grant that nobody erased lacks its evidence.
+                // A grant without its submission that was not erased lacks its evidence.
                 let is_erased = state.as_deref() == Some(LeadState::Erased.name());
                 let lacking = Value::Null;
                 let payload = match (&payload, is_erased) {
@@ -332,7 +331,7 @@ impl Database {
 }
 
 impl Store {
-    /// A lead's records of consent with what proves them, the first one first.
+    /// Returns a lead's consent records with their evidence, oldest first.
     ///
     /// # Errors
     /// When the database fails.
@@ -346,7 +345,7 @@ impl Store {
         })
     }
 
-    /// The hash of a dealer's record of consent with a number, if there is one.
+    /// Returns the hash of a dealer's consent record with this number, if there is one.
     ///
     /// # Errors
     /// When the database fails.
@@ -359,7 +358,7 @@ impl Store {
         self.read_first("reading a record's hash", sql, params![dealer_id, seq], |row| row.get(0))
     }
 
-    /// The number and the hash of a dealer's last record of consent.
+    /// Returns the number and the hash of a dealer's last consent record.
     ///
     /// # Errors
     /// When the database fails.
@@ -367,16 +366,16 @@ impl Store {
         self.read(|db| last_consent(&db.0, dealer_id))
     }
 
-    /// The leads, of one dealer if given, that name a customer by `email:…` or `phone:…`.
+    /// Returns the leads, of one dealer if given, that name a customer by `email:…` or `phone:…`.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn leads_of_contact(
         &self,
         dealer_id: Option<&str>,
         contact: &str,
     ) -> Result<CustomerLeads, InternalError> {
-        // All of them are read: what is sealed cannot be searched by the database.
+        // All leads are read because the database cannot search encrypted values.
         let mut found = CustomerLeads::default();
         let sql = "SELECT lead_id, payload, dealer_id, received_at, sealed_by
              FROM lead_submissions WHERE $1 IS NULL OR dealer_id = $1 ORDER BY seq";
@@ -401,8 +400,8 @@ impl Store {
     }
 }
 
-/// A dealer's leads that have not changed since a moment and are not erased, the oldest first, at most so
-/// many. Those that a destination is still to be told of are among them only where it is said.
+/// Returns up to `limit` of a dealer's leads that have not changed since a moment and are not erased, the oldest first.
+/// Leads with pending deliveries are included only when `with_undelivered` is set.
 pub(crate) fn leads_unchanged_since(
     connection: &Connection,
     dealer_id: &str,
@@ -423,7 +422,7 @@ pub(crate) fn leads_unchanged_since(
     )
 }
 
-/// The number and the hash of a dealer's last record.
+/// Returns the number and the hash of a dealer's last record.
 fn last_consent(
     connection: &Connection,
     dealer_id: &str,
@@ -444,7 +443,7 @@ fn record(row: &SqlRow<'_>) -> RowResult<(ConsentRecord, Sha256Hash)> {
     Ok((record, row.get(8)?))
 }
 
-/// What is kept of a record's evidence, the payload, and how the lead stands.
+/// Returns the evidence of a record, the payload, and the state of the lead.
 fn proof(
     row: &SqlRow<'_>,
     record: &ConsentRecord,
@@ -453,7 +452,7 @@ fn proof(
     let at: Option<Timestamp> = row.get(18)?;
     let at = at.unwrap_or(record.at);
     let of = |column| AadContext::lead(column, &record.dealer_id, &record.lead_id, at);
-    // What does not open is not what the hash is of.
+    // A value that cannot be decrypted does not match the hash.
     let kept = readable(evidence(row, record, (by.as_deref(), &of(ADDRESS))))?;
     let kept = kept.unwrap_or_else(|_| Some(ConsentEvidence::default()));
     let payload = readable(row.opened_if_any(14, by.as_deref(), &of(PAYLOAD)))?;
@@ -482,7 +481,7 @@ fn evidence(
     }))
 }
 
-/// A customer's contacts in the form in which they are compared.
+/// Returns a customer's contacts in the form in which they are compared.
 fn contacts(payload: &Value) -> Vec<String> {
     let of = |name: &str| payload.pointer(&format!("/customer/{name}")).and_then(Value::as_str);
     let email = of("email").map(|email| format!("email:{}", email.to_lowercase()));
@@ -490,7 +489,7 @@ fn contacts(payload: &Value) -> Vec<String> {
     email.into_iter().chain(phone).collect()
 }
 
-/// What of a payload says nothing about the customer. The consent's text often names people.
+/// Returns the parts of a payload that do not identify the customer. The consent's text often names people.
 fn without_customer(payload: &Value) -> Value {
     let of = |pointer: &str| payload.pointer(pointer).cloned();
     let mut kept = json!({"type": of("/type"), "erased": true});

@@ -1,4 +1,4 @@
-//! How many rows there are of what people who run a server have to know about.
+//! Counts of the rows that operators have to watch.
 
 use tradepost_publisher::shelf::EntityKind;
 use tradepost_publisher::task::QueuedNotification;
@@ -11,18 +11,18 @@ use crate::sql::params;
 /// Numbers of rows, by agent.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct AgentRowCounts {
-    /// Tasks, with the state that they are in.
+    /// Tasks by agent and state.
     pub(crate) tasks: Vec<(String, String, i64)>,
     /// Webhooks and notifications with something to deliver, and deliveries of leads.
     pub(crate) pending: Vec<(String, i64)>,
-    /// Those that were given up.
+    /// Deliveries, webhooks and notifications that were given up.
     pub(crate) dead: Vec<(String, i64)>,
-    /// Feeds: when they last were the inventory, in seconds since 1970, and whether they are stale.
+    /// Feeds with the time at which each was last the inventory, in seconds since 1970, and true when stale.
     pub(crate) feeds: Vec<(String, String, i64, bool)>,
 }
 
 impl Database {
-    /// Counts those of these agents.
+    /// Counts the rows of these agents.
     pub(crate) fn rows(&self, agents: &[String]) -> Result<AgentRowCounts, InternalError> {
         const TASKS: &str = "
             SELECT state, count(*) FROM tasks WHERE agent_id = $1 GROUP BY state
@@ -43,7 +43,7 @@ impl Database {
         Ok(counted)
     }
 
-    /// The same without tasks, which are many: what is to be delivered, was given up or is stale.
+    /// Counts the same without tasks, which are many: pending and dead deliveries, and feeds.
     pub(crate) fn waiting(&self, agents: &[String]) -> Result<AgentRowCounts, InternalError> {
         const DELIVERIES: &str = "
             SELECT (SELECT count(*) FROM push_configs WHERE agent_id = $1 AND due_at IS NOT NULL)

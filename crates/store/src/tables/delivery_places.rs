@@ -1,23 +1,23 @@
-//! Places in outboxes: up to which event the events of a dealer or a publisher have been turned into deliveries.
+//! Outbox positions: the last event of a dealer or a publisher that has been turned into deliveries.
 
 use tradepost_wire::fault::InternalError;
 
 use super::StoreTransaction;
 use crate::sql::params;
 
-/// A table of places.
+/// Table of outbox positions.
 pub(super) struct DeliveryPlaces {
     /// Name of the table.
     pub(super) table: &'static str,
-    /// Column of whose place it is.
+    /// Column of the position's owner.
     pub(super) owner: &'static str,
     /// Column of the event.
     pub(super) event: &'static str,
 }
 
 impl StoreTransaction<'_> {
-    /// Moves a place forward to an event, and returns where it was: the events behind that are the caller's to
-    /// deliver. `None` when there is no place, or another process has moved it as far.
+    /// Moves a position forward to an event and returns the old one: the caller has to deliver the events after it.
+    /// `None` when there is no position, or another process has moved it as far.
     pub(super) fn move_delivery_place(
         &self,
         places: &DeliveryPlaces,

@@ -1,5 +1,4 @@
-//! Feeds that arrive by themselves: where each of them is, what became of its runs, and who is at work
-//! on a dealer's inventory.
+//! Automatic feeds: the state of each, the results of its runs, and the lease for working on a dealer's inventory.
 
 use jiff::Timestamp;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -10,19 +9,19 @@ use super::{Database, StoreTransaction};
 use crate::Store;
 use crate::sql::{RowResult, SqlRow, members, params};
 
-/// How many runs of a feed are remembered.
+/// Number of runs that are kept for each feed.
 const REMEMBERED: u32 = 50;
 
 words! {
-    /// What became of a run.
+    /// Outcome of a run.
     pub enum FeedOutcome {
-        /// It is the inventory.
+        /// The feed is now the inventory.
         Taken = "taken",
-        /// It looks like an accident, and a person decides.
+        /// The feed looks like an accident, and a person decides.
         Held = "held",
-        /// It is no feed.
+        /// The file is not a feed.
         Unreadable = "unreadable",
-        /// It could not be had.
+        /// The feed could not be fetched.
         Failed = "failed",
     }
 }
@@ -32,34 +31,34 @@ words! {
 pub struct FeedRun {
     /// Its id.
     pub run_id: String,
-    /// Whose feed.
+    /// Dealer of the feed.
     pub dealer_id: String,
-    /// Its name.
+    /// Name of the feed.
     pub feed: String,
-    /// When it began.
+    /// Time at which it began.
     pub began_at: Timestamp,
-    /// When it ended.
+    /// Time at which it ended.
     pub ended_at: Timestamp,
-    /// A file's name, or where it came from.
+    /// Name of the file, or its origin.
     pub source: String,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: FeedOutcome,
-    /// Why, unless it was taken.
+    /// Reason, unless it was taken.
     pub message: Option<String>,
-    /// What changed and what became of each row, as JSON; `null` when it was not read.
+    /// Changes and the result of each row, as JSON; `null` when the feed was not read.
     pub report: String,
 }
 
-/// Where a feed is.
+/// State of a feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FeedState {
-    /// What was looked at last, in the words of its source.
+    /// Mark of the version that was last seen, as its source gives it.
     pub mark: Option<String>,
-    /// When somebody last looked.
+    /// Time of the last look.
     pub looked_at: Option<Timestamp>,
-    /// When it last was the inventory.
+    /// Time at which it was last the inventory.
     pub taken_at: Option<Timestamp>,
-    /// Since when it is stale; it is not when `None`.
+    /// Time since which it is stale; `None` when it is not.
     pub stale_since: Option<Timestamp>,
 }
 
@@ -67,10 +66,10 @@ const COLUMNS: &str =
     "run_id, dealer_id, feed, began_at, ended_at, source, outcome, message, report";
 
 impl StoreTransaction<'_> {
-    /// Lets one at a time work on a dealer's inventory. Returns whether it is this one.
+    /// Leases work on a dealer's inventory to one holder at a time. Returns true when `holder` has the lease.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn lease_feeds(
         &self,
         dealer_id: &str,
@@ -79,8 +78,7 @@ impl StoreTransaction<'_> {
         until: Timestamp,
     ) -> Result<bool, InternalError> {
         self.0.lock(dealer_id)?;
-        // One that has run out is free: whoever died with it delays
-        // the others until then, no longer.
+        // An expired lease is free: a holder that crashed delays the others until then, no longer.
         self.0.changes(
             "leasing the feeds",
             "INSERT INTO feed_leases (dealer_id, holder, until) VALUES ($1, $2, $4)
@@ -90,12 +88,12 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Lets the next one work.
+    /// Releases the lease.
     ///
     /// # Errors
     /// When the database fails.
     pub fn release_feeds(&self, dealer_id: &str, holder: &str) -> Result<(), InternalError> {
-        // Only the holder's own: when it ran out in the meantime, somebody else may be at work.
+        // Only the holder's own lease: when it expired meanwhile, another may hold one.
         self.0.execute(
             "releasing the feeds",
             "DELETE FROM feed_leases WHERE dealer_id = $1 AND holder = $2",
@@ -103,7 +101,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Notes what was looked at.
+    /// Records the version of a feed that was last seen.
     ///
     /// # Errors
     /// When the database fails.
@@ -114,8 +112,7 @@ impl StoreTransaction<'_> {
         mark: Option<&str>,
         now: Timestamp,
     ) -> Result<(), InternalError> {
-        // A look without a mark keeps the one before, so that what was
-        // taken then is not taken again.
+        // A look without a mark keeps the former one, so that the same version is not taken again.
         self.0.execute(
             "marking a feed",
             "INSERT INTO feeds (dealer_id, feed, mark, looked_at) VALUES ($1, $2, $3, $4)
@@ -125,7 +122,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Notes that what there is was confirmed.
+    /// Records that a feed is the inventory, or still is, at a moment.
     ///
     /// # Errors
     /// When the database fails.
@@ -144,7 +141,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Notes that a feed is stale, or no more.
+    /// Marks a feed as stale since a moment, or as no longer stale.
     ///
     /// # Errors
     /// When the database fails.
@@ -162,7 +159,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Keeps a run, and forgets the oldest ones of its feed.
+    /// Stores a run, and deletes the oldest ones of its feed.
     ///
     /// # Errors
     /// When the database fails.
@@ -195,12 +192,13 @@ impl StoreTransaction<'_> {
 }
 
 impl Database {
-    /// When each feed of a dealer last was the inventory, in seconds, and whether it is stale.
+    /// Returns the feeds of a dealer, each with the time in seconds at which it was last the inventory, and true when
+    /// it is stale.
     pub(crate) fn feed_ages(
         &self,
         dealer_id: &str,
     ) -> Result<Vec<(String, i64, bool)>, InternalError> {
-        // One that was never taken is as old as can be.
+        // A feed that was never taken is as old as possible.
         self.0.all(
             "reading the ages of feeds",
             "SELECT feed, coalesce(taken_at, 0), stale_since IS NOT NULL FROM feeds
@@ -212,10 +210,10 @@ impl Database {
 }
 
 impl Store {
-    /// Where a feed is.
+    /// Returns the state of a feed.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn feed_state(&self, dealer_id: &str, feed: &str) -> Result<FeedState, InternalError> {
         let found = self.read_first(
             "reading a feed",
@@ -227,7 +225,7 @@ impl Store {
         Ok(found.unwrap_or_default())
     }
 
-    /// The last runs of a feed, the latest first.
+    /// Returns the last runs of a feed, the latest first.
     ///
     /// # Errors
     /// When the database fails.
@@ -244,7 +242,7 @@ impl Store {
         self.read_all("reading a feed's runs", &sql, params![dealer_id, feed, limit], read)
     }
 
-    /// How many feeds are stale.
+    /// Counts the stale feeds.
     ///
     /// # Errors
     /// When the database fails.

@@ -1,4 +1,4 @@
-//! Finding out whether the database can be read and written.
+//! Test of whether the database can be written.
 
 use tradepost_wire::fault::InternalError;
 
@@ -15,7 +15,7 @@ pub(crate) const SCHEMA: &str = "
 ";
 
 impl StoreTransaction<'_> {
-    /// Writes so many bytes that nobody needs.
+    /// Writes this number of zero bytes to the health row.
     pub(crate) fn touch(&self, bytes: usize) -> Result<(), InternalError> {
         self.0.execute(
             "writing to see whether it can be done",

@@ -1,8 +1,7 @@
-//! Dealers that came at run time, beside those of a configuration file: what was said of each, whether it
-//! is served, and which hosts are whose.
+//! Dealers that are hosted at run time, in addition to those of a configuration file: settings, state and host names.
 //!
-//! Every change takes the next number, and the changes are made one after another, so that whoever has
-//! seen one number asks for what is above it and misses nothing.
+//! Every change takes the next revision number, and changes are made one after another, so that a reader of one
+//! revision can ask for later ones and miss nothing.
 
 use jiff::Timestamp;
 use tradepost_wire::catalog::Vocabulary as _;
@@ -14,40 +13,40 @@ use crate::Store;
 use crate::news::ChangeNotice;
 use crate::sql::{Connection, RowResult, SqlRow, members, params};
 
-/// Whose turn it is when several processes change something here. No dealer has such an id.
+/// Name of the lock that all processes take to change hosted dealers. No dealer has such an id.
 const EVERYBODY: &str = "*hosting";
 
 words! {
-    /// How a dealer stands.
+    /// State of a hosted dealer.
     pub enum HostedState {
-        /// It answers.
+        /// Requests are answered.
         Serving = "serving",
-        /// It answers nobody, and keeps its hosts.
+        /// No request is answered, and host names are kept.
         Suspended = "suspended",
-        /// It is gone but for what it has taken.
+        /// Removed; its stored data stays.
         Removed = "removed",
     }
 }
 
-/// A dealer that came at run time.
+/// Dealer that is hosted at run time.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HostedDealer {
     /// Its id.
     pub dealer_id: String,
-    /// How it stands.
+    /// Its state.
     pub state: HostedState,
-    /// What a section of the configuration would say of it, as JSON. There may be secrets in it.
+    /// Its settings as a section of the configuration, as JSON. They may contain secrets.
     pub document: String,
-    /// Of all changes the number of its last one.
+    /// Revision number of its last change.
     pub revision: i64,
-    /// When it came.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub changed_at: Timestamp,
 }
 
 impl std::fmt::Debug for HostedDealer {
-    /// Without the document.
+    /// Leaves the document out.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("HostedDealer");
         shown
@@ -57,36 +56,36 @@ impl std::fmt::Debug for HostedDealer {
     }
 }
 
-/// What is to be kept of a dealer.
+/// Settings of a hosted dealer to be stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewHosted {
     /// Its id.
     pub dealer_id: String,
     /// Its document.
     pub document: String,
-    /// Its hosts, in lower case.
+    /// Its host names, in lower case.
     pub hosts: Vec<String>,
 }
 
 impl std::fmt::Debug for NewHosted {
-    /// Without the document.
+    /// Leaves the document out.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NewHosted").field("dealer_id", &self.dealer_id).finish_non_exhaustive()
     }
 }
 
-/// Why a change is not made.
+/// Reason why a change is not made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostingConflict {
     /// There is a dealer with this id.
     IdTaken(String),
-    /// There was one, who has left leads and consents under it.
+    /// A removed dealer had this id, and has left leads and consents under it.
     IdRemoved(String),
-    /// There is none, or it was removed.
+    /// There is no such dealer, or it was removed.
     NoSuchDealer,
-    /// It has changed since; this is its revision.
+    /// The dealer has changed since; this is its revision.
     Changed(i64),
-    /// Others have these hosts: by the dealer that wants them, the place in its list and the host.
+    /// Others have these hosts: the dealer that wants each, its index in that dealer's list, and the host.
     HostsTaken(Vec<(String, usize, String)>),
 }
 
@@ -98,22 +97,22 @@ fn last_revision(connection: &Connection) -> Result<i64, InternalError> {
 }
 
 impl Database {
-    /// What has changed since a revision, in the order of the changes, removed dealers among them.
+    /// Returns the dealers that have changed since a revision, in the order of the changes, removed dealers included.
     pub(crate) fn hosted_since(&self, revision: i64) -> Result<Vec<HostedDealer>, InternalError> {
         let sql =
             format!("SELECT {COLUMNS} FROM hosted_dealers WHERE revision > $1 ORDER BY revision");
         self.0.all("reading the hosted dealers", &sql, params![revision], read)
     }
 
-    /// The last revision; 0 when there was no change.
+    /// Returns the last revision; 0 when there was no change.
     pub(crate) fn hosted_revision(&self) -> Result<i64, InternalError> {
         last_revision(&self.0)
     }
 }
 
 impl Store {
-    /// Returns the ids of everybody of whom something is kept: dealers and publishers that are hosted,
-    /// have a lead, a listing, a key, a member of the staff, a consent or an entry in the record.
+    /// Returns the ids of all dealers and publishers with stored data: those that are hosted, or have a lead, a
+    /// listing, a key, a staff member, a consent or an entry in the audit log.
     ///
     /// # Errors
     /// When the database fails.
@@ -134,7 +133,7 @@ impl Store {
         Ok(ids)
     }
 
-    /// The hosted dealers behind an id, in the order of ids, at most so many; removed ones among them.
+    /// Returns up to `limit` hosted dealers after an id, in the order of ids; removed ones included.
     ///
     /// # Errors
     /// When the database fails.
@@ -145,7 +144,7 @@ impl Store {
         self.read_all("listing the hosted dealers", &sql, params![after, limit], read)
     }
 
-    /// A hosted dealer, also one that was removed.
+    /// Returns a hosted dealer, also one that was removed.
     ///
     /// # Errors
     /// When the database fails.
@@ -156,8 +155,8 @@ impl Store {
 }
 
 impl StoreTransaction<'_> {
-    /// Takes dealers in, all or none. With `again` the id may be one that was removed: what is kept
-    /// under it is the new one's then.
+    /// Adds dealers, all or none. With `again` an id may be that of a removed dealer: the data kept under it then
+    /// belongs to the new one.
     pub(crate) fn host_dealers(
         &self,
         dealers: &[NewHosted],
@@ -182,7 +181,7 @@ impl StoreTransaction<'_> {
         if !taken.is_empty() {
             return Ok(Err(HostingConflict::HostsTaken(taken)));
         }
-        // Under the lock, without which two processes would give the same number.
+        // Read under the lock, without which two processes would give the same number.
         let mut revision = self.last_revision()?;
         for dealer in dealers {
             revision += 1;
@@ -207,7 +206,7 @@ impl StoreTransaction<'_> {
         Ok(Ok(revision))
     }
 
-    /// Says something else of a dealer. With `expected` it must not have changed since.
+    /// Changes the settings of a dealer. With `expected` the dealer must not have changed since that revision.
     pub(crate) fn change_hosted(
         &self,
         dealer: &NewHosted,
@@ -218,9 +217,9 @@ impl StoreTransaction<'_> {
         if let Err(conflict) = self.is_there(&dealer.dealer_id, expected)? {
             return Ok(Err(conflict));
         }
-        // Its own as well, so that a host which it keeps is not found taken.
+        // Its own hosts too, so that a host which it keeps is not found taken.
         self.release(&dealer.dealer_id)?;
-        // Where one is another's, whoever runs the job undoes the release as well.
+        // When a host belongs to another dealer, the caller rolls back the release as well.
         let taken = self.claim(dealer)?;
         if !taken.is_empty() {
             return Ok(Err(HostingConflict::HostsTaken(taken)));
@@ -236,8 +235,8 @@ impl StoreTransaction<'_> {
         Ok(Ok(revision))
     }
 
-    /// Has a dealer stand otherwise. One that is removed gives its hosts away, its keys are revoked,
-    /// its people's sessions end, and it does not come back by this.
+    /// Changes the state of a dealer. Removing a dealer frees its host names, revokes its keys and ends its staff's
+    /// sessions; it cannot be undone by this call.
     pub(crate) fn set_hosted_state(
         &self,
         dealer_id: &str,
@@ -250,7 +249,7 @@ impl StoreTransaction<'_> {
             Ok(known) => known,
             Err(conflict) => return Ok(Err(conflict)),
         };
-        // Nothing changes, so that no process has to look because of a new number.
+        // Nothing changes, and without a new revision no process has to look.
         if known.0 == state {
             return Ok(Ok(known.1));
         }
@@ -279,8 +278,7 @@ impl StoreTransaction<'_> {
         Ok(Ok(revision))
     }
 
-    /// Whether a dealer is one that was removed by a certain change. It stays so until the transaction
-    /// ends.
+    /// Returns true when a dealer was removed by this change. It stays so until the transaction ends.
     pub(crate) fn was_removed_by(
         &self,
         dealer_id: &str,
@@ -322,11 +320,11 @@ impl StoreTransaction<'_> {
         })
     }
 
-    /// Makes hosts a dealer's; returns those that are another's.
+    /// Assigns hosts to a dealer; returns those that belong to another.
     fn claim(&self, dealer: &NewHosted) -> Result<Vec<(String, usize, String)>, InternalError> {
         let mut taken = Vec::new();
         for (place, host) in dealer.hosts.iter().enumerate() {
-            // The key of the table decides: between a look and a claim nobody can come.
+            // The table's primary key decides, so that no other process can come in between.
             let rows = self.0.change(
                 "claiming a host",
                 "INSERT INTO hosted_hosts (host, dealer_id) VALUES ($1, $2)

@@ -19,10 +19,10 @@ use crate::sql::{Bind, Connection, RowResult, SqlCell, SqlColumn, SqlValue, para
 
 mod reading;
 
-/// What a unit that is sold has for a status.
+/// Status of a unit that is sold.
 const SOLD: &str = "sold";
 
-/// What a replacement of the inventory did, or would do. Programs read it as it stands here.
+/// Result of replacing an inventory, or of a dry run. Its JSON form is read by programs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Replacement {
     /// Units on offer before.
@@ -31,14 +31,13 @@ pub struct Replacement {
     pub added: usize,
     /// Units whose listing changed.
     pub changed: usize,
-    /// Units as they were; their `updated_at` is confirmed.
+    /// Units that did not change; their `updated_at` is confirmed.
     pub unchanged: usize,
-    /// Units that were on offer and are no longer in the feed, or are sold: now tombstones.
+    /// Units that were on offer and are missing from the feed or sold: now tombstones.
     pub removed: usize,
 }
 
-/// A unit as it is stored. `updated_at` stands beside the JSON, so that confirming a listing that
-/// has not changed rewrites no JSON.
+/// Row of a unit. `updated_at` is a column beside the JSON, so that confirming an unchanged listing rewrites no JSON.
 pub(crate) struct UnitRow {
     vehicle_id: String,
     vin: Option<String>,
@@ -51,7 +50,7 @@ pub(crate) struct UnitRow {
 }
 
 impl UnitRow {
-    /// Writes a unit once.
+    /// Converts a unit into its row.
     pub(crate) fn new(unit: &FeedUnit) -> Result<Self, InternalError> {
         let vehicle = &unit.vehicle;
         let (Some(vehicle_id), Some(status), Some(updated_at)) =
@@ -77,10 +76,10 @@ impl UnitRow {
     }
 }
 
-/// Makes texts of bodies of whatever dealer, as long as those of one come after each other.
+/// Reads the texts of bodies of several dealers; the packing is loaded once for consecutive bodies of one dealer.
 pub(crate) struct Bodies<'c> {
     connection: &'c Connection,
-    /// Whose packing it is.
+    /// Dealer of the last body, with its packing.
     latest: Option<(String, Option<BodyPacking>)>,
 }
 
@@ -97,16 +96,16 @@ impl<'c> Bodies<'c> {
     }
 }
 
-/// What is stored of a unit before a replacement.
+/// Stored state of a unit before a replacement.
 struct Before {
     body: BodyDigest,
     is_sold: bool,
     removed: bool,
-    /// Whether the feed says anything of it.
+    /// True when the feed contains it.
     seen: bool,
 }
 
-/// What a body is compared by: all bodies of a large dealer are more than there should be in memory.
+/// Hash by which bodies are compared, because all bodies of a large dealer take too much memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct BodyDigest([u8; 16]);
 
@@ -117,8 +116,8 @@ impl BodyDigest {
     }
 }
 
-/// A listing's JSON as it stands in its row. A file has it packed once there is a dictionary; a server
-/// of PostgreSQL packs long texts by itself.
+/// JSON of a listing as stored. A file has it packed once there is a dictionary; PostgreSQL compresses long texts by
+/// itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
     Text(String),
@@ -126,7 +125,7 @@ pub(crate) enum Body {
 }
 
 impl Body {
-    /// What a unit has that is no longer on offer: nobody is told of it any more.
+    /// Body of a unit that is no longer on offer, and which is not returned any more.
     const NONE: &str = "";
 }
 
@@ -152,7 +151,7 @@ impl Bind for Body {
     }
 }
 
-/// What bodies of a dealer are packed with.
+/// Compressor and decompressor for the bodies of a dealer.
 struct BodyPacking {
     packer: Compressor,
     unpacker: Decompressor,
@@ -170,7 +169,7 @@ impl BodyPacking {
         })
     }
 
-    /// The text of a body.
+    /// Returns the text of a body.
     fn text(packing: &mut Option<Self>, body: Body) -> Result<String, InternalError> {
         const WHAT: &str = "unpacking a listing";
         match (body, packing) {
@@ -184,7 +183,7 @@ impl BodyPacking {
     }
 }
 
-/// The packing of a dealer's bodies, where there is a dictionary.
+/// Returns the packing of a dealer's bodies, where there is a dictionary.
 fn packing(connection: &Connection, dealer_id: &str) -> Result<Option<BodyPacking>, InternalError> {
     if connection.is_shared() {
         return Ok(None);
@@ -198,27 +197,26 @@ fn packing(connection: &Connection, dealer_id: &str) -> Result<Option<BodyPackin
     dictionary.flatten().map(|bytes| BodyPacking::new(&Dictionary::from_bytes(bytes))).transpose()
 }
 
-/// How many bytes of a snapshot a row has that is kept in the database: one statement must not take
-/// long.
+/// Number of bytes of a snapshot in one row of the database: one statement must not take long.
 const PART: usize = 1024 * 1024;
 
-/// What is known of a dealer's inventory as a whole.
+/// State of a dealer's inventory as a whole.
 #[derive(Debug, Default)]
 pub(crate) struct InventoryState {
-    /// A number that grows with each replacement; 0 where there was none.
+    /// Number that grows with each replacement; 0 before the first.
     pub(crate) generation: i64,
-    /// The name of its snapshot, where there is one, and the generation that is in it.
+    /// Name of its snapshot, where there is one, and the generation that is in it.
     snapshot: Option<(String, i64)>,
 }
 
 impl InventoryState {
-    /// The snapshot of the inventory as it is now, where there is one.
+    /// Returns the snapshot of the current generation, where there is one.
     pub(crate) fn current(&self) -> Option<&str> {
         let (name, generation) = self.snapshot.as_ref()?;
         (*generation == self.generation).then_some(name)
     }
 
-    /// The snapshot, of whatever generation.
+    /// Returns the snapshot of any generation.
     pub(crate) fn latest(&self) -> Option<&str> {
         self.snapshot.as_ref().map(|(name, _)| name.as_str())
     }
@@ -235,7 +233,7 @@ impl StoreTransaction<'_> {
         self.0.lock(dealer_id)?;
         let mut packing = packing(self.0, dealer_id)?;
         let mut before = self.stored(dealer_id, &mut packing)?;
-        // Once: another dictionary would leave unreadable what the first one has packed.
+        // Learned once: listings packed with one dictionary cannot be read with another.
         let learned = match packing {
             Some(_) => None,
             None if dry_run || self.0.is_shared() => None,
@@ -257,13 +255,12 @@ impl StoreTransaction<'_> {
             }
             let sold = row.status == SOLD;
             match (sold, known) {
-                // It is a tombstone already, and stays as old as it is.
+                // The unit is a tombstone already, and keeps its age.
                 (true, Some(unit)) if unit.removed && unit.is_sold => return Ok(()),
                 (true, _) => done.removed += usize::from(on_offer),
                 (false, Some(unit)) if on_offer && unit.body == BodyDigest::of(&row.body) => {
                     done.unchanged += 1;
-                    // Until there was a dictionary nothing was packed; with the
-                    // first one everything is.
+                    // Until there was a dictionary nothing was packed; with the first one everything is.
                     if !dry_run && learned.is_none() {
                         self.confirm_listing(dealer_id, row)?;
                     } else if !dry_run {
@@ -279,8 +276,7 @@ impl StoreTransaction<'_> {
             }
             Ok(())
         })?;
-        // The row stays: buyers are told that a unit is gone, and a
-        // unit that was sold what it was.
+        // The row stays: buyers are told that a unit is gone, and what a sold unit was.
         for (vehicle_id, _) in before.iter().filter(|(_, unit)| !unit.removed && !unit.seen) {
             done.removed += 1;
             if !dry_run {
@@ -311,8 +307,8 @@ impl StoreTransaction<'_> {
         Ok(done)
     }
 
-    /// Notes which snapshot is that of a generation; the name of the one before. `None` where the
-    /// inventory has been replaced meanwhile.
+    /// Records the snapshot of a generation. Returns the state before; `None` when the inventory has been replaced
+    /// meanwhile.
     pub(crate) fn note_snapshot(
         &self,
         dealer_id: &str,
@@ -329,7 +325,7 @@ impl StoreTransaction<'_> {
         Ok((noted > 0).then_some(before))
     }
 
-    /// Keeps a snapshot in the database, in the place of the one before: `parts` are its bytes.
+    /// Stores a snapshot in the database in place of the former one: `parts` are its bytes.
     pub(crate) fn put_snapshot(
         &self,
         dealer_id: &str,
@@ -417,11 +413,11 @@ impl StoreTransaction<'_> {
     }
 }
 
-/// How many rows are made before the database is ready for them.
+/// Number of rows that are prepared before the database takes them.
 const AHEAD: usize = 64;
 
-/// Takes the rows of units one after another. They are made beside: everybody waits for the writer, and
-/// nobody is to wait for what can be done elsewhere.
+/// Passes the rows of units to `take`, one after another. They are built on another thread, because everything else
+/// waits for the writer.
 fn each_row(
     units: &Units,
     mut take: impl FnMut(UnitRow) -> Result<(), InternalError>,
@@ -430,7 +426,7 @@ fn each_row(
         let (made, rows) = sync_channel(AHEAD);
         let making = thread::Builder::new().spawn_scoped(scope, move || {
             for unit in units {
-                // Nobody takes them any more where the database has failed.
+                // The receiver is gone when the database has failed.
                 if made.send(UnitRow::new(&unit)).is_err() {
                     return;
                 }
@@ -441,17 +437,16 @@ fn each_row(
     })
 }
 
-/// What the listings on offer have in common, where they are enough to say so.
+/// Learns a dictionary from the listings on offer, where they are enough.
 fn learn(units: &Units) -> Option<Dictionary> {
     let offered = units.iter().filter(|unit| !unit.sold);
-    // What cannot be written is told where it is stored.
+    // A unit that cannot be written is reported where it is stored.
     let body = |unit: FeedUnit| UnitRow::new(&unit).map(|row| row.body).unwrap_or_default();
     let samples = offered.step_by(Dictionary::step(units.offered())).map(body);
     let dictionary = Dictionary::of_samples(units.offered(), samples);
     (!dictionary.as_bytes().is_empty()).then_some(dictionary)
 }
 
-// Snapshots are files, and the processes of a server need not share a disk.
 fn state(connection: &Connection, dealer_id: &str) -> Result<InventoryState, InternalError> {
     const WHAT: &str = "reading the inventory's generation";
     let sql = "SELECT generation, snapshot, snapshot_of FROM inventories WHERE dealer_id = $1";

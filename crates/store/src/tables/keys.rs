@@ -25,7 +25,7 @@ impl Database {
 }
 
 impl Store {
-    /// Every key, the newest last; of one dealer when `dealer_id` is given.
+    /// Returns all keys, the newest last; of one dealer when `dealer_id` is given.
     ///
     /// # Errors
     /// When the database fails.
@@ -48,7 +48,7 @@ impl StoreTransaction<'_> {
             .scopes
             .as_ref()
             .map(|scopes| scopes.iter().map(|scope| scope.name()).collect::<Vec<_>>().join(" "));
-        // Of two calls at once only one finds the name free.
+        // Under the lock only one of two concurrent calls finds the name free.
         self.0.lock(&key.agent_id)?;
         self.0.changes(
             "writing an API key",
@@ -87,7 +87,7 @@ impl StoreTransaction<'_> {
 
     pub(crate) fn note_api_key_use(&self, id: &str, day: Date) -> Result<(), InternalError> {
         self.0.execute(
-            // A day and no moment: else each request would be a write.
+            // A day and no time of day: otherwise each request would be a write.
             "noting the use of an API key",
             "UPDATE api_keys SET last_used_on = $2
                  WHERE id = $1 AND (last_used_on IS NULL OR last_used_on < $2)",
@@ -104,7 +104,7 @@ fn read(row: &SqlRow<'_>) -> RowResult<ApiKey> {
         agent_id: row.get(1)?,
         name: row.get(2)?,
         hash: row.get(3)?,
-        // A name that this version does not know permits nothing.
+        // An unknown name permits nothing.
         scopes: scopes
             .map(|names| names.split(' ').map(|name| Permission::from(name.to_owned())).collect()),
         created_at: row.get(5)?,

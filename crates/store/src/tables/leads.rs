@@ -1,4 +1,4 @@
-//! Leads as they are read; how they are taken is in [`taking`].
+//! Reading leads; storing them is in [`taking`].
 
 use jiff::Timestamp;
 use tradepost_dealer::record::{
@@ -25,10 +25,10 @@ mod tests;
 
 pub(crate) use schema::SCHEMA;
 
-/// How many other leads of a person are named.
+/// Maximum number of other leads of a person that are listed.
 const SAME_PERSON: u32 = 50;
 
-/// An appointment's columns, of the table with this alias.
+/// Columns of an appointment, of the table with this alias.
 macro_rules! appointment {
     ($alias:literal) => {
         concat!(
@@ -52,7 +52,7 @@ macro_rules! appointment {
     };
 }
 
-/// Those of a submission, with its appointment.
+/// Columns of a submission, with its appointment.
 macro_rules! submission {
     () => {
         concat!(
@@ -63,7 +63,7 @@ macro_rules! submission {
     };
 }
 
-/// Those of a lead, with an appointment and its latest submission, without the tables.
+/// Columns of a lead, with an appointment and its latest submission, without the tables.
 macro_rules! lead_columns {
     () => {
         concat!(
@@ -76,10 +76,10 @@ macro_rules! lead_columns {
     };
 }
 
-/// The same, for queries of their own tables.
+/// The same columns, for queries with their own tables.
 const LEAD_COLUMNS: &str = lead_columns!();
 
-/// The query for leads, each with its current appointment and its latest submission.
+/// Query for leads, each with its current appointment and its latest submission.
 const LEAD: &str = concat!(
     lead_columns!(),
     " FROM leads l JOIN lead_submissions s ON s.seq = l.submission
@@ -88,7 +88,7 @@ const LEAD: &str = concat!(
 );
 
 impl Database {
-    /// Leads as they are now, newest first; of one dealer when `dealer_id` is given.
+    /// Returns leads as they are now, newest first; of one dealer when `dealer_id` is given.
     pub(crate) fn leads(&self, dealer_id: Option<&str>) -> Result<Vec<LeadRecord>, InternalError> {
         self.0.all(
             "reading leads",
@@ -149,17 +149,17 @@ impl Database {
             params![lead_id],
             |row| {
                 let mut appointment = appointment_record(row, 6)?;
-                // As it was then: it may have been superseded, moved or cancelled since.
+                // As it was then: the appointment may have been superseded, moved or cancelled since.
                 if let Some(appointment) = &mut appointment {
                     appointment.state = word(row, 4)?;
                     let starts_at: Option<Timestamp> = row.get(14)?;
                     let ends_at: Option<Timestamp> = row.get(15)?;
                     let is_noted = match appointment.state {
-                        // Events of before times were noted have none; a booking has one.
+                        // Events from before times were recorded have none; a booking has one.
                         AppointmentState::Confirmed | AppointmentState::Superseded => {
                             starts_at.is_some()
                         }
-                        // Without a time it had none then, whatever was agreed on since.
+                        // Without a time it had none then, even if one was agreed on since.
                         AppointmentState::Requested
                         | AppointmentState::Proposed
                         | AppointmentState::Rejected
@@ -253,7 +253,7 @@ fn appointment_record(row: &SqlRow<'_>, first: usize) -> RowResult<Option<Appoin
     }))
 }
 
-/// A column that holds a word of a vocabulary.
+/// Reads a column that holds a name of a vocabulary.
 pub(super) fn word<T: Vocabulary>(row: &SqlRow<'_>, column: usize) -> RowResult<T> {
     let name: String = row.get(column)?;
     T::from_name(&name).ok_or_else(|| format!("{name} is none of {}", T::NAMES.join(", ")).into())

@@ -1,9 +1,9 @@
-//! The buckets of limits that processes share: each takes some permits at a time. PostgreSQL alone has
-//! them, in a table that is not logged: what a crash forgets is full again.
+//! Buckets of rate limits that processes share; each process takes some permits at a time. Only PostgreSQL has them, in
+//! an unlogged table: after a crash all buckets are full again.
 
-/// Takes permits: of what is left as many as a tenth of the share of a process, and one at least. `$1` is
-/// the bucket, `$2` how many permits it holds, `$3` how long one takes to come back, in microseconds.
-/// A bucket is the moment at which it will be full.
+/// Takes permits: of those left as many as a tenth of the share of a process, and at least one. `$1` is the bucket,
+/// `$2` its number of permits, `$3` the time after which one is available again, in microseconds. A bucket is stored as
+/// the time at which it will be full.
 pub(crate) const LEASE: &str = concat!(
     "WITH given AS MATERIALIZED (
         SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT) AS now,
@@ -23,7 +23,7 @@ pub(crate) const LEASE: &str = concat!(
     RETURNING leased, full_at - (SELECT now FROM given), (SELECT live FROM given)"
 );
 
-/// Forgets buckets that are full.
+/// Deletes buckets that are full.
 pub(crate) const TIDY: &str = "
     DELETE FROM permits
     WHERE full_at < CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)";

@@ -1,4 +1,4 @@
-//! Which keys seal personal data, and sealing it anew.
+//! Keys that encrypt personal data, and encrypting rows with another key.
 
 use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
@@ -25,24 +25,24 @@ pub(crate) const SCHEMA: &str = "
     CREATE INDEX idempotency_keys_by_lead ON idempotency_keys (lead_id);
 ";
 
-/// What of a submission is sealed.
+/// Encrypted column of submissions.
 pub(super) const PAYLOAD: &str = "lead_submissions.payload";
-/// The same.
+/// Encrypted column of submissions.
 pub(super) const ADDRESS: &str = "lead_submissions.address";
-/// What of the evidence of a consent is sealed.
+/// Encrypted column of the evidence of consents.
 pub(super) const USER_AGENT: &str = "consent_evidence.user_agent";
-/// The same.
+/// Encrypted column of the evidence of consents.
 pub(super) const BODY: &str = "consent_evidence.body";
-/// The same.
+/// Encrypted column of the evidence of consents.
 pub(super) const SALT: &str = "consent_evidence.salt";
-/// What of a note is sealed.
+/// Encrypted column of notes.
 pub(super) const NOTE: &str = "lead_notes.text";
-/// The same.
+/// Encrypted column of notes.
 pub(super) const NOTE_SALT: &str = "lead_notes.salt";
-/// What of an idempotency key is sealed.
+/// Encrypted column of idempotency keys.
 pub(super) const REPLY: &str = "idempotency_keys.reply";
 
-/// The tables that hold something sealed, or hashed to be looked up.
+/// Tables with columns that are encrypted, or hashed for look-ups.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum SealedTable {
     Submissions,
@@ -69,18 +69,18 @@ impl SealedTable {
     ];
 }
 
-/// From where on rows are looked at: after a number, and where they have none, behind those that
-/// cannot be read.
+/// Position at which a batch begins: after a number, or, in tables without one, after the rows that cannot be
+/// decrypted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RowPosition {
     after: i64,
     unreadable: usize,
 }
 
-/// What cannot be read any more: the table, and which lead it is of, where that is known.
+/// A row that cannot be decrypted any more: its table, and its lead, where that is known.
 pub type Unreadable = (&'static str, Option<String>);
 
-/// What became of a limited number of rows.
+/// Result for a limited number of rows.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) sealed: u64,
@@ -89,17 +89,17 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Of which every row was sealed or hashed.
+    /// Creates the result of a batch in which every row was encrypted or hashed.
     fn whole<T>(rows: &[T]) -> Self {
         Self { sealed: rows.len() as u64, ..Self::default() }
     }
 
-    /// Whether there was nothing left.
+    /// Returns true when no rows were left.
     pub(crate) const fn is_empty(&self) -> bool {
         self.sealed == 0 && self.unreadable.is_empty()
     }
 
-    /// Where the next one begins.
+    /// Returns the position at which the next batch begins.
     pub(crate) fn next(&self, place: RowPosition) -> RowPosition {
         RowPosition {
             after: self.last.unwrap_or(place.after),
@@ -117,12 +117,12 @@ fn key_row(row: &SqlRow<'_>) -> RowResult<(String, String)> {
 }
 
 impl Database {
-    /// The keys without which something cannot be read, each with what it seals.
+    /// Returns the keys that are needed to read everything, each with the key for look-ups that it encrypts.
     pub(crate) fn privacy_keys(&self) -> Result<Vec<(String, String)>, InternalError> {
         self.0.all("reading which keys there are", KEYS, params![], key_row)
     }
 
-    /// How many rows each key has sealed, and how many are in clear.
+    /// Counts the rows that each key has encrypted, and those in clear.
     pub(crate) fn sealed_rows(&self) -> Result<Vec<(Option<String>, u64)>, InternalError> {
         let clear = |table: &str, column: &str| {
             format!("SELECT NULL FROM {table} WHERE {column} NOT LIKE '{BLIND}%'")
@@ -144,13 +144,13 @@ impl Database {
 }
 
 impl StoreTransaction<'_> {
-    /// The same keys, once nobody else is changing them.
+    /// Returns the same keys, after locking them against changes.
     pub(crate) fn privacy_keys(&self) -> Result<Vec<(String, String)>, InternalError> {
         self.0.lock("the keys of personal data")?;
         self.0.all("reading which keys there are", KEYS, params![], key_row)
     }
 
-    /// Notes that a key seals from now on.
+    /// Records that a key is in use from now on.
     pub(crate) fn put_privacy_key(
         &self,
         (id, index_key): (&str, &str),
@@ -161,8 +161,8 @@ impl StoreTransaction<'_> {
         self.0.execute("writing which key seals", sql, params![id, index_key, now])
     }
 
-    /// The key that seals what this transaction writes. It is not forgotten before that is written; one
-    /// that was, because nobody knew that this process still has it first, is known of again.
+    /// Returns the key that encrypts rows of this transaction, and protects it from removal until the end. A key that
+    /// was removed because this process had not used it yet is recorded again.
     pub(super) fn sealing_key(&self, now: Timestamp) -> Result<Option<&str>, InternalError> {
         let Some((id, index_key)) = self.0.vault().key_row() else { return Ok(None) };
         let sql = format!("SELECT 1 FROM privacy_keys WHERE key_id = $1{}", self.0.for_key_share());
@@ -174,10 +174,10 @@ impl StoreTransaction<'_> {
         Ok(Some(id))
     }
 
-    /// Forgets the keys by which nothing is sealed any more, but for this one.
+    /// Deletes the keys that no row is encrypted with any more, except this one.
     pub(crate) fn forget_other_keys(&self, kept: &str) -> Result<(), InternalError> {
         self.0.lock("the keys of personal data")?;
-        // Whoever is writing with one is waited for before anybody looks what is sealed by it.
+        // Waits for transactions that write with such a key before its rows are counted.
         let sql =
             format!("SELECT key_id FROM privacy_keys WHERE key_id <> $1{}", self.0.for_update());
         self.0.all("waiting for keys", &sql, params![kept], |row| row.get::<String>(0))?;
@@ -193,8 +193,8 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Seals by the key of now what is sealed by another or not at all: rows from a place on, a limited
-    /// number of them. What cannot be read stays as it is.
+    /// Encrypts with the current key rows that are in clear or encrypted with another, a limited number from a position
+    /// on. Rows that cannot be decrypted stay as they are.
     pub(crate) fn seal_anew(
         &self,
         table: SealedTable,
@@ -291,7 +291,7 @@ impl StoreTransaction<'_> {
             };
             let of = |column| AadContext::evidence(column, &dealer, seq);
             let agent = agent.map(|text| vault.seal(&of(USER_AGENT), &text)).transpose()?;
-            // It is looked up: hashed once, it stays as it is under whatever key.
+            // Used for look-ups: once hashed it stays the same under any key.
             let network = network.map(|network| self.blinded(&network));
             self.0.execute(
                 "sealing evidence anew",
@@ -411,14 +411,13 @@ impl StoreTransaction<'_> {
                 continue;
             };
             batch.sealed += 1;
-            // What is looked up is in the table's key, so that a row in
-            // clear has to become another row.
+            // The values for look-ups are in the table's primary key, so a row in clear has to become another row.
             let (new_scope, new_key) = match is_blind {
                 true => (scope.clone(), key.clone()),
                 false => (vault.blind(&scope), vault.blind(&key)),
             };
             let of = AadContext::column(REPLY, &[&dealer, &new_scope, &new_key]);
-            // Erasure finds a reply by its lead, and cannot look into what is sealed.
+            // Erasure finds a reply by its lead, and cannot search encrypted text.
             let lead = lead.or_else(|| lead_of(&reply));
             if is_blind {
                 self.0.execute(
@@ -429,7 +428,7 @@ impl StoreTransaction<'_> {
                 )?;
                 continue;
             }
-            // One that was written in the meantime is newer, and stays.
+            // A reply that was written meanwhile is newer, and stays.
             self.0.execute(
                 "sealing a reply",
                 "INSERT INTO idempotency_keys (dealer_id, scope, key, payload_hash, reply,
@@ -460,7 +459,7 @@ impl StoreTransaction<'_> {
     fn blind_contacts(&self, limit: u32) -> Result<Batch, InternalError> {
         let rows = self.plain_rows("lead_contacts", "contact", "person", "''", limit)?;
         for [dealer, contact, person, _] in &rows {
-            // It may be there in this form from a newer lead.
+            // A newer lead may have stored it in this form already.
             self.0.execute(
                 "hashing a contact",
                 "INSERT INTO lead_contacts (dealer_id, contact, person) VALUES ($1, $2, $3)
@@ -526,7 +525,7 @@ impl StoreTransaction<'_> {
         Ok(Batch::whole(&rows))
     }
 
-    /// Rows whose first column is not hashed yet: the dealer and three columns.
+    /// Returns rows whose first column is not hashed yet: the dealer and three columns.
     fn plain_rows(
         &self,
         table: &str,
@@ -546,13 +545,13 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// The form in which a text is looked up, unless it has it already.
+    /// Returns the hash of a text for look-ups, unless it is hashed already.
     fn blinded(&self, text: &str) -> String {
         if text.starts_with(BLIND) { text.to_owned() } else { self.0.vault().blind(text) }
     }
 }
 
-/// The payload of a submission, or why it cannot be read any more.
+/// Returns the payload of a submission, or the reason why it cannot be read any more.
 pub(super) fn payload(
     row: &SqlRow<'_>,
     column: usize,
@@ -563,7 +562,7 @@ pub(super) fn payload(
     readable(row.opened(column, key, of).and_then(parse))
 }
 
-/// The lead that a remembered answer is about.
+/// Returns the id of the lead that a stored reply is about.
 pub(super) fn lead_of(reply: &str) -> Option<String> {
     let reply: Value = json::from_str(reply).ok()?;
     Some(reply.pointer("/0/lead_id")?.as_str()?.to_owned())

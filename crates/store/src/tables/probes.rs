@@ -1,4 +1,4 @@
-//! What the prober last found at each dealer.
+//! Last reports of the prober on dealers.
 
 use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
@@ -7,26 +7,26 @@ use super::StoreTransaction;
 use crate::Store;
 use crate::sql::params;
 
-/// What the prober found at a dealer.
+/// Report of the prober on a dealer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeReport {
-    /// Whose agent it is about.
+    /// Dealer whose agent was checked.
     pub dealer_id: String,
-    /// When the run began.
+    /// Time at which the run began.
     pub at: Timestamp,
-    /// Who wanted it.
+    /// Name of the person who requested it.
     pub by: String,
-    /// What was found, as JSON.
+    /// Results, as JSON.
     pub document: String,
-    /// The same for people, with what was sent and what came back; nothing when nobody was found.
+    /// The results as a page, with requests and answers; `None` when no agent was reached.
     pub page: Option<String>,
 }
 
 impl StoreTransaction<'_> {
-    /// Keeps a report in the place of the one before.
+    /// Stores a report in place of the former one.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn keep_probe_report(&self, report: &ProbeReport) -> Result<(), InternalError> {
         self.0.execute(
             "keeping a report of the prober",
@@ -40,7 +40,7 @@ impl StoreTransaction<'_> {
 }
 
 impl Store {
-    /// What the prober last found at a dealer.
+    /// Returns the last report of the prober on a dealer.
     ///
     /// # Errors
     /// When the database fails.

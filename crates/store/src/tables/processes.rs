@@ -1,19 +1,18 @@
-//! Which processes use the database at the moment, by the database's clock. A file is one process's,
-//! and has no rows here.
+//! Processes that use the database now, by the database's clock. A file belongs to one process and has no rows here.
 
 use tradepost_wire::fault::InternalError;
 
 use super::StoreTransaction;
 use crate::sql::{Connection, params};
 
-/// The moment by PostgreSQL's clock, in milliseconds.
+/// The time by PostgreSQL's clock, in milliseconds.
 macro_rules! now {
     () => {
         "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
     };
 }
 
-/// The table, and who has worked on a task, as a migration.
+/// Table of processes, and the column for the process that works on a task, as a migration.
 pub(crate) const SCHEMA: &str = "
     CREATE TABLE processes (
         process_id  TEXT PRIMARY KEY,
@@ -22,17 +21,17 @@ pub(crate) const SCHEMA: &str = "
     ALTER TABLE tasks ADD COLUMN worker TEXT;   -- the process that appended last
 ";
 
-/// Notes that a process is there.
+/// Statement that registers a process as alive.
 pub(crate) const BEAT: &str = concat!(
     "INSERT INTO processes (process_id, seen_at) VALUES ($1, ",
     now!(),
     ") ON CONFLICT (process_id) DO UPDATE SET seen_at = excluded.seen_at"
 );
 
-/// Forgets those that were not there for a day.
+/// Deletes processes that were not seen for a day.
 const TIDY: &str = concat!("DELETE FROM processes WHERE seen_at < ", now!(), " - 86400000");
 
-/// Of a task: whether nobody works on it. A process that has said nothing for half a minute is gone.
+/// Condition on a task: true when no process works on it. A process not seen for half a minute counts as ended.
 const LEFT: &str = concat!(
     "NOT EXISTS (SELECT 1 FROM processes WHERE process_id = worker AND seen_at > ",
     now!(),
@@ -42,16 +41,16 @@ const LEFT: &str = concat!(
 const SERVED: &str =
     concat!("SELECT EXISTS (SELECT 1 FROM processes WHERE seen_at > ", now!(), " - 30000)");
 
-/// Of a task, as a condition: whether nobody works on it. What is in a file is one process's.
+/// Returns a condition on a task that is true when no process works on it. A file belongs to one process.
 pub(super) fn is_left(connection: &Connection) -> &'static str {
     if connection.process().is_some() { LEFT } else { "TRUE" }
 }
 
 impl StoreTransaction<'_> {
-    /// Notes that this process is there, before it does anything that others could take for left.
+    /// Registers this process as alive, before it does anything that others could take for abandoned.
     ///
     /// # Errors
-    /// When the database fails, or something is being moved to it.
+    /// When the database fails, or a move of rows into it has not ended.
     pub(crate) fn beat(&self) -> Result<(), InternalError> {
         let Some(process) = self.0.process() else { return Ok(()) };
         self.refuse_half_moved()?;
@@ -59,7 +58,7 @@ impl StoreTransaction<'_> {
         self.0.execute("forgetting processes", TIDY, &[])
     }
 
-    /// Whether a process is there.
+    /// Returns true when a process is alive.
     pub(crate) fn is_served(&self) -> Result<bool, InternalError> {
         self.0.one("looking for processes", SERVED, &[], |row| row.get(0))
     }

@@ -1,4 +1,4 @@
-//! What publishers keep: things of every kind in one table, and idempotency keys.
+//! Data of publishers: entities of every kind in one table, and idempotency keys.
 
 use jiff::Timestamp;
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
@@ -50,7 +50,7 @@ pub(crate) const SCHEMA: &str = "
     CREATE INDEX publisher_keys_by_age ON publisher_keys (publisher, used_at);
 ";
 
-/// A publisher's shelf in a transaction.
+/// Store of a publisher in a transaction.
 struct PublisherTx<'c> {
     connection: &'c Connection,
     publisher: &'c str,
@@ -58,7 +58,7 @@ struct PublisherTx<'c> {
 }
 
 impl Database {
-    /// Lets a job read a publisher's shelf in one consistent state.
+    /// Runs a job that reads a publisher's data in one consistent snapshot.
     pub(crate) fn read_shelf(
         &self,
         publisher: &str,
@@ -69,7 +69,7 @@ impl Database {
 }
 
 impl StoreTransaction<'_> {
-    /// Lets a job work on a publisher's shelf.
+    /// Runs a job on a publisher's data.
     ///
     /// # Errors
     /// When the database fails before the job begins.
@@ -78,7 +78,7 @@ impl StoreTransaction<'_> {
         publisher: &str,
         job: impl FnOnce(&dyn StoreTx) -> T,
     ) -> Result<T, InternalError> {
-        // Before the first look: what a job decides by does not change under it.
+        // Locked before the first read, so that the data a job decides by does not change.
         self.0.lock(publisher)?;
         Ok(job(&PublisherTx { connection: self.0, publisher, writable: true }))
     }
@@ -86,8 +86,8 @@ impl StoreTransaction<'_> {
 
 impl StoreTx for PublisherTx<'_> {
     fn whose(&self, kind: EntityKind, id: &str) -> Result<Option<EntityOwner>, InternalError> {
-        // The index has all that is asked for: a hit reads no more than a miss. A miss reads a row as
-        // well, one that stands for nothing, so that it does not take less time than another's thing.
+        // The index has all columns: a hit reads no more than a miss. A miss reads a constant row as well, so that it
+        // does not take less time than another owner's entity.
         let sql = format!(
             "SELECT TRUE, owner, account FROM publisher_things {}
              WHERE publisher = $1 AND kind = $2 AND id = $3
@@ -124,7 +124,7 @@ impl StoreTx for PublisherTx<'_> {
 
     fn list(&self, kind: EntityKind, query: &Query) -> Result<Vec<EntityRecord>, InternalError> {
         let Listing { sql, values } = Listing::of(self.connection, self.publisher, kind, query);
-        // Bodies are parsed once the rows are let go, so that no read is held open by that.
+        // Bodies are parsed after the rows are released, so that parsing holds no read open.
         let rows: Vec<UnparsedRow> =
             self.connection.all("listing things", &sql, &values, |row| read(kind, row))?;
         rows.into_iter().map(UnparsedRow::parse).collect()
@@ -245,7 +245,7 @@ impl StoreTx for PublisherTx<'_> {
     }
 }
 
-/// By which word a decision stands in the record.
+/// Returns the audit action of a decision.
 const fn action(step: DecidedStep) -> AuditAction {
     match step {
         DecidedStep::Step(Step::Approve) => AuditAction::Approved,
@@ -260,7 +260,7 @@ const fn action(step: DecidedStep) -> AuditAction {
     }
 }
 
-/// Where a thing is counted.
+/// Columns by which an entity is counted.
 struct Counted {
     place: i64,
     owner: String,
@@ -270,7 +270,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// Whether another thing is counted with it.
+    /// Returns true when both are counted in the same row.
     fn is_like(&self, other: &Self) -> bool {
         self.owner == other.owner
             && self.account == other.account
@@ -280,7 +280,7 @@ impl Counted {
 }
 
 impl PublisherTx<'_> {
-    /// Where a thing that is there is counted.
+    /// Reads the columns by which an existing entity is counted.
     fn counted(&self, kind: EntityKind, id: &str) -> Result<Option<Counted>, InternalError> {
         self.connection.first(
             "looking a thing up",
@@ -299,7 +299,7 @@ impl PublisherTx<'_> {
         )
     }
 
-    /// Writes a thing that is new; its place.
+    /// Inserts a new entity and returns its number.
     fn insert(&self, record: &EntityRecord) -> Result<i64, InternalError> {
         self.connection.one(
             "writing a thing",
@@ -325,7 +325,7 @@ impl PublisherTx<'_> {
         )
     }
 
-    /// Writes a thing that is there.
+    /// Updates an existing entity.
     fn replace(&self, place: i64, record: &EntityRecord) -> Result<(), InternalError> {
         self.connection.execute(
             "writing a thing",
@@ -347,8 +347,7 @@ impl PublisherTx<'_> {
         )
     }
 
-    /// Counts a thing, or counts it no more. Writers of one publisher come one after another, so that no
-    /// count is lost.
+    /// Adds an entity to its count, or removes it. Writers of one publisher are serialized, so no count is lost.
     fn tally(&self, kind: EntityKind, counted: &Counted, change: i64) -> Result<(), InternalError> {
         self.connection.execute(
             "counting a thing",
@@ -368,7 +367,7 @@ impl PublisherTx<'_> {
         )
     }
 
-    /// Has these terms, and no others, lead to the thing at a place.
+    /// Makes these the only terms of an entity.
     fn write_terms(
         &self,
         kind: EntityKind,
@@ -406,7 +405,7 @@ impl PublisherTx<'_> {
     }
 }
 
-/// A term that leads to a thing already.
+/// Stored term of an entity.
 struct KnownTerm {
     field: String,
     value: String,
@@ -414,13 +413,13 @@ struct KnownTerm {
 }
 
 impl KnownTerm {
-    /// Whether it is this term of a thing that belongs to an owner.
+    /// Returns true when it is this term of an entity of this owner.
     fn is(&self, term: &IndexTerm, owner: &str) -> bool {
         self.field == term.field.name() && self.value == term.value && self.owner == owner
     }
 }
 
-/// A row whose body is still text.
+/// Row whose body is not parsed yet.
 struct UnparsedRow {
     record: EntityRecord,
     body: String,

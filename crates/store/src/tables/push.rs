@@ -1,5 +1,5 @@
-//! Webhooks, and how far each one's delivery is. There is no queue of deliveries: the task's log
-//! is the queue, and a webhook is a place in it.
+//! Webhooks and the state of their deliveries. There is no queue of deliveries: the task's log is the queue, and a
+//! webhook is a position in it.
 
 use jiff::Timestamp;
 use tradepost_server::tasks::log::{
@@ -60,8 +60,7 @@ impl PushWriter for StoreTransaction<'_> {
         if usize::try_from(others).unwrap_or(usize::MAX) >= most {
             return Ok(PushStored::TooMany);
         }
-        // Not changed in its place: an attempt that is under way notes its end
-        // by the key, which is gone then.
+        // Replaced and not updated: a running attempt records its result by the key, which is then gone.
         self.delete_push_config(owner, task_id, &target.config_id)?;
         self.0.execute(
             "writing a webhook",
@@ -102,14 +101,14 @@ impl PushWriter for StoreTransaction<'_> {
     }
 
     fn push_delivered(&self, key: i64, seq: i64) -> Result<(), InternalError> {
-        // Never back: attempts may end in another order than they began.
+        // Never moved back: attempts may end in another order than they began.
         self.0.execute("noting a delivery", "UPDATE push_configs SET sent_seq = CASE WHEN sent_seq > $2 THEN sent_seq ELSE $2 END, failures = 0,
                      failure = NULL WHERE key = $1", params![key, seq])?;
         Ok(())
     }
 
     fn push_rested(&self, key: i64, now: Timestamp) -> Result<(), InternalError> {
-        // Something may have been added while the last entry was on its way.
+        // An entry may have been added while the last one was being sent.
         self.0.execute(
             "resting a webhook",
             "UPDATE push_configs SET due_at = CASE
@@ -140,10 +139,9 @@ impl PushWriter for StoreTransaction<'_> {
 }
 
 impl StoreTransaction<'_> {
-    /// Makes the webhooks of a task that has something new to tell due, in the transaction that
-    /// adds it.
+    /// Makes the webhooks of a task due, in the transaction that appends to its log.
     pub(super) fn stir_push_configs(&self, task_id: &str) -> Result<(), InternalError> {
-        // The moment of the task's last status is near enough for an order, and no clock is here.
+        // The time of the task's last status is accurate enough for an order, and no clock is available here.
         self.0.execute(
             "waking webhooks",
             "UPDATE push_configs
@@ -153,8 +151,8 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Takes webhooks that were given up on again, from where they were: all of them, those of a
-    /// task, or one. Returns how many.
+    /// Resumes webhooks that were given up, from their last position: all of them, those of a task, or one. Returns how
+    /// many.
     ///
     /// # Errors
     /// When the database fails.
@@ -175,8 +173,8 @@ impl StoreTransaction<'_> {
 }
 
 impl Database {
-    /// Webhooks of all agents and owners that were given up, and with `waiting` also those whose
-    /// last attempt failed.
+    /// Returns webhooks of all agents and owners that were given up, and with `waiting` also those whose last attempt
+    /// failed.
     pub(crate) fn push_troubled(&self, waiting: bool) -> Result<Vec<PushPosition>, InternalError> {
         self.0.all(
             "reading webhooks",
@@ -189,8 +187,7 @@ impl Database {
         )
     }
 
-    /// The webhooks of the owner's task after one id, by id, at most `limit`; with `only` that
-    /// one.
+    /// Returns up to `limit` webhooks of the owner's task after an id, in the order of ids; with `only` that one.
     pub(crate) fn push_configs(
         &self,
         owner: &TaskOwner,
@@ -211,7 +208,7 @@ impl Database {
         )
     }
 
-    /// A webhook by its key, unless it was deleted, replaced or given up.
+    /// Returns a webhook by its key, unless it was deleted, replaced or given up.
     pub(crate) fn push_place(&self, key: i64) -> Result<Option<PushPosition>, InternalError> {
         self.0.first(
             "reading a webhook",
@@ -221,7 +218,7 @@ impl Database {
         )
     }
 
-    /// An agent's webhooks that are due, the longest due first, without the busy ones.
+    /// Returns an agent's webhooks that are due, the longest due first, without the busy ones.
     pub(crate) fn push_due(
         &self,
         agent_id: &str,
@@ -229,8 +226,8 @@ impl Database {
         busy: &BlockedPushes,
         limit: usize,
     ) -> Result<Vec<PushPosition>, InternalError> {
-        // The query leaves the busy ones out: were that done with what it finds, they could fill
-        // the limit, and others would wait behind them.
+        // The query leaves the busy ones out: filtered afterwards, they could fill the limit, and others would wait
+        // behind them.
         let (keys, texts) = (self.0.elements(3, "BIGINT"), |value| self.0.elements(value, "TEXT"));
         let (hosts, owners) = (texts(4), texts(5));
         let list = |values: tradepost_wire::json::Value| values.to_string();
@@ -254,7 +251,7 @@ impl Database {
         )
     }
 
-    /// When the next of an agent's webhooks becomes due after a moment.
+    /// Returns the time at which the next of an agent's webhooks after a moment becomes due.
     pub(crate) fn push_next_due(
         &self,
         agent_id: &str,

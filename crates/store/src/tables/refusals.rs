@@ -1,4 +1,4 @@
-//! What was refused: by id for a while, and counted by code and hour.
+//! Refusals: stored by id for a while, and counted by code and hour.
 
 use jiff::Timestamp;
 use tradepost_wire::fault::InternalError;
@@ -12,10 +12,10 @@ use crate::sql::{RowResult, SqlRow, members, params};
 const COLUMNS: &str = "error_id, agent_id, at, code, operation, caller, misfits";
 
 impl StoreTransaction<'_> {
-    /// Keeps refusals, and adds to how many there were.
+    /// Stores refusals, and adds to their counts.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn keep_refusals(
         &self,
         refusals: &[RefusalRecord],
@@ -51,7 +51,7 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Forgets what was refused before a moment, and of each agent all but the latest refusals.
+    /// Deletes refusals and counts from before a moment, and of each agent all but the latest refusals.
     ///
     /// # Errors
     /// When the database fails.
@@ -65,8 +65,8 @@ impl StoreTransaction<'_> {
             params![each],
             |row| row.get(0),
         )?;
-        // By the moment of the first one too many. Of several at that moment none stays, even if
-        // that leaves fewer than are allowed.
+        // By the time of the first one beyond the limit. All with that same time are deleted, even if fewer than
+        // allowed remain.
         for agent in agents {
             self.0.execute(
                 WHAT,
@@ -80,16 +80,16 @@ impl StoreTransaction<'_> {
 }
 
 impl Store {
-    /// What was refused under an id.
+    /// Returns the refusal with an error id.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn refusal(&self, error_id: &str) -> Result<Option<RefusalRecord>, InternalError> {
         let sql = format!("SELECT {COLUMNS} FROM refusals WHERE error_id = $1");
         self.read_first("reading a refusal", &sql, params![error_id], read)
     }
 
-    /// What an agent, or any of them, refused, the latest first; with this code, where one is given.
+    /// Returns refusals of an agent, or of all, the latest first; with this code, where one is given.
     ///
     /// # Errors
     /// When the database fails.
@@ -107,7 +107,7 @@ impl Store {
         self.read_all("reading refusals", &sql, params![agent_id, code, limit], read)
     }
 
-    /// How often an agent, or any of them, refused since a moment, by hour and code.
+    /// Returns the numbers of refusals of an agent, or of all, since a moment, by hour and code.
     ///
     /// # Errors
     /// When the database fails.

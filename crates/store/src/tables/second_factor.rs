@@ -1,4 +1,4 @@
-//! The second factors of members, and the recovery codes that stand in for them.
+//! Second factors of staff members, and their recovery codes.
 
 use std::collections::BTreeSet;
 
@@ -12,20 +12,20 @@ use crate::privacy::AadContext;
 use crate::sign_in::SecondFactor;
 use crate::sql::params;
 
-/// What of a second factor is sealed.
+/// Encrypted column of second factors.
 pub(super) const SECRET: &str = "second_factors.secret";
 
-/// What the secret of a member belongs to when it is sealed.
+/// Returns the context that the secret of a member is bound to.
 pub(super) fn belongs_to(name: &str) -> AadContext {
     AadContext::column(SECRET, &[name])
 }
 
 impl StoreTransaction<'_> {
-    /// Keeps the secret of a second factor that is to be confirmed, in place of one that was not.
-    /// Returns `false` when the member has a factor that counts already.
+    /// Stores the secret of a second factor that is to be confirmed, replacing an unconfirmed one. Returns `false` when
+    /// the member already has a confirmed factor.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn begin_second_factor(
         &self,
         name: &str,
@@ -45,8 +45,8 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Has a second factor count from now on, by the code of a half minute, with recovery codes of
-    /// these hashes. Returns `false` when there is none to be confirmed.
+    /// Confirms a second factor by the code of a half minute, and stores the hashes of its recovery codes. Returns
+    /// `false` when there is none to confirm.
     ///
     /// # Errors
     /// When the database fails.
@@ -57,7 +57,7 @@ impl StoreTransaction<'_> {
         codes: &[Sha256Hash],
         now: Timestamp,
     ) -> Result<bool, InternalError> {
-        // A sign-in without a code that is under way ends first, or begins no session.
+        // A concurrent sign-in without a code ends before this, or begins no session.
         self.lock_member(name)?;
         let confirmed = self.0.changes(
             "confirming a second factor",
@@ -71,7 +71,7 @@ impl StoreTransaction<'_> {
         Ok(confirmed)
     }
 
-    /// Uses the code of a half minute up. Returns `false` when it, or a later one, was used before.
+    /// Uses up the code of a half minute. Returns `false` when it, or a later one, was used before.
     ///
     /// # Errors
     /// When the database fails.
@@ -84,7 +84,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Uses a recovery code up. Returns `false` when there is none with this hash.
+    /// Uses up a recovery code. Returns `false` when there is none with this hash.
     ///
     /// # Errors
     /// When the database fails.
@@ -93,7 +93,7 @@ impl StoreTransaction<'_> {
         self.0.changes("using a recovery code", sql, params![name, code])
     }
 
-    /// Puts recovery codes in the place of those that a member has.
+    /// Replaces the recovery codes of a member.
     ///
     /// # Errors
     /// When the database fails.
@@ -125,10 +125,10 @@ impl StoreTransaction<'_> {
 }
 
 impl Store {
-    /// The second factor of a member, also one that is not confirmed.
+    /// Returns the second factor of a member, also an unconfirmed one.
     ///
     /// # Errors
-    /// When the database fails, or the key that has sealed the secret is not here.
+    /// When the database fails, or the key that has encrypted the secret is missing.
     pub fn second_factor(&self, name: &str) -> Result<Option<SecondFactor>, InternalError> {
         self.read_first(
             "reading a second factor",
@@ -147,7 +147,7 @@ impl Store {
         )
     }
 
-    /// The names of those who have a second factor that counts.
+    /// Returns the names of the members that have a confirmed second factor.
     ///
     /// # Errors
     /// When the database fails.
@@ -157,7 +157,7 @@ impl Store {
         Ok(names.into_iter().collect())
     }
 
-    /// Whether a member has a second factor that counts.
+    /// Returns true when a member has a confirmed second factor.
     ///
     /// # Errors
     /// When the database fails.

@@ -1,5 +1,5 @@
-//! Failed attempts to sign in: how many more a name or a browser may make, over all addresses and
-//! processes, and how many failures of which kind there were in each hour.
+//! Failed sign-in attempts: budgets of names and browsers, across all addresses and processes, and the number of
+//! failures of each kind by hour.
 
 use jiff::{SignedDuration, Timestamp};
 use tradepost_dealer::staff::{AuditAction, NewAuditEntry};
@@ -12,18 +12,18 @@ use crate::Store;
 use crate::sign_in::{AccessCount, AttemptBudget};
 use crate::sql::params;
 
-/// Entries that the record has of one kind of failure of one name in one hour. What comes beyond is
-/// counted, and told in one entry once the hour is over.
+/// Maximum number of entries in the audit log for one kind of failure of one name in one hour. Further failures are
+/// counted, and recorded in one entry after the hour.
 const ENTRIES_AN_HOUR: i64 = 10;
 
 /// Hours for which failures are counted.
 const HOURS: i64 = 48;
 
 impl StoreTransaction<'_> {
-    /// Takes one attempt from a budget. Returns whether none is left afterwards.
+    /// Takes one attempt from a budget. Returns true when none is left afterwards.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn charge_attempt(
         &self,
         bucket: &[u8],
@@ -33,7 +33,7 @@ impl StoreTransaction<'_> {
         let first = budget.after_one(now);
         let step = i64::try_from(budget.step().as_millis()).unwrap_or(i64::MAX);
         let full_at: Timestamp = self.0.one(
-            // A moment that no budget reaches was written under another clock, and counts as over.
+            // A time that no budget reaches was written under another clock, and counts as past.
             "counting a failed attempt",
             "INSERT INTO sign_in_budgets (bucket, full_at) VALUES ($1, $2)
              ON CONFLICT (bucket) DO UPDATE SET full_at =
@@ -46,7 +46,7 @@ impl StoreTransaction<'_> {
         Ok(budget.wait(full_at, now) > SignedDuration::ZERO)
     }
 
-    /// Gives a budget all of its attempts back.
+    /// Restores all attempts of a budget.
     ///
     /// # Errors
     /// When the database fails.
@@ -55,7 +55,7 @@ impl StoreTransaction<'_> {
         self.0.execute("forgiving failed attempts", sql, params![bucket])
     }
 
-    /// Counts a failure, and records it unless the record has enough of its kind for this hour.
+    /// Counts a failure, and records it unless the audit log has enough of its kind for this hour.
     ///
     /// # Errors
     /// When the database fails.
@@ -77,7 +77,7 @@ impl StoreTransaction<'_> {
         if happened <= ENTRIES_AN_HOUR { self.record(entry) } else { Ok(()) }
     }
 
-    /// Records, for each hour that is over, how many failures it had beyond those in the record.
+    /// Records, for each past hour, the number of failures beyond those in the audit log.
     ///
     /// # Errors
     /// When the database fails.
@@ -129,8 +129,8 @@ impl StoreTransaction<'_> {
         self.record_all(&entries)
     }
 
-    /// Forgets budgets that are full again, and counts that are old. To be done in a transaction of its
-    /// own, which holds no lock of a record meanwhile.
+    /// Deletes budgets that are full again, and old counts. To be called in a transaction of its own, which holds no
+    /// lock of an audit log meanwhile.
     ///
     /// # Errors
     /// When the database fails.
@@ -144,10 +144,10 @@ impl StoreTransaction<'_> {
 }
 
 impl Store {
-    /// Time until the next attempt of a budget may be made; zero when it may be made now.
+    /// Returns the time until the next attempt of a budget may be made; zero when it may be made now.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn attempt_wait(
         &self,
         bucket: &[u8],
@@ -163,7 +163,7 @@ impl Store {
         Ok(full_at.map_or(SignedDuration::ZERO, |full_at| budget.wait(full_at, now)))
     }
 
-    /// Failures since the beginning of the last full hour, by kind.
+    /// Returns the failures since the beginning of the last full hour, by kind.
     ///
     /// # Errors
     /// When the database fails.
@@ -182,7 +182,7 @@ impl Store {
     }
 }
 
-/// The beginning of the hour in which a moment is.
+/// Returns the beginning of the hour of a time.
 fn hour_of(at: Timestamp) -> Timestamp {
     let seconds = at.as_second();
     Timestamp::from_second(seconds - seconds.rem_euclid(3600)).unwrap_or(at)

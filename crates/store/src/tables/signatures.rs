@@ -1,4 +1,4 @@
-//! Signatures of requests that were used.
+//! Used signatures of requests.
 
 use jiff::Timestamp;
 use tradepost_keys::replay::UsedSignature;
@@ -20,7 +20,7 @@ pub(crate) const SCHEMA: &str = "
 ";
 
 impl Database {
-    /// The signatures that were used at a publisher and still hold.
+    /// Returns the signatures that were used at a publisher and have not expired.
     pub(crate) fn used_signatures(
         &self,
         publisher: &str,
@@ -40,8 +40,8 @@ impl Database {
 }
 
 impl StoreTransaction<'_> {
-    /// Notes that a signature was used, and forgets those that no longer hold. `false` when it was
-    /// used before, by whatever process.
+    /// Records that a signature was used, and deletes expired ones. Returns `false` when it was used before, by any
+    /// process.
     ///
     /// # Errors
     /// When the database fails.
@@ -56,7 +56,7 @@ impl StoreTransaction<'_> {
             "DELETE FROM used_signatures WHERE publisher = $1 AND until <= $2",
             params![publisher, now],
         )?;
-        // The key of the table decides who was first, not a look before.
+        // The table's primary key decides which use was first, not an earlier read.
         self.0.changes(
             "noting a used signature",
             "INSERT INTO used_signatures (publisher, key, nonce, until) VALUES ($1, $2, $3, $4)

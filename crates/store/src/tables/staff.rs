@@ -1,4 +1,4 @@
-//! The dealer's people who come to the console, their sessions, and the record of what they do.
+//! Staff members of dealers, their sessions in the console, and the audit log.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ const SESSION: &str = "s.id, s.name, s.begun_at, s.seen_at, s.expires_at, s.brow
 const ENTRY: &str = "chain, seq, at, actor, deed, subject, detail, hash";
 
 impl StoreTransaction<'_> {
-    /// Lets somebody in from now on; `false` when the name is taken.
+    /// Adds a member; returns `false` when the name is taken.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn add_member(&self, member: &StaffMember) -> Result<bool, InternalError> {
         let StaffMember { name, dealer_id, role, password, created_at } = member;
         self.0.changes(
@@ -33,16 +33,16 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Lets somebody in whom others vouch for, as what they say now; `false` when that is nothing new.
-    /// Sessions that were begun with other rights end.
+    /// Stores a member whom a sign-in provider vouches for, with the dealer and role it gives; returns `false` when
+    /// they are unchanged. Sessions that were begun with another dealer or role end.
     ///
     /// # Errors
     /// When the database fails.
     pub fn vouch_for_member(&self, member: &StaffMember) -> Result<bool, InternalError> {
         let StaffMember { name, dealer_id, role, password, created_at } = member;
         let is_new = self.0.changes(
-            // A row that says the same already is left alone, so that not each sign-in is a change
-            // to tell of. The password is never touched: whom others vouch for has none.
+            // An unchanged row is not written, so that not every sign-in counts as a change. The password is never
+            // changed: members from a provider have none.
             "writing a member whom others vouch for",
             "INSERT INTO staff (name, dealer_id, role, password, created_at)
              VALUES ($1, $2, $3, $4, $5)
@@ -57,26 +57,25 @@ impl StoreTransaction<'_> {
         Ok(is_new)
     }
 
-    /// Gives somebody another password, and ends their sessions; `false` when nobody has the name.
+    /// Sets the password of a member, and ends their sessions; returns `false` when there is no such member.
     ///
     /// # Errors
     /// When the database fails.
     pub fn set_password(&self, name: &str, password: &str) -> Result<bool, InternalError> {
-        // First the password, so that a sign-in with the old one that is under way waits for this and
-        // begins no session afterwards.
+        // The password first: a concurrent sign-in with the old one waits for this transaction and begins no session
+        // afterwards.
         let is_changed = self.0.changes(
             "changing a password",
             "UPDATE staff SET password = $2 WHERE name = $1",
             params![name, password],
         )?;
-        // Whoever knew the old password may be in with it.
+        // A session may have been begun by a person who knew the old password.
         self.end_sessions_of(name)?;
         Ok(is_changed)
     }
 
-    /// Whether what a member has proven at a sign-in still holds: the password is the one with the hash
-    /// that was compared, and a second factor is confirmed exactly where a code of it was given.
-    /// Nobody changes either before the transaction ends.
+    /// Returns true when the proofs of a sign-in are still valid: the password has the hash that was compared, and a
+    /// second factor is confirmed exactly when a code of it was given. Both stay unchanged until the transaction ends.
     ///
     /// # Errors
     /// When the database fails.
@@ -97,8 +96,8 @@ impl StoreTransaction<'_> {
         Ok(confirmed.is_some() == has_code)
     }
 
-    /// Has others who sign in as a member, or change how the member signs in, wait for the end of the
-    /// transaction. Returns the hash of the password; `None` when nobody has the name.
+    /// Locks a member, so that other sign-ins of the member, and changes of password or second factor, wait for the end
+    /// of the transaction. Returns the hash of the password; `None` when there is no such member.
     pub(super) fn lock_member(&self, name: &str) -> Result<Option<String>, InternalError> {
         let sql = format!("SELECT password FROM staff WHERE name = $1{}", self.0.for_update());
         self.0.first("locking a member of the staff", &sql, params![name], |row: &SqlRow<'_>| {
@@ -106,7 +105,7 @@ impl StoreTransaction<'_> {
         })
     }
 
-    /// Lets somebody in no more; `false` when nobody has the name.
+    /// Removes a member; returns `false` when there is none.
     ///
     /// # Errors
     /// When the database fails.
@@ -115,16 +114,15 @@ impl StoreTransaction<'_> {
         self.end_sessions_of(name)?;
         self.remove_second_factor(name)?;
         self.0.changes(
-            // Sessions refer to their member, which is why they have gone first.
+            // Sessions refer to their member, so they are deleted first.
             "removing a member of the staff",
             "DELETE FROM staff WHERE name = $1",
             params![name],
         )
     }
 
-    /// Gives somebody the password that they chose, and ends their sessions but for one. Returns `false`
-    /// and changes nothing when the present password is not the one with this hash any more, or the
-    /// session has ended.
+    /// Sets the password that a member has chosen, and ends their sessions except one. Returns `false` and changes
+    /// nothing when the present password no longer has this hash, or the session has ended.
     ///
     /// # Errors
     /// When the database fails.
@@ -147,7 +145,7 @@ impl StoreTransaction<'_> {
         Ok(is_changed)
     }
 
-    /// Ends every session of a member but for one.
+    /// Ends every session of a member except one.
     ///
     /// # Errors
     /// When the database fails.
@@ -171,7 +169,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Begins a session, and forgets those that are over.
+    /// Begins a session, and deletes expired ones.
     ///
     /// # Errors
     /// When the database fails.
@@ -195,8 +193,8 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Gives a session another id and another cookie, once its person has given the password again;
-    /// `false` when it has ended meanwhile.
+    /// Gives a session another id and another cookie, after the member has given the password again; returns `false`
+    /// when it has ended meanwhile.
     ///
     /// # Errors
     /// When the database fails.
@@ -215,7 +213,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Ends one session of a member; nothing where it is another's.
+    /// Ends one session of a member; does nothing when it belongs to another.
     ///
     /// # Errors
     /// When the database fails.
@@ -224,20 +222,20 @@ impl StoreTransaction<'_> {
         self.0.execute("ending a session", sql, params![id, name])
     }
 
-    /// Notes that a session was used.
+    /// Records that a session was used.
     ///
     /// # Errors
     /// When the database fails.
     pub fn touch_session(&self, id: &str, now: Timestamp) -> Result<(), InternalError> {
         self.0.execute(
-            // Requests of one session overtake each other, and the moment must not go back.
+            // Requests of one session may overtake each other, and the time must not go back.
             "noting the use of a session",
             "UPDATE staff_sessions SET seen_at = $2 WHERE id = $1 AND seen_at < $2",
             params![id, now],
         )
     }
 
-    /// Ends a session; `false` when there is none.
+    /// Ends a session; returns `false` when there is none.
     ///
     /// # Errors
     /// When the database fails.
@@ -246,7 +244,7 @@ impl StoreTransaction<'_> {
         self.0.changes("ending a session", sql, params![id])
     }
 
-    /// Records what somebody does, in the transaction that does it.
+    /// Records an action in the audit log, in the transaction that performs it.
     ///
     /// # Errors
     /// When the database fails.
@@ -254,18 +252,18 @@ impl StoreTransaction<'_> {
         self.record_all(std::slice::from_ref(entry))
     }
 
-    /// Records several things in their order.
+    /// Records several actions in their order.
     ///
     /// # Errors
     /// When the database fails.
     pub fn record_all(&self, entries: &[NewAuditEntry]) -> Result<(), InternalError> {
-        // What this call has added to a chain is not asked for again.
+        // The last entry of a chain is read once for each call.
         let mut heads: BTreeMap<&str, (i64, Sha256Hash)> = BTreeMap::new();
         for entry in entries {
             let (seq, previous) = match heads.get(entry.chain.as_str()) {
                 Some(head) => *head,
                 None => {
-                    // Numbers have no gap and hashes one predecessor: one writer at a time.
+                    // Numbers have no gap and every hash one predecessor, so a chain has one writer at a time.
                     self.0.lock(&entry.chain)?;
                     let last = self.0.first(
                         "reading the last entry of a record",
@@ -299,7 +297,7 @@ impl StoreTransaction<'_> {
 }
 
 impl Database {
-    /// The names of the records that there are.
+    /// Returns the names of the chains in the audit log.
     pub(crate) fn chains(&self) -> Result<Vec<String>, InternalError> {
         let sql = "SELECT DISTINCT chain FROM audit_log ORDER BY chain";
         self.0.all("reading whose records there are", sql, params![], |row| row.get(0))
@@ -326,16 +324,16 @@ impl Database {
 }
 
 impl Store {
-    /// Somebody who may come in.
+    /// Returns a member by name.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn member(&self, name: &str) -> Result<Option<StaffMember>, InternalError> {
         let sql = format!("SELECT {MEMBER} FROM staff m WHERE m.name = $1");
         self.read_first("reading a member of the staff", &sql, params![name], |row| member(row, 0))
     }
 
-    /// Those who see a dealer's leads, by name; everybody when no dealer is given.
+    /// Returns the members who see a dealer's leads, by name; all members when no dealer is given.
     ///
     /// # Errors
     /// When the database fails.
@@ -347,7 +345,7 @@ impl Store {
         self.read_all("reading the staff", &sql, params![dealer_id], |row| member(row, 0))
     }
 
-    /// The session with a cookie of this hash, and whose it is.
+    /// Returns the session with a cookie of this hash, with its member.
     ///
     /// # Errors
     /// When the database fails.
@@ -364,8 +362,7 @@ impl Store {
         })
     }
 
-    /// Sessions that have not expired, the latest first: of those who belong to a dealer alone, or of
-    /// everybody.
+    /// Returns sessions that have not expired, the latest first: of the members of one dealer, or of all.
     ///
     /// # Errors
     /// When the database fails.
@@ -384,7 +381,7 @@ impl Store {
         })
     }
 
-    /// Entries of a record before a number, the latest first.
+    /// Returns entries of a chain before a number, the latest first.
     ///
     /// # Errors
     /// When the database fails.
@@ -401,8 +398,7 @@ impl Store {
         self.read_all("reading a record", &sql, params![chain, before, limit], entry)
     }
 
-    /// Entries of all records about a lead, the first ones first, each with the hash of the one before
-    /// it.
+    /// Returns entries of all chains about a lead, oldest first, each with the hash of the one before it.
     ///
     /// # Errors
     /// When the database fails.
@@ -420,7 +416,7 @@ impl Store {
         })
     }
 
-    /// The hash of the entry of a record with a number, if there is one.
+    /// Returns the hash of an entry of a chain by its number, if there is one.
     ///
     /// # Errors
     /// When the database fails.
@@ -429,7 +425,7 @@ impl Store {
         self.read_first("reading an entry's hash", sql, params![chain, seq], |row| row.get(0))
     }
 
-    /// Hands over every entry of a record, or of all, in their order.
+    /// Passes every entry of a chain, or of all, to `take` in their order.
     ///
     /// # Errors
     /// When the database fails.

@@ -1,6 +1,6 @@
-//! Deliveries of events for a publisher's people. The publisher's events are the outbox: an event is kept in the
-//! transaction in which it becomes true, by whatever process. Each publisher has a place in them, and what
-//! stands after it is turned into deliveries in one transaction with the move of the place.
+//! Deliveries of events to a publisher's staff. The publisher's events are the outbox: an event is stored in the
+//! transaction that causes it, by any process. Each publisher has a position in them, and the events after it are
+//! turned into deliveries in the transaction that moves the position.
 
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliverySource, DeliveryState};
@@ -23,11 +23,11 @@ const PLACES: DeliveryPlaces =
     DeliveryPlaces { table: "staff_event_places", owner: "publisher", event: "place" };
 
 impl StoreTransaction<'_> {
-    /// Gives a publisher its place in its events, before the first; it keeps one that it has. Events that
-    /// a command has left before the first server ran are told, too.
+    /// Creates a publisher's position before its first event, unless it has one. So events that a command has stored
+    /// before the first server ran are delivered, too.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn place_staff_events(&self, publisher: &str) -> Result<(), InternalError> {
         self.0.execute(
             "placing a publisher in its events",
@@ -36,8 +36,8 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Moves a publisher's place forward to an event, and keeps the deliveries that come of those before
-    /// it. Returns `false` when another process has done so.
+    /// Moves a publisher's position forward to an event, and stores the deliveries planned for the events up to it.
+    /// Returns `false` when another process has done so.
     ///
     /// # Errors
     /// When the database fails.
@@ -73,8 +73,7 @@ impl StoreTransaction<'_> {
         Ok(true)
     }
 
-    /// Has the deliveries of a publisher that were given up made again: those of one thing, or all.
-    /// Returns how many.
+    /// Makes deliveries of a publisher that were given up due again: those about one subject, or all. Returns how many.
     ///
     /// # Errors
     /// When the database fails.
@@ -85,7 +84,7 @@ impl StoreTransaction<'_> {
         now: Timestamp,
     ) -> Result<usize, InternalError> {
         self.0.change(
-            // As if it were new: the time after which it is given up begins again.
+            // Treated as new: the time after which it is given up begins again.
             "reviving deliveries to people of a publisher",
             "UPDATE lead_deliveries SET state = 'due', attempts = 0, created_at = $3, due_at = $3,
                  ended_at = NULL
@@ -97,7 +96,7 @@ impl StoreTransaction<'_> {
 }
 
 impl Database {
-    /// The publishers with events of which nobody has been told.
+    /// Returns the publishers that have events after their position.
     pub(crate) fn publishers_with_unplanned(&self) -> Result<Vec<String>, InternalError> {
         let sql = "SELECT s.publisher FROM staff_event_places s WHERE EXISTS
                        (SELECT 1 FROM publisher_things t
@@ -107,7 +106,7 @@ impl Database {
         self.0.all("looking for untold sales", sql, params![kind], |row| row.get(0))
     }
 
-    /// The events of a publisher after its place, the first ones first.
+    /// Returns the events of a publisher after its position, oldest first.
     pub(crate) fn unplanned_staff_events(
         &self,
         publisher: &str,
@@ -124,7 +123,7 @@ impl Database {
 }
 
 impl Store {
-    /// An event of a publisher by its place; `None` when it is forgotten.
+    /// Returns an event of a publisher by its number; `None` when it was deleted.
     ///
     /// # Errors
     /// When the database fails.

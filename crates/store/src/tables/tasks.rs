@@ -1,5 +1,5 @@
-//! Tasks as append-only event logs. Every row has the agent and the owner in its key's task, and
-//! every query that a caller can cause names both.
+//! Tasks as append-only event logs. Every row belongs to a task with an agent and an owner, and every query that a
+//! caller can cause names both.
 
 use jiff::Timestamp;
 use tradepost_server::tasks::log::{
@@ -83,7 +83,7 @@ impl TaskWriter for StoreTransaction<'_> {
             params![task_id],
             |row| Ok((row.get::<i64>(0)?, row.get::<String>(1)?)),
         )?;
-        // A state that this version does not know is left alone.
+        // A state that this version does not know is left unchanged.
         if TaskState::from_name(&state).is_none_or(TaskState::terminal) {
             return Ok(None);
         }
@@ -101,7 +101,7 @@ impl TaskWriter for StoreTransaction<'_> {
              status_at = coalesce($4, status_at), worker = $5 WHERE task_id = $1",
             params![task_id, seq, state, status_at, self.0.process()],
         )?;
-        // In the same transaction: no process that dies in between leaves a webhook untold.
+        // In the same transaction, so that a crash in between leaves no webhook unsent.
         self.stir_push_configs(task_id)?;
         self.0.tell(ChangeNotice::Appended { task_id: task_id.to_owned(), seq, ended });
         Ok(Some(seq))
@@ -113,7 +113,7 @@ impl TaskWriter for StoreTransaction<'_> {
 }
 
 impl StoreTransaction<'_> {
-    /// The owner's task.
+    /// Returns the owner's task.
     ///
     /// # Errors
     /// When the database fails.
@@ -121,7 +121,7 @@ impl StoreTransaction<'_> {
         task_row(self.0, owner, task_id, "")
     }
 
-    /// The owner's task, which nobody else changes until the transaction ends.
+    /// Returns the owner's task, locked until the transaction ends.
     pub(super) fn own_task(
         &self,
         owner: &TaskOwner,
@@ -130,12 +130,12 @@ impl StoreTransaction<'_> {
         task_row(self.0, owner, task_id, self.0.for_update())
     }
 
-    /// A secret of this store by name; `fresh` becomes it when there is none.
+    /// Returns a secret of this store by name; stores `fresh` when there is none.
     ///
     /// # Errors
     /// When the database fails.
     pub fn secret(&self, name: &str, fresh: &[u8]) -> Result<Vec<u8>, InternalError> {
-        // Of two processes that start at once, both go on with the secret of the first.
+        // Of two processes that start at once, both use the secret of the first.
         self.0.execute(
             "keeping a secret",
             "INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING",
@@ -147,7 +147,7 @@ impl StoreTransaction<'_> {
 }
 
 impl Database {
-    /// The owner's task.
+    /// Returns the owner's task.
     pub(crate) fn task(
         &self,
         owner: &TaskOwner,
@@ -156,7 +156,7 @@ impl Database {
         task_row(&self.0, owner, task_id, "")
     }
 
-    /// The number of a task's last entry, 0 where there is none, and whether it has ended.
+    /// Returns the number of a task's last entry, 0 when there is none, and true when the task has ended.
     pub(crate) fn standing(&self, task_id: &str) -> Result<(i64, bool), InternalError> {
         let query = "SELECT last_seq, state FROM tasks WHERE task_id = $1";
         let found = self.0.first("reading a task", query, params![task_id], |row| {
@@ -166,8 +166,7 @@ impl Database {
         Ok(found?.unwrap_or_default())
     }
 
-    /// Entries of a task after one and up to another, at most `limit`; those of artifacts only when
-    /// asked for.
+    /// Returns up to `limit` entries of a task after one and up to another; artifacts only `with_artifacts`.
     pub(crate) fn task_entries(
         &self,
         task_id: &str,
@@ -192,8 +191,7 @@ impl Database {
         )
     }
 
-    /// The owner's tasks, newest state first, after the one with this moment and id; and how many
-    /// there are in all.
+    /// Returns the owner's tasks, newest state first, after the one with this time and id, and the total number.
     pub(crate) fn tasks(
         &self,
         owner: &TaskOwner,
@@ -235,7 +233,7 @@ impl Database {
         Ok((rows, usize::try_from(total).unwrap_or_default()))
     }
 
-    /// An agent's tasks that somebody was working on, and nobody is any more.
+    /// Returns an agent's unfinished tasks that no process works on any more.
     pub(crate) fn unfinished_tasks(&self, agent_id: &str) -> Result<Vec<TaskRow>, InternalError> {
         unfinished(&self.0, agent_id, "")
     }
@@ -246,10 +244,10 @@ fn unfinished(
     agent_id: &str,
     and: &str,
 ) -> Result<Vec<TaskRow>, InternalError> {
-    // Interrupted ones wait for the caller, and can wait on.
+    // Interrupted tasks wait for the caller, and can go on waiting.
     let states = TaskState::ALL.iter().filter(|s| !s.terminal() && !s.interrupted());
     let names: Vec<_> = states.map(|s| format!("'{}'", s.name())).collect();
-    // In one order, so that two who end the same do not wait for each other.
+    // In a fixed order, so that two processes that end the same tasks do not deadlock.
     let sql = format!(
         "SELECT task_id, context_id, state, status_at, last_seq FROM tasks
          WHERE agent_id = $1 AND state IN ({}) AND {} ORDER BY task_id{and}",
@@ -282,7 +280,7 @@ fn read_row(row: &SqlRow<'_>) -> RowResult<TaskRow> {
     Ok(TaskRow {
         task_id: row.get(0)?,
         context_id: row.get(1)?,
-        // Of an unknown state nobody can be told that the task goes on.
+        // A task in an unknown state must not be reported as still running.
         state: TaskState::from_name(&state).unwrap_or(TaskState::Failed),
         status_at: row.get(3)?,
         last_seq: row.get(4)?,

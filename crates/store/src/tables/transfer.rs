@@ -1,5 +1,4 @@
-//! What is kept in a file, row by row, for a database that is to keep it from now on. Which tables and
-//! columns there are is asked of the database that takes them.
+//! Moving the rows of a file into another database. The tables and columns are read from the target database.
 
 use sha2::{Digest as _, Sha256};
 use tradepost_wire::fault::InternalError;
@@ -8,42 +7,42 @@ use super::inventory::Bodies;
 use super::{Database, StoreTransaction};
 use crate::sql::{Bind as _, Connection, RowResult, SqlRow, SqlValue, params};
 
-/// What others refer to goes before them.
+/// Tables that others refer to are moved before them.
 const FIRST: [&str; 5] = ["lead_submissions", "appointments", "leads", "tasks", "staff"];
 
-/// What a database has for itself.
+/// Tables that every database keeps for itself.
 const OWN: [&str; 6] =
     ["tradepost_schema", "processes", "permits", "snapshots", "health", "moved_from"];
 
-/// Whose turn it is to move something here, or to begin to serve it. No tenant has such an id.
+/// Name of the lock for moving rows into a database, or starting to serve it. No tenant has such an id.
 const MOVES: &str = "*moves";
 
-/// Whether something can be moved to a database.
+/// Result of claiming a database as the target of a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TransferClaim {
-    /// It can, or goes on.
+    /// The move can begin, or continue.
     Begins,
-    /// All of it has arrived before.
+    /// All rows have arrived before.
     Whole,
-    /// It holds something; the name of a table.
+    /// The database holds other data; the name of a table.
     Used(String),
-    /// Something else was being moved there.
+    /// Another move to it has begun.
     Other,
     /// A server uses it.
     Served,
 }
 
-/// How many rows are fetched at once.
+/// Number of rows fetched at once.
 const PAGE: usize = 500;
 
-/// A table.
+/// Table to be moved.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     pub(crate) name: String,
     columns: Vec<(String, TransferKind)>,
-    /// By which rows are told apart.
+    /// Columns of its primary key.
     key: Vec<String>,
-    /// The column whose numbers the database gives.
+    /// Column whose numbers the database assigns.
     counted: Option<String>,
 }
 
@@ -55,7 +54,7 @@ enum TransferKind {
     Truth,
 }
 
-/// How many rows a table has, and what is in them, whatever their order.
+/// Number of rows of a table, and a digest of them that does not depend on their order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     pub(crate) rows: u64,
@@ -72,16 +71,15 @@ impl Sum {
                 SqlValue::Blob(blob) => (b'b', blob.as_ref().map(|it| it.to_vec())),
                 SqlValue::Truth(truth) => (b'?', truth.map(|it| vec![u8::from(it)])),
             };
-            // With its length each value ends where it does: `ab` and `c` are not `a` and `bc`. A
-            // length that nothing has stands for no value, which is not an empty one.
+            // The length marks the end of each value: `ab` and `c` are not `a` and `bc`. A length that no value has
+            // stands for NULL, which is not an empty value.
             let length = bytes.as_ref().map_or(u64::MAX, |bytes| bytes.len() as u64);
             hash.update([tag]);
             hash.update(length.to_be_bytes());
             hash.update(bytes.unwrap_or_default());
         }
         self.rows += 1;
-        // Added up, the rows may come in any order, and two that are equal do not cancel each other
-        // out.
+        // Sums do not depend on the order of rows, and two equal rows do not cancel each other out.
         let hash: [u8; 32] = hash.finalize().into();
         for (sum, part) in self.digest.iter_mut().zip(hash.chunks_exact(8)) {
             let part = part.iter().fold(0, |whole: u64, byte| whole << 8 | u64::from(*byte));
@@ -89,7 +87,7 @@ impl Sum {
         }
     }
 
-    /// It as bytes.
+    /// Returns it as bytes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         [self.rows].iter().chain(&self.digest).flat_map(|part| part.to_be_bytes()).collect()
     }
@@ -125,7 +123,7 @@ impl Table {
 }
 
 impl Database {
-    /// The tables of what is kept here, those first that others refer to.
+    /// Returns the tables to be moved, those first that others refer to.
     pub(crate) fn tables(&self) -> Result<Vec<Table>, InternalError> {
         const WHAT: &str = "reading the tables";
         let columns = self.0.all(
@@ -180,15 +178,15 @@ impl Database {
         )
     }
 
-    /// Hands over the rows of a table, in the order of its key.
+    /// Passes the rows of a table to `take`, in the order of its key.
     pub(crate) fn each_row(
         &self,
         table: &Table,
         mut take: impl FnMut(Vec<SqlValue<'static>>) -> Result<(), InternalError>,
     ) -> Result<(), InternalError> {
         let mut bodies = Bodies::of(&self.0);
-        // What `take` says is kept aside: a row's reader has errors of another type, and the
-        // reading ends with the first.
+        // The result of `take` is kept separately: a row's reader has another error type, and reading ends with the
+        // first error.
         let mut outcome = Ok(());
         let mut hand_over = |row: &SqlRow<'_>| {
             outcome = take(table.read(row, &mut bodies)?);
@@ -199,7 +197,7 @@ impl Database {
         read.and(outcome)
     }
 
-    /// What is in a table.
+    /// Returns the number and the digest of a table's rows.
     pub(crate) fn sum(&self, table: &Table) -> Result<Sum, InternalError> {
         let mut sum = Sum::default();
         self.each_row(table, |row| {
@@ -209,7 +207,7 @@ impl Database {
         Ok(sum)
     }
 
-    /// How many rows a table has.
+    /// Returns the number of rows of a table.
     pub(crate) fn count(&self, table: &Table) -> Result<u64, InternalError> {
         count(&self.0, table)
     }
@@ -221,7 +219,7 @@ fn count(connection: &Connection, table: &Table) -> Result<u64, InternalError> {
     Ok(rows as u64)
 }
 
-/// Reads page by page where a query would have all of a table in memory.
+/// Reads in pages where a query would load a whole table into memory.
 fn walk(
     connection: &Connection,
     table: &Table,
@@ -248,8 +246,8 @@ fn walk(
 }
 
 impl StoreTransaction<'_> {
-    /// Notes what is being moved here, unless the database is used for something else. From here on no
-    /// server starts until all of it has arrived.
+    /// Records the move to this database, unless it is used for something else. From here on no server starts until all
+    /// rows have arrived.
     pub(crate) fn claim_for_move(
         &self,
         tables: &[Table],
@@ -263,7 +261,7 @@ impl StoreTransaction<'_> {
                 (true, false) => TransferClaim::Begins,
             });
         }
-        // Before the tables are looked at: who is there may write to them.
+        // Checked before the tables: a server that is running may write to them.
         if self.is_served()? {
             return Ok(TransferClaim::Served);
         }
@@ -277,13 +275,13 @@ impl StoreTransaction<'_> {
         Ok(TransferClaim::Begins)
     }
 
-    /// Notes that all of it has arrived.
+    /// Records that all rows have arrived.
     pub(crate) fn note_moved(&self) -> Result<(), InternalError> {
         let sql = "UPDATE moved_from SET is_whole = TRUE";
         self.0.execute("noting what was moved", sql, &[])
     }
 
-    /// Refuses to be used while something is being moved here.
+    /// Returns an error while a move to this database has not ended.
     pub(crate) fn refuse_half_moved(&self) -> Result<(), InternalError> {
         self.0.lock(MOVES)?;
         match self.moved_from()? {
@@ -296,13 +294,13 @@ impl StoreTransaction<'_> {
         }
     }
 
-    /// What has been moved here, if anything: its digest, and whether all of it has arrived.
+    /// Returns the move to this database, if any: its digest, and true when all rows have arrived.
     fn moved_from(&self) -> Result<Option<(Vec<u8>, bool)>, InternalError> {
         let sql = "SELECT digest, is_whole FROM moved_from";
         self.0.first("reading what was moved", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    /// Adds rows to a table, unless it has more or fewer than these go after.
+    /// Adds rows to a table, unless it has more or fewer rows than `after`.
     pub(crate) fn add_rows(
         &self,
         table: &Table,
@@ -310,15 +308,13 @@ impl StoreTransaction<'_> {
         rows: &[Vec<SqlValue<'static>>],
     ) -> Result<(), InternalError> {
         const WHAT: &str = "moving rows";
-        // Counting and adding are two statements: without the lock two who move at once could both
-        // find the same number.
+        // Counting and adding are two statements: without the lock two concurrent moves could find the same number.
         self.0.lock(MOVES)?;
         if count(self.0, table)? != after {
             return Err(InternalError::new(WHAT, "somebody else writes to the database"));
         }
         let columns: Vec<_> = table.columns.iter().map(|(name, _)| name.as_str()).collect();
-        // Numbers go over as they are, also where the database would give its own: other rows refer
-        // to them.
+        // Numbers are kept, also where the database would assign its own: other rows refer to them.
         let values: Vec<_> = (1..=columns.len()).map(|number| format!("${number}")).collect();
         let sql = format!(
             "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({})",
@@ -329,10 +325,9 @@ impl StoreTransaction<'_> {
         rows.iter().try_for_each(|row| self.0.execute(WHAT, &sql, row))
     }
 
-    /// Has the database go on counting after what was moved.
+    /// Makes the database assign numbers after those that were moved.
     pub(crate) fn count_on(&self, table: &Table) -> Result<(), InternalError> {
-        // Of an empty table nothing was counted, and the third value says that 1 is still to be
-        // given.
+        // For an empty table the third value makes 1 the next number.
         let Some(column) = &table.counted else { return Ok(()) };
         let sql = format!(
             "SELECT setval(pg_get_serial_sequence($1, $2), GREATEST(1, max({column})), max({column}) IS NOT NULL)

@@ -1,4 +1,4 @@
-//! Reads everything that can be compared with the record, or that is sealed.
+//! Reads all rows that can be compared with the audit log, or that are encrypted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +19,14 @@ use crate::verification::{
     NoteCheck, NoteFault, NoteFaultKind, SealedCheck, StaffCheck, StaffFault, StaffFaultKind,
 };
 
-/// Number of rows that are read at once.
+/// Number of rows read at once.
 const PAGE: u32 = 500;
 
 const NOTES: &str = "reading the notes of all leads";
 const SEALED: &str = "opening what is sealed";
 const STAFF: &str = "comparing the staff with the record";
 
-/// An entry of the record about a note.
+/// Entry of the audit log about a note.
 struct NoteEntry {
     chain: String,
     seq: i64,
@@ -35,7 +35,7 @@ struct NoteEntry {
     digest: Option<Sha256Hash>,
 }
 
-/// A note as it is kept.
+/// Note as stored.
 struct StoredNote {
     lead_id: String,
     dealer_id: String,
@@ -44,11 +44,11 @@ struct StoredNote {
     is_readable: bool,
 }
 
-/// What the record says last about a member of the staff.
+/// Last state of a staff member in the audit log.
 struct RecordedMember {
     chain: String,
     role: Option<StaffRole>,
-    /// What entries name of the password, if they do.
+    /// Fingerprint of the password, if entries name it.
     password_print: Option<String>,
 }
 
@@ -98,7 +98,7 @@ impl Database {
         }
         for (lead_id, left) in entries {
             for entry in left {
-                // Erasure takes notes away, and so does giving up the key of them.
+                // Erasure removes notes, and so does giving up their key.
                 let is_forgotten = forgotten_at.is_some_and(|at| entry.at <= at);
                 if !erased.contains(&lead_id) && !is_forgotten {
                     let NoteEntry { chain, seq, .. } = entry;
@@ -111,7 +111,7 @@ impl Database {
         Ok(check)
     }
 
-    /// The entries about notes, by their lead.
+    /// Returns the entries about notes, by their lead.
     fn note_entries(&self) -> Result<BTreeMap<String, Vec<NoteEntry>>, InternalError> {
         let mut entries: BTreeMap<String, Vec<NoteEntry>> = BTreeMap::new();
         self.0.each(
@@ -136,7 +136,7 @@ impl Database {
         Ok(entries)
     }
 
-    /// The leads that the chain of consents says are erased.
+    /// Returns the leads that are erased by the chain of consents.
     fn erased_leads(&self) -> Result<BTreeSet<String>, InternalError> {
         let sql = "SELECT DISTINCT lead_id FROM consent_log WHERE kind = $1";
         let leads =
@@ -204,7 +204,7 @@ impl Database {
                     fault(StaffFaultKind::OtherPassword);
                 }
                 Some(_) => {}
-                // Nobody comes in with an empty one: a provider vouches for them.
+                // An empty password cannot be used: a provider vouches for the member.
                 None if password.is_empty() => {}
                 None => check.unverified_passwords += 1,
             }
@@ -216,7 +216,7 @@ impl Database {
         Ok(check)
     }
 
-    /// The members of the staff that there are by the record.
+    /// Returns the staff members that exist by the audit log.
     fn recorded_members(&self) -> Result<BTreeMap<String, RecordedMember>, InternalError> {
         let mut recorded: BTreeMap<String, RecordedMember> = BTreeMap::new();
         self.0.each(
@@ -241,7 +241,7 @@ impl Database {
                         member.password_print = detail.password_print;
                     }
                 } else {
-                    // Whom a provider vouches for again keeps the password.
+                    // A member whom a provider vouches for again keeps the password.
                     let before = recorded.remove(&name).and_then(|before| before.password_print);
                     let member = RecordedMember {
                         chain,
@@ -267,7 +267,7 @@ impl Database {
         Ok(check)
     }
 
-    /// Opens the secrets of second factors: one for each member at most, so they are read at once.
+    /// Decrypts the secrets of second factors: one for each member at most, so they are read at once.
     fn open_second_factors(&self, check: &mut SealedCheck) -> Result<(), InternalError> {
         self.0.each(
             SEALED,
@@ -383,7 +383,7 @@ impl Database {
     }
 }
 
-/// By what a remembered answer is found.
+/// Reads the primary key of a stored reply.
 fn reply_place(row: &SqlRow<'_>) -> RowResult<[String; 3]> {
     Ok([row.get(0)?, row.get(1)?, row.get(2)?])
 }

@@ -1,7 +1,7 @@
-//! The tables of publishers that came later.
+//! Later migrations of the publishers' tables.
 
-/// What a publisher's things are found and counted by. What was there before gets its terms from its body, and
-/// counts as changed by itself, so that its state is written anew as soon as the publisher runs.
+/// Columns, tables and indexes by which a publisher's entities are found and counted. Existing rows get their terms
+/// from their body, and count as changed by themselves, so that their state is updated as soon as the publisher runs.
 pub(super) const INDEX: &str = r#"
     ALTER TABLE publisher_things ADD COLUMN class TEXT COLLATE "C" NOT NULL DEFAULT '';
     ALTER TABLE publisher_things ADD COLUMN changes_at BIGINT;  -- microseconds; NULL: never by itself
@@ -75,7 +75,7 @@ pub(super) const INDEX: &str = r#"
         WHERE kind = 'account' AND replace(body, '\u0000', '\ufffd')::json ->> 'operator' IS NOT NULL;
 "#;
 
-/// Indexes by creation for all lists of a publisher: a page begins at a moment, not behind so many things.
+/// Indexes by creation for all lists of a publisher, so that a page begins at a time and not at an offset.
 pub(super) const ORDER: &str = "
     DROP INDEX publisher_things_by_owner;
     CREATE INDEX publisher_things_by_owner

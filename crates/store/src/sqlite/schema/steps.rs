@@ -1,4 +1,4 @@
-//! Steps of the schema. Some others stand beside the queries of their tables.
+//! Migrations of the schema. Some others are beside the queries of their tables.
 
 /// The table, as a migration.
 pub(crate) const KEYS: &str = "
@@ -150,7 +150,7 @@ pub(crate) const HOSTING: &str = "
     CREATE INDEX hosted_hosts_by_dealer ON hosted_hosts (dealer_id);
 ";
 
-/// With its salt a note is compared with its entry in the record. Older notes have none.
+/// Adds the salt by which a note is compared with its entry in the audit log. Older notes have none.
 pub(crate) const NOTE_SALTS: &str = "
     ALTER TABLE lead_notes ADD COLUMN salt TEXT;
 ";
@@ -192,8 +192,8 @@ pub(crate) const SECOND_FACTORS: &str = "
     ALTER TABLE staff_sessions ADD COLUMN proven_at INTEGER;    -- when the password was asked last
 ";
 
-/// Appointments that can be changed, and times that are blocked, as a migration. What leads that are
-/// erased or lost still occupied in the future is free from then on.
+/// Migration for appointments that can be changed, and for blocked times. Future times that erased or lost leads still
+/// occupied become free.
 pub(crate) const CALENDAR: &str = "
     ALTER TABLE appointments ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
     ALTER TABLE lead_events ADD COLUMN appointment_starts_at INTEGER;   -- NULL: as it is now
@@ -220,7 +220,7 @@ pub(crate) const CALENDAR: &str = "
                            WHERE l.state = 'erased' OR p.stage = 'lost');
 ";
 
-/// Indexes by which times are found whatever the case of their rooftop's name.
+/// Indexes for finding times by rooftop regardless of the case of its name.
 pub(crate) const ROOFTOP_CASE: &str = "
     DROP INDEX appointments_by_time;
     CREATE INDEX appointments_by_time ON appointments
@@ -230,8 +230,8 @@ pub(crate) const ROOFTOP_CASE: &str = "
         (dealer_id, lower(rooftop), department, ends_at);
 ";
 
-/// What a thing is found and counted by, as a migration. What was there before gets its terms from its body,
-/// and counts as changed by itself, so that its state is written anew as soon as the publisher runs.
+/// Migration that adds the terms by which an entity is found and counted. Existing rows get their terms from their
+/// body, and count as changed by themselves, so that their state is updated as soon as the publisher runs.
 pub(crate) const PUBLISHER_INDEX: &str = "
     ALTER TABLE publisher_things ADD COLUMN class TEXT NOT NULL DEFAULT '';
     ALTER TABLE publisher_things ADD COLUMN changes_at INTEGER;     -- microseconds; NULL: never by itself
@@ -304,8 +304,8 @@ pub(crate) const PUBLISHER_INDEX: &str = "
         WHERE kind = 'account' AND json_extract(body, '$.operator') IS NOT NULL;
 ";
 
-/// Deliveries to a publisher's people beside those of leads, and how far each publisher's events have been
-/// turned into deliveries.
+/// Deliveries to a publisher's staff in addition to those of leads, and the position up to which each publisher's
+/// events have been turned into deliveries.
 pub(crate) const STAFF_EVENTS: &str = "
     ALTER TABLE lead_deliveries ADD COLUMN source TEXT NOT NULL DEFAULT 'lead';     -- or publisher
     CREATE TABLE staff_event_places (
@@ -314,7 +314,7 @@ pub(crate) const STAFF_EVENTS: &str = "
     ) WITHOUT ROWID;
 ";
 
-/// Indexes by creation for all lists of a publisher: a page begins at a moment, not behind so many things.
+/// Indexes by creation for all lists of a publisher, so that a page begins at a time and not at an offset.
 pub(crate) const PUBLISHER_ORDER: &str = "
     DROP INDEX publisher_things_by_owner;
     CREATE INDEX publisher_things_by_owner

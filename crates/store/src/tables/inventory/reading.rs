@@ -1,4 +1,4 @@
-//! Inventories as they are read: some rows at a time, whatever their number.
+//! Reading inventories in batches of rows, however large they are.
 
 use jiff::Timestamp;
 use tradepost_dealer::inventory::{InventoryBuilder, Tombstone};
@@ -17,19 +17,19 @@ impl Database {
         state(&self.0, dealer_id)
     }
 
-    /// The generations of all inventories.
+    /// Returns the generations of all inventories.
     pub(crate) fn inventory_generations(&self) -> Result<Vec<(String, i64)>, InternalError> {
         let sql = "SELECT dealer_id, generation FROM inventories";
         self.0.all("reading the generations", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    /// The dealers that have snapshots, and their names.
+    /// Returns the dealers that have snapshots, with the names of the snapshots.
     pub(crate) fn snapshot_names(&self) -> Result<Vec<(String, String)>, InternalError> {
         let sql = "SELECT dealer_id, snapshot FROM inventories WHERE snapshot IS NOT NULL";
         self.0.all("looking for snapshots", sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    /// The bytes of a snapshot that is kept in the database.
+    /// Returns the bytes of a snapshot that is stored in the database.
     pub(crate) fn snapshot(&self, dealer_id: &str, name: &str) -> Result<Vec<u8>, InternalError> {
         const WHAT: &str = "opening a snapshot";
         const SQL: &str =
@@ -44,18 +44,17 @@ impl Database {
         Ok(whole)
     }
 
-    /// The rows, ready to be made an inventory of, what is gone, and of which generation they are. It is
-    /// made by whoever calls: an index takes a while, and others wait to read.
+    /// Returns the generation of an inventory, its rows as a builder, and its tombstones. The caller builds the
+    /// inventory: indexing takes a while, and others wait for this connection.
     pub(crate) fn gather_inventory(
         &self,
         dealer_id: &str,
         oldest: Timestamp,
     ) -> Result<(i64, InventoryBuilder, Vec<Tombstone>), InternalError> {
         let mut gathered = Err(nobody_reads());
-        // A number that was read apart from the rows might be that of others.
+        // A generation read apart from the rows might belong to other rows.
         self.0.snapshot(|| {
-            // The number first: a server ends a session that is silent in a transaction, and parsing takes
-            // a while.
+            // The generation first: a server ends a session that is silent in a transaction, and parsing takes a while.
             gathered = self.inventory_state(dealer_id).and_then(|state| {
                 let gone = self.gone(dealer_id, oldest)?;
                 let offered = self.0.one(
@@ -72,7 +71,7 @@ impl Database {
         gathered
     }
 
-    /// What so many listings have in common as they are sent.
+    /// Learns a dictionary from a sample of the listings as they are sent.
     fn learn(&self, dealer_id: &str, offered: usize) -> Result<Dictionary, InternalError> {
         let step = Dictionary::step(offered);
         let (mut samples, mut place) = (Vec::new(), 0_usize);
@@ -103,7 +102,7 @@ impl Database {
         read.map(|gone| (listings, gone))
     }
 
-    /// Hands over the listings on offer as they are at one moment.
+    /// Passes the listings on offer to `take`, as they are at one moment.
     pub(crate) fn each_listing(
         &self,
         dealer_id: &str,
@@ -116,8 +115,8 @@ impl Database {
         read
     }
 
-    /// Hands over the listings on offer by their ids. They are read some at a time: all of them may be
-    /// more than there should be in memory.
+    /// Passes the listings on offer to `take` in the order of their ids. They are read in batches, because all of them
+    /// may take too much memory.
     fn listings(
         &self,
         dealer_id: &str,
@@ -142,7 +141,7 @@ impl Database {
         }
     }
 
-    /// The units that left the offer after a moment.
+    /// Returns the units that left the offer after a moment.
     fn gone(&self, dealer_id: &str, oldest: Timestamp) -> Result<Vec<Tombstone>, InternalError> {
         self.0.all(
             "reading the inventory",
@@ -164,14 +163,14 @@ impl Database {
     }
 }
 
-/// How many listings are read at once.
+/// Number of listings read at once.
 const AT_ONCE: usize = 256;
 
 fn nobody_reads() -> InternalError {
     InternalError::new("reading the inventory", "nobody reads")
 }
 
-/// A listing as it is stored.
+/// Listing as stored.
 struct StoredListing<'p> {
     packing: &'p mut Option<BodyPacking>,
     body: Body,
@@ -179,7 +178,7 @@ struct StoredListing<'p> {
 }
 
 impl StoredListing<'_> {
-    /// It, read.
+    /// Parses the listing.
     fn vehicle(self) -> Result<Vehicle, InternalError> {
         listing(&BodyPacking::text(self.packing, self.body)?, self.updated_at)
     }

@@ -1,5 +1,5 @@
-//! The calendar: what is occupied, and what the dealer's people change. There is one query for what is
-//! occupied: the agent books by it, and everybody who shows a calendar reads it.
+//! The calendar: occupied times, and changes by the dealer's staff. One query returns occupied times, both for bookings
+//! and for every view of the calendar.
 
 use jiff::Timestamp;
 use tradepost_dealer::appointment::Period;
@@ -15,7 +15,7 @@ use super::{LEAD_COLUMNS, appointment_record, lead_record, word};
 use crate::Store;
 use crate::sql::{Connection, RowResult, SqlRow, members, params};
 
-/// Subquery for what is occupied, and by what: one row for each confirmed appointment and each blocked time.
+/// Subquery for occupied times: one row for each confirmed appointment and each blocked time.
 macro_rules! occupied {
     () => {
         "(SELECT a.dealer_id, a.rooftop, a.department, a.starts_at, a.ends_at, 1 AS places,
@@ -29,10 +29,10 @@ macro_rules! occupied {
     };
 }
 
-/// Query for what is occupied of a department within a period, without one lead's appointments. `<>` would find
-/// nothing where there is no lead to leave out, and a blocked time is no lead's. Bookings keep the rooftop's name
-/// of their time: one whose case the configuration has changed since is the same rooftop. SQLite folds
-/// the letters of ASCII alone.
+/// Query for the occupied times of a department within a period, without one lead's appointments. `<>` would find
+/// nothing where there is no lead to leave out, and a blocked time has no lead. Bookings keep the rooftop's name of
+/// their time: a name whose case the configuration has changed since is the same rooftop. SQLite folds only ASCII
+/// letters.
 pub(crate) const OCCUPIED: &str = concat!(
     "SELECT o.starts_at, o.ends_at, o.places, o.held_by FROM ",
     occupied!(),
@@ -40,14 +40,14 @@ pub(crate) const OCCUPIED: &str = concat!(
          AND o.starts_at < $5 AND (o.lead_id IS NULL OR o.lead_id IS DISTINCT FROM $6)"
 );
 
-/// The ids of what is occupied within a period, of one dealer or of all.
+/// Query for the ids of occupied times within a period, of one dealer or of all.
 const OCCUPIED_IDS: &str = concat!(
     "SELECT o.held_by FROM ",
     occupied!(),
     " WHERE ($1 IS NULL OR o.dealer_id = $1) AND o.ends_at > $2 AND o.starts_at < $3"
 );
 
-/// The tables of [`visit`]: each appointment with its lead.
+/// Tables of [`visit`]: each appointment with its lead.
 const VISITS: &str = " FROM appointments a
      JOIN lead_submissions own ON own.seq = a.submission
      JOIN leads l ON l.lead_id = own.lead_id
@@ -58,7 +58,7 @@ const VISITS: &str = " FROM appointments a
 /// Number of columns of a lead, before those of a visit.
 const AFTER_LEAD: usize = 34;
 
-/// The query for appointments with their leads.
+/// Returns the query for appointments with their leads.
 fn visits() -> String {
     format!(
         "{LEAD_COLUMNS}, p.stage, p.changed_at, p.changed_by, p.seen_at, p.answered_at, a.rooftop,
@@ -113,7 +113,7 @@ fn read_visit(
 }
 
 impl StoreTransaction<'_> {
-    /// An appointment with its lead, once nobody else is deciding anything about its dealer's.
+    /// Returns an appointment with its lead, after locking its dealer's data.
     ///
     /// # Errors
     /// When the database fails.
@@ -124,13 +124,13 @@ impl StoreTransaction<'_> {
                 row.get::<String>(0)
             })?;
         let Some(dealer) = dealer else { return Ok(None) };
-        // Whose it is never changes; how it stands is read when nobody else can change it.
+        // The dealer never changes; the appointment is read under the lock.
         self.0.lock(&dealer)?;
         read_visit(self.0, appointment_id)
     }
 
-    /// Reads what of a department's calendar is taken within a period, without one lead's appointments, once
-    /// nobody else is deciding anything about its dealer's.
+    /// Returns the occupied times of a department within a period, without one lead's appointments, after locking its
+    /// dealer's data.
     ///
     /// # Errors
     /// When the database fails.
@@ -152,8 +152,8 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// An appointment as it stands, where the dealer's people or the end of its lead have changed it; the
-    /// lead's current one where that has taken its place. `None` when nothing of the kind has happened.
+    /// Returns an appointment in its current state when the dealer's staff or the end of its lead have changed it, or
+    /// the lead's current appointment when that has replaced it. `None` when no such change has happened.
     ///
     /// # Errors
     /// When the database fails.
@@ -180,7 +180,7 @@ impl StoreTransaction<'_> {
                 let lead = self.lead(&found.lead.lead_id)?;
                 Ok(lead.and_then(|lead| lead.appointment).or(Some(appointment)))
             }
-            // The agent itself has moved it, and knows.
+            // The agent has moved it and already knows.
             AppointmentState::Superseded => {
                 let lead = self.lead(&found.lead.lead_id)?;
                 Ok(lead.and_then(|lead| lead.appointment).filter(|current| current.version > 1))
@@ -188,8 +188,8 @@ impl StoreTransaction<'_> {
         }
     }
 
-    /// Stores a changed appointment, the event that says so, and that the lead has changed. `lead` is
-    /// the lead as it was read in this transaction.
+    /// Stores a changed appointment with its event, and the change of its lead. `lead` is the lead as it was read in
+    /// this transaction.
     ///
     /// # Errors
     /// When the database fails.
@@ -216,8 +216,8 @@ impl StoreTransaction<'_> {
         self.move_lead(LeadRecord { appointment: Some(changed), ..lead }, state, kind, now)
     }
 
-    /// Cancels the current appointment of a lead that is erased or lost, if there is one to cancel.
-    /// Returns the lead as it is from then on.
+    /// Cancels the current appointment of a lead that is erased or lost, if there is one to cancel. Returns the updated
+    /// lead.
     pub(in crate::tables) fn end_appointment_of(
         &self,
         lead: LeadRecord,
@@ -258,7 +258,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// A blocked time, once nobody else is deciding anything about its dealer's.
+    /// Returns a blocked time, after locking its dealer's data.
     ///
     /// # Errors
     /// When the database fails.
@@ -267,11 +267,11 @@ impl StoreTransaction<'_> {
         let read = || self.0.first("reading a blocked time", &sql, params![block_id], block);
         let Some(found) = read()? else { return Ok(None) };
         self.0.lock(&found.dealer_id)?;
-        // Somebody may have taken it back until then.
+        // Another process may have removed it before the lock was taken.
         read()
     }
 
-    /// Takes a blocked time back; `false` when there is none.
+    /// Removes a blocked time. Returns `false` when there is none.
     ///
     /// # Errors
     /// When the database fails.
@@ -303,11 +303,11 @@ impl Database {
 }
 
 impl Store {
-    /// Reads what is occupied within a period, of one dealer or of all: the appointments with their leads,
-    /// and the blocked times.
+    /// Returns the calendar of a period, of one dealer or of all: the appointments with their leads, and the blocked
+    /// times.
     ///
     /// # Errors
-    /// When the database fails, here as everywhere.
+    /// When the database fails.
     pub fn calendar(
         &self,
         dealer_id: Option<&str>,
@@ -317,8 +317,7 @@ impl Store {
         self.read(|db| db.calendar(dealer_id, from, until))
     }
 
-    /// The current appointments of leads for which a time is still to be agreed on, the longest
-    /// waiting first.
+    /// Returns the current appointments of leads for which a time is still to be agreed on, the longest waiting first.
     ///
     /// # Errors
     /// When the database fails.
@@ -333,8 +332,8 @@ impl Store {
         self.read_all("reading who waits for a time", &sql, params![dealer_id], visit)
     }
 
-    /// Every current appointment that is neither waiting nor occupies a place: cancelled, missed, or
-    /// not offered; of one dealer or of all, the latest change first.
+    /// Returns current appointments that neither wait nor occupy a time: cancelled, missed, or not offered; of one
+    /// dealer or of all, the latest change first.
     ///
     /// # Errors
     /// When the database fails.
@@ -348,7 +347,7 @@ impl Store {
         self.read_all("reading settled appointments", &sql, params![dealer_id], visit)
     }
 
-    /// An appointment with its lead.
+    /// Returns an appointment with its lead.
     ///
     /// # Errors
     /// When the database fails.
@@ -356,7 +355,7 @@ impl Store {
         self.read(|db| read_visit(&db.0, appointment_id))
     }
 
-    /// A blocked time.
+    /// Returns a blocked time.
     ///
     /// # Errors
     /// When the database fails.
@@ -383,13 +382,13 @@ mod tests {
         }
     }
 
-    /// The states of the appointments of five leads after the migration, by their names.
+    /// Returns the states of the appointments of five leads after the migration, by their names.
     fn migrated(path: &std::path::Path) -> Vec<(String, String, i64)> {
         let before = MIGRATIONS.iter().position(|step| *step == CALENDAR).unwrap();
         let file = File::open(path).unwrap();
         MIGRATIONS[..before].iter().for_each(|step| file.execute_batch(step).unwrap());
         file.pragma_update(None, "user_version", before as i64).unwrap();
-        // A moment that is over, and one that is to come for as long as anybody runs this.
+        // A time in the past, and one far in the future.
         let (over, ahead) = (1_000_i64, 32_503_680_000_000_i64);
         for (number, (lead, stage, state, ends_at)) in [
             ("received", "new", "confirmed", ahead),

@@ -1,6 +1,6 @@
-//! Deliveries of leads. The events of leads are the outbox: an event is written in the transaction
-//! that changes the lead, by whatever process. Each dealer with a destination has a place in them, and
-//! what stands after it is turned into deliveries in one transaction with the move of the place.
+//! Deliveries of leads. The events of leads are the outbox: an event is written in the transaction that changes the
+//! lead, by any process. Each dealer with a destination has a position in them, and the events after it are turned into
+//! deliveries in the transaction that moves the position.
 
 use jiff::Timestamp;
 use tradepost_dealer::delivery::{DeliveryRecord, DeliverySource, DeliveryState, NewDelivery};
@@ -14,7 +14,7 @@ use super::super::{Database, StoreTransaction};
 use super::word;
 use crate::sql::{RowResult, SqlRow, members, params};
 
-/// The tables.
+/// The tables, as a migration.
 pub(crate) const SCHEMA: &str = "
     CREATE TABLE lead_deliveries (
         key         INTEGER PRIMARY KEY AUTOINCREMENT,  -- receivers know a delivery by it
@@ -51,8 +51,8 @@ const COLUMNS: &str =
     d.answer, d.created_at, d.due_at, d.ended_at FROM lead_deliveries d";
 
 impl StoreTransaction<'_> {
-    /// Gives a dealer its place in the events, behind those that there are; it keeps one that it has.
-    /// Without destinations it has none, so that whoever names one later is not told of the past.
+    /// Creates a dealer's position after the existing events, unless it has one. Without destinations the position is
+    /// removed, so that a destination configured later gets no past events.
     ///
     /// # Errors
     /// When the database fails.
@@ -71,8 +71,7 @@ impl StoreTransaction<'_> {
         self.0.execute("placing a dealer in its leads", statement, params![dealer_id])
     }
 
-    /// Moves a dealer's place in the events forward to one, and keeps the deliveries that come of
-    /// those before it.
+    /// Moves a dealer's position forward to an event, and stores the deliveries planned for the events up to it.
     ///
     /// # Errors
     /// When the database fails.
@@ -91,8 +90,7 @@ impl StoreTransaction<'_> {
         self.put_deliveries(planned, now)
     }
 
-    /// Keeps deliveries that somebody has asked for, in the place of those to the same destinations
-    /// that wait or were given up.
+    /// Stores deliveries that were requested, replacing those to the same destinations that wait or were given up.
     ///
     /// # Errors
     /// When the database fails.
@@ -133,9 +131,8 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Notes that a delivery is being sent; if nothing is noted until `lost_at`, it is sent again.
-    /// `None` when it is not to be sent any more, or another process is sending it. An attempt whose end was never noted may have
-    /// arrived.
+    /// Marks a delivery as being sent; without a result until `lost_at` it is sent again. `None` when it is not to be
+    /// sent any more, or another process is sending it. An attempt without a recorded result is in doubt.
     ///
     /// # Errors
     /// When the database fails.
@@ -150,8 +147,7 @@ impl StoreTransaction<'_> {
             "UPDATE lead_deliveries SET doubtful = doubtful OR state = 'sending',
                  state = 'sending', attempts = attempts + 1, due_at = $3
              WHERE key = $1 AND state IN ('due', 'sending') AND due_at <= $2",
-            // It is due again when it counts as lost, so that nobody has
-            // to clear up after a crash.
+            // It is due again when it counts as lost, so that nothing has to be cleaned up after a crash.
             params![key, now, lost_at],
         )?;
         if begun == 0 {
@@ -165,7 +161,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Leaves a delivery that is due for another moment, as it is.
+    /// Postpones a delivery that is due, without counting an attempt.
     ///
     /// # Errors
     /// When the database fails.
@@ -183,8 +179,8 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Notes that a delivery was taken, also when it was ended meanwhile, and records whom a lead
-    /// went to. A sale names no customer, so that nobody has to know who was told of it.
+    /// Marks a delivery as accepted, also when it was ended meanwhile, and records the destination of a lead in the
+    /// audit log. A publisher's event names no customer, so its destination is not recorded.
     ///
     /// # Errors
     /// When the database fails.
@@ -214,8 +210,7 @@ impl StoreTransaction<'_> {
         entry.filter(|_| noted > 0).map_or(Ok(()), |entry| self.record(&entry))
     }
 
-    /// Notes that a delivery was not taken, as far as is known: it is sent again at one moment, or
-    /// was given up at another.
+    /// Records a failed attempt: the delivery is sent again at `Ok(time)`, or was given up at `Err(time)`.
     ///
     /// # Errors
     /// When the database fails.
@@ -230,7 +225,7 @@ impl StoreTransaction<'_> {
             Ok(again) => (DeliveryState::Due, Some(again), None),
             Err(dead) => (DeliveryState::Dead, None, Some(dead)),
         };
-        // One that was ended meanwhile stays ended: its failure changes nothing.
+        // A delivery that was ended meanwhile stays ended: its failure changes nothing.
         self.0.execute(
             "noting a failed delivery",
             "UPDATE lead_deliveries SET state = $2, answer = $3, doubtful = doubtful OR $4,
@@ -239,7 +234,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Ends a delivery that is not to be made any more.
+    /// Ends a delivery that is no longer to be made.
     ///
     /// # Errors
     /// When the database fails.
@@ -252,8 +247,8 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Ends what is still to be told of a lead, in the transaction that withdraws or erases it. That an
-    /// appointment was cancelled is told all the same: systems that have it keep its time otherwise.
+    /// Ends the pending deliveries of a lead, in the transaction that withdraws or erases it. The cancellation of an
+    /// appointment is delivered all the same: systems that have it would keep its time otherwise.
     pub(in crate::tables) fn end_deliveries_of(
         &self,
         lead_id: &str,
@@ -270,8 +265,8 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Makes due what a process that is gone was sending. Where others may be sending, their attempts
-    /// are waited for until they count as lost.
+    /// Makes deliveries due that an ended process was sending. Does nothing on a shared database, where the attempts of
+    /// other processes are due again when they count as lost.
     ///
     /// # Errors
     /// When the database fails.
@@ -289,8 +284,8 @@ impl StoreTransaction<'_> {
 }
 
 impl Database {
-    /// Deliveries, the latest first: of one dealer or publisher, of one lead or of what people of a
-    /// publisher are told about, in one state, or all of a source.
+    /// Returns deliveries, the latest first: of one dealer or publisher, of one lead or subject of a publisher's event,
+    /// in one state, or all of a source.
     pub(crate) fn deliveries(
         &self,
         source: DeliverySource,
@@ -311,13 +306,13 @@ impl Database {
         )
     }
 
-    /// How many deliveries were given up.
+    /// Counts the deliveries that were given up.
     pub(crate) fn dead_deliveries(&self) -> Result<u64, InternalError> {
         let sql = "SELECT count(*) FROM lead_deliveries WHERE state = 'dead'";
         self.0.one("counting dead deliveries", sql, &[], |row| row.get(0))
     }
 
-    /// The dealers with events of which nobody has been told.
+    /// Returns the dealers that have events after their position.
     pub(crate) fn dealers_with_unplanned(&self) -> Result<Vec<String>, InternalError> {
         let sql = "SELECT p.dealer_id FROM lead_delivery_places p WHERE EXISTS
                        (SELECT 1 FROM lead_events e
@@ -325,7 +320,7 @@ impl Database {
         self.0.all("looking for untold events", sql, &[], |row| row.get(0))
     }
 
-    /// The events of a dealer's leads after its place, if it has one, the first ones first, each with its lead.
+    /// Returns the events of a dealer's leads after its position, if it has one, oldest first, each with its lead.
     pub(crate) fn unplanned_events(
         &self,
         dealer_id: &str,
@@ -342,8 +337,8 @@ impl Database {
         )
     }
 
-    /// Deliveries that are due, the longest due first, without the busy ones. One destination is
-    /// told of one lead in the order of its events.
+    /// Returns due deliveries, the longest due first, without the busy ones. A destination gets the events of one lead
+    /// in their order.
     pub(crate) fn deliveries_due(
         &self,
         now: Timestamp,
@@ -388,7 +383,7 @@ impl Database {
         )
     }
 
-    /// When leads were first taken by a destination, of those that were.
+    /// Returns the time at which each lead was first accepted by a destination, for leads that were.
     pub(crate) fn first_deliveries(
         &self,
         dealer_id: Option<&str>,

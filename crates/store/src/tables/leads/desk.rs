@@ -1,4 +1,4 @@
-//! What the dealer's people do with leads, and the lists that they work by.
+//! Work of the dealer's staff on leads, and their lists of leads.
 
 use jiff::Timestamp;
 use tradepost_dealer::record::{LeadRecord, LeadState};
@@ -16,16 +16,16 @@ use crate::privacy::{AadContext, random, readable};
 use crate::sql::{RowResult, SqlRow, params};
 use crate::staff::{LeadFilter, SubmissionOrigin};
 
-/// How the people stand with a lead, behind its own columns.
+/// First column of the staff progress, after the lead's own columns.
 pub(super) const FIRST: usize = 34;
 
 impl StoreTransaction<'_> {
-    /// Notes that somebody of the dealer's people has seen a lead; the first time counts.
+    /// Records that the dealer's staff has seen a lead; the first time is kept.
     ///
     /// # Errors
     /// When the database fails.
     pub fn see_lead(&self, lead: &LeadRecord, now: Timestamp) -> Result<(), InternalError> {
-        // Before the row is written: whoever takes a lead holds this when it comes to the row.
+        // Locked before the row is written: a transaction that takes a lead also locks before it writes the row.
         self.0.lock(&lead.dealer_id)?;
         self.0.execute(
             "noting that a lead was seen",
@@ -37,9 +37,8 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Notes how far somebody is with a lead; `false` when that is known already. Who takes it on for
-    /// the first time has answered. The appointment of a lead that is lost is cancelled, and its time is
-    /// free again.
+    /// Sets the stage of a lead; returns `false` when it has that stage already. The first stage other than `new`
+    /// records the time of the answer. The appointment of a lost lead is cancelled, and its time is free again.
     ///
     /// # Errors
     /// When the database fails.
@@ -50,9 +49,9 @@ impl StoreTransaction<'_> {
         by: &str,
         now: Timestamp,
     ) -> Result<bool, InternalError> {
-        // Who puts a lead back among the new ones has not answered by that.
+        // Setting a lead back to `new` is not an answer.
         let answered = (stage != StaffStage::New).then_some(now);
-        // Before the row is written: whoever takes a lead holds this when it comes to the row.
+        // Locked before the row is written: a transaction that takes a lead also locks before it writes the row.
         self.0.lock(&lead.dealer_id)?;
         let is_changed = self.0.changes(
             "noting how far a lead is",
@@ -76,7 +75,7 @@ impl StoreTransaction<'_> {
         Ok(is_changed)
     }
 
-    /// Puts a lead that was lost back among the new ones, because its agent has booked a time again.
+    /// Sets a lost lead back to `new`, because its agent has booked a time again.
     pub(super) fn reopen_lost_lead(&self, lead_id: &str) -> Result<(), InternalError> {
         self.0.execute(
             "putting a lost lead back among the new ones",
@@ -86,8 +85,8 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Adds a note to a lead, and records it by an entry that has the note's hash; `false` when the lead
-    /// has been erased: nothing is kept of its customer.
+    /// Adds a note to a lead, and records it by an entry that has the note's hash. Returns `false` when the lead has
+    /// been erased, because no data of its customer may be kept.
     ///
     /// # Errors
     /// When the database fails.
@@ -129,7 +128,7 @@ impl StoreTransaction<'_> {
         Ok(true)
     }
 
-    /// Erases what people wrote about a customer.
+    /// Erases the notes on a lead.
     pub(in crate::tables) fn erase_notes(&self, lead_id: &str) -> Result<(), InternalError> {
         let sql = "DELETE FROM lead_notes WHERE lead_id = $1";
         self.0.execute("erasing notes", sql, params![lead_id])
@@ -137,7 +136,7 @@ impl StoreTransaction<'_> {
 }
 
 impl Database {
-    /// Leads with how the people stand with them, the latest first, or the oldest.
+    /// Returns leads, each with its staff progress, the latest first, or the oldest.
     pub(crate) fn lead_list(
         &self,
         filter: &LeadFilter<'_>,
@@ -162,7 +161,7 @@ impl Database {
         )
     }
 
-    /// How the people stand with a lead.
+    /// Returns the staff progress of a lead.
     pub(crate) fn progress(&self, lead_id: &str) -> Result<StaffProgress, InternalError> {
         let found = self.0.first(
             "reading how far a lead is",
@@ -174,7 +173,7 @@ impl Database {
         Ok(found.unwrap_or_default())
     }
 
-    /// What was written about a lead, the first note first.
+    /// Returns the notes on a lead, oldest first.
     pub(crate) fn notes(&self, lead_id: &str) -> Result<Vec<LeadNote>, InternalError> {
         self.0.all(
             "reading notes",
@@ -193,7 +192,7 @@ impl Database {
 }
 
 impl Store {
-    /// How many leads there are in a state, at a stage.
+    /// Counts the leads in a state and at a stage.
     ///
     /// # Errors
     /// When the database fails.
@@ -213,7 +212,7 @@ impl Store {
         )
     }
 
-    /// From whom leads came since a moment.
+    /// Returns the origins of submissions since a moment.
     ///
     /// # Errors
     /// When the database fails.
@@ -250,16 +249,16 @@ impl Store {
     }
 }
 
-/// The query for leads, with how the people stand with each, and then the lead's number.
+/// Returns the query for leads, each with its staff progress, and then the lead's number.
 pub(super) fn with_progress() -> String {
     let columns =
         ", p.stage, p.changed_at, p.changed_by, p.seen_at, p.answered_at, l.seq FROM leads l ";
-    // Behind the others, so that the columns of a lead keep their numbers.
+    // After the others, so that the columns of a lead keep their numbers.
     let lead = LEAD.replacen(" FROM leads l ", columns, 1);
     format!("{lead} LEFT JOIN lead_progress p ON p.lead_id = l.lead_id")
 }
 
-/// How the people stand with a lead, from a column on.
+/// Reads the staff progress of a lead, starting at a column.
 pub(super) fn progress(row: &SqlRow<'_>, first: usize) -> RowResult<StaffProgress> {
     let Some(_) = row.get::<Option<String>>(first)? else {
         return Ok(StaffProgress::default());

@@ -1,8 +1,8 @@
-//! The schema of leads: one row for what a lead is now, with its submissions and events beside it.
+//! Schema of leads: one row for the current state of a lead, with its submissions and events in other tables.
 
-/// Before this step a lead was the list of its submissions, and every anonymous caller the same.
-/// What is there stays: the lead's current appointment is the one that is booked, or else the
-/// latest; keys and equivalent leads stay known to those who can still be told apart.
+/// Before this migration a lead was the list of its submissions, and all anonymous callers were the same. Existing data
+/// stays: the lead's current appointment is the booked one, or else the latest; idempotency keys and equivalent leads
+/// stay known for callers that can still be distinguished.
 pub(crate) const SCHEMA: &str = "
     ALTER TABLE leads RENAME TO lead_submissions;
     DROP INDEX leads_by_id;

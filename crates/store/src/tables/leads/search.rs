@@ -1,5 +1,5 @@
-//! Searching leads for a text. Personal data may be encrypted, so no database can search it: leads are read
-//! in batches, opened, and compared here, with a key as without one.
+//! Searching leads for a text. Personal data may be encrypted, so no database can search it: leads are read in batches,
+//! decrypted, and compared here, with a key as without one.
 
 use jiff::Timestamp;
 use tradepost_dealer::record::{LeadRecord, LeadState};
@@ -18,23 +18,23 @@ use crate::privacy::{AadContext, readable};
 use crate::sql::params;
 use crate::staff::{FoundLeads, LeadFilter};
 
-/// How many leads are read at once.
+/// Number of leads read at once.
 const BATCH: u32 = 500;
 
-/// Fewer digits than these are not looked for in telephone numbers: nearly every number has them.
+/// Minimum number of digits of a search in telephone numbers: nearly every number contains any shorter part.
 const FEWEST_DIGITS: usize = 3;
 
-/// Shortest part of a lead's id that finds it, in characters. Ids are random, so that many contain any few
-/// digits that somebody looks for.
+/// Minimum length in characters of a part of a lead's id that finds it. Ids are random, so that many of them contain
+/// any few digits.
 const SHORTEST_ID_PART: usize = 8;
 
-/// Members of a lead that are not searched: what nearly every lead has in common.
+/// Members of a lead that are not searched because nearly all leads share their values.
 const NOT_SEARCHED: [&str; 2] = ["consent", "type"];
 
-/// Members of the vehicle's listing that are searched. Features and descriptions say nothing of a lead.
+/// Members of the vehicle's listing that are searched. Features and descriptions do not identify a lead.
 const LISTING: [&str; 7] = ["vehicle_id", "stock", "vin", "year", "make", "model", "trim"];
 
-/// What a search looks for, prepared once for many leads.
+/// Search text, prepared once for many leads.
 #[derive(Debug)]
 struct LeadSearch {
     /// Folded words, each of which has to occur.
@@ -43,21 +43,21 @@ struct LeadSearch {
     phone: Option<String>,
 }
 
-/// What can be found of a lead, prepared for searches.
+/// Searchable text of a lead.
 #[derive(Debug, Default)]
 struct SearchableLead {
     /// The lead's id, folded.
     id: String,
     /// Folded texts, one on a line.
     text: String,
-    /// The same without what is neither letter nor digit: `CR-V` is found by `crv`.
+    /// The same with letters and digits only: `CR-V` is found by `crv`.
     squeezed: String,
     /// The digits of telephone numbers.
     phones: Vec<String>,
 }
 
 impl LeadSearch {
-    /// Prepares a text. `None` when there is no letter and no digit in it.
+    /// Prepares a text. Returns `None` when it has no letter and no digit.
     fn new(text: &str) -> Option<Self> {
         let words = text
             .split_whitespace()
@@ -70,7 +70,7 @@ impl LeadSearch {
         (!words.is_empty()).then_some(Self { words, phone })
     }
 
-    /// Whether a lead is found: by a part of a telephone number, or by all words.
+    /// Returns true when a lead matches by a part of a telephone number, or by all words.
     fn matches(&self, lead: &SearchableLead) -> bool {
         let by_phone =
             |wanted: &String| lead.phones.iter().any(|phone| is_part_of_phone(wanted, phone));
@@ -85,7 +85,7 @@ impl LeadSearch {
 }
 
 impl SearchableLead {
-    /// Prepares a lead with the notes that people wrote about it.
+    /// Prepares a lead with its notes.
     fn new(lead: &LeadRecord, notes: &[String]) -> Self {
         let mut this = Self { id: fold(&lead.lead_id), ..Self::default() };
         this.add_members(&lead.submission.payload);
@@ -134,14 +134,14 @@ impl SearchableLead {
     }
 }
 
-/// A text in lower case and without accents and apostrophes: `Zoë` is `zoe`, `O'Brien` is `obrien`.
+/// Returns a text in lower case and without accents and apostrophes: `Zoë` is `zoe`, `O'Brien` is `obrien`.
 fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     let letters =
         text.nfkd().filter(|c| !is_combining_mark(*c) && !"'\u{2019}`\u{b4}".contains(*c));
     for letter in letters.flat_map(char::to_lowercase) {
         match letter {
-            // Letters that Unicode does not take apart.
+            // Letters that Unicode does not decompose.
             'ß' => folded.push_str("ss"),
             'æ' => folded.push_str("ae"),
             'œ' => folded.push_str("oe"),
@@ -166,8 +166,8 @@ fn digits(text: &str) -> String {
     text.chars().filter(char::is_ascii_digit).collect()
 }
 
-/// Whether digits are a part of a telephone number, or the number itself as it is dialled from elsewhere:
-/// with a country's code that was not stored, or with the zeros that stand for it.
+/// Returns true when the digits are a part of a telephone number, or the number as it is dialled from elsewhere: with a
+/// country code that was not stored, or with the zeros that stand for it.
 fn is_part_of_phone(wanted: &str, phone: &str) -> bool {
     const SHORTEST_NUMBER: usize = 7;
     let without_zeros = wanted.trim_start_matches('0');
@@ -176,7 +176,7 @@ fn is_part_of_phone(wanted: &str, phone: &str) -> bool {
         || phone.len() >= SHORTEST_NUMBER && wanted.ends_with(phone)
 }
 
-/// A lead of a batch, with the number by which leads of one moment are ordered.
+/// Lead of a batch, with the number that orders leads of the same time.
 #[derive(Debug)]
 struct BatchLead {
     seq: i64,
@@ -184,7 +184,7 @@ struct BatchLead {
     progress: StaffProgress,
 }
 
-/// The last lead of a batch, behind which the next one begins.
+/// Position of the last lead of a batch, after which the next one begins.
 #[derive(Debug, Clone, Copy)]
 struct BatchEnd {
     received_at: Timestamp,
@@ -192,7 +192,7 @@ struct BatchEnd {
 }
 
 impl Database {
-    /// Leads in which a text occurs, among at most so many in the order of the filter.
+    /// Returns leads in which a text occurs, reading at most `most_searched` in the order of the filter.
     pub(crate) fn find_leads(
         &self,
         filter: &LeadFilter<'_>,
@@ -239,7 +239,7 @@ impl Database {
         }
     }
 
-    /// The next leads of a filter.
+    /// Returns the next batch of leads of a filter.
     fn lead_batch(
         &self,
         filter: &LeadFilter<'_>,
@@ -273,7 +273,7 @@ impl Database {
         )
     }
 
-    /// The notes about some leads, as far as they can be read.
+    /// Returns the readable notes on these leads.
     fn notes_of(&self, lead_ids: &[&str]) -> Result<Vec<LeadNote>, InternalError> {
         let ids = json::to_string(&lead_ids).map_err(InternalError::on("naming leads"))?;
         self.0.all(
@@ -296,10 +296,10 @@ impl Database {
     }
 }
 
-/// How many columns [`with_progress`] has before the lead's number.
+/// Number of columns that [`with_progress`] has before the lead's number.
 const PROGRESS_COLUMNS: usize = 5;
 
-/// A note about a lead.
+/// Text of a note on a lead.
 #[derive(Debug)]
 struct LeadNote {
     lead_id: String,

@@ -1,4 +1,4 @@
-//! Taking leads: what is asked of the store before one is taken, and how it is written.
+//! Storing leads: the queries before a lead is accepted, and how it is written.
 
 use jiff::Timestamp;
 use tradepost_dealer::calendar::OccupiedPeriod;
@@ -19,9 +19,9 @@ use crate::news::ChangeNotice;
 use crate::privacy::AadContext;
 use crate::sql::{SqlRow, params};
 
-/// What a key was answered. Two look-ups by the whole primary key, and by nothing else: with `OR`, or with an age
-/// that another index knows, all keys of the dealer may be read for each lead. PostgreSQL decides by how many
-/// there were when the statement was first planned, and in a new database those were none.
+/// Query for the reply to an idempotency key. Two look-ups by the whole primary key, and by nothing else: with `OR`, or
+/// with an age that another index has, all keys of the dealer may be read for each lead. PostgreSQL decides by the
+/// number of rows when the statement was first planned, and in a new database there were none.
 pub(super) const CLAIMED_REPLY: &str =
     "SELECT payload_hash, reply, first_seen_at, scope, key, sealed_by
          FROM idempotency_keys
@@ -31,17 +31,17 @@ pub(super) const CLAIMED_REPLY: &str =
          WHERE dealer_id = $1 AND scope = $4 AND key = $5 AND sealed_by IS NULL
      ORDER BY 3 DESC LIMIT 1";
 
-/// Whose a contact is.
+/// Query for the person that a contact belongs to.
 pub(super) const PERSON: &str =
     "SELECT person FROM lead_contacts WHERE dealer_id = $1 AND contact = $2
      UNION ALL SELECT person FROM lead_contacts WHERE dealer_id = $1 AND contact = $3";
 
-/// How many leads somebody has sent, as far as it matters. By who it is: with the time as a number of which no
-/// index knows, all that the dealer got in this time are not read.
+/// Query for the number of leads of a subject, up to a limit. `at + 0` prevents the use of the index on time, which
+/// would read all leads of the dealer in this time.
 pub(super) const TALLIED: &str = "SELECT count(*) FROM (SELECT 1 FROM lead_tallies
      WHERE dealer_id = $1 AND subject IN ($2, $5) AND at + 0 > $3 LIMIT $4) AS counted";
 
-/// The first lead that is known by a proof, a contact and a subject; two look-ups, as above.
+/// Query for the first lead that is known by a proof, a contact and a subject; two look-ups, as above.
 pub(super) const KNOWN_LEAD: &str = "SELECT lead_id, received_at FROM lead_matches
          WHERE dealer_id = $1 AND proof = $2 AND contact = $3 AND subject = $4 AND received_at > $5
      UNION ALL SELECT lead_id, received_at FROM lead_matches
@@ -50,14 +50,14 @@ pub(super) const KNOWN_LEAD: &str = "SELECT lead_id, received_at FROM lead_match
 
 impl LeadStore for StoreTransaction<'_> {
     fn claimed_replies(&self, claim: &ScopedKey<'_>) -> Result<Vec<StoredReply>, InternalError> {
-        // From the first look to the commit: two submissions at once must not both be new.
+        // Held from the first look-up to the commit: two concurrent submissions must not both be new.
         self.0.lock(claim.dealer_id)?;
         let mut found = Vec::new();
         let vault = self.0.vault();
         let [key, plain_key] = vault.forms(claim.key);
         for scope in claim.scopes {
             let [scope, plain_scope] = vault.forms(scope);
-            // One of before there was a key is in clear until it is sealed, too.
+            // A reply from before there was a key stays in clear until it is encrypted.
             let reply = self.0.first(
                 "reading an idempotency key",
                 CLAIMED_REPLY,
@@ -173,7 +173,7 @@ impl LeadStore for StoreTransaction<'_> {
     ) -> Result<bool, InternalError> {
         self.0.lock(dealer_id)?;
         let [subject, plain] = self.0.vault().forms(subject);
-        // No more is counted than decides.
+        // Rows beyond the limit are not counted.
         let counted: u32 = self.0.one(
             "counting leads",
             TALLIED,
@@ -259,18 +259,18 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// A lead, once nobody else is deciding anything about its dealer's.
+    /// Returns a lead, after locking its dealer's data.
     pub(in crate::tables) fn own_lead(
         &self,
         lead_id: &str,
     ) -> Result<Option<LeadRecord>, InternalError> {
         let Some(dealer) = self.dealer_of_lead(lead_id)? else { return Ok(None) };
-        // Whose it is never changes; how it stands is read when nobody else can change it.
+        // The dealer never changes; the lead is read under the lock.
         self.0.lock(&dealer)?;
         self.lead(lead_id)
     }
 
-    /// Whose lead it is.
+    /// Returns the dealer of a lead.
     ///
     /// # Errors
     /// When the database fails.
@@ -279,7 +279,7 @@ impl StoreTransaction<'_> {
         self.0.first("finding a lead", sql, params![lead_id], |row| row.get(0))
     }
 
-    /// Releases a lead that is held back; `false` when there is none.
+    /// Releases a lead that is held back. Returns `false` when there is none.
     ///
     /// # Errors
     /// When the database fails.
@@ -292,7 +292,7 @@ impl StoreTransaction<'_> {
         Ok(true)
     }
 
-    /// Brings a lead into another state, with the event that says so.
+    /// Changes the state of a lead, with the event for it.
     pub(in crate::tables) fn move_lead(
         &self,
         lead: LeadRecord,
@@ -372,7 +372,7 @@ impl StoreTransaction<'_> {
     fn put_lead(&self, taken: &NewLead<'_>, submission: i64) -> Result<(), InternalError> {
         let (lead, known) = (taken.lead, &taken.known);
         let mut person = None;
-        // The first contact that is known decides, should they belong to several people.
+        // The first known contact decides, if the contacts belong to several people.
         for contact in known.contacts {
             let [contact, plain] = self.0.vault().forms(contact);
             let found = self.0.first(
@@ -394,7 +394,7 @@ impl StoreTransaction<'_> {
                 lead.received_at,
                 lead.state.name(),
                 lead.held_for.map(|why| why.name()),
-                // Nobody knows this person: it is named after its first lead.
+                // An unknown person is named after its first lead.
                 person.as_ref().unwrap_or(&lead.lead_id),
                 lead.time_zone,
                 submission,
@@ -403,8 +403,7 @@ impl StoreTransaction<'_> {
         )
     }
 
-    /// Makes a lead what it is from now on. What was its current appointment and no longer is
-    /// makes room.
+    /// Updates a lead. An appointment that is no longer its current one is superseded and frees its time.
     fn change_lead(&self, lead: &LeadRecord, submission: i64) -> Result<(), InternalError> {
         let current = lead.appointment.as_ref().map(|current| &current.appointment_id);
         self.0.execute(
@@ -460,13 +459,14 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Makes the lead known again by what this submission shows, for as long as by its first one.
+    /// Stores the proofs and contacts of this submission, by which the lead is recognised, for as long as those of its
+    /// first one.
     fn put_matches(&self, taken: &NewLead<'_>) -> Result<(), InternalError> {
         let (lead, known, vault) = (taken.lead, &taken.known, self.0.vault());
         let subject = vault.blind(known.subject);
         for contact in known.contacts {
             let contact = vault.blind(contact);
-            // Whose contact it was first, it stays.
+            // A contact stays with the person that it first belonged to.
             self.0.execute(
                 "writing a contact",
                 "INSERT INTO lead_contacts (dealer_id, contact, person)

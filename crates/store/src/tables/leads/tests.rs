@@ -1,4 +1,4 @@
-//! What a database of before has after the migration.
+//! Contents of an older database after the migration.
 
 use jiff::Timestamp;
 use rusqlite::Connection;
@@ -12,7 +12,7 @@ use crate::sqlite::Schema;
 use crate::sqlite::schema::{self, MIGRATIONS};
 use crate::staff::LeadFilter;
 
-/// How many steps there were when a lead was the list of its submissions.
+/// Number of migrations when a lead was the list of its submissions.
 const BEFORE: usize = 5;
 
 fn old(path: &std::path::Path) {
@@ -26,8 +26,8 @@ fn old(path: &std::path::Path) {
     let ada = payload("ADA@example.com", json!({"name": "helper"}), "k-1");
     let again = payload("ada@example.com", json!("helper of v1.0"), "k-2");
     let grace = json!({"customer": {"email": "grace@example.com"}}).to_string();
-    // A lead that was proposed a time and then booked one; one of a caller with a name, which has
-    // booked a time and then asked for another in vain; and one of probably the first one's person.
+    // A lead that was proposed a time and then booked one; one of a named caller, which has booked a time and then
+    // asked for another in vain; and one of probably the same person as the first.
     database
         .execute_batch(&format!(
             "INSERT INTO leads VALUES
@@ -252,7 +252,7 @@ fn what_is_looked_up_for_each_lead_takes_a_whole_key_and_not_all_that_the_dealer
         let (looks, others): (Vec<_>, Vec<_>) =
             steps.iter().partition(|step| step.starts_with("SEARCH") || step.starts_with("SCAN"));
         assert!(!looks.is_empty(), "{others:?}");
-        // What was found is counted.
+        // The rows found are counted by a scan.
         for look in looks.into_iter().filter(|look| *look != "SCAN counted") {
             assert!(
                 look.ends_with(&format!("USING PRIMARY KEY (dealer_id=? AND {key})")),

@@ -1,4 +1,4 @@
-//! A key that was lost: what it alone could read, and going on without.
+//! Lost keys: the rows that only such a key could decrypt, and giving the key up.
 
 use jiff::Timestamp;
 use tradepost_dealer::record::LeadState;
@@ -10,23 +10,23 @@ use crate::privacy::{AadContext, BLIND};
 use crate::sql::params;
 use crate::tables::{Database, StoreTransaction};
 
-/// What a key alone can read.
+/// Rows that only one key can decrypt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OnlyBy {
-    /// Leads that are not erased, of which at least one submission or its evidence is.
+    /// Leads that are not erased, with at least one submission or its evidence among them.
     pub leads: Vec<String>,
-    /// How many notes, also of other leads.
+    /// Number of notes, also on other leads.
     pub notes: u64,
-    /// How many remembered answers.
+    /// Number of stored replies.
     pub replies: u64,
-    /// How many second factors of the console's people.
+    /// Number of second factors of staff members.
     pub second_factors: u64,
-    /// Whether nobody could look anything up any more: no other key has the one of what is hashed.
+    /// True when look-ups would no longer be possible: no other key decrypts the key for look-ups.
     pub is_last: bool,
 }
 
 impl Database {
-    /// What this key alone can read; whether it is the last of them is said by whoever has the others.
+    /// Returns the rows that only this key can decrypt. The caller, which has the other keys, sets `is_last`.
     pub(crate) fn only_by(&self, key: &str) -> Result<OnlyBy, InternalError> {
         let what = "counting what a key alone can read";
         let sql = "SELECT DISTINCT s.lead_id FROM lead_submissions s
@@ -48,7 +48,7 @@ impl Database {
 }
 
 impl StoreTransaction<'_> {
-    /// Removes what was hashed to be looked up, and the answers that are found by it.
+    /// Removes hashed values for look-ups, and the replies that are found by them.
     pub(crate) fn erase_hashed(&self) -> Result<(), InternalError> {
         for (table, column) in [
             ("lead_contacts", "contact"),
@@ -62,7 +62,8 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Erases what a key has sealed: of leads that are erased there is nothing else to keep.
+    /// Erases the rows that a key has encrypted. Submissions left here belong to erased leads, which have no other data
+    /// to keep.
     pub(crate) fn erase_sealed_by(&self, lost: &str, now: Timestamp) -> Result<(), InternalError> {
         let key = self.sealing_key(now)?;
         let rows: Vec<(i64, AadContext)> = self.0.all(
@@ -96,7 +97,7 @@ impl StoreTransaction<'_> {
         Ok(())
     }
 
-    /// Forgets a key by which nothing is sealed any more.
+    /// Deletes a key that no row is encrypted with any more.
     pub(crate) fn forget_key(&self, lost: &str) -> Result<(), InternalError> {
         let sql = "DELETE FROM privacy_keys WHERE key_id = $1";
         self.0.execute("forgetting a key", sql, params![lost])

@@ -1,11 +1,11 @@
-//! A query for things of a publisher as a statement: on which index, in which order, and how many.
+//! Builds the statement of a query for a publisher's entities: index, order and limit.
 
 use tradepost_publisher::shelf::{Changes, EntityKind, Order, Query};
 use tradepost_wire::catalog::Vocabulary as _;
 
 use crate::sql::{Bind as _, Connection, SqlValue};
 
-/// What is read of a thing.
+/// Columns that are read of an entity.
 pub(super) const COLUMNS: &str = "t.place, t.id, t.owner, t.account, t.state, t.revision, t.created_at, \
                        t.updated_at, t.body, t.class, t.changes_at";
 
@@ -22,7 +22,7 @@ pub(super) fn narrow<'v>(
     }
 }
 
-/// Adds to a query that a column has one of these values, where there are any.
+/// Adds the condition that a column has one of these values, where there are any.
 pub(super) fn any_of<'v>(
     sql: &mut String,
     values: &mut Vec<SqlValue<'v>>,
@@ -40,23 +40,22 @@ pub(super) fn any_of<'v>(
     sql.push_str(&format!(" AND {column} IN ({})", places.join(", ")));
 }
 
-/// A query for things as a statement with its values.
+/// Query for entities as a statement with its values.
 pub(crate) struct Listing<'v> {
     pub(crate) sql: String,
     pub(crate) values: Vec<SqlValue<'v>>,
 }
 
 impl<'v> Listing<'v> {
-    /// Reads the things on an index that has them in the order that is asked for, and no more of them than are
-    /// asked for. Where several states are asked for, each is read by itself: an index has only the things of
-    /// one state in order.
+    /// Builds a statement that reads entities from an index in the requested order, and no more than requested. Several
+    /// states are read separately, because an index has only the entities of one state in order.
     pub(crate) fn of(
         connection: &Connection,
         publisher: &'v str,
         kind: EntityKind,
         query: &'v Query,
     ) -> Self {
-        // No limit is more than there can be.
+        // Without a limit, the largest number.
         let limit = if query.limit == 0 { usize::MAX } else { query.limit };
         let number =
             |count: usize| SqlValue::Integer(Some(i64::try_from(count).unwrap_or(i64::MAX)));
@@ -97,10 +96,10 @@ impl<'v> Listing<'v> {
                 values.push(term.field.name().bind());
                 values.push(term.value.bind());
                 let (field, value) = (values.len() - 1, values.len());
-                // Of what is another's nothing is read: it takes as long as what is not there.
+                // Nothing is read of another owner's rows: that takes as long as a missing one.
                 let mut whose = String::new();
                 narrow(&mut whose, &mut values, "w.owner", query.owner.as_ref());
-                // Few things have a value: they are looked up one by one.
+                // Few entities have a value: they are looked up one by one.
                 format!(
                     "publisher_terms w CROSS JOIN publisher_things t
                      WHERE w.publisher = $1 AND w.kind = $2 AND w.field = ${field}
@@ -114,13 +113,12 @@ impl<'v> Listing<'v> {
             }
         };
         let ordered = match query.order {
-            // A planner that does not know how few have changed takes the index that has this order.
+            // A planner that does not know how few have changed takes the index with this order.
             _ if is_change => "ORDER BY t.changes_at, t.place",
             Order::Oldest => "ORDER BY t.created_at, t.place",
             Order::Newest => "ORDER BY t.created_at DESC, t.place DESC",
         };
-        // The planner looks at a bare parameter after LIMIT, and would plan the statement anew each time
-        // that it is bound.
+        // The planner reads a bare parameter after LIMIT, and would plan the statement again for each value.
         let order = format!("{ordered} LIMIT $3 + 0 OFFSET $4 + 0");
         let by_state = query.term.is_none() && !is_change && query.states.len() > 1;
         if !by_state {
@@ -143,7 +141,7 @@ impl<'v> Listing<'v> {
     }
 }
 
-/// The index that has what a query asks for in its order.
+/// Returns the index that has the entities of a query in its order.
 fn index_of(query: &Query, is_change: bool) -> &'static str {
     if is_change {
         return "publisher_things_by_change";

@@ -1,4 +1,4 @@
-//! On which index things are found, and what a file of before has after the migration.
+//! Indexes used by queries for entities, and the contents of an older file after the migration.
 
 use rusqlite::Connection as File;
 use tradepost_publisher::shelf::{Changes, IndexField, Order};
@@ -14,7 +14,7 @@ fn open(path: &std::path::Path) -> Database {
     Database(Connection::new(link, std::sync::Arc::default()))
 }
 
-/// What SQLite does to answer a query.
+/// Returns SQLite's plan for a query.
 fn plan(database: &Database, query: &Query) -> Vec<String> {
     let Listing { sql, values } = Listing::of(&database.0, "p", EntityKind::MediaBuy, query);
     let explained = format!("EXPLAIN QUERY PLAN {sql}");
@@ -73,7 +73,7 @@ fn lists_are_read_on_an_index_in_their_order() {
                 let is_by_change = index == "by_change";
                 assert!(is_by_change || begins == from.is_some(), "{query:?} {steps:#?}");
                 let scans: Vec<_> = steps.iter().filter(|step| step.starts_with("SCAN")).collect();
-                // The pages of several states are put together.
+                // The pages of several states are merged.
                 let reads_all = scans.iter().any(|scan| scan.contains("publisher_things"));
                 assert!(!reads_all, "{query:?} {steps:#?}");
                 let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE"));
@@ -89,7 +89,7 @@ fn lists_are_read_on_an_index_in_their_order() {
     assert!(!steps.iter().any(|step| step.starts_with("SCAN")), "{steps:#?}");
 }
 
-/// Things as a file of before has them: one that runs, and one of each kind with an id of its buyer's.
+/// Creates an older file with entities: one that runs, and one of each kind with an id chosen by its buyer.
 fn old(path: &std::path::Path) {
     let file = File::open(path).unwrap();
     let before = MIGRATIONS.iter().position(|step| *step == steps::PUBLISHER_INDEX).unwrap();
@@ -137,7 +137,7 @@ fn what_was_there_before_is_found_and_counted() {
             let ids: Vec<_> = found.iter().map(|record| record.id.as_str()).collect();
             assert_eq!(ids, [id], "{field:?}");
         }
-        // How they stand is looked at anew before anybody believes it.
+        // Their state has to be updated before it is used.
         let changed =
             Query { changes: Some(Changes::By(Timestamp::UNIX_EPOCH)), ..Query::default() };
         for (kind, count) in [
