@@ -128,7 +128,7 @@ fn walk_texts(
     }
 }
 
-/// Whether a text contains a credential, or is it.
+/// Returns true when a text contains or equals a credential.
 fn contains(text: &str, credential: &str) -> bool {
     text == credential || (credential.len() >= MIN_PART && text.contains(credential))
 }

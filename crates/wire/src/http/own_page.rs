@@ -1,11 +1,11 @@
-//! Tells pages of a server on one's own machine from pages of others, by the headers `Origin` and `Host`.
+//! Distinguishes pages of a server on the same machine from other pages, by the headers `Origin` and `Host`.
 
-/// The host names that always lead to one's own machine, as `Host` writes them.
+/// Host names that always lead to the same machine, as `Host` writes them.
 pub const LOOPBACK_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// Whether a request comes from a page that the server itself has served on its own machine: its origin is the
-/// host that is called, to the port, and that host is of the loopback address. A page of another host that has
-/// its name lead here (DNS rebinding) names that host in both headers.
+/// Returns true when a request comes from a page that the server has served on its own machine: its origin is the
+/// called host and port, and that host is a loopback address. A page of another host whose name resolves to this
+/// machine (DNS rebinding) names that host in both headers.
 #[must_use]
 pub fn is_own_loopback_page(origin: &[u8], host: &str) -> bool {
     let Ok(origin) = std::str::from_utf8(origin) else { return false };
@@ -14,14 +14,14 @@ pub fn is_own_loopback_page(origin: &[u8], host: &str) -> bool {
     is_web && authority.eq_ignore_ascii_case(host) && is_loopback_host(host)
 }
 
-/// Whether the value of `Host` is a name of the loopback address, with or without a port.
+/// Returns true when the value of `Host` is a name of the loopback address, with or without a port.
 #[must_use]
 pub fn is_loopback_host(host: &str) -> bool {
     let name = host_name(host);
     LOOPBACK_HOSTS.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// The value of `Host` without its port.
+/// Returns the value of `Host` without its port.
 #[must_use]
 pub fn host_name(host: &str) -> &str {
     match host.rsplit_once(':') {

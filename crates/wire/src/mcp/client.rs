@@ -1,5 +1,5 @@
-//! What a client of MCP sends over HTTP with a request: headers, and in stateless versions what it says of itself
-//! in `_meta`.
+//! Headers and parameters that an MCP client sends over HTTP, with its own description in `_meta` in stateless
+//! versions.
 
 use std::borrow::Cow;
 
@@ -14,32 +14,32 @@ use super::version::{
 use crate::catalog::Vocabulary as _;
 use crate::json::{Map, Value, json};
 
-/// Where a request of a stateless version says who asks.
+/// Member of `_meta` that names the client of a request in stateless versions.
 const CLIENT_META: &str = "io.modelcontextprotocol/clientInfo";
 
-/// The keyword by which a tool's schema asks for an argument in a header, too (SEP-2243).
+/// Keyword by which a tool's schema requests an argument in a header, too (SEP-2243).
 const ANNOTATION: &str = "x-mcp-header";
 
-/// A client, which can show its person nothing.
+/// A client that cannot show anything to its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientInfo {
-    /// The program.
+    /// Name of the program.
     pub name: &'static str,
-    /// The program's version.
+    /// Version of the program.
     pub version: &'static str,
 }
 
-/// What is sent of a request beside its id and method.
+/// Headers and parameters of a request, without its id and method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClientRequest {
-    /// The headers of HTTP, beside those that every request has.
+    /// HTTP headers in addition to those of every request.
     pub headers: Vec<(&'static str, String)>,
     /// The parameters.
     pub params: Map,
 }
 
 impl ClientInfo {
-    /// The parameters of `initialize`, with which the newest version that has it is asked for.
+    /// Returns the parameters of `initialize`, which request the newest version that has a handshake.
     #[must_use]
     pub fn handshake(self) -> Map {
         let version = Version::NEWEST_WITH_HANDSHAKE.name();
@@ -48,7 +48,7 @@ impl ClientInfo {
         params.as_object().cloned().unwrap_or_default()
     }
 
-    /// A request of this version.
+    /// Builds a request of this version.
     #[must_use]
     pub fn request(self, version: Version, method: &str, mut params: Map) -> ClientRequest {
         let mut headers = vec![(VERSION_HEADER, version.name().to_owned())];
@@ -70,7 +70,7 @@ impl ClientInfo {
     }
 }
 
-/// The member of a method's parameters that stands in the `Mcp-Name` header.
+/// Returns the member of a method's parameters that is repeated in the `Mcp-Name` header.
 pub(super) fn named_by(method: &str) -> Option<&'static str> {
     match method {
         CALL => Some("name"),
@@ -79,7 +79,7 @@ pub(super) fn named_by(method: &str) -> Option<&'static str> {
     }
 }
 
-/// A text as the value of one of MCP's headers: as it is, or in Base64 where a header cannot hold it.
+/// Encodes a text as the value of an MCP header: unchanged, or in Base64 when a header cannot hold it.
 pub(super) fn encoded_header_value(text: &str) -> Cow<'_, str> {
     const BEFORE: &str = "=?base64?";
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
@@ -91,8 +91,8 @@ pub(super) fn encoded_header_value(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{BEFORE}{}?=", STANDARD.encode(text)))
 }
 
-/// The versions that a server offers in the `data` of an error about an unsupported one, the oldest first, as far
-/// as they are spoken here; `None` when it names none at all.
+/// Returns the supported versions that a server offers in the `data` of an error about an unsupported one, oldest
+/// first; `None` when it names none at all.
 #[must_use]
 pub fn offered_versions(data: &Value) -> Option<Vec<Version>> {
     let named: Vec<&str> =
@@ -100,7 +100,7 @@ pub fn offered_versions(data: &Value) -> Option<Vec<Version>> {
     Some(Version::ALL.iter().copied().filter(|version| named.contains(&version.name())).collect())
 }
 
-/// The headers with arguments of a call that the tool's schema wants there (`Mcp-Param-…`).
+/// Returns the headers for arguments of a call that the tool's schema requests there (`Mcp-Param-…`).
 #[must_use]
 pub fn param_headers(input_schema: &Value, arguments: &Map) -> Vec<(String, String)> {
     let mut headers = Vec::new();
@@ -128,7 +128,7 @@ pub fn param_headers(input_schema: &Value, arguments: &Map) -> Vec<(String, Stri
     headers
 }
 
-/// Whether a text can be part of a header's name (RFC 9110 §5.6.2).
+/// Returns true when a text can be part of a header's name (RFC 9110 §5.6.2).
 fn is_token(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(fits)

@@ -10,11 +10,11 @@ use crate::json::{Map, Value, json};
 use crate::problem::clip;
 
 catalog! {
-    /// A version of MCP that is spoken here, in order of age.
+    /// Supported version of MCP, in order of age.
     pub enum Version {
-        /// How requests of it are understood.
+        /// Lifecycle of its requests.
         lifecycle: Lifecycle,
-        /// Whether a server may ask the person behind a client by a request of its own.
+        /// True when a server may ask the user of a client by a request of its own.
         has_elicitation: bool,
     }
     /// The first version.
@@ -30,14 +30,14 @@ catalog! {
 }
 
 impl Version {
-    /// The newest version that begins with a handshake.
+    /// Newest version that begins with a handshake.
     pub const NEWEST_WITH_HANDSHAKE: Self = Self::V2025_11_25;
 
-    /// The newest version of all.
+    /// Newest version of all.
     pub const NEWEST: Self = Self::V2026_07_28;
 
-    /// The version that a client which sends `initialize` gets: the one that it asks for, or else the newest
-    /// with a handshake.
+    /// Returns the version for a client that sends `initialize`: the requested one, or else the newest with a
+    /// handshake.
     #[must_use]
     pub fn negotiated(asked: &str) -> Self {
         let known = Self::from_name(asked);
@@ -50,40 +50,40 @@ pub(super) const VERSION_HEADER: &str = "mcp-protocol-version";
 pub(super) const METHOD_HEADER: &str = "mcp-method";
 pub(super) const NAME_HEADER: &str = "mcp-name";
 
-/// Where a request of a stateless version says which it is.
+/// Member of `_meta` that names the version of a request in stateless versions.
 pub(super) const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// Where a result of a stateless version says who answers.
+/// Member of `_meta` that names the server of a result in stateless versions.
 pub const SERVER_META: &str = "io.modelcontextprotocol/serverInfo";
 
-/// The method of the handshake.
+/// Method of the handshake.
 pub const INITIALIZE: &str = "initialize";
 
-/// The method by which a server is looked up in stateless versions.
+/// Method that describes a server in stateless versions.
 pub const DISCOVER: &str = "server/discover";
 
-/// The number of an error about headers that do not say what the body says.
+/// Error code for headers that contradict the body.
 pub const HEADER_MISMATCH: i32 = -32020;
 
-/// The number of an error about a version that is none of these.
+/// Error code for an unsupported version.
 pub const UNSUPPORTED_VERSION: i32 = -32022;
 
 const NOT_FOUND: u16 = 404;
 
-/// For how long what was discovered or listed holds, in milliseconds.
+/// Time in milliseconds for which a client may cache results of discovery and lists.
 const FRESH: u64 = 300_000;
 
-/// How a request is to be understood.
+/// Lifecycle that a request belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lifecycle {
-    /// After a handshake.
+    /// Requests follow a handshake.
     Handshake,
-    /// By itself alone.
+    /// Each request stands alone.
     Stateless,
 }
 
 impl Lifecycle {
-    /// The lifecycle of a request, by the headers that it came with.
+    /// Returns the lifecycle of a request, by its headers.
     pub(super) fn of<'h>(
         header: impl Fn(&str) -> Option<&'h [u8]>,
         method: &str,
@@ -109,13 +109,13 @@ impl Lifecycle {
         Ok(Self::Stateless)
     }
 
-    /// The lifecycle of a request that came without headers.
+    /// Returns the lifecycle of a request that came without headers.
     #[must_use]
     pub fn without_headers(params: &Map) -> Self {
         said(params).and_then(Version::from_name).map_or(Self::Handshake, Version::lifecycle)
     }
 
-    /// The result with a list: JSON.
+    /// Returns the result with a list, as JSON.
     pub(super) fn list(self, name: &str, list: &str) -> String {
         match self {
             Self::Handshake => format!(r#"{{"{name}":{list}}}"#),
@@ -125,7 +125,7 @@ impl Lifecycle {
         }
     }
 
-    /// A result that says nothing: JSON.
+    /// Returns an empty result, as JSON.
     pub(super) const fn empty(self) -> &'static str {
         match self {
             Self::Handshake => "{}",
@@ -133,7 +133,7 @@ impl Lifecycle {
         }
     }
 
-    /// The HTTP status when there is no such method.
+    /// Returns the HTTP status for an unknown method.
     #[must_use]
     pub const fn of_unknown_methods(self) -> u16 {
         match self {
@@ -143,13 +143,12 @@ impl Lifecycle {
     }
 }
 
-/// The version that a request names in itself.
+/// Returns the version that a request names in its parameters.
 fn said(params: &Map) -> Option<&str> {
     params.get("_meta")?.get(VERSION_META)?.as_str()
 }
 
-/// What stands in the headers has to stand in the body: what is between us and the caller may have
-/// gone by the headers (SEP-2243).
+/// Checks that the headers equal the body, because intermediaries may have decided by the headers (SEP-2243).
 fn check_stateless<'h>(
     header: impl Fn(&str) -> Option<&'h [u8]>,
     version: Version,

@@ -102,7 +102,7 @@ impl Document {
             let key = segment.text();
             pointers.push(format!("{parent}{}", DocumentPlace::Root.key(&key).pointer()));
         }
-        // A value that is not TOML is a text, because nobody quotes the value of a variable.
+        // A value that is not TOML is a text, because values of environment variables are usually not quoted.
         *slot = DeValue::parse(text)
             .ok()
             .and_then(|value| {

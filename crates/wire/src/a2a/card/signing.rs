@@ -1,11 +1,10 @@
 //! The signed content of an agent card (A2A 1.0 §8.4.1): the card without `signatures`, with the
 //! presence rules of its protobuf messages applied, in the canonical form of RFC 8785.
 //!
-//! Two points that the specification leaves open are decided for safety. A member that the messages
-//! do not declare is signed unchanged, so that nobody can add one. And a number that a double
-//! cannot represent, such as 9007199254740993, has no canonical form: RFC 8785 would sign its
-//! neighbour, and a reader that keeps all digits would trust a number that was never signed. All
-//! other numbers are written by [`canonical`] exactly as RFC 8785 requires.
+//! Two points that the specification leaves open are decided for safety. A member that the messages do not declare is
+//! signed unchanged, so that none can be added. And a number that a double cannot represent, such as 9007199254740993,
+//! has no canonical form: RFC 8785 would sign its neighbour, and a reader that keeps all digits would trust a number
+//! that was never signed. All other numbers are written by [`canonical`] exactly as RFC 8785 requires.
 
 use crate::canonical;
 use crate::decimal::Decimal;

@@ -1,20 +1,20 @@
-//! What 3.2 adds to requests and this publisher does not do. To leave such a member out unsaid would be
-//! another request than the one that was sent, so that it is refused; a member that says its published
-//! default asks for nothing, and is read as if it were not there: clients send defaults with everything.
+//! Members that 3.2 adds to requests and this publisher does not support. Ignoring such a member would change the
+//! request, so it is refused; a member with its published default requests nothing and is removed: clients send
+//! defaults with everything.
 
 use crate::adcp::AdcpTool;
 use crate::adcp::error::AdcpRelease;
 use crate::json::{Map, Value};
 
-/// A member that 3.2 adds to requests and this publisher does not do.
+/// Member that 3.2 adds to requests and this publisher does not support.
 struct Added {
-    /// The way to it, where `[]` is every item of a list.
+    /// Path to it, where `[]` is every item of a list.
     place: &'static str,
-    /// The published default.
+    /// Its published default.
     default: Option<Default>,
 }
 
-/// A published default of a member.
+/// Published default of a member.
 #[derive(Debug, Clone, Copy)]
 enum Default {
     Flag(bool),
@@ -23,7 +23,7 @@ enum Default {
 }
 
 impl Default {
-    /// Whether a member says this.
+    /// Returns true when a member has this value.
     fn is(self, value: &Value) -> bool {
         match self {
             Self::Flag(flag) => value.as_bool() == Some(flag),
@@ -35,7 +35,7 @@ impl Default {
         }
     }
 
-    /// As JSON.
+    /// Returns it as JSON.
     fn value(self) -> Value {
         match self {
             Self::Flag(flag) => flag.into(),
@@ -53,7 +53,7 @@ const fn with_default(place: &'static str, default: Default) -> Added {
     Added { place, default: Some(default) }
 }
 
-/// Of the requests of all tools: accounts that are told apart by more than brand, operator and sandbox.
+/// Members of the requests of all tools: accounts that are distinguished by more than brand, operator and sandbox.
 const OF_ACCOUNTS: &[Added] = &[
     added("account.brand.countries"),
     added("account.currency"),
@@ -61,10 +61,10 @@ const OF_ACCOUNTS: &[Added] = &[
     added("account.timezone"),
 ];
 
-/// Facts about the brand that is advertised, which change nothing here.
+/// Facts about the advertised brand, which change nothing here.
 const UNREAD: &[&str] = &["brand.countries", "plans[].brand.countries"];
 
-/// Of the requests of a tool.
+/// Members of the requests of a tool.
 const ADDED: &[(AdcpTool, &[Added])] = &[
     (
         AdcpTool::GetProducts,
@@ -246,9 +246,9 @@ const ADDED: &[(AdcpTool, &[Added])] = &[
     ),
 ];
 
-/// Takes members that ask for nothing out of a request: published defaults of what this publisher does
-/// not do, and facts that it does not read. Where the request has what its release has added and this
-/// publisher does not do, as JSON Pointers. A request of an older release stays as it is.
+/// Removes members that request nothing: published defaults of members that this publisher does not support, and facts
+/// that it does not read. Returns JSON Pointers of members that 3.2 has added and this publisher does not support. A
+/// request of an older release is left unchanged.
 #[must_use]
 pub fn settle(tool: AdcpTool, release: AdcpRelease, request: &mut Value) -> Vec<String> {
     let mut undone = Vec::new();
@@ -275,12 +275,12 @@ pub fn settle(tool: AdcpTool, release: AdcpRelease, request: &mut Value) -> Vec<
     undone
 }
 
-/// The places of a tool's requests that [`settle`] refuses.
+/// Returns the paths of a tool's requests that [`settle`] refuses.
 pub fn places(tool: AdcpTool) -> impl Iterator<Item = &'static str> {
     rows(tool).map(|row| row.place)
 }
 
-/// The places of a tool's requests that have a default, with it.
+/// Returns the paths of a tool's requests that have a default, with it.
 pub fn defaults(tool: AdcpTool) -> impl Iterator<Item = (&'static str, Value)> {
     rows(tool).filter_map(|row| Some((row.place, row.default?.value())))
 }
@@ -290,7 +290,7 @@ fn rows(tool: AdcpTool) -> impl Iterator<Item = &'static Added> {
     of_tool.flat_map(|(_, rows)| *rows).chain(OF_ACCOUNTS)
 }
 
-/// Hands over each object that has the member at a place, with the member's name and its JSON Pointer.
+/// Passes each object that has the member at a path to `found`, with the member's name and its JSON Pointer.
 fn walk(
     value: &mut Value,
     place: &str,

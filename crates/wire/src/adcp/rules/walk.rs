@@ -467,8 +467,7 @@ impl<'b> RuleWalk<'b> {
         path: &SchemaPath<'_>,
     ) -> bool {
         let mut hits = 0;
-        // Branches are only probed, because the problems of branches that were not meant help
-        // nobody.
+        // Branches are only probed: the problems of branches that were not meant help no reader.
         for branch in &union.branches {
             hits += usize::from(self.satisfies(branch, value));
             if hits > 0 && keyword == "anyOf" {
